@@ -1,0 +1,57 @@
+# Every target sets up what it needs in .venv: uv if it is there, else venv and pip.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+ifdef UV
+  TOOL = uv
+  INSTALL = $(UV) pip install --quiet --python $(BIN)/python --compile-bytecode
+  CREATE = $(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+else
+  TOOL = pip
+  INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+  CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+endif
+
+.PHONY: demo test check docs bench format clean
+
+demo: $(VENV)/run.stamp
+	$(BIN)/tallymark demo
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n auto -q
+
+check: $(VENV)/lint.stamp $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+docs: $(VENV)/docs.stamp
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+bench: $(VENV)/bench.stamp
+	$(BIN)/python -m bench
+
+format: $(VENV)/lint.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) demo docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/$(TOOL).stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tallymark needs Python 3.11 or newer; say PYTHON=python3.11")'
+	$(CREATE)
+	@touch $@
+
+$(VENV)/run.stamp: pyproject.toml $(VENV)/$(TOOL).stamp
+	$(INSTALL) --editable .
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(VENV)/%.stamp: $(VENV)/run.stamp
+	$(INSTALL) --group $*
+	@touch $@

@@ -1,0 +1,94 @@
+"""Tallymark: how good a classifier really is, and how many there really are.
+
+Names are loaded when first used, so that ``import tallymark`` stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tallymark import metrics as metrics
+    from tallymark import scorers as scorers
+    from tallymark.curves import brier_curve as brier_curve
+    from tallymark.curves import calibration_curve as calibration_curve
+    from tallymark.curves import cost_curve as cost_curve
+    from tallymark.curves import det as det
+    from tallymark.curves import gain as gain
+    from tallymark.curves import over_prevalence as over_prevalence
+    from tallymark.curves import over_thresholds as over_thresholds
+    from tallymark.curves import positive_tradeoff as positive_tradeoff
+    from tallymark.curves import pr as pr
+    from tallymark.curves import predictive_roc as predictive_roc
+    from tallymark.curves import roc as roc
+    from tallymark.errors import GuardError as GuardError
+    from tallymark.errors import GuardWarning as GuardWarning
+    from tallymark.errors import InputError as InputError
+    from tallymark.errors import TallymarkError as TallymarkError
+    from tallymark.errors import Undefined as Undefined
+    from tallymark.errors import UndefinedWarning as UndefinedWarning
+    from tallymark.evaluation import evaluate as evaluate
+    from tallymark.metrics.bounds import bound as bound
+    from tallymark.metrics.probability import brier_parts as brier_parts
+    from tallymark.metrics.rank_test import mann_whitney as mann_whitney
+    from tallymark.results import Evaluation as Evaluation
+    from tallymark.results import Evaluations as Evaluations
+    from tallymark.results import Measure as Measure
+    from tallymark.simple import without_simple as without_simple
+    from tallymark.sources.doors import class_scores as class_scores
+    from tallymark.sources.doors import confusion as confusion
+    from tallymark.sources.doors import load as load
+    from tallymark.sources.doors import moments as moments
+    from tallymark.sources.doors import panel as panel
+    from tallymark.sources.doors import tally as tally
+    from tallymark.summaries.confusion import Confusion as Confusion
+    from tallymark.summaries.moments import Moments as Moments
+    from tallymark.summaries.multiclass import ClassScores as ClassScores
+    from tallymark.summaries.panel import Panel as Panel
+    from tallymark.summaries.tallies import Tallies as Tallies
+    from tallymark.summaries.tally import Tally as Tally
+    from tallymark.thresholds import compare_thresholds as compare_thresholds
+
+__version__ = "0.1.0"
+
+#: Where each public name lives.
+_HOMES = {
+    "curves": (
+        "brier_curve", "calibration_curve", "cost_curve", "det", "gain", "over_prevalence", "over_thresholds",
+        "positive_tradeoff", "pr", "predictive_roc", "roc",
+    ),
+    "errors": ("GuardError", "GuardWarning", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
+    "evaluation": ("evaluate",),
+    "metrics.bounds": ("bound",),
+    "metrics.probability": ("brier_parts",),
+    "metrics.rank_test": ("mann_whitney",),
+    "results": ("Evaluation", "Evaluations", "Measure"),
+    "simple": ("without_simple",),
+    "sources.doors": ("class_scores", "confusion", "load", "moments", "panel", "tally"),
+    "summaries.confusion": ("Confusion",),
+    "summaries.moments": ("Moments",),
+    "summaries.multiclass": ("ClassScores",),
+    "summaries.panel": ("Panel",),
+    "summaries.tallies": ("Tallies",),
+    "summaries.tally": ("Tally",),
+    "thresholds": ("compare_thresholds",),
+}  # fmt: skip
+_MODULES = ("metrics", "scorers")
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"tallymark.{name}")
+    if name in _HOME_OF:
+        value = getattr(importlib.import_module(f"tallymark.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'tallymark' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

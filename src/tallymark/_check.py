@@ -1,0 +1,291 @@
+"""The gate: what users pass becomes clean arrays here, or the error that helps them.
+
+Behind this module nothing asks again whether lengths agree or scores are finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark.errors import InputError, shown
+
+Floats: TypeAlias = NDArray[np.float64]
+#: float64, or float32 where that is what came.
+Scores: TypeAlias = NDArray[Any]
+#: int64 counts or float64 weights.
+Masses: TypeAlias = NDArray[Any]
+Ints: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+Label: TypeAlias = bool | int | float | str
+
+#: Above this, float64 no longer tells neighbouring whole numbers apart.
+_EXACT_INTEGER = 2**53
+
+#: (negative, positive) pairs that need no `pos_label`. True and False compare equal to 1 and 0.
+_OBVIOUS = ((0, 1), (-1, 1))
+
+
+def column(values: object, name: str) -> NDArray[Any]:
+    """One-dimensional, native byte order, nothing missing; any dtype."""
+    if isinstance(values, Iterator):
+        raise InputError(f"{name} is a {type(values).__name__}, which can be read only once; pass list(…) of it.")
+    if isinstance(values, np.ma.MaskedArray):
+        _refuse_missing(np.ma.getmaskarray(values), name)
+        values = values.data
+    if isinstance(values, dict | set | frozenset):
+        raise InputError(f"{name} is a {type(values).__name__}; pass a list, an array or a dataframe column.")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InputError(f"{name} is not a plain column of values ({error}); pass one value per row.") from None
+    if array.ndim == 0:
+        raise InputError(f"{name} is a single value ({values!r}), not a column; pass one value per row.")
+    if array.ndim > 1:
+        raise InputError(f"{name} has shape {array.shape}, expected one column; {_flattening(array)}.")
+    if array.size == 0:
+        raise InputError(f"{name} is empty; there is nothing to count. Check the filter or file it came from.")
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype.kind == "O":
+        _refuse_missing(np.fromiter(map(_is_missing, array), np.bool_, array.size), name)
+    return array
+
+
+def scores(values: object, name: str = "scores") -> Scores:
+    """A finite float column. float32 stays float32, so that thresholds can be rounded to it."""
+    array = column(values, name)
+    if array.dtype.kind == "O":
+        array = _numbers_from_objects(array, name)
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}, expected numbers; convert it, e.g. with .astype(float).")
+    if array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) > _EXACT_INTEGER:
+        raise InputError(
+            f"{name} holds whole numbers beyond 2**53, which floats cannot tell apart; rank or rescale them first."
+        )
+    clean: Scores = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+    _refuse_unfinite(clean, name)
+    return clean
+
+
+def matrix(values: object, name: str, *, columns: int | None = None) -> Floats:
+    """A finite float64 matrix, one row per row of the data and one column per class."""
+    array = np.asarray(values)
+    if array.ndim != 2:
+        raise InputError(
+            f"{name} has shape {array.shape}, expected two dimensions: one row per row, one column per class."
+        )
+    if columns is not None and array.shape[1] != columns:
+        raise InputError(
+            f"{name} has {array.shape[1]} columns for {columns} classes; give one column per class, in order."
+        )
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{name} has dtype {array.dtype}, expected numbers; convert it with .astype(float).")
+    clean: Floats = array.astype(np.float64, copy=False)
+    bad: Bools = np.logical_not(np.isfinite(clean).all(axis=1))
+    if bad.any():
+        raise InputError(_bad_rows(name, "NaN or infinite values", bad))
+    return clean
+
+
+def weights(values: object, name: str = "weights") -> Floats:
+    """Finite, not negative, not all zero."""
+    array = scores(values, name).astype(np.float64, copy=False)
+    return _positive_somewhere(array, name)
+
+
+def counts(values: object, name: str = "counts") -> Ints:
+    """How often each row occurs: whole numbers, not negative, not all zero."""
+    array = column(values, name)
+    if array.dtype.kind not in "iu":
+        raise InputError(
+            f"{name} has dtype {array.dtype}, expected whole numbers (how often each row occurs); "
+            "for survey or expenditure weights use weights=."
+        )
+    return _positive_somewhere(array, name).astype(np.int64, copy=False)
+
+
+def same_length(**columns: NDArray[Any] | None) -> None:
+    """Refuse columns that do not line up row by row."""
+    lengths = {name: len(array) for name, array in columns.items() if array is not None}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InputError(f"Lengths differ: {listed} rows. Pass columns of the same rows in the same order.")
+
+
+def probability(value: float, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    number = real(value, name)
+    if not 0.0 < number < 1.0:
+        raise InputError(f"{name} is {value!r}, expected a number strictly between 0 and 1.")
+    return number
+
+
+def real(value: object, name: str) -> float:
+    """A single finite number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        raise InputError(f"{name} is {value!r}, expected a number.")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{name} is {value!r}, expected a finite number.")
+    return number
+
+
+def labels(values: object, name: str = "labels") -> NDArray[Any]:
+    """A label column: bool, numbers or text, nothing missing."""
+    array = column(values, name)
+    if array.dtype.kind == "f":
+        _refuse_missing(np.isnan(array), name)
+    elif array.dtype.kind == "O":
+        kinds = {type(value) for value in array}
+        if not all(issubclass(kind, str | bool | int | float | np.generic) for kind in kinds):
+            listed = shown(sorted(kind.__name__ for kind in kinds))
+            raise InputError(f"{name} holds objects of type {listed}; expected text, whole numbers or bools.")
+    elif array.dtype.kind not in "biuUSM":
+        raise InputError(f"{name} has dtype {array.dtype}; expected text, whole numbers or bools.")
+    return array.astype(str) if array.dtype.kind in "SM" else array
+
+
+def plain_label(value: object) -> Label:
+    """A label as a plain Python value; whole floats become ints so that 1.0 and 1 are one label."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)
+    if isinstance(plain, bool | int | float | str):
+        return plain
+    raise InputError(f"{plain!r} ({type(plain).__name__}) cannot be a label; use text, a whole number or a bool.")
+
+
+def distinct(array: NDArray[Any], name: str = "labels") -> list[Label]:
+    """The label values that occur, sorted."""
+    found = np.unique(array) if array.dtype.kind in "biuf" else set(array.tolist())
+    values = {plain_label(value) for value in found}
+    try:
+        return sorted(values)
+    except TypeError:
+        listed = shown(sorted(values, key=str))
+        raise InputError(f"{name} mixes text and numbers ({listed}); convert it to one type first.") from None
+
+
+def binary_labels(
+    values: object, pos_label: Label | None = None, name: str = "labels", *, one_class: bool = False
+) -> tuple[Bools, tuple[Label, Label]]:
+    """Which rows are positive, and the (negative, positive) labels: the one place that reads meaning into labels.
+
+    `one_class` accepts data in which only one of the two classes occurs (a group of a larger sample).
+    """
+    array = labels(values, name)
+    pair = _two_numbers(array) if array.dtype.kind in "biuf" else None
+    classes = list(pair) if pair else distinct(array, name)
+    negative, positive = _name_classes(classes, pos_label, name, one_class=one_class)
+    # A text column never equals a number and the other way round; NumPy would answer with one bool.
+    is_positive = np.asarray(array == positive, dtype=np.bool_)
+    return is_positive, (negative, positive)
+
+
+def encode(array: NDArray[Any], classes: Sequence[Label], name: str) -> Ints:
+    """The position of each label in `classes`."""
+    index = {label: position for position, label in enumerate(classes)}
+    try:
+        if array.dtype.kind in "biuf":
+            found, inverse = np.unique(array, return_inverse=True)
+            return np.array([index[plain_label(value)] for value in found], dtype=np.int64)[inverse]
+        return np.fromiter((index[plain_label(value)] for value in array.tolist()), np.int64, array.size)
+    except KeyError as error:
+        raise InputError(f"{name} holds {error.args[0]!r}, which is not among the classes {shown(classes)}.") from None
+
+
+def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, one_class: bool) -> tuple[Label, Label]:
+    if pos_label is None:
+        for negative, positive in _OBVIOUS:
+            if classes == [negative, positive]:
+                return plain_label(classes[0]), plain_label(classes[1])
+            if len(classes) == 1 and one_class and classes[0] in (negative, positive):
+                return plain_label(negative), plain_label(positive)
+        if len(classes) == 1:
+            raise InputError(_only_one_class(name, classes[0]))
+        raise InputError(
+            f"{name} has the values {shown(classes)}; which one is positive? Say pos_label={classes[-1]!r}, for example."
+        )
+    pos_label = plain_label(pos_label)
+    others = [label for label in classes if label != pos_label]
+    if len(others) == len(classes) and not one_class:
+        raise InputError(f"pos_label={pos_label!r} does not occur in {name}, which has the values {shown(classes)}.")
+    if not others and not one_class:
+        raise InputError(_only_one_class(name, classes[0]))
+    return (others[0] if len(others) == 1 else f"not {pos_label}"), pos_label
+
+
+def _only_one_class(name: str, value: Label) -> str:
+    return (
+        f"{name} has one class only: every row is {value!r}. A ranking needs both classes; check the filter, "
+        "or pass scores= alone for an unlabelled sample."
+    )
+
+
+def _two_numbers(array: NDArray[Any]) -> tuple[Label, Label] | None:
+    """The two values of a numeric column without sorting it, or None when there are not exactly two."""
+    low, high = array.min(), array.max()
+    if low == high or np.count_nonzero(array == low) + np.count_nonzero(array == high) != array.size:
+        return None
+    return plain_label(low), plain_label(high)
+
+
+def _positive_somewhere(array: Masses, name: str) -> Masses:
+    negative = array < 0
+    if negative.any():
+        raise InputError(_bad_rows(name, "negative values", negative))
+    if not array.any():
+        raise InputError(f"{name} are all zero; at least one row must count.")
+    return array
+
+
+def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
+    # astype would read the text "0.5" as a number; a column of text is more likely a mistake.
+    if any(isinstance(value, str | bytes) for value in array):
+        raise InputError(f"{name} holds text, expected numbers; convert the column to numbers first.")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} has object dtype and is not all numbers ({error}); convert it first.") from None
+
+
+def _refuse_unfinite(array: Scores, name: str) -> None:
+    # The sum is finite unless a value is not (or the sum overflows): one pass and no temporary in the common case.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):
+            return
+    if (bad := np.isnan(array)).any():
+        raise InputError(_bad_rows(name, "NaN", bad))
+    if (bad := np.isinf(array)).any():
+        raise InputError(_bad_rows(name, "infinite values", bad))
+
+
+def _refuse_missing(missing: Bools, name: str) -> None:
+    if missing.any():
+        raise InputError(_bad_rows(name, "missing values", missing))
+
+
+def _bad_rows(name: str, what: str, bad: Bools) -> str:
+    many = int(np.count_nonzero(bad))
+    rows = f"{many} rows, the first" if many > 1 else "one row,"
+    return f"{name} has {what} in {rows} at index {int(np.argmax(bad))}; drop or repair those rows first."
+
+
+def _is_missing(value: object) -> bool:
+    # pandas' NA compares to NA, not to a bool, so it is known by its type.
+    return (
+        value is None
+        or type(value).__name__ in {"NAType", "NaTType"}
+        or (isinstance(value, float) and math.isnan(value))
+    )
+
+
+def _flattening(array: NDArray[Any]) -> str:
+    if array.ndim == 2 and array.shape[1] == 2:
+        return "for predict_proba output pass the positive class's column, [:, 1]"
+    return "use .ravel() for one column, or one call per column"

@@ -1,0 +1,1 @@
+"""The command line. It computes nothing that the library does not."""

@@ -1,0 +1,88 @@
+"""``tallymark demo``: rare-event data, two models, and what to look at."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from rich.text import Text
+
+from tallymark._check import Bools, Floats
+from tallymark.cli import evaluating
+from tallymark.cli.printing import console
+from tallymark.errors import InputError
+from tallymark.evaluation import evaluate
+from tallymark.results import Evaluations
+from tallymark.sources.doors import tallies_of_columns
+from tallymark.sources.files import read_file
+
+_ROWS = 60_000
+_PREVALENCE = 0.002
+_REGIONS = ("north", "east", "south", "west")
+
+
+def run(folder: str, seed: int) -> None:
+    """Write the data, evaluate it as a user would, and point at what matters."""
+    path = Path(folder) / "companies.csv"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, seed)
+    except OSError as error:
+        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}. Choose another place with --folder.") from None
+    out = console()
+    command = f"tallymark evaluate {path} --label platform --score model_a --score model_b --threshold f1"
+    out.print(
+        Text.assemble(f"Wrote {path}: {_ROWS} companies, about 0.2 % of them platforms.\n", ("$ " + command, "bold"))
+    )
+    evaluating.run(
+        str(path), label="platform", scores=["model_a", "model_b"], predicted=[], probabilities=[], pos_label=None,
+        weight=None, count=None, by=[], threshold="f1", prevalence=None, metrics=None, every=False, strict=False,
+        as_json=False,
+    )  # fmt: skip
+    columns = read_file(path, [("platform", ""), ("model_a", ""), ("model_b", "")])
+    found = evaluate(tallies_of_columns(columns, "platform", ["model_a", "model_b"]), threshold="f1")
+    out.print(Text("\nWhat to look at", style="bold"))
+    for line in _remarks(found):
+        out.print(Text(f"• {line}"))
+    out.print(
+        Text("\nNext: add --by region, --prevalence 0.01, --json or --all; `tallymark metrics mcc` explains a metric.")
+    )
+
+
+def write(path: Path, seed: int) -> None:
+    """Generated companies: two models that differ where it matters, in four regions."""
+    rng = np.random.default_rng(seed)
+    is_platform = rng.random(_ROWS) < _PREVALENCE
+    region = rng.integers(len(_REGIONS), size=_ROWS)
+    scores = [_model(rng, is_platform, *shape) for shape in ((2.8, 1.0), (2.6, 2.2))]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["company", "region", "platform", "model_a", "model_b"])
+        writer.writerows(
+            (f"c{i:05d}", _REGIONS[region[i]], int(is_platform[i]), f"{scores[0][i]:.6f}", f"{scores[1][i]:.6f}")
+            for i in range(_ROWS)
+        )
+
+
+def _model(rng: np.random.Generator, is_positive: Bools, distance: float, spread: float) -> Floats:
+    """Probabilities from a model trained on balanced data: right order, far too many positives."""
+    evidence = rng.normal(size=len(is_positive)) + is_positive * rng.normal(distance, spread, size=len(is_positive))
+    return 1.0 / (1.0 + np.exp(-2.0 * (evidence - distance / 2)))
+
+
+def _remarks(found: Evaluations) -> list[str]:
+    a, b = found["model_a"], found["model_b"]
+    share = (a.positives or 0) / a.n
+    return [
+        f"Accuracy is {a['accuracy'].value:.4f} and {b['accuracy'].value:.4f}, and a model that says no to everything has "
+        f"{1 - share:.4f}: at {100 * share:.2g} % positives accuracy tells nothing.",
+        f"AUROC {a['auroc'].value:.3f} against {b['auroc'].value:.3f}, average precision {a['average_precision'].value:.3f} "
+        f"against {b['average_precision'].value:.3f} (chance {share:.4f}): the order of the models depends on whether the "
+        "top of the list or all of it matters.",
+        f"The probabilities add up to {a['positive_estimate'].value:.0f} and {b['positive_estimate'].value:.0f} platforms "
+        f"where there are {a.positives}: scores from balanced training cannot be summed into a count.",
+        f"At the best F1 threshold model_b finds {100 * b['recall'].value:.0f} % of the platforms and "
+        f"{100 * b['precision'].value:.0f} % of its hits are right; the threshold was chosen on the same rows, so both are "
+        "a little too good.",
+    ]

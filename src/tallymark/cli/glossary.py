@@ -1,0 +1,67 @@
+"""``tallymark metrics``: the registry as a glossary."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Any
+
+from rich.text import Text
+
+from tallymark._show import number
+from tallymark.cli.printing import console, print_json, table
+from tallymark.registry import METRICS, Metric
+
+
+def run(name: str | None, *, as_json: bool) -> None:
+    """Print all metrics, or all that is known of one."""
+    if as_json:
+        print_json({key: describe(METRICS[key]) for key in ([name] if name else METRICS)})
+    elif name is None:
+        by_family = sorted(METRICS.values(), key=lambda metric: metric.family)
+        for family, members in groupby(by_family, key=lambda metric: metric.family):
+            rows = [[m.name, f"{number(m.low)} … {number(m.high)}", _ARROWS[m.better], m.meaning] for m in members]
+            heads = [("metric", "left"), ("range", "right"), ("better", "left"), ("what it means", "left")]
+            console().print(table(family.capitalize(), heads, rows))
+    else:
+        _explain(METRICS[name])
+
+
+def describe(metric: Metric) -> dict[str, Any]:
+    """The facts of a metric as plain values."""
+    return {
+        "title": metric.title,
+        "family": metric.family,
+        "aliases": list(metric.aliases),
+        "needs": metric.needs,
+        "formula": metric.formula,
+        "range": [metric.low, metric.high],
+        "better": metric.better,
+        "moves_with_prevalence": not metric.prevalence_free,
+        "depends_on_order_only": metric.rank_only,
+        "parameters": dict(metric.parameters),
+        "meaning": metric.meaning,
+        "reference": metric.reference,
+    }
+
+
+_ARROWS = {"higher": "higher", "lower": "lower", "zero": "near 0", "neither": "–"}
+
+
+def _explain(metric: Metric) -> None:
+    out = console()
+    out.print(Text(f"{metric.name} — {metric.title}", style="bold"))
+    out.print(Text(metric.meaning))
+    facts = describe(metric)
+    lines = {
+        "formula": metric.expression or metric.formula,
+        "range": f"{number(metric.low)} to {number(metric.high)}, better: {_ARROWS[metric.better]}",
+        "needs": metric.needs,
+        "moves with prevalence": "yes" if facts["moves_with_prevalence"] else "no",
+        "depends on the order of scores only": "yes" if metric.rank_only else "no",
+        "parameters": ", ".join(f"{key} = {number(value)}" for key, value in metric.parameters.items()),
+        "also called": ", ".join(metric.aliases),
+        "reference": metric.reference,
+    }
+    for key, value in lines.items():
+        if value:
+            out.print(Text.assemble((f"  {key}: ", "dim"), value))

@@ -1,0 +1,44 @@
+"""What every command prints with: a table, a JSON object, a warning."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tallymark._show import plain
+from tallymark.results import Note
+
+
+def console() -> Console:
+    """Standard output; at least 100 columns when it is a file or a pipe."""
+    return Console() if sys.stdout.isatty() else Console(width=120)
+
+
+def print_json(value: Any) -> None:
+    """One JSON object on standard output."""
+    json.dump(plain(value), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+    sys.stdout.write("\n")
+
+
+def print_notes(notes: Iterable[Note]) -> None:
+    """Guards that fired, below the table."""
+    for note in notes:
+        console().print(Text.assemble(("! ", "bold yellow"), (f"{note.code} ", "yellow"), note.message))
+
+
+def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of (heading, left|right) columns. Cells are plain text, so user text is never read as markup."""
+    made = Table(
+        title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim"
+    )
+    for heading, side in columns:
+        made.add_column(Text(heading), justify=side, no_wrap=side == "right")  # type: ignore[arg-type]
+    for row in rows:
+        made.add_row(*(Text(cell) for cell in row))
+    return made

@@ -1,0 +1,35 @@
+"""Curves as results: counts are kept, rates are computed when asked for."""
+
+from tallymark.curves.base import Curve
+from tallymark.curves.cutoff import (
+    DetCurve,
+    GainCurve,
+    PositiveTradeoffCurve,
+    PrCurve,
+    PredictiveRocCurve,
+    RocCurve,
+    ThresholdCurve,
+    det,
+    gain,
+    over_thresholds,
+    positive_tradeoff,
+    pr,
+    predictive_roc,
+    roc,
+)
+from tallymark.curves.operating import (
+    BrierCurve,
+    CalibrationCurve,
+    CostCurve,
+    PrevalenceCurve,
+    brier_curve,
+    calibration_curve,
+    cost_curve,
+    over_prevalence,
+)
+
+__all__ = [
+    "BrierCurve", "CalibrationCurve", "CostCurve", "Curve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve",
+    "PredictiveRocCurve", "PrevalenceCurve", "RocCurve", "ThresholdCurve", "brier_curve", "calibration_curve",
+    "cost_curve", "det", "gain", "over_prevalence", "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc",
+]  # fmt: skip

@@ -1,0 +1,279 @@
+"""Curves with one point per cut-off: ROC, PR, DET, gain and lift, predictive ROC, positive trade-off, by threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark._check import Floats, Masses, Scores
+from tallymark.curves.base import Curve, labelled_tally
+from tallymark.errors import InputError
+from tallymark.metrics import expressions
+from tallymark.metrics.hull import Hull, roc_hull
+from tallymark.registry import METRICS
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CutoffCurve(Curve):
+    """Counts at each distinct score from the highest down; rates are made when asked for.
+
+    `tp` and `fp` are the sample's own counts. Rates that depend on prevalence speak of the tally's `prevalence`.
+    """
+
+    tally: Tally
+    thresholds: Scores
+    tp: Masses
+    fp: Masses
+
+    @property
+    def prevalence(self) -> float:
+        """The prevalence the curve speaks of."""
+        return self.tally.prevalence
+
+    @property
+    def tpr(self) -> Floats:
+        """Recall at each cut-off."""
+        return self.tp / self.tally.positives
+
+    @property
+    def fpr(self) -> Floats:
+        """False positive rate at each cut-off."""
+        return self.fp / self.tally.negatives
+
+    @property
+    def recall(self) -> Floats:
+        """Recall at each cut-off."""
+        return self.tpr
+
+    @property
+    def precision(self) -> Floats:
+        """Precision at each cut-off; nan where nothing is called positive."""
+        down, up = self.tally.scale
+        hits = self.tp * up
+        with np.errstate(invalid="ignore"):
+            return hits / (hits + self.fp * down)
+
+    @property
+    def npv(self) -> Floats:
+        """Negative predictive value at each cut-off; nan where nothing is called negative."""
+        down, up = self.tally.scale
+        kept = (self.tally.negatives - self.fp) * down
+        with np.errstate(invalid="ignore"):
+            return kept / (kept + (self.tally.positives - self.tp) * up)
+
+    @property
+    def rate(self) -> Floats:
+        """Share called positive at each cut-off."""
+        down, up = self.tally.scale
+        return (self.tp * up + self.fp * down) / self.tally.n
+
+
+class RocCurve(CutoffCurve):
+    """Recall against false positive rate."""
+
+    @property
+    def auc(self) -> float:
+        """Area under the curve: AUROC."""
+        return float(METRICS["auroc"].compute(self.tally))
+
+    def hull(self) -> Hull:
+        """Corners of the convex hull, with the thresholds that reach them."""
+        return roc_hull(self.tally)
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold, fpr, tpr."""
+        return {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
+
+
+class PrCurve(CutoffCurve):
+    """Precision against recall. The point where nothing is called positive has no precision and is left out."""
+
+    @property
+    def auc(self) -> float:
+        """Average precision, the step area; :func:`tallymark.metrics.pr_auc` has the other definitions."""
+        return float(METRICS["average_precision"].compute(self.tally))
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold, recall, precision."""
+        return {"threshold": self.thresholds, "recall": self.recall, "precision": self.precision}
+
+    def interpolated(self, per_gap: int = 10) -> dict[str, Floats]:
+        """Recall and precision with the reachable points between neighbours (Davis & Goadrich 2006).
+
+        `per_gap` points are put into each stretch in which recall grows.
+        """
+        down, up = self.tally.scale
+        tp, fp = np.concatenate(([0.0], self.tp * up)), np.concatenate(([0.0], self.fp * down))
+        grows = np.flatnonzero(np.diff(tp) > 0)
+        shares = np.linspace(0.0, 1.0, per_gap + 1)
+        between_tp, between_fp = (
+            (side[grows, None] + np.diff(side)[grows, None] * shares[None, :]).ravel() for side in (tp, fp)
+        )
+        with np.errstate(invalid="ignore"):
+            precision = between_tp / (between_tp + between_fp)
+        defined = ~np.isnan(precision)
+        return {"recall": between_tp[defined] / (self.tally.positives * up), "precision": precision[defined]}
+
+
+class DetCurve(CutoffCurve):
+    """Miss rate against false positive rate, plain and on normal deviate scales."""
+
+    @property
+    def fnr(self) -> Floats:
+        """Miss rate at each cut-off."""
+        return 1.0 - self.tpr
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold, fpr, fnr and their normal quantiles."""
+        from scipy.special import ndtri
+
+        return {
+            "threshold": self.thresholds, "fpr": self.fpr, "fnr": self.fnr,
+            "probit_fpr": ndtri(self.fpr), "probit_fnr": ndtri(self.fnr),
+        }  # fmt: skip
+
+
+class GainCurve(CutoffCurve):
+    """Cumulative gain (recall) and lift against the share called positive."""
+
+    @property
+    def lift(self) -> Floats:
+        """Precision over prevalence; nan where nothing is called positive."""
+        return self.precision / self.prevalence
+
+    @property
+    def auc(self) -> float:
+        """Area under the gain curve: (1 − p)·AUROC + p/2."""
+        p = self.prevalence
+        return (1.0 - p) * float(METRICS["auroc"].compute(self.tally)) + p / 2
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold, share called positive, gain, lift."""
+        return {"threshold": self.thresholds, "rate": self.rate, "gain": self.tpr, "lift": self.lift}
+
+
+class PredictiveRocCurve(CutoffCurve):
+    """Positive predictive value against 1 − negative predictive value, where both exist."""
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold, 1 − NPV, PPV."""
+        return {"threshold": self.thresholds, "one_minus_npv": 1.0 - self.npv, "ppv": self.precision}
+
+
+class PositiveTradeoffCurve(CutoffCurve):
+    """Recall against the false discovery rate, so that both axes speak of positives only."""
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold, false discovery rate, recall."""
+        return {"threshold": self.thresholds, "fdr": 1.0 - self.precision, "tpr": self.tpr}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdCurve(CutoffCurve):
+    """Any metrics of the four cells against the threshold."""
+
+    values: Mapping[str, Floats]
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.values[name]
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold and one column per metric."""
+        return {"threshold": self.thresholds, **self.values}
+
+
+def roc(tally: Tally) -> RocCurve:
+    """The ROC curve, from ``+inf`` (nothing positive) to the lowest score. Fawcett (2006).
+
+    >>> import tallymark as tm
+    >>> curve = tm.roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.auc
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
+    """
+    t = labelled_tally(tally, "roc")
+    return RocCurve(t, *t.cutoffs)
+
+
+def pr(tally: Tally) -> PrCurve:
+    """The precision–recall curve, from the highest score down. Davis & Goadrich (2006).
+
+    >>> import tallymark as tm
+    >>> tm.pr(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).precision.round(4).tolist()
+    [1.0, 0.5, 0.6667, 0.5]
+    """
+    t = labelled_tally(tally, "pr")
+    return PrCurve(t, *(array[1:] for array in t.cutoffs))
+
+
+def det(tally: Tally) -> DetCurve:
+    """The detection error trade-off curve. Martin et al. (1997), Eurospeech.
+
+    >>> import tallymark as tm
+    >>> tm.det(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).fnr.tolist()
+    [1.0, 0.5, 0.5, 0.0, 0.0]
+    """
+    t = labelled_tally(tally, "det")
+    return DetCurve(t, *t.cutoffs)
+
+
+def gain(tally: Tally) -> GainCurve:
+    """Cumulative gain and lift. Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.
+
+    >>> import tallymark as tm
+    >>> tm.gain(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).lift[1:].round(4).tolist()
+    [2.0, 1.0, 1.3333, 1.0]
+    """
+    t = labelled_tally(tally, "gain")
+    return GainCurve(t, *t.cutoffs)
+
+
+def predictive_roc(tally: Tally) -> PredictiveRocCurve:
+    """The predictive ROC curve. Shiu & Gatsonis (2008), Phil. Trans. R. Soc. A 366(1874).
+
+    >>> import tallymark as tm
+    >>> len(tm.predictive_roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])))
+    3
+    """
+    t = labelled_tally(tally, "predictive_roc")
+    return PredictiveRocCurve(t, *(array[1:-1] for array in t.cutoffs))
+
+
+def positive_tradeoff(tally: Tally) -> PositiveTradeoffCurve:
+    """The positive trade-off curve: recall against 1 − precision. O'Reilly & Nielsen (2013), WoSSPA.
+
+    >>> import tallymark as tm
+    >>> tm.positive_tradeoff(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).columns()["fdr"].round(4).tolist()
+    [0.0, 0.5, 0.3333, 0.5]
+    """
+    t = labelled_tally(tally, "positive_tradeoff")
+    return PositiveTradeoffCurve(t, *(array[1:] for array in t.cutoffs))
+
+
+def over_thresholds(
+    tally: Tally, metrics: Sequence[str] = ("recall", "specificity", "precision", "f1"), **parameters: float
+) -> ThresholdCurve:
+    """Metrics of the four cells at every cut-off; nan where one is undefined.
+
+    >>> import tallymark as tm
+    >>> curve = tm.over_thresholds(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), ["f1", "fbeta"], beta=2)
+    >>> curve["f1"].round(4).tolist()
+    [0.0, 0.6667, 0.5, 0.8, 0.6667]
+    """
+    t = labelled_tally(tally, "over_thresholds")
+    cut, (down, up) = t.cutoffs, t.scale
+    tp, fp = cut.tp * up, cut.fp * down
+    fn, tn = float(t.positives) * up - tp, float(t.negatives) * down - fp
+    values = {}
+    for name in metrics:
+        facts = METRICS[name]
+        if facts.expression is None:
+            known = ", ".join(other for other in METRICS if METRICS[other].expression)
+            raise InputError(f"{name} is not a metric of the four cells; choose from {known}.")
+        settings = {key: parameters.get(key, default) for key, default in facts.parameters.items()}
+        values[name] = expressions.to_numpy(facts.expression)(tp, fp, fn, tn, **settings)
+    return ThresholdCurve(t, *cut, values)

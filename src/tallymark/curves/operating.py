@@ -1,0 +1,167 @@
+"""Curves over conditions of use: costs, probabilities, prevalence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tallymark import _check
+from tallymark._check import Floats
+from tallymark.curves.base import Curve, labelled_tally
+from tallymark.errors import InputError, Undefined, UndefinedWarning
+from tallymark.metrics.cost import cost_envelope
+from tallymark.metrics.hull import roc_hull
+from tallymark.metrics.probability import Binning, calibration_bins
+from tallymark.registry import METRICS
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CostCurve(Curve):
+    """Normalised expected cost at the best threshold, against the mix of prevalence and costs.
+
+    `probability_cost` is the share of the positives' cost in all that could be lost; 0 and 1 are the sure cases.
+    """
+
+    probability_cost: Floats
+    cost: Floats
+
+    @property
+    def auc(self) -> float:
+        """Area under the lower envelope."""
+        return float(np.trapezoid(self.cost, self.probability_cost))
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Corners of the envelope."""
+        return {"probability_cost": self.probability_cost, "cost": self.cost}
+
+
+def cost_curve(tally: Tally) -> CostCurve:
+    """The lower envelope of the cost curve. Drummond & Holte (2006), Mach. Learn. 65(1).
+
+    >>> import tallymark as tm
+    >>> curve = tm.cost_curve(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    >>> curve.probability_cost.tolist(), curve.cost.tolist()
+    ([0.0, 0.0, 0.5, 1.0, 1.0], [0.0, 0.0, 0.25, 0.0, 0.0])
+    """
+    hull = roc_hull(labelled_tally(tally, "cost_curve"))
+    return CostCurve(*cost_envelope(hull.fpr, hull.tpr))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BrierCurve(Curve):
+    """Loss against the cost share c when the threshold is set to c; two points at each jump.
+
+    The area is the Brier score.
+    """
+
+    cost_share: Floats
+    loss: Floats
+
+    @property
+    def auc(self) -> float:
+        """Area under the curve: the Brier score."""
+        return float(np.trapezoid(self.loss, self.cost_share))
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """The broken line."""
+        return {"cost_share": self.cost_share, "loss": self.loss}
+
+
+def brier_curve(tally: Tally) -> BrierCurve:
+    r"""Loss :math:`2[c\,\pi_0\,\mathrm{fpr}(c) + (1-c)\,\pi_1\,\mathrm{fnr}(c)]` with c as threshold and share of cost.
+
+    Hernández-Orallo, Flach & Ferri (2011), ICML.
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 1, 1], [0.5, 0.5, 1.0])
+    >>> abs(tm.brier_curve(t).auc - tm.metrics.brier(t)) < 1e-12
+    True
+    """
+    t = labelled_tally(tally, "brier_curve")
+    low, high = t.range
+    if low < 0.0 or high > 1.0:
+        raise InputError(
+            f"brier_curve needs probabilities, the scores run from {low:g} to {high:g}; calibrate them first."
+        )
+    cut, p = t.cutoffs, t.prevalence
+    fpr, fnr = (cut.fp / t.negatives)[::-1], (1.0 - cut.tp / t.positives)[::-1]
+    # A score counts as positive up to and including its own value, so rates change just above it.
+    edges = np.concatenate(([0.0], cut.thresholds[:0:-1], [1.0])).astype(np.float64)
+    begin, end = edges[:-1], edges[1:]
+    c = np.stack((begin, end), axis=1).ravel()
+    fpr, fnr = np.repeat(fpr, 2), np.repeat(fnr, 2)
+    return BrierCurve(c, 2.0 * (c * (1.0 - p) * fpr + (1.0 - c) * p * fnr))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationCurve(Curve):
+    """Observed share of positives against the mean stated probability, by bin."""
+
+    mean_score: Floats
+    observed: Floats
+    mass: Floats
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """One row per bin that holds something."""
+        return {"mean_score": self.mean_score, "observed": self.observed, "mass": self.mass}
+
+
+def calibration_curve(tally: Tally, *, bins: int = 10, by: Binning = "width") -> CalibrationCurve:
+    """The reliability curve over bins of equal ``width`` or equal ``mass``. Niculescu-Mizil & Caruana (2005), ICML.
+
+    >>> import tallymark as tm
+    >>> tm.calibration_curve(tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75])).observed.tolist()
+    [0.5, 0.5]
+    """
+    t = labelled_tally(tally, "calibration_curve")
+    low, high = t.range
+    if low < 0.0 or high > 1.0:
+        raise InputError(
+            f"calibration_curve needs probabilities, the scores run from {low:g} to {high:g}; calibrate them first."
+        )
+    found = calibration_bins(t, bins, by)
+    return CalibrationCurve(found.mean_score, found.observed, found.mass)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrevalenceCurve(Curve):
+    """Metrics of the same data at other prevalences."""
+
+    prevalence: Floats
+    values: Mapping[str, Floats]
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.values[name]
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Prevalence and one column per metric."""
+        return {"prevalence": self.prevalence, **self.values}
+
+
+def over_prevalence(data: Tally | Confusion, metrics: Sequence[str], prevalences: ArrayLike) -> PrevalenceCurve:
+    """How metrics would read at other prevalences, recall and false positive rate being what they are.
+
+    >>> import tallymark as tm
+    >>> c = tm.Confusion.of_cells(tp=231, fp=32, fn=27, tn=54)
+    >>> tm.over_prevalence(c, ["precision", "npv"], [0.25, 0.75])["precision"].round(4).tolist()
+    [0.4451, 0.8783]
+    """
+    grid = np.array([_check.probability(value, "prevalences") for value in np.atleast_1d(prevalences).tolist()])
+    values: dict[str, Floats] = {}
+    for name in metrics:
+        found = []
+        for prevalence in grid:
+            try:
+                found.append(METRICS[name].compute(data.at_prevalence(float(prevalence))))
+            except Undefined as error:
+                warnings.warn(UndefinedWarning(error.reason), stacklevel=2)
+                found.append(np.nan)
+        values[name] = np.array(found)
+    return PrevalenceCurve(grid, values)

@@ -1,0 +1,288 @@
+"""``tm.evaluate``: every metric that fits the data, with what belongs beside each number."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from tallymark.errors import GuardWarning, InputError, Undefined, guard
+from tallymark.metrics.bounds import bound
+from tallymark.metrics.multiclass import spcc_one_vs_one, spcc_one_vs_rest
+from tallymark.registry import METRICS, Metric
+from tallymark.results import Evaluation, Evaluations, Measure, Note
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.multiclass import ClassScores
+from tallymark.summaries.panel import Panel
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+#: Below chance by this many standard errors the direction of the scores is doubted.
+_INVERTED = -3.0
+#: Share of the rows on one score from which ties are reported.
+_HEAVY_TIE = 0.1
+#: Skewness within a class beyond which sPCC misleads.
+_SKEWED = 2.0
+#: Fewer rows of a class than this make every number shaky.
+_FEW = 10
+
+#: Below this a chance level is rounding noise.
+_NOISE = 1e-12
+
+#: What a K-class confusion matrix is described by: name, metric, averaging.
+_AVERAGES = (
+    ("precision_macro", "precision", "macro"),
+    ("recall_macro", "recall", "macro"),
+    ("f1_macro", "f1", "mean_of_f"),
+    ("f1_of_macro_means", "f1", "f_of_means"),
+    ("f1_micro", "f1", "micro"),
+    ("precision_weighted", "precision", "weighted"),
+    ("recall_weighted", "recall", "weighted"),
+    ("f1_weighted", "f1", "weighted"),
+)
+_WHOLE = ("accuracy", "error", "balanced_accuracy", "kappa", "mcc")
+_PER_CLASS = ("precision", "recall", "f1", "specificity")
+
+
+def evaluate(
+    data: Tally | Tallies | Panel | Confusion | Moments | ClassScores,
+    *,
+    metrics: Iterable[str] | None = None,
+    threshold: float | str | None = None,
+    prevalence: float | None = None,
+    strict: bool = False,
+) -> Any:
+    """Every metric that fits the data: an :class:`Evaluation`, or :class:`Evaluations` for several models or groups.
+
+    `threshold` is a number or a policy such as ``"youden"``; left out, it is 0.5 where all scores lie in [0, 1] and
+    ``"youden"`` elsewhere. `prevalence` states the prevalence that prior-dependent numbers should speak of.
+    `metrics` picks some by name. `strict` turns guards into errors.
+
+    >>> import tallymark as tm
+    >>> ev = tm.evaluate(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), threshold="youden")
+    >>> ev["auroc"].value, ev["auroc"].chance
+    (0.75, 0.5)
+    >>> ev.threshold, ev["recall"].value
+    (0.35, 1.0)
+    """
+    chosen = None if metrics is None else [METRICS[name].name for name in metrics]
+    return _evaluate(data, _Asked(chosen, threshold, prevalence, strict))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the caller asked for."""
+
+    metrics: list[str] | None
+    threshold: float | str | None
+    prevalence: float | None
+    strict: bool
+
+    def fitting(self, *needs: str) -> list[str]:
+        """The asked metrics, or all that these summaries can give."""
+        if self.metrics is None:
+            return [name for name in METRICS if METRICS[name].needs in needs]
+        for name in self.metrics:
+            if METRICS[name].needs not in needs:
+                raise InputError(f"{name} needs {METRICS[name].needs}, which this data does not give.")
+        return self.metrics
+
+    def refuse_binary_options(self) -> None:
+        if self.threshold is not None or self.prevalence is not None:
+            raise InputError(
+                "threshold= and prevalence= speak of two classes; this data has a score for each of K classes."
+            )
+
+
+@singledispatch
+def _evaluate(data: object, _: _Asked) -> Any:
+    raise InputError(
+        f"evaluate takes a Tally, Tallies, Panel, Confusion, Moments or ClassScores, got {type(data).__name__}. "
+        "Write tm.evaluate(tm.tally(y, scores))."
+    )
+
+
+@_evaluate.register
+def _(data: Tally, asked: _Asked) -> Evaluation:
+    if not data.labelled:
+        raise InputError("evaluate needs labels; this tally has none. Make it with tm.tally(y, scores).")
+    tally, lens_reason = _seen_at(data, asked.prevalence)
+    names = asked.fitting("tally", "probabilities", "confusion")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", GuardWarning)
+        _guard_scores(tally, strict=asked.strict)
+        matrix, no_matrix, policy = _matrix_at(tally, asked.threshold)
+    for warning in caught:
+        warnings.warn(warning.message, stacklevel=4)
+    measures = {}
+    for name in names:
+        facts = METRICS[name]
+        reason = lens_reason if not facts.prevalence_free else None
+        summary = matrix if facts.needs == "confusion" else tally
+        if reason or summary is None:
+            measures[name] = Measure(name=name, value=math.nan, reason=reason or no_matrix)
+        else:
+            measures[name] = _measure(facts, summary)
+    return Evaluation(
+        measures,
+        n=tally.n,
+        positives=tally.positives,
+        threshold=None if matrix is None else matrix.threshold,
+        policy=policy,
+        confusion=matrix,
+        warnings=tuple(Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning)),
+    )
+
+
+@_evaluate.register
+def _(data: Tallies, asked: _Asked) -> Evaluations:
+    return Evaluations(data.names, {key: _evaluate(tally, asked) for key, tally in data.entries.items()})
+
+
+@_evaluate.register
+def _(data: Panel, asked: _Asked) -> Evaluations:
+    evaluations: Evaluations = _evaluate(data.tallies(), asked)
+    return evaluations
+
+
+@_evaluate.register
+def _(data: Confusion, asked: _Asked) -> Evaluation:
+    if asked.threshold is not None:
+        raise InputError("A confusion matrix has its threshold behind it; evaluate a tally to choose one.")
+    if not data.is_binary:
+        if asked.prevalence is not None:
+            raise InputError("prevalence= speaks of one positive class; take one with .one_vs_rest(label) first.")
+        return _of_classes(data, asked.metrics)
+    seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
+    measures = {name: _measure(METRICS[name], seen) for name in asked.fitting("confusion")}
+    return Evaluation(measures, n=data.n, positives=data.tp + data.fn, threshold=data.threshold, confusion=data)
+
+
+@_evaluate.register
+def _(data: Moments, asked: _Asked) -> Evaluation:
+    asked.refuse_binary_options()
+    measures = {name: _measure(METRICS[name], data) for name in asked.fitting("moments")}
+    return Evaluation(measures, n=data.n, tables=_correlation_tables(data))
+
+
+@_evaluate.register
+def _(data: ClassScores, asked: _Asked) -> Evaluation:
+    asked.refuse_binary_options()
+    names = asked.fitting("moments", "multiclass", "confusion")
+    labels = _of_classes(data.confusion, asked.metrics)
+    measures = dict(labels.measures)
+    for name in names:
+        if METRICS[name].needs == "moments":
+            measures[name] = _measure(METRICS[name], data.moments)
+        elif METRICS[name].needs == "multiclass":
+            measures[name] = _measure(METRICS[name], data)
+    return Evaluation(
+        measures,
+        n=labels.n,
+        confusion=data.confusion,
+        per_class=labels.per_class,
+        tables=_correlation_tables(data.moments),
+    )
+
+
+def _of_classes(confusion: Confusion, metrics: list[str] | None) -> Evaluation:
+    whole = [name for name in _WHOLE if metrics is None or name in metrics]
+    measures = {name: _measure(METRICS[name], confusion) for name in whole}
+    for name, metric, average in _AVERAGES:
+        if metrics is None or metric in metrics:
+            measures[name] = _measure(METRICS[metric], confusion, name, average=average)
+    per_class = {
+        str(label): {name: _measure(METRICS[name], confusion.one_vs_rest(label)) for name in _PER_CLASS}
+        for label in confusion.labels
+    }
+    return Evaluation(measures, n=confusion.n, confusion=confusion, per_class=per_class)
+
+
+def _measure(facts: Metric, summary: Any, name: str | None = None, **options: Any) -> Measure:
+    name = name or facts.name
+    has_prevalence = isinstance(summary, Tally) or (isinstance(summary, Confusion) and summary.is_binary)
+    prevalence = summary.prevalence if has_prevalence and not facts.prevalence_free else None
+    try:
+        value = facts.compute(summary, **options)
+    except Undefined as error:
+        return Measure(name=name, value=math.nan, prevalence=prevalence, reason=error.reason)
+    interval = bound(facts.name, summary, **options) if isinstance(summary, Tally) and not summary.exact else None
+    return Measure(
+        name=name,
+        value=value,
+        chance=_or_none(lambda: facts.chance(summary, **options)),
+        prevalence=prevalence,
+        bound=interval,
+    )
+
+
+def _or_none(compute: Callable[[], float]) -> float | None:
+    try:
+        level = compute()
+    except Undefined:
+        return None
+    # Expected tables carry rounding noise; a chance level of 1e-19 is 0.
+    return 0.0 if abs(level) < _NOISE else level
+
+
+def _seen_at(tally: Tally, prevalence: float | None) -> tuple[Tally, str | None]:
+    if prevalence is None:
+        return tally, None
+    if tally.positives and tally.negatives:
+        return tally.at_prevalence(prevalence), None
+    return tally, "another prevalence needs rows of both classes"
+
+
+def _matrix_at(tally: Tally, threshold: float | str | None) -> tuple[Confusion | None, str | None, str | None]:
+    """The matrix, or the reason there is none; and the policy that chose the threshold."""
+    if threshold is None:
+        low, high = tally.range
+        threshold = 0.5 if low >= 0.0 and high <= 1.0 else "youden"
+    policy = threshold if isinstance(threshold, str) and not _is_number(threshold) else None
+    if policy and not (tally.positives and tally.negatives):
+        return None, f"the policy {policy!r} needs rows of both classes", policy
+    return tally.at(threshold), None, policy
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _guard_scores(tally: Tally, *, strict: bool) -> None:
+    if not tally.positives or not tally.negatives:
+        return
+    few = min(run.n_rows for run in tally.runs)
+    if few < _FEW:
+        guard("TM107", f"only {few} rows of one class; every number is shaky, gather more", strict=strict)
+    up, down = (float(run.n_rows) for run in (tally.positive, tally.negative))
+    auroc = METRICS["auroc"].compute(tally)
+    if (auroc - 0.5) / math.sqrt((up + down + 1.0) / (12.0 * up * down)) < _INVERTED:
+        guard("TM103", f"AUROC is {auroc:.4f}, far below 0.5: higher scores seem to mean negative. Nothing was flipped; "
+              "negate the scores or pass the other pos_label", strict=strict)  # fmt: skip
+    cut = tally.cutoffs
+    heaviest = float(np.max(np.diff(cut.tp + cut.fp))) / float(tally.n)
+    if heaviest >= _HEAVY_TIE and tally.n_rows >= _FEW / _HEAVY_TIE and len(cut.thresholds) > 3 and tally.exact:
+        guard("TM104", f"{100 * heaviest:.0f} % of the rows share one score; ties count one half, and no threshold can "
+              "separate them", strict=strict)  # fmt: skip
+    worst = max((run.moments.skewness for run in tally.runs), key=abs)
+    if abs(worst) > _SKEWED:
+        guard("TM105", f"the scores of one class are strongly skewed ({worst:.1f}); sPCC and d′ see two moments only, "
+              "read them beside AUROC or transform the scores", strict=strict)  # fmt: skip
+
+
+def _correlation_tables(moments: Moments) -> Mapping[str, Any]:
+    return {
+        "classes": list(moments.labels),
+        "spcc_one_vs_one": spcc_one_vs_one(moments),
+        "spcc_one_vs_rest": spcc_one_vs_rest(moments),
+    }

@@ -1,0 +1,74 @@
+"""Each metric a pure function of a summary, declared once with its facts.
+
+``tm.metrics.auroc(tally)`` gives a plain float; :data:`tallymark.registry.METRICS` holds every metric by name.
+"""
+
+from tallymark.metrics.correlation import d_a, d_b, d_b_normal, d_e, kendall, spcc, spearman
+from tallymark.metrics.cost import aucc, h_measure
+from tallymark.metrics.counting import bias, positive_estimate, positive_sd
+from tallymark.metrics.multiclass import (
+    auroc_ovo,
+    auroc_ovr,
+    auroc_ovr_weighted,
+    spcc_one_vs_one,
+    spcc_one_vs_rest,
+    spcc_ovo_fisher,
+    spcc_ovo_geometric,
+    spcc_ovo_min,
+    spcc_ovr_fisher,
+    spcc_ovr_geometric,
+    spcc_ovr_min,
+)
+from tallymark.metrics.partial import partial_auc
+from tallymark.metrics.precision_recall import average_precision, pr_auc
+from tallymark.metrics.probability import ace, brier, ece, log_loss
+from tallymark.metrics.ranking import auroc, gini, hull_auc, ks
+from tallymark.metrics.threshold import (
+    accuracy,
+    balanced_accuracy,
+    d_prime,
+    diagnostic_odds_ratio,
+    error,
+    expected_cost,
+    f1,
+    false_omission_rate,
+    fbeta,
+    fdr,
+    fnr,
+    fpr,
+    g_measure,
+    geometric_mean,
+    informedness,
+    jaccard,
+    kappa,
+    label_bias,
+    lr_minus,
+    lr_plus,
+    markedness,
+    mcc,
+    net_benefit,
+    npv,
+    precision,
+    predicted_prevalence,
+    prevalence,
+    prevalence_threshold,
+    recall,
+    specificity,
+)
+
+# The field's other words for the same thing.
+tpr = sensitivity = recall
+tnr = specificity
+ppv = precision
+
+__all__ = [
+    "accuracy", "ace", "aucc", "auroc", "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "average_precision",
+    "balanced_accuracy", "bias", "brier", "d_a", "d_b", "d_b_normal", "d_e", "d_prime", "diagnostic_odds_ratio",
+    "ece", "error", "expected_cost", "f1", "false_omission_rate", "fbeta", "fdr", "fnr", "fpr", "g_measure",
+    "geometric_mean", "gini", "h_measure", "hull_auc", "informedness", "jaccard", "kappa", "kendall", "ks",
+    "label_bias", "log_loss", "lr_minus", "lr_plus", "markedness", "mcc", "net_benefit", "npv", "partial_auc",
+    "positive_estimate", "positive_sd", "ppv", "pr_auc", "precision", "predicted_prevalence", "prevalence",
+    "prevalence_threshold", "recall", "sensitivity", "spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
+    "spcc_ovo_fisher", "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher", "spcc_ovr_geometric",
+    "spcc_ovr_min", "spearman", "specificity", "tnr", "tpr",
+]  # fmt: skip

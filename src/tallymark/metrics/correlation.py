@@ -1,0 +1,233 @@
+"""Correlation of label and score, and the discriminability indices beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.errors import Undefined
+from tallymark.metrics.declare import metric
+from tallymark.metrics.ranking import wins
+from tallymark.summaries.tally import Tally
+
+_GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
+
+
+class _Spread(NamedTuple):
+    gap: float
+    positive: float
+    negative: float
+
+
+def _spread(tally: Tally) -> _Spread:
+    """Difference of the class means and the two variances."""
+    up, down = tally.positive.moments, tally.negative.moments
+    return _Spread(up.mean - down.mean, up.variance, down.variance)
+
+
+def _ratio(name: str, gap: float, spread: float) -> float:
+    """Signed distance in units of spread: infinite at perfect separation of two constants."""
+    if spread == 0.0 and gap == 0.0:
+        raise Undefined(f"{name}: all scores are equal")
+    return gap / spread if spread else math.copysign(math.inf, gap)
+
+
+@metric(
+    title="Sample Pearson correlation (sPCC)", family="correlation", needs="tally", low=-1.0, high=1.0,
+    better="higher", chance=0.0, bound="moments",
+    formula=r"\sqrt{\tfrac{N P}{(N+P)(N+P-1)}}\;\frac{\bar s^+ - \bar s^-}{s}",
+    meaning="Correlation of the 0/1 label with the score; on hard labels it is the MCC.", reference=_GUBBELS,
+)  # fmt: skip
+def spcc(tally: Tally) -> float:
+    r"""Pearson correlation of label and score, :math:`\sqrt{\frac{NP}{(N+P)(N+P-1)}}\,\frac{\bar s^+-\bar s^-}{s}`.
+
+    At a stated prevalence π it is :math:`\sqrt{\pi(1-\pi)}\Delta/\sqrt{\pi(1-\pi)\Delta^2+\pi\sigma_+^2+(1-\pi)\sigma_-^2}`,
+    the same formula at π = P/n. Sees two moments only: heavy skew within a class makes it low even for a perfect
+    ranking. Gubbels (2023).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.spcc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.6476
+    """
+    gap, var_up, var_down = _spread(tally)
+    p = tally.prevalence
+    total = p * (1.0 - p) * gap**2 + p * var_up + (1.0 - p) * var_down
+    if total == 0.0:
+        raise Undefined("spcc: all scores are equal")
+    return max(-1.0, min(1.0, math.sqrt(p * (1.0 - p)) * gap / math.sqrt(total)))
+
+
+@metric(
+    title="Discriminability d′a", family="correlation", needs="tally", low=-math.inf, high=math.inf, better="higher",
+    chance=0.0, prevalence_free=True, bound="moments",
+    formula=r"\frac{\mu^+ - \mu^-}{\sqrt{(\sigma_+^2 + \sigma_-^2)/2}}",
+    meaning="Distance of the class means in units of their root mean square spread; √2·Z(AUROC) for normal scores.",
+    reference="Simpson & Fitter (1973), Psychol. Bull. 80(6).",
+)  # fmt: skip
+def d_a(tally: Tally) -> float:
+    r"""Discriminability :math:`d'_a = (\mu^+-\mu^-)/\sqrt{(\sigma_+^2+\sigma_-^2)/2}`, signed. Simpson & Fitter (1973).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.d_a(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    1.6997
+    """
+    gap, var_up, var_down = _spread(tally)
+    return _ratio("d_a", gap, math.sqrt((var_up + var_down) / 2))
+
+
+@metric(
+    title="Discriminability d′e", family="correlation", needs="tally", low=-math.inf, high=math.inf, better="higher",
+    chance=0.0, prevalence_free=True, bound="moments", formula=r"\frac{2 (\mu^+ - \mu^-)}{\sigma_+ + \sigma_-}",
+    meaning="Distance of the class means in units of their mean spread.",
+    reference="Egan & Clarke (1962), Psychophysics in the use of sensory data.",
+)  # fmt: skip
+def d_e(tally: Tally) -> float:
+    r"""Discriminability :math:`d'_e = 2(\mu^+-\mu^-)/(\sigma_++\sigma_-)`, signed. Egan & Clarke (1962).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.d_e(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    1.7333
+    """
+    gap, var_up, var_down = _spread(tally)
+    return _ratio("d_e", gap, (math.sqrt(var_up) + math.sqrt(var_down)) / 2)
+
+
+@metric(
+    title="Discriminability d′b", family="correlation", needs="tally", low=0.0, high=math.inf, better="higher",
+    chance=0.0, prevalence_free=True, rank_only=True, bound="order", formula=r"2\, Z\left(\max_t \mathrm{BA}(t)\right)",
+    meaning="The d′ of two equal normals that would allow the best balanced accuracy seen at a single threshold.",
+    reference=_GUBBELS,
+)  # fmt: skip
+def d_b(tally: Tally) -> float:
+    r"""Bayes discriminability from one threshold, :math:`d'_b = 2 Z(\max_t \mathrm{BA}(t))`.
+
+    :func:`d_b_normal` is the likelihood-ratio form of Das & Geisler; the two differ when the spreads do.
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.d_b(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    1.349
+    """
+    from scipy.special import ndtri
+
+    steps = tally.steps()
+    best = max(0.0, float(np.max(steps.tp / tally.positives - steps.fp / tally.negatives)))
+    return 2.0 * float(ndtri((1.0 + best) / 2))
+
+
+@metric(
+    title="Bayes discriminability of two normals", family="correlation", needs="tally", low=0.0, high=math.inf,
+    better="higher", chance=0.0, prevalence_free=True, bound="moments", formula=r"-2\, Z(e_B)",
+    meaning="As d′b, with the error of the best decision between two normals of the classes' means and spreads.",
+    reference="Das & Geisler (2021), J. Vis. 21(10).",
+)  # fmt: skip
+def d_b_normal(tally: Tally) -> float:
+    r"""Bayes discriminability :math:`-2Z(e_B)`, with :math:`e_B` the error of the likelihood-ratio decision between
+    two normals that have the classes' means and variances, at equal priors. Das & Geisler (2021).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.d_b_normal(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    1.7781
+    """
+    from scipy.special import ndtr, ndtri
+
+    gap, var_up, var_down = _spread(tally)
+    if min(var_up, var_down) == 0.0:
+        if gap == 0.0 and var_up == var_down:
+            raise Undefined("d_b_normal: all scores are equal")
+        return math.inf
+    up, down = math.sqrt(var_up), math.sqrt(var_down)
+    # With negatives at 0, the likelihood ratio is 1 where a x² + b x + c = 0.
+    a, b, c = 1 / var_down - 1 / var_up, 2 * gap / var_up, -(gap**2) / var_up - 2 * math.log(up / down)
+    roots = np.roots([a, b, c]) if a else np.array([-c / b]) if b else np.array([])
+    cuts = np.sort(np.real(roots[np.isreal(roots)]))
+    if not len(cuts):
+        return 0.0
+    edges = np.concatenate(([-np.inf], cuts, [np.inf]))
+    likely_up = np.diff(ndtr((edges - gap) / up))
+    likely_down = np.diff(ndtr(edges / down))
+    error = float(np.sum(np.minimum(likely_up, likely_down))) / 2
+    return max(0.0, -2.0 * float(ndtri(error)))
+
+
+def _tie_sums(tally: Tally) -> tuple[float, Callable[[int], float]]:
+    """Total mass, and the sum over tied groups of their mass to a power, at the prevalence looked at."""
+    down, up = tally.scale
+    cut = tally.cutoffs
+    groups: Floats = np.diff(cut.tp * up + cut.fp * down)
+    return float(groups.sum()), lambda power: float(np.sum(groups**power))
+
+
+def _concordance(tally: Tally) -> tuple[float, float, float]:
+    """AUROC − ½, and the positive and negative mass at the prevalence looked at."""
+    down, up = tally.scale
+    pairs = float(tally.positives) * float(tally.negatives)
+    return wins(tally) / pairs - 0.5, float(tally.positives) * up, float(tally.negatives) * down
+
+
+@metric(
+    title="Spearman's ρ of label and score", family="correlation", needs="tally", low=-1.0, high=1.0,
+    better="higher", chance=0.0, rank_only=True, aliases=("spearman_rho",),
+    formula=r"\rho(\mathrm{rank}(s), y)", meaning="Pearson correlation of the label with the rank of the score.",
+    reference="Spearman (1904), Am. J. Psychol. 15(1).", bound=lambda tally: _rank_bound(tally, _spearman),
+)  # fmt: skip
+def spearman(tally: Tally) -> float:
+    r"""Spearman's rank correlation of label and score, ties at their mean rank:
+    :math:`\sqrt{12 p(1-p)}\,(\mathrm{AUROC}-\frac12)/\sqrt{1-\sum t^3/n^3}`. Spearman (1904).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.spearman(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.4472
+    """
+    n, tied = _tie_sums(tally)
+    return _spearman(tally, _concordance(tally)[0], tied(3) / n**3, "spearman")
+
+
+@metric(
+    title="Kendall's τ-b of label and score", family="correlation", needs="tally", low=-1.0, high=1.0,
+    better="higher", chance=0.0, rank_only=True, aliases=("kendall_tau_b",),
+    formula=r"\frac{C - D}{\sqrt{P N\,(n^2 - \sum t^2)/2}}",
+    meaning="Concordant minus discordant pairs, corrected for ties.", reference="Kendall (1945), Biometrika 33(3).",
+    bound=lambda tally: _rank_bound(tally, _kendall),
+)  # fmt: skip
+def kendall(tally: Tally) -> float:
+    r"""Kendall's :math:`\tau_b = (C - D)/\sqrt{PN\,(n^2-\sum t^2)/2}` of label and score. Kendall (1945).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.kendall(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.4082
+    """
+    n, tied = _tie_sums(tally)
+    return _kendall(tally, _concordance(tally)[0], tied(2) / n**2, "kendall")
+
+
+def _spearman(tally: Tally, half: float, cubes: float, name: str = "spearman") -> float:
+    p = tally.prevalence
+    if cubes >= 1.0:
+        raise Undefined(f"{name}: all scores are equal")
+    return math.sqrt(12.0 * p * (1.0 - p)) * half / math.sqrt(1.0 - cubes)
+
+
+def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -> float:
+    p = tally.prevalence
+    if squares >= 1.0:
+        raise Undefined(f"{name}: all scores are equal")
+    return 2.0 * half * math.sqrt(2.0 * p * (1.0 - p)) / math.sqrt(1.0 - squares)
+
+
+def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -> tuple[float, float]:
+    """Concordance between its extremes, tied mass between none inside wide cells and all of it."""
+    power = 3 if formula is _spearman else 2
+    n, tied = _tie_sums(tally)
+    most = tied(power) / n**power
+    wide = sum(
+        scale * float(np.sum(run.mass[run.hi > run.scores])) if run.hi is not None else 0.0
+        for run, scale in zip(tally.runs, tally.scale, strict=True)
+    )
+    least = max(0.0, most - wide / n)
+    halves = [_concordance(extreme)[0] for extreme in tally.extremes]
+    found = [formula(tally, half, ties) for half in halves for ties in (least, most)]
+    return max(-1.0, min(found)), min(1.0, max(found))

@@ -1,0 +1,96 @@
+"""Model-wide metrics that average over what errors may cost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tallymark import _check
+from tallymark._check import Floats
+from tallymark.errors import InputError
+from tallymark.metrics.declare import metric
+from tallymark.metrics.hull import roc_hull
+from tallymark.summaries.tally import Tally
+
+
+@metric(
+    title="H-measure", family="ranking", needs="tally", low=0.0, high=1.0, better="higher", chance=0.0,
+    rank_only=True, bound="order", aliases=("h",), formula=r"1 - \frac{\int L(c)\,u(c)\,dc}{\int L_0(c)\,u(c)\,dc}",
+    meaning="Share of the misclassification loss saved, averaged over costs that are the same for every model.",
+    reference="Hand (2009), Mach. Learn. 77(1); Hand & Anagnostopoulos (2014), Pattern Recognit. Lett. 40.",
+)  # fmt: skip
+def h_measure(tally: Tally, *, severity_ratio: float | None = None) -> float:
+    r"""H-measure, :math:`1 - \int L(c)u(c)dc / \int L_0(c)u(c)dc`, any real scores.
+
+    :math:`L(c)` is the least of :math:`c\pi_0\,\mathrm{fpr} + (1-c)\pi_1\,\mathrm{fnr}` over all thresholds,
+    :math:`L_0` that of the better constant answer. The cost distribution u is Beta(1+π₁, 1+π₀) by default
+    (Hand & Anagnostopoulos 2014); with `severity_ratio` r, the cost of a false positive over that of a false
+    negative, it is Beta(2, 1+1/r), of mode r/(1+r): r = 1 is the Beta(2, 2) of Hand (2009), r = π₁/π₀ the
+    default of R's hmeasure.
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> round(tm.metrics.h_measure(t, severity_ratio=1), 4)
+    0.5
+    """
+    p1 = tally.prevalence
+    if severity_ratio is None:
+        a, b = 1.0 + p1, 2.0 - p1
+    else:
+        ratio = _check.real(severity_ratio, "severity_ratio")
+        if ratio <= 0.0:
+            raise InputError(f"severity_ratio is {severity_ratio!r}, expected a positive number.")
+        a, b = 2.0, 1.0 + 1.0 / ratio
+    hull = roc_hull(tally)
+    loss = _mean_loss(hull.fpr, hull.tpr, p1, a, b)
+    constant = _mean_loss(np.array([0.0, 1.0]), np.array([0.0, 1.0]), p1, a, b)
+    return min(1.0, max(0.0, 1.0 - loss / constant))
+
+
+def _mean_loss(fpr: Floats, tpr: Floats, p1: float, a: float, b: float) -> float:
+    """Expected least loss under Beta(a, b) costs, for hull corners from (0, 0) to (1, 1)."""
+    from scipy.special import betainc
+
+    gain, price = p1 * np.diff(tpr), (1.0 - p1) * np.diff(fpr)
+    # Corner i is best while c lies between the slopes of the edges beside it; the first one for high c.
+    switch = np.concatenate(([1.0], gain / (gain + price), [0.0]))
+    # Integrals of c u(c) and (1 - c) u(c) up to each switch.
+    with_c = betainc(a + 1.0, b, switch) * a / (a + b)
+    without = betainc(a, b + 1.0, switch) * b / (a + b)
+    upper, lower = slice(None, -1), slice(1, None)
+    return float(
+        np.sum((1.0 - p1) * fpr * (with_c[upper] - with_c[lower]))
+        + np.sum(p1 * (1.0 - tpr) * (without[upper] - without[lower]))
+    )
+
+
+def cost_envelope(fpr: Floats, tpr: Floats) -> tuple[Floats, Floats]:
+    r"""Corners of the lower envelope of the cost lines: probability-cost and normalised expected cost.
+
+    Each ROC hull corner is a line :math:`\mathrm{fnr}\,x + \mathrm{fpr}\,(1-x)`; neighbours meet at
+    Δfpr / (Δfpr + Δtpr). Drummond & Holte (2006), Mach. Learn. 65(1).
+    """
+    across, up = np.diff(fpr), np.diff(tpr)
+    x = np.concatenate(([0.0], across / (across + up), [1.0]))
+    last = np.append(np.arange(len(fpr)), len(fpr) - 1)
+    return x, (1.0 - tpr[last]) * x + fpr[last] * (1.0 - x)
+
+
+@metric(
+    title="Area under the cost curve", family="ranking", needs="tally", low=0.0, high=0.25, better="lower",
+    chance=0.25, prevalence_free=True, rank_only=True, bound="order",
+    formula=r"\int_0^1 \min_t \left[\mathrm{fnr}(t)\,x + \mathrm{fpr}(t)(1-x)\right] dx",
+    meaning="Mean normalised cost at the best threshold for each mix of prevalence and costs, all mixes alike.",
+    reference="Drummond & Holte (2006), Mach. Learn. 65(1).",
+)  # fmt: skip
+def aucc(tally: Tally) -> float:
+    r"""Area under the lower envelope of the cost curve, :math:`\int_0^1\min_t[\mathrm{fnr}\,x+\mathrm{fpr}(1-x)]dx`.
+
+    0 is perfect, 0.25 what constant answers reach. Drummond & Holte (2006).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.aucc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.125
+    """
+    hull = roc_hull(tally)
+    x, cost = cost_envelope(hull.fpr, hull.tpr)
+    return float(np.trapezoid(cost, x))

@@ -1,0 +1,285 @@
+"""How a metric is declared: a function with its facts, or a formula of the four cells with its facts."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+
+import numpy as np
+
+from tallymark._check import Label
+from tallymark._show import number
+from tallymark.errors import InputError, Undefined, UndefinedWarning, shown
+from tallymark.metrics import expressions
+from tallymark.registry import METRICS, Better, Bound, Metric, Needs, choose
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.multiclass import ClassScores
+from tallymark.summaries.tally import Tally
+
+Parameters = ParamSpec("Parameters")
+Summary = TypeVar("Summary", Tally, Confusion, Moments, ClassScores)
+Average = Literal["micro", "macro", "weighted", "mean_of_f", "f_of_means"]
+
+#: What each kind of metric takes, and the call that makes it.
+_TAKES: Mapping[Needs, tuple[type, str]] = {
+    "confusion": (Confusion, "tally.at(0.5) or tm.confusion(y, predicted)"),
+    "tally": (Tally, "tm.tally(y, scores)"),
+    "probabilities": (Tally, "tm.tally(y, probabilities)"),
+    "moments": (Moments, "tm.moments(y, scores, classes=…)"),
+    "multiclass": (ClassScores, "tm.class_scores(y, scores, classes=…)"),
+}
+
+
+def metric(
+    *,
+    title: str,
+    family: str,
+    needs: Needs,
+    formula: str,
+    meaning: str,
+    reference: str,
+    low: float,
+    high: float,
+    better: Better,
+    chance: float | Callable[..., float],
+    prevalence_free: bool = False,
+    rank_only: bool = False,
+    one_class: bool = False,
+    aliases: tuple[str, ...] = (),
+    bound: Bound = None,
+) -> Callable[[Callable[Concatenate[Summary, Parameters], float]], Callable[Concatenate[Summary, Parameters], float]]:
+    """Declare a function of a summary as a metric.
+
+    The function may raise :class:`Undefined`; callers get ``nan`` and a warning with the reason.
+    """
+
+    def declare(
+        function: Callable[Concatenate[Summary, Parameters], float],
+    ) -> Callable[Concatenate[Summary, Parameters], float]:
+        name = function.__name__
+
+        def compute(summary: Any, *arguments: Any, **options: Any) -> float:
+            _check_summary(name, needs, summary, one_class=one_class)
+            return float(function(summary, *arguments, **options))
+
+        METRICS.add(
+            Metric(
+                name=name,
+                title=title,
+                family=family,
+                needs=needs,
+                formula=formula,
+                meaning=meaning,
+                reference=reference,
+                low=low,
+                high=high,
+                better=better,
+                prevalence_free=prevalence_free,
+                rank_only=rank_only,
+                one_class=one_class,
+                aliases=aliases,
+                bound=bound,
+                chance=chance if callable(chance) else lambda *_, **__: chance,
+                compute=compute,
+            )
+        )
+
+        @functools.wraps(function)
+        def public(summary: Summary, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> float:
+            return _or_nan(lambda: compute(summary, *arguments, **options))
+
+        return public
+
+    return declare
+
+
+class CellFunction(Protocol):
+    """A metric of the four cells, callable on any confusion matrix."""
+
+    def __call__(  # noqa: D102
+        self,
+        confusion: Confusion,
+        /,
+        *,
+        average: Average | None = None,
+        weights: Mapping[Label, float] | None = None,
+        **parameters: float,
+    ) -> float: ...
+
+
+def cell_metric(
+    name: str,
+    expression: str,
+    *,
+    title: str,
+    meaning: str,
+    reference: str,
+    low: float = 0.0,
+    high: float = 1.0,
+    better: Better = "higher",
+    prevalence_free: bool = False,
+    aliases: tuple[str, ...] = (),
+    undefined: Mapping[str, str],
+    parameters: Mapping[str, float] | None = None,
+    multiclass: Callable[[Confusion], float] | None = None,
+    f_of_means: bool = False,
+) -> CellFunction:
+    """Declare a metric by its formula of tp, fp, fn, tn.
+
+    `undefined` maps a sub-formula to the reason why the metric has no value where it is 0. `multiclass` extends
+    the definition to K classes without averaging; `f_of_means` offers the F of averaged precision and recall.
+    """
+    evaluate = expressions.to_numpy(expression)
+    reasons = {reason: expressions.to_numpy(zero) for zero, reason in undefined.items()}
+    defaults = dict(parameters or {})
+
+    def of_cells(confusion: Confusion, settings: Mapping[str, float]) -> float:
+        value = float(evaluate(*confusion.cells, **settings))
+        if math.isnan(value):
+            for reason, zero in reasons.items():
+                if float(zero(*confusion.cells)) == 0.0:
+                    raise Undefined(f"{name}: {reason}")
+            raise Undefined(f"{name}: 0 divided by 0")
+        return value
+
+    def compute(
+        confusion: Confusion,
+        *,
+        average: str | None = None,
+        weights: Mapping[Label, float] | None = None,
+        **given: float,
+    ) -> float:
+        _check_summary(name, "confusion", confusion)
+        settings = _settings(name, defaults, given)
+        if average is None:
+            if not confusion.is_binary and multiclass is not None:
+                return multiclass(confusion)
+            return of_cells(confusion, settings)
+        if average == "micro":
+            return of_cells(confusion.overall(), settings)
+        averages = {"macro": "each", "weighted": "each"}
+        if f_of_means:
+            averages |= {"mean_of_f": "each", "f_of_means": "parts"}
+        how = choose("average", average, averages | {"micro": ""})
+        shares = _class_weights(confusion, average, weights)
+        if how == "each":
+            return _mean_over_classes(name, confusion, shares, lambda part: of_cells(part, settings))
+        precision, recall = (
+            _mean_over_classes(part, confusion, shares, METRICS[part].compute) for part in ("precision", "recall")
+        )
+        square = settings.get("beta", 1.0) ** 2
+        if square * precision + recall == 0.0:
+            raise Undefined(f"{name}: macro precision and macro recall are both 0")
+        return (1.0 + square) * precision * recall / (square * precision + recall)
+
+    facts = Metric(
+        name=name, title=title, family="threshold", needs="confusion", formula=expressions.to_latex(expression),
+        meaning=meaning, reference=reference, low=low, high=high, better=better,
+        prevalence_free=prevalence_free, rank_only=True, aliases=aliases,
+        chance=lambda confusion, **options: compute(confusion.independent(), **options), compute=compute,
+        expression=expression, parameters=defaults, one_class=True,
+    )  # fmt: skip
+    METRICS.add(facts)
+
+    def public(
+        confusion: Confusion,
+        /,
+        *,
+        average: Average | None = None,
+        weights: Mapping[Label, float] | None = None,
+        **given: float,
+    ) -> float:
+        return _or_nan(lambda: compute(confusion, average=average, weights=weights, **given))
+
+    public.__name__ = public.__qualname__ = name
+    public.__module__ = "tallymark.metrics.threshold"
+    public.__doc__ = _docstring(facts, multiclass=multiclass is not None, f_of_means=f_of_means)
+    return public
+
+
+def _docstring(facts: Metric, *, multiclass: bool, f_of_means: bool) -> str:
+    example = facts.compute(Confusion.of_cells(tp=231, fp=32, fn=27, tn=54))
+    how = "Extends to K classes as it stands; else" if multiclass else "For K classes,"
+    more = ", or `f_of_means` for the F of macro precision and macro recall" if f_of_means else ""
+    settings = ", ".join(f"{key}={value:g}" for key, value in facts.parameters.items())
+    return (
+        f"{facts.title}: :math:`{facts.formula}`.\n\n{facts.meaning}\n\n"
+        f"{how} `average` is `micro`, `macro` or `weighted` (by class size, or by `weights`){more}.\n"
+        + (f"Parameters and their defaults: {settings}.\n" if settings else "")
+        + f"\n{facts.reference}\n\n"
+        ">>> import tallymark as tm\n"
+        f">>> round(tm.metrics.{facts.name}(tm.Confusion.of_cells(tp=231, fp=32, fn=27, tn=54)), 4)\n"
+        f"{round(example, 4)}\n"
+    )
+
+
+def _mean_over_classes(
+    name: str, confusion: Confusion, shares: Mapping[Label, float], value: Callable[[Confusion], float]
+) -> float:
+    total, undefined = 0.0, []
+    for label, share in shares.items():
+        try:
+            total += share * value(confusion.one_vs_rest(label)) if share else 0.0
+        except Undefined as error:
+            undefined.append((label, error.reason))
+    if undefined:
+        names = shown([label for label, _ in undefined])
+        raise Undefined(f"{name}: undefined for class {names} ({undefined[0][1]})")
+    return total
+
+
+def _class_weights(confusion: Confusion, average: str, weights: Mapping[Label, float] | None) -> dict[Label, float]:
+    """Shares that add up to 1: S-ONS's w_c / K with w_c = x_c / mean(x)."""
+    if weights is not None and average != "weighted":
+        raise InputError("weights= goes with average='weighted'.")
+    if weights is not None:
+        missing = [label for label in confusion.labels if label not in weights]
+        if missing:
+            raise InputError(f"weights= lacks the classes {shown(missing)}; give one number per class.")
+        sizes = [float(weights[label]) for label in confusion.labels]
+        if min(sizes) < 0 or not math.isfinite(sum(sizes)) or sum(sizes) <= 0:
+            raise InputError("weights= must be 0 or more and not all 0.")
+    else:
+        sizes = [float(size) if average == "weighted" else 1.0 for size in confusion.truth]
+    return {label: size / sum(sizes) for label, size in zip(confusion.labels, sizes, strict=True)}
+
+
+def _settings(name: str, defaults: Mapping[str, float], given: Mapping[str, float]) -> dict[str, float]:
+    for key in given:
+        if key not in defaults:
+            allowed = ", ".join(defaults) or "none"
+            raise InputError(f"{name} has no parameter {key!r}; it has: {allowed}.")
+    return {**defaults, **given}
+
+
+def _check_summary(name: str, needs: Needs, summary: object, *, one_class: bool = True) -> None:
+    expected, maker = _TAKES[needs]
+    if not isinstance(summary, expected):
+        argument = f"{maker.split(' or ')[0]}"
+        raise InputError(
+            f"{name} takes a {expected.__name__}, got {type(summary).__name__}. "
+            f"Write tm.metrics.{name}({argument})" + (f", or make one with {maker}." if " or " in maker else ".")
+        )
+    if isinstance(summary, Tally) and summary.labelled and not one_class:
+        for label, run in zip(summary.labels or (), summary.runs, strict=True):
+            if not len(run):
+                raise Undefined(f"{name}: there is no row of class {label!r}")
+    if needs == "probabilities" and isinstance(summary, Tally):
+        low, high = summary.range
+        if low < 0.0 or high > 1.0:
+            raise Undefined(
+                f"{name}: scores run from {number(low)} to {number(high)}, probabilities in [0, 1] are needed; "
+                "calibrate the scores first"
+            )
+
+
+def _or_nan(compute: Callable[[], float]) -> float:
+    try:
+        return compute()
+    except Undefined as error:
+        warnings.warn(UndefinedWarning(error.reason), stacklevel=3)
+        return float(np.nan)

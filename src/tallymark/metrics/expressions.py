@@ -1,0 +1,128 @@
+"""Formulas of the four cells, written once and compiled to NumPy, JavaScript and LaTeX.
+
+A formula is ``+ - * /``, ``sqrt``, numbers, the cells ``tp fp fn tn``, their sums below, and named parameters.
+IEEE 754 fixes the result of each of these to the last bit, so Python and the report's page agree exactly.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+CELLS = ("tp", "fp", "fn", "tn")
+
+#: Sums that have a name in every text book.
+SUMS = {"P": "tp + fn", "N": "fp + tn", "PP": "tp + fp", "PN": "fn + tn", "n": "tp + fp + fn + tn"}
+
+_OPERATORS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+
+_LATEX_NAMES = {
+    "tp": r"\mathrm{TP}", "fp": r"\mathrm{FP}", "fn": r"\mathrm{FN}", "tn": r"\mathrm{TN}",
+    "P": "P", "N": "N", "PP": r"\hat P", "PN": r"\hat N", "n": "n", "beta": r"\beta",
+    "cost_fp": r"c_{\mathrm{FP}}", "cost_fn": r"c_{\mathrm{FN}}", "odds_at": "t",
+}  # fmt: skip
+
+
+def to_numpy(expression: str) -> Callable[..., Any]:
+    """A function of tp, fp, fn, tn and the parameters, for numbers or arrays; 0/0 is nan."""
+    code = compile(ast.fix_missing_locations(ast.Expression(_expanded(expression))), f"<{expression}>", "eval")
+
+    def evaluate(tp: Any, fp: Any, fn: Any, tn: Any, **parameters: float) -> Any:
+        # Counts become float64 first: products of large counts overflow int64.
+        cells = {name: np.asarray(v, dtype=np.float64) for name, v in zip(CELLS, (tp, fp, fn, tn), strict=True)}
+        names = cells | {name: np.float64(value) for name, value in parameters.items()}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return eval(code, {"__builtins__": {}, "sqrt": np.sqrt}, names)  # noqa: S307 - our own checked formula
+
+    return evaluate
+
+
+def to_javascript(expression: str) -> str:
+    """The same formula as a JavaScript expression of the same names, every step in brackets.
+
+    >>> to_javascript("tp / P")
+    '(tp / (tp + fn))'
+    """
+    return _javascript(_expanded(expression))
+
+
+def to_latex(expression: str) -> str:
+    r"""The formula as LaTeX.
+
+    >>> to_latex("tp / P")
+    '\\frac{\\mathrm{TP}}{P}'
+    """
+    return _latex(_parse(expression), 0)
+
+
+def names_in(expression: str) -> set[str]:
+    """Cells and parameters the formula uses."""
+    return {node.id for node in ast.walk(_expanded(expression)) if isinstance(node, ast.Name)} - {"sqrt"}
+
+
+@cache
+def _parse(expression: str) -> ast.expr:
+    tree = ast.parse(expression, mode="eval").body
+    for node in ast.walk(tree):
+        known = isinstance(node, ast.BinOp | ast.Name | ast.Constant | ast.Load | ast.operator) or (
+            isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sqrt"
+        )
+        if not known:
+            raise ValueError(f"{expression!r}: {type(node).__name__} is not part of the formula language")
+    return tree
+
+
+class _Expand(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return _parse(SUMS[node.id]) if node.id in SUMS else node
+
+
+def _expanded(expression: str) -> ast.expr:
+    copy = ast.parse(ast.unparse(_parse(expression)), mode="eval").body
+    expanded: ast.expr = _Expand().visit(copy)
+    return expanded
+
+
+def _javascript(node: ast.expr) -> str:
+    match node:
+        case ast.BinOp(left, operator, right):
+            return f"({_javascript(left)} {_OPERATORS[type(operator)]} {_javascript(right)})"
+        case ast.Call(_, [argument]):
+            return f"Math.sqrt({_javascript(argument)})"
+        case ast.Constant(value):
+            return repr(value)
+        case ast.Name(name):
+            return name
+        case _:
+            raise ValueError(ast.dump(node))
+
+
+def _latex(node: ast.expr, binding: int) -> str:
+    match node:
+        case ast.BinOp(left, ast.Div(), right):
+            return rf"\frac{{{_latex(left, 0)}}}{{{_latex(right, 0)}}}"
+        case ast.BinOp(left, ast.Mult(), right):
+            return (
+                rf"{_latex(left, 2)} {_latex(right, 2)}"
+                if not _needs_dot(right)
+                else rf"{_latex(left, 2)} \cdot {_latex(right, 2)}"
+            )
+        case ast.BinOp(left, operator, right):
+            text = f"{_latex(left, 1)} {_OPERATORS[type(operator)]} {_latex(right, 2 if isinstance(operator, ast.Sub) else 1)}"
+            return rf"\left({text}\right)" if binding > 1 else text
+        case ast.Call(_, [argument]):
+            return rf"\sqrt{{{_latex(argument, 0)}}}"
+        case ast.Constant(value):
+            return f"{value:g}" if isinstance(value, int | float) else str(value)
+        case ast.Name(name):
+            return _LATEX_NAMES[name]
+        case _:
+            raise ValueError(ast.dump(node))
+
+
+def _needs_dot(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div))

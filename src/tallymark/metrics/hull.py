@@ -1,0 +1,58 @@
+"""The upper convex hull of an ROC curve."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tallymark._check import Floats, Ints
+from tallymark.summaries.tally import Tally
+
+#: Passes that drop every point below its neighbours' chord at once, before the rest is done one by one.
+_PASSES = 64
+
+
+class Hull(NamedTuple):
+    """Corners from (0, 0) to (1, 1); `thresholds` reach them, ``+inf`` the first."""
+
+    thresholds: Floats
+    fpr: Floats
+    tpr: Floats
+
+
+def roc_hull(tally: Tally) -> Hull:
+    """Corners of the convex hull (Provost & Fawcett 2001, Mach. Learn. 42(3)).
+
+    Only cut-offs at a positive's score can be corners: any other has more false positives for the same recall.
+    """
+    steps = tally.steps()
+    lowest = min(tally.range)
+    fp = np.concatenate(([0.0], steps.fp, [tally.negatives])).astype(np.float64)
+    tp = np.concatenate(([0.0], steps.tp, [tally.positives])).astype(np.float64)
+    thresholds = np.concatenate(([np.inf], steps.thresholds, [lowest])).astype(np.float64)
+    corners = upper_hull(fp, tp)
+    return Hull(thresholds[corners], fp[corners] / tally.negatives, tp[corners] / tally.positives)
+
+
+def upper_hull(x: Floats, y: Floats) -> Ints:
+    """Indices of the strict corners of the upper hull of points with ascending x (and ascending y where x ties)."""
+    kept = np.arange(len(x))
+    for _ in range(_PASSES):
+        below = np.zeros(len(kept), dtype=np.bool_)
+        px, py = x[kept], y[kept]
+        # On or below the chord of its two neighbours means never a corner, whatever else is dropped.
+        chord = (py[2:] - py[:-2]) * (px[1:-1] - px[:-2])
+        below[1:-1] = (py[1:-1] - py[:-2]) * (px[2:] - px[:-2]) <= chord
+        if not below.any():
+            return kept
+        kept = kept[~below]
+    corners: list[int] = []
+    for i in kept.tolist():
+        while len(corners) > 1:
+            a, b = corners[-2], corners[-1]
+            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            corners.pop()
+        corners.append(i)
+    return np.array(corners)

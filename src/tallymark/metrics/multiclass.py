@@ -1,0 +1,195 @@
+"""Metrics of K scores per row: correlation by class pairs, and AUROC averaged over classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.errors import Undefined, shown
+from tallymark.metrics.declare import metric
+from tallymark.metrics.ranking import wins
+from tallymark.registry import choose
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.multiclass import ClassScores
+from tallymark.summaries.tally import Tally
+
+_GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
+_HAND_TILL = "Hand & Till (2001), Mach. Learn. 45(2)."
+
+Scheme = Literal["ovo", "ovr"]
+
+
+def spcc_one_vs_one(moments: Moments) -> Floats:
+    """K×K correlations: row i, column j is component i's sPCC between classes i and j; zero diagonal.
+
+    An inverse confusion matrix: a low value says that the score for class i does not tell i from j. ``nan`` where
+    one of the two classes has no rows or the component is constant on them. Gubbels (2023).
+
+    >>> import tallymark as tm
+    >>> m = tm.moments(["a", "a", "b", "b"], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
+    >>> tm.metrics.spcc_one_vs_one(m).round(4).tolist()
+    [[0.0, 0.9285], [0.9285, 0.0]]
+    """
+    own = np.diag(moments.mean)[:, None], np.diag(moments.m2)[:, None], moments.mass[:, None]
+    found = _correlation(*own, moments.mean.T, moments.m2.T, moments.mass[None, :])
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+def spcc_one_vs_rest(moments: Moments) -> Floats:
+    """K correlations: component i's sPCC between class i and all other rows. Gubbels (2023).
+
+    >>> import tallymark as tm
+    >>> m = tm.moments(["a", "a", "b", "b"], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
+    >>> tm.metrics.spcc_one_vs_rest(m).round(4).tolist()
+    [0.9285, 0.9285]
+    """
+    others = moments.mass[:, None] * (1.0 - np.eye(len(moments.labels)))
+    mass = others.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean = (others * moments.mean).sum(axis=0) / mass
+    m2 = np.where(others > 0, moments.m2 + others * (moments.mean - mean) ** 2, 0.0).sum(axis=0)
+    return _correlation(np.diag(moments.mean), np.diag(moments.m2), moments.mass, mean, m2, mass)
+
+
+def _correlation(mean1: Floats, m2_1: Floats, mass1: Floats, mean0: Floats, m2_0: Floats, mass0: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        between = mass1 * mass0 / (mass1 + mass0)
+        r = np.sqrt(between) * (mean1 - mean0) / np.sqrt(between * (mean1 - mean0) ** 2 + m2_1 + m2_0)
+    return np.where((mass1 > 0) & (mass0 > 0), np.clip(r, -1.0, 1.0), np.nan)
+
+
+def _least(values: Floats) -> float:
+    return float(values.min())
+
+
+def _geometric(values: Floats) -> float:
+    if (values < 0).any():
+        raise Undefined("the geometric mean needs correlations of 0 or more, some are negative")
+    return float(np.exp(np.mean(np.log(values)))) if (values > 0).all() else 0.0
+
+
+def _fisher(values: Floats) -> float:
+    if (values == 1.0).any() and (values == -1.0).any():
+        raise Undefined("the Fisher average of 1 and -1 is undefined")
+    with np.errstate(divide="ignore"):
+        return float(np.tanh(np.mean(np.arctanh(values))))
+
+
+_REDUCTIONS: dict[str, tuple[Callable[[Floats], float], str, str]] = {
+    "min": (_least, r"\min r", "The worst of"),
+    "geometric": (_geometric, r"\left(\prod r\right)^{1/m}", "Geometric mean of"),
+    "fisher": (_fisher, r"\tanh\left(\tfrac1m \sum \mathrm{artanh}\, r\right)", "Fisher average of"),
+}
+
+
+def reduce_spcc(moments: Moments, scheme: Scheme, how: str) -> float:
+    """One number for all class pairs (`ovo`) or classes (`ovr`): ``min``, ``geometric`` or ``fisher``."""
+    if choose("scheme", scheme, {"ovo": True, "ovr": False}):
+        values = spcc_one_vs_one(moments)[~np.eye(len(moments.labels), dtype=np.bool_)]
+    else:
+        values = spcc_one_vs_rest(moments)
+    if np.isnan(values).any():
+        empty = [label for label, mass in zip(moments.labels, moments.mass, strict=True) if mass == 0]
+        why = f"class {shown(empty)} has no rows" if empty else "a score component is constant on two classes"
+        raise Undefined(f"multiclass sPCC: {why}")
+    return float(_REDUCTIONS[how][0](values))
+
+
+def _declare(scheme: Scheme, how: str) -> Callable[[Moments], float]:
+    _, formula, words = _REDUCTIONS[how]
+    what = "class pairs" if scheme == "ovo" else "classes against the rest"
+
+    def spcc(moments: Moments) -> float:
+        return reduce_spcc(moments, scheme, how)
+
+    spcc.__name__ = spcc.__qualname__ = f"spcc_{scheme}_{how}"
+    spcc.__doc__ = f"""{words} the sPCC over {what}, :math:`{formula}`. Gubbels (2023).
+
+    >>> import tallymark as tm
+    >>> m = tm.moments(["a", "a", "b", "b"], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
+    >>> round(tm.metrics.{spcc.__name__}(m), 4)
+    0.9285
+    """
+    return metric(
+        title=f"sPCC over {what} ({how})", family="correlation", needs="moments", low=-1.0, high=1.0,
+        better="higher", chance=0.0, formula=formula, reference=_GUBBELS,
+        meaning=f"{words} the correlations over {what}; look at the matrix too, one number hides failures.",
+    )(spcc)  # fmt: skip
+
+
+spcc_ovo_min = _declare("ovo", "min")
+spcc_ovo_geometric = _declare("ovo", "geometric")
+spcc_ovo_fisher = _declare("ovo", "fisher")
+spcc_ovr_min = _declare("ovr", "min")
+spcc_ovr_geometric = _declare("ovr", "geometric")
+spcc_ovr_fisher = _declare("ovr", "fisher")
+
+
+def _auroc(tally: Tally) -> float:
+    for label, run in zip(tally.labels or (), tally.runs, strict=True):
+        if not len(run):
+            raise Undefined(f"multiclass AUROC: there is no row of class {label!r}")
+    return wins(tally) / (float(tally.positives) * float(tally.negatives))
+
+
+@metric(
+    title="AUROC one-vs-rest, macro", family="ranking", needs="multiclass", low=0.0, high=1.0, better="higher",
+    chance=0.5, rank_only=True, formula=r"\frac1K \sum_c \mathrm{AUROC}_c",
+    meaning="Mean over classes of the chance that a row of the class scores higher for it than any other row.",
+    reference="Provost & Domingos (2000), NYU CeDER working paper.",
+)  # fmt: skip
+def auroc_ovr(scores: ClassScores) -> float:
+    r"""Mean one-vs-rest AUROC over classes, :math:`\frac1K\sum_c \mathrm{AUROC}_c`. Provost & Domingos (2000).
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
+    >>> tm.metrics.auroc_ovr(s)
+    1.0
+    """
+    return float(np.mean([_auroc(scores.one_vs_rest(i)) for i in range(len(scores.labels))]))
+
+
+@metric(
+    title="AUROC one-vs-rest, weighted by class size", family="ranking", needs="multiclass", low=0.0, high=1.0,
+    better="higher", chance=0.5, rank_only=True, formula=r"\sum_c \frac{n_c}{n}\, \mathrm{AUROC}_c",
+    meaning="One-vs-rest AUROC in which large classes count more.",
+    reference="Provost & Domingos (2000), NYU CeDER working paper.",
+)  # fmt: skip
+def auroc_ovr_weighted(scores: ClassScores) -> float:
+    r"""One-vs-rest AUROC weighted by class size, :math:`\sum_c \frac{n_c}{n}\mathrm{AUROC}_c`. Provost & Domingos (2000).
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
+    >>> tm.metrics.auroc_ovr_weighted(s)
+    1.0
+    """
+    each = [_auroc(scores.one_vs_rest(i)) for i in range(len(scores.labels))]
+    return float(np.sum(np.array(each) * scores.moments.mass) / scores.moments.n)
+
+
+@metric(
+    title="AUROC one-vs-one (Hand–Till M)", family="ranking", needs="multiclass", low=0.0, high=1.0, better="higher",
+    chance=0.5, prevalence_free=True, rank_only=True, formula=r"\frac{1}{K(K-1)} \sum_{i \ne j} A(i \mid j)",
+    meaning="Mean over pairs of classes of how well the score for one tells it from the other.",
+    reference=_HAND_TILL,
+)  # fmt: skip
+def auroc_ovo(scores: ClassScores) -> float:
+    r"""Hand and Till's M, :math:`\frac{1}{K(K-1)}\sum_{i\ne j} A(i \mid j)`; does not move with class sizes.
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
+    >>> tm.metrics.auroc_ovo(s)
+    1.0
+    """
+    k = len(scores.labels)
+    return float(np.mean([_auroc(scores.one_vs_one(i, j)) for i in range(k) for j in range(k) if i != j]))
+
+
+__all__ = [
+    "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "reduce_spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
+    "spcc_ovo_fisher", "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher", "spcc_ovr_geometric", "spcc_ovr_min",
+]  # fmt: skip

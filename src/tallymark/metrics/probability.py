@@ -1,0 +1,265 @@
+"""Metrics of scores that claim to be probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark._show import Row, Shown
+from tallymark.errors import InputError
+from tallymark.metrics.declare import metric
+from tallymark.registry import METRICS, choose
+from tallymark.summaries.run import ScoreMoments
+from tallymark.summaries.tally import Tally
+
+Binning = Literal["width", "mass"]
+
+
+def _mean_loss(tally: Tally, of_positive: Callable[[Floats], Floats], of_negative: Callable[[Floats], Floats]) -> float:
+    down, up = tally.scale
+    total = up * tally.positive.sum_of(of_positive) + down * tally.negative.sum_of(of_negative)
+    return total / float(tally.n)
+
+
+def _shuffled_loss(
+    tally: Tally, of_positive: Callable[[Floats], Floats], of_negative: Callable[[Floats], Floats]
+) -> float:
+    """The mean loss if every row had an equal chance to be positive, whatever its score."""
+    p, (down, up) = tally.prevalence, tally.scale
+
+    def mean(function: Callable[[Floats], Floats]) -> float:
+        return (up * tally.positive.sum_of(function) + down * tally.negative.sum_of(function)) / float(tally.n)
+
+    # A class that does not occur costs nothing, even where its loss would be infinite.
+    return (p * mean(of_positive) if p > 0 else 0.0) + ((1.0 - p) * mean(of_negative) if p < 1 else 0.0)
+
+
+def _mean_square(moments: ScoreMoments, target: float) -> float:
+    """Mean squared distance of a class's scores from 0 or 1, from their moments."""
+    return (moments.mean - target) ** 2 + moments.variance if moments.mass else 0.0
+
+
+def _shuffled_brier(tally: Tally) -> float:
+    p = tally.prevalence
+    shares = ((1.0 - p, tally.negative.moments), (p, tally.positive.moments))
+    return sum(
+        share * (p * _mean_square(moments, 1.0) + (1.0 - p) * _mean_square(moments, 0.0)) for share, moments in shares
+    )
+
+
+def _log_to_one(s: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return -np.log(s)
+
+
+def _log_to_zero(s: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return -np.log1p(-s)
+
+
+@metric(
+    title="Brier score", family="probability", needs="probabilities", low=0.0, high=1.0, better="lower",
+    chance=_shuffled_brier, one_class=True, bound="moments",
+    formula=r"\frac1n \sum_i (s_i - y_i)^2",
+    meaning="Mean squared distance of the probability from what happened; strictly proper.",
+    reference="Brier (1950), Mon. Weather Rev. 78(1).",
+)  # fmt: skip
+def brier(tally: Tally) -> float:
+    r"""Brier score, :math:`\frac1n\sum_i (s_i - y_i)^2`: mean squared distance of probability from outcome. Brier (1950).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.brier(tm.tally([0, 1, 1], [0.5, 0.5, 1.0])), 4)
+    0.1667
+    """
+    p = tally.prevalence
+    return p * _mean_square(tally.positive.moments, 1.0) + (1.0 - p) * _mean_square(tally.negative.moments, 0.0)
+
+
+@metric(
+    title="Log loss", family="probability", needs="probabilities", low=0.0, high=math.inf, better="lower",
+    chance=lambda tally: _shuffled_loss(tally, _log_to_one, _log_to_zero), one_class=True, bound="order",
+    formula=r"-\frac1n \sum_i y_i \ln s_i + (1 - y_i) \ln (1 - s_i)",
+    meaning="Mean surprise at what happened; infinite when something said to be impossible occurs.",
+    reference="Good (1952), J. R. Stat. Soc. B 14(1).",
+)  # fmt: skip
+def log_loss(tally: Tally) -> float:
+    r"""Log loss, :math:`-\frac1n\sum_i y_i\ln s_i + (1-y_i)\ln(1-s_i)`; nothing is clipped. Good (1952).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.log_loss(tm.tally([0, 1], [0.2, 0.9])), 4)
+    0.1643
+    """
+    return _mean_loss(tally, _log_to_one, _log_to_zero)
+
+
+class Bins(NamedTuple):
+    """Calibration bins that hold something: mass, mean score, share of positives, and the edges."""
+
+    mass: Floats
+    mean_score: Floats
+    observed: Floats
+    edges: Floats
+
+
+def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
+    """Rows binned by score: equal `width` over [0, 1] (1.0 falls in the last), or equal `mass`, ties kept together."""
+    if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
+        raise InputError(f"bins is {bins!r}, expected a whole number of 1 or more.")
+    cut = tally.cutoffs
+    down, up = tally.scale
+    scores = cut.thresholds[1:].astype(np.float64)[::-1]
+    positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
+    mass = positive + negative
+    if choose("by", by, {"width": True, "mass": False}):
+        edges = np.linspace(0.0, 1.0, bins + 1)
+        which = np.clip(np.searchsorted(edges, scores, "right") - 1, 0, bins - 1)
+    else:
+        # A score belongs to the bin in which the middle of its mass falls.
+        middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+        which = np.clip((middle * bins).astype(np.int64), 0, bins - 1)
+        starts = np.flatnonzero(np.diff(which, prepend=-1))
+        edges = np.append(scores[starts], scores[-1])
+    total = np.bincount(which, mass, bins).astype(np.float64)
+    held = total > 0
+    sums = np.bincount(which, mass * scores, bins)[held]
+    hits = np.bincount(which, positive, bins)[held]
+    return Bins(total[held], sums / total[held], hits / total[held], edges)
+
+
+def _calibration_error(tally: Tally, bins: int, by: Binning, norm: str) -> float:
+    found = calibration_bins(tally, bins, by)
+    share, gap = found.mass / found.mass.sum(), np.abs(found.observed - found.mean_score)
+    return float(choose("norm", norm, _NORMS)(share, gap))
+
+
+_NORMS: dict[str, Callable[[Floats, Floats], Any]] = {
+    "mean": lambda share, gap: np.sum(share * gap),
+    "rms": lambda share, gap: np.sqrt(np.sum(share * gap**2)),
+    "max": lambda _, gap: np.max(gap),
+}
+
+
+def _shuffled_calibration(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> float:
+    found = calibration_bins(tally, bins, by)
+    share = found.mass / found.mass.sum()
+    return float(choose("norm", norm, _NORMS)(share, np.abs(found.mean_score - tally.prevalence)))
+
+
+def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> tuple[float, float]:
+    """How far binning cells instead of rows can move the mean gap.
+
+    Within a cell a score is off by at most hi - lo; a cell that holds a bin's edge may have been put whole into the
+    wrong bin, which moves its share in two bins.
+    """
+    value = _calibration_error(tally, bins, by, norm)
+    down, up = tally.scale
+    moved, heaviest = 0.0, 0.0
+    for run, scale in zip(tally.runs, (down, up), strict=True):
+        if run.hi is None:
+            continue
+        wide = run.hi > run.scores
+        moved += scale * float(np.sum((run.mass * (run.hi - run.scores))[wide]))
+        if wide.any():
+            heaviest += scale * float(np.max(run.mass[wide]))
+    slack = (moved + 2.0 * bins * heaviest) / float(tally.n)
+    if norm != "mean":
+        return 0.0, 1.0
+    return max(0.0, value - slack), min(1.0, value + slack)
+
+
+@metric(
+    title="Expected calibration error", family="probability", needs="probabilities", low=0.0, high=1.0,
+    better="lower", chance=lambda tally, bins=10, norm="mean": _shuffled_calibration(tally, bins, "width", norm),
+    one_class=True, formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
+    meaning="Mean gap between stated probability and observed share over bins of equal width.",
+    reference="Naeini, Cooper & Hauskrecht (2015), AAAI.",
+    bound=lambda tally, bins=10, norm="mean": _binned_bound(tally, bins, "width", norm),
+)  # fmt: skip
+def ece(tally: Tally, *, bins: int = 10, norm: Literal["mean", "rms", "max"] = "mean") -> float:
+    r"""Expected calibration error over equally wide bins, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`.
+
+    Depends on the number of bins, so say it when you publish it. Naeini et al. (2015).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.ece(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.3375
+    """
+    return _calibration_error(tally, bins, "width", norm)
+
+
+@metric(
+    title="Adaptive calibration error", family="probability", needs="probabilities", low=0.0, high=1.0,
+    better="lower", chance=lambda tally, bins=10, norm="mean": _shuffled_calibration(tally, bins, "mass", norm),
+    one_class=True, formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
+    meaning="Mean gap between stated probability and observed share over bins that hold equally many rows.",
+    reference="Nixon et al. (2019), CVPR Workshops.",
+    bound=lambda tally, bins=10, norm="mean": _binned_bound(tally, bins, "mass", norm),
+)  # fmt: skip
+def ace(tally: Tally, *, bins: int = 10, norm: Literal["mean", "rms", "max"] = "mean") -> float:
+    r"""Calibration error over bins of equal mass, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`. Nixon et al. (2019).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.ace(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), bins=2), 4)
+    0.1875
+    """
+    return _calibration_error(tally, bins, "mass", norm)
+
+
+@dataclass(frozen=True, repr=False)
+class BrierParts(Shown):
+    """The Brier score as reliability − resolution + uncertainty + within_bins."""
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within_bins: float
+
+    @property
+    def brier(self) -> float:
+        """The sum of the parts."""
+        return self.reliability - self.resolution + self.uncertainty + self.within_bins
+
+    def heading(self) -> str:
+        """The identity."""
+        return "Brier score = reliability - resolution + uncertainty + within_bins"
+
+    def rows(self) -> list[Row]:
+        """One line per part."""
+        return [{"part": name, "value": value} for name, value in self.to_dict().items()]
+
+    def to_dict(self) -> dict[str, float]:
+        """Plain values."""
+        return {
+            "brier": self.brier, "reliability": self.reliability, "resolution": self.resolution,
+            "uncertainty": self.uncertainty, "within_bins": self.within_bins,
+        }  # fmt: skip
+
+
+def brier_parts(tally: Tally, *, bins: int = 10) -> BrierParts:
+    r"""Murphy's decomposition over equally wide bins, with what the bins leave over.
+
+    :math:`\mathrm{BS} = \sum_b \frac{n_b}{n}(\bar s_b - \bar y_b)^2 - \sum_b \frac{n_b}{n}(\bar y_b - \bar y)^2 +
+    \bar y(1 - \bar y) + W`. W is 0 when scores within a bin are equal. Murphy (1973), J. Appl. Meteorol. 12(4);
+    Stephenson et al. (2008), Weather Forecast. 23(4).
+
+    >>> import tallymark as tm
+    >>> parts = tm.brier_parts(tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75]))
+    >>> parts.reliability, parts.resolution, parts.uncertainty, parts.within_bins
+    (0.0625, 0.0, 0.25, 0.0)
+    """
+    if not isinstance(tally, Tally):
+        raise InputError(
+            f"brier_parts takes a Tally, got {type(tally).__name__}. Write tm.brier_parts(tm.tally(y, p))."
+        )
+    score = METRICS["brier"].compute(tally)
+    found = calibration_bins(tally, bins, "width")
+    share, p = found.mass / found.mass.sum(), tally.prevalence
+    reliability = float(np.sum(share * (found.mean_score - found.observed) ** 2))
+    resolution = float(np.sum(share * (found.observed - p) ** 2))
+    uncertainty = p * (1.0 - p)
+    return BrierParts(reliability, resolution, uncertainty, score - reliability + resolution - uncertainty)

@@ -1,0 +1,89 @@
+"""How well scores rank positives above negatives, at all thresholds at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tallymark.metrics.declare import metric
+from tallymark.metrics.hull import roc_hull
+from tallymark.summaries.tally import Tally
+
+
+def wins(tally: Tally) -> float:
+    """Mass of (positive, negative) pairs in which the positive scores higher; ties count one half."""
+    positive, negative = tally.positive, tally.negative
+    below, at_or_below = tally.placements
+    if positive.kind == negative.kind == "unit":
+        return (int(below.sum()) + int(at_or_below.sum())) / 2
+    beaten = negative.mass_before(below) + negative.mass_before(at_or_below)
+    # As floats: counts times counts overflow int64 at about 3e9 rows a class.
+    return float(np.sum(positive.mass.astype(np.float64) * beaten)) / 2
+
+
+@metric(
+    title="Area under the ROC curve", family="ranking", needs="tally", low=0.0, high=1.0, better="higher", chance=0.5,
+    prevalence_free=True, rank_only=True, bound="order", aliases=("roc_auc", "auc"),
+    formula=r"\frac{U^+}{P N} = \Pr(s^+ > s^-) + \tfrac12 \Pr(s^+ = s^-)",
+    meaning="Chance that a random positive scores higher than a random negative.",
+    reference="Hanley & McNeil (1982), Radiology 143(1).",
+)  # fmt: skip
+def auroc(tally: Tally) -> float:
+    r"""Area under the ROC curve, :math:`\Pr(s^+ > s^-) + \frac12 \Pr(s^+ = s^-)`. Hanley & McNeil (1982).
+
+    >>> import tallymark as tm
+    >>> tm.metrics.auroc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    0.75
+    """
+    return wins(tally) / (float(tally.positives) * float(tally.negatives))
+
+
+@metric(
+    title="Gini coefficient", family="ranking", needs="tally", low=-1.0, high=1.0, better="higher", chance=0.0,
+    prevalence_free=True, rank_only=True, bound="order", formula=r"2\,\mathrm{AUROC} - 1",
+    meaning="AUROC on a scale where 0 is guessing (Somers' D of score given label).",
+    reference="Somers (1962), Am. Sociol. Rev. 27(6).",
+)  # fmt: skip
+def gini(tally: Tally) -> float:
+    r"""Gini coefficient of the ranking, :math:`2\,\mathrm{AUROC} - 1`. Somers (1962).
+
+    >>> import tallymark as tm
+    >>> tm.metrics.gini(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    0.5
+    """
+    return 2.0 * wins(tally) / (float(tally.positives) * float(tally.negatives)) - 1.0
+
+
+@metric(
+    title="Kolmogorov–Smirnov statistic", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
+    chance=0.0, prevalence_free=True, rank_only=True, bound="order",
+    formula=r"\max_t\, \mathrm{tpr}(t) - \mathrm{fpr}(t)",
+    meaning="Largest gap between recall and false positive rate at any threshold: the best Youden's J.",
+    reference="Kolmogorov (1933); Smirnov (1939).",
+)  # fmt: skip
+def ks(tally: Tally) -> float:
+    r"""Kolmogorov–Smirnov distance in the stated direction, :math:`\max_t \mathrm{tpr}(t) - \mathrm{fpr}(t)`.
+
+    >>> import tallymark as tm
+    >>> tm.metrics.ks(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    0.5
+    """
+    steps = tally.steps()
+    return max(0.0, float(np.max(steps.tp / tally.positives - steps.fp / tally.negatives)))
+
+
+@metric(
+    title="Area under the ROC convex hull", family="ranking", needs="tally", low=0.5, high=1.0, better="higher",
+    chance=0.5, prevalence_free=True, rank_only=True, bound="order", aliases=("auch",),
+    formula=r"\int_0^1 \mathrm{hull}(\mathrm{fpr})\, d\,\mathrm{fpr}",
+    meaning="AUROC that could be reached by merging scores whose order is wrong.",
+    reference="Provost & Fawcett (2001), Mach. Learn. 42(3).",
+)  # fmt: skip
+def hull_auc(tally: Tally) -> float:
+    """Area under the convex hull of the ROC curve. Provost & Fawcett (2001).
+
+    >>> import tallymark as tm
+    >>> tm.metrics.hull_auc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    0.875
+    """
+    hull = roc_hull(tally)
+    return float(np.trapezoid(hull.tpr, hull.fpr))

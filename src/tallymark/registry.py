@@ -1,0 +1,156 @@
+"""How metrics and threshold policies are declared once and found by name.
+
+A lower room can look a name up without importing the room that declares it: a registry knows its home
+and loads it on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from tallymark.errors import InputError, nearest
+
+
+class Named(Protocol):
+    """Anything with a name and other spellings of it."""
+
+    @property
+    def name(self) -> str:
+        """The one name it is declared under."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other spellings."""
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+
+class Registry(Mapping[str, Entry], Generic[Entry]):
+    """Declared things by name; iterates in the order of declaration."""
+
+    def __init__(self, kind: str, home: str) -> None:
+        self._kind = kind
+        self._home = home
+        self._entries: dict[str, Entry] = {}
+        self._aliases: dict[str, str] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Declare; a name or alias can be taken only once."""
+        for name in (entry.name, *entry.aliases):
+            if name in self._entries or name in self._aliases:
+                raise ValueError(f"{self._kind} {name!r} is declared twice")
+        self._entries[entry.name] = entry
+        self._aliases.update(dict.fromkeys(entry.aliases, entry.name))
+
+    def __getitem__(self, name: str) -> Entry:
+        self._load()
+        try:
+            return self._entries[self._aliases.get(name, name)]
+        except KeyError:
+            known = [*self._entries, *self._aliases]
+            raise InputError(
+                f"No {self._kind} is called {name!r}.{nearest(name, known)} There are: {', '.join(self._entries)}."
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        self._load()
+        return name in self._entries or name in self._aliases
+
+    def __iter__(self) -> Iterator[str]:
+        self._load()
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        self._load()
+        return len(self._entries)
+
+    def _load(self) -> None:
+        importlib.import_module(self._home)
+
+
+Needs = Literal["confusion", "tally", "probabilities", "moments", "multiclass"]
+Better = Literal["higher", "lower", "zero", "neither"]
+
+#: ``order``: better whenever a positive rises or a negative falls, so the two extreme orders bracket it. ``moments``:
+#: a function of moments, which stay exact. Otherwise a function that gives the least and most it could be.
+Bound = Literal["order", "moments"] | Callable[..., tuple[float, float]] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """All that is known of a metric: what it computes and the facts that glossary, reports and tests are made from."""
+
+    name: str
+    title: str
+    family: str
+    needs: Needs
+    formula: str
+    meaning: str
+    reference: str
+    low: float
+    high: float
+    better: Better
+    #: Does not move when one class is thinned or repeated.
+    prevalence_free: bool
+    #: Does not move under an increasing map of the scores.
+    rank_only: bool
+    #: What scores (or predictions) unrelated to the labels reach.
+    chance: Callable[..., float]
+    #: The number itself; raises Undefined instead of returning nan.
+    compute: Callable[..., float]
+    aliases: tuple[str, ...] = ()
+    #: Defined when only one of the two classes occurs.
+    one_class: bool = False
+    #: For metrics of the four cells: the formula that Python and the report's page share.
+    expression: str | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    #: How a quantised tally bounds it.
+    bound: Bound = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """A way to choose a threshold from a labelled tally."""
+
+    name: str
+    meaning: str
+    reference: str
+    #: Names of the numbers written behind the colon, as in ``cost:1,50``.
+    arguments: tuple[str, ...]
+    choose: Callable[..., float]
+    aliases: tuple[str, ...] = ()
+    #: Numbers that may be left out, with the value they then have.
+    defaults: tuple[float, ...] = ()
+
+
+METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics")
+POLICIES: Registry[Policy] = Registry("threshold policy", "tallymark.thresholds")
+
+
+def choose(name: str, value: str, options: Mapping[str, Any]) -> Any:
+    """The option a caller named, or an error that lists what there is."""
+    if value in options:
+        return options[value]
+    raise InputError(f"{name}={value!r} is not known.{nearest(value, options)} Choose one of: {', '.join(options)}.")
+
+
+def parse_policy(text: str) -> tuple[Policy, tuple[float, ...]]:
+    """Read ``youden``, ``tpr:0.9`` or ``cost:1,50`` into the policy and its numbers."""
+    name, _, written = text.partition(":")
+    policy = POLICIES[name.strip()]
+    try:
+        numbers = tuple(float(part) for part in written.split(",")) if written.strip() else ()
+    except ValueError:
+        raise InputError(f"{text!r}: {written!r} is not a list of numbers; write {_spelling(policy)}.") from None
+    missing = len(policy.arguments) - len(numbers)
+    if not 0 <= missing <= len(policy.defaults):
+        raise InputError(f"{text!r} has {len(numbers)} numbers; write {_spelling(policy)}.")
+    return policy, numbers + policy.defaults[len(policy.defaults) - missing :]
+
+
+def _spelling(policy: Policy) -> str:
+    return policy.name + (":" + ",".join(policy.arguments) if policy.arguments else "")

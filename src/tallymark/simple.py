@@ -1,0 +1,123 @@
+"""NoSimple: evaluation without the objects that every model gets right."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tallymark._check import Bools
+from tallymark._show import Row, Shown, plain
+from tallymark.errors import InputError, Undefined
+from tallymark.registry import METRICS
+from tallymark.summaries.panel import Panel
+
+Verdict = Literal["negligible", "moderate", "decisive"]
+
+#: Share of simple objects from which they matter, and from which they decide (Rahardja & Fränti).
+_MODERATE, _DECISIVE = 0.02, 0.30
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoSimple(Shown):
+    """A panel without its simple objects, beside the whole panel.
+
+    `simple` marks the rows left out. AUROC's order of the models never changes by this, only their differences
+    grow; other metrics can reorder them.
+    """
+
+    panel: Panel
+    reduced: Panel
+    simple: Bools
+
+    @property
+    def share(self) -> float:
+        """Share of simple objects."""
+        mass = np.ones(self.panel.n) if self.panel.counts is None else self.panel.counts
+        return float(np.sum(mass[self.simple]) / np.sum(mass))
+
+    @property
+    def verdict(self) -> Verdict:
+        """How much the simple objects matter: negligible under 2 %, decisive over 30 %."""
+        if self.share < _MODERATE:
+            return "negligible"
+        return "moderate" if self.share <= _DECISIVE else "decisive"
+
+    def compare(self, metric: str = "auroc", *, threshold: float | str | None = None, **options: Any) -> list[Row]:
+        """A metric of each model with and without the simple objects; `reason` says why one is undefined.
+
+        A metric at one threshold needs `threshold`; a policy chooses anew on the reduced data.
+        """
+        facts = METRICS[metric]
+        if facts.needs == "confusion" and threshold is None:
+            raise InputError(f"{metric} needs a threshold: compare({metric!r}, threshold=0.5).")
+        rows: list[Row] = []
+        for model in self.panel.models:
+            found, reason = {}, None
+            for name, data in (("original", self.panel), ("without_simple", self.reduced)):
+                try:
+                    if not data.n:
+                        raise Undefined("all objects are simple; nothing is left to evaluate")
+                    tally = data.tally(model)
+                    summary = tally.at(threshold) if facts.needs == "confusion" and threshold is not None else tally
+                    found[name] = facts.compute(summary, **options)
+                except Undefined as error:
+                    found[name], reason = math.nan, error.reason
+            row: Row = {"model": model, **found, "change": found["without_simple"] - found["original"]}
+            rows.append({**row, "reason": reason} if reason else row)
+        return rows
+
+    def heading(self) -> str:
+        """Share and verdict."""
+        left_out = int(self.simple.sum())
+        return (
+            f"NoSimple: {left_out} of {self.panel.n} rows are simple ({100 * self.share:.1f} %, {self.verdict}); "
+            f"AUROC with and without them"
+        )
+
+    def rows(self) -> list[Row]:
+        """AUROC with and without."""
+        return self.compare("auroc")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "n": self.panel.n,
+            "simple": int(self.simple.sum()),
+            "share": self.share,
+            "verdict": self.verdict,
+            "auroc": plain(self.compare("auroc")),
+        }
+
+
+def simple_rows(panel: Panel) -> Bools:
+    """Which rows are simple: for every model, strictly below all positives or strictly above all negatives."""
+    simple = np.ones(panel.n, dtype=np.bool_)
+    for scores in panel.scores.values():
+        lowest_positive, highest_negative = scores[panel.is_positive].min(), scores[~panel.is_positive].max()
+        simple &= (scores < lowest_positive) | (scores > highest_negative)
+    return simple
+
+
+def without_simple(panel: Panel) -> NoSimple:
+    """Leave out the objects that all models of a panel classify correctly whatever the threshold.
+
+    Rahardja & Fränti, NoSimple: data bias evaluation metrics. The panel itself is not changed.
+
+    >>> import tallymark as tm
+    >>> p = tm.panel([0, 0, 0, 1, 1, 0, 0], {"a": [1, 2, 110, 6, 120, 0, 0], "b": [100, 150, 2, 130, 3, 0, 0]})
+    >>> result = tm.without_simple(p)
+    >>> int(result.simple.sum()), result.verdict
+    (2, 'moderate')
+    >>> [round(row["without_simple"], 4) for row in result.compare("auroc")]
+    [0.8333, 0.5]
+    """
+    if not isinstance(panel, Panel):
+        raise InputError(
+            f'without_simple takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": score_a, "b": score_b}}).'
+        )
+    simple = simple_rows(panel)
+    simple.flags.writeable = False
+    return NoSimple(panel, panel.keep(~simple), simple)

@@ -1,0 +1,348 @@
+"""``tm.tally`` and its sisters: arrays or a dataframe in, a summary out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark._check import Label
+from tallymark.errors import InputError, guard, shown
+from tallymark.sources.frames import is_frame, read_columns, require
+from tallymark.summaries import storage
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.multiclass import ClassScores
+from tallymark.summaries.panel import Panel
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+@overload
+def tally(
+    y: object = ..., scores: object = ..., *, counts: object = ..., weights: object = ..., pos_label: Label | None = ...,
+    strict: bool = ...,
+) -> Tally: ...  # fmt: skip
+@overload
+def tally(
+    y: object, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
+    pos_label: Label | None = ..., strict: bool = ...,
+) -> Tally: ...  # fmt: skip
+@overload
+def tally(
+    y: object, *, label: str | None = ..., score: list[str] | tuple[str, ...], by: str | Sequence[str] = ...,
+    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., strict: bool = ...,
+) -> Tallies: ...  # fmt: skip
+@overload
+def tally(
+    y: object, *, label: str | None = ..., score: str, by: str | Sequence[str],
+    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., strict: bool = ...,
+) -> Tallies: ...  # fmt: skip
+def tally(
+    y: object = None,
+    scores: object = None,
+    *,
+    label: str | None = None,
+    score: str | Sequence[str] | None = None,
+    by: str | Sequence[str] = (),
+    weight: str | None = None,
+    count: str | None = None,
+    counts: object = None,
+    weights: object = None,
+    pos_label: Label | None = None,
+    strict: bool = False,
+) -> Tally | Tallies:
+    """Summarise labels and scores: the start of everything.
+
+    ``tally(y, scores)`` takes columns, ``tally(scores=…)`` an unlabelled sample, ``tally(frame, label=, score=)`` any
+    dataframe; there several scores or ``by=`` give :class:`Tallies`. `counts` says how often each row occurs,
+    `weights` are survey or expenditure weights. `pos_label` names the positive label where it is not obvious.
+    `strict` turns guards into errors.
+
+    >>> import tallymark as tm
+    >>> tm.tally(["no", "yes", "no"], [0.1, 0.8, 0.3], pos_label="yes").positives
+    1
+    >>> tm.tally(scores=[0.2, 0.9]).n
+    2
+    """
+    if is_frame(y):
+        if scores is not None or counts is not None or weights is not None:
+            raise InputError("With a dataframe name the columns: tm.tally(frame, label='y', score='p', weight='w').")
+        return _tally_frame(y, label, score, by, weight, count, pos_label, strict=strict)
+    if score is not None or label is not None or by or weight is not None or count is not None:
+        raise InputError(
+            f"label=, score=, weight=, count= and by= name columns of a dataframe, but the first argument is a "
+            f"{type(y).__name__}. With arrays write tm.tally(y, scores, weights=w)."
+        )
+    if scores is None:
+        raise InputError("No scores. Write tm.tally(y, scores), or tm.tally(scores=…) for an unlabelled sample.")
+    return tally_of_arrays(y, scores, counts=counts, weights=weights, pos_label=pos_label, strict=strict)
+
+
+def tally_of_arrays(
+    y: object,
+    scores: object,
+    *,
+    counts: object = None,
+    weights: object = None,
+    pos_label: Label | None = None,
+    strict: bool = False,
+    one_class: bool = False,
+    names: tuple[str, str] = ("labels", "scores"),
+) -> Tally:
+    """The tally of one model from columns; `one_class` accepts a sample in which a class is absent."""
+    s = _check.scores(scores, names[1])
+    n, w = _mass(counts, weights)
+    is_positive, labels = (
+        (None, None) if y is None else _check.binary_labels(y, pos_label, names[0], one_class=one_class)
+    )
+    _check.same_length(**{names[0]: is_positive, names[1]: s, "counts": n, "weights": w})
+    made = Tally.of(s, is_positive, labels, counts=n, weights=w)
+    if not one_class:
+        _refuse_weightless_class(made)
+    _guard_hard_labels(made, names[1], strict=strict)
+    return made
+
+
+def confusion(
+    y: object,
+    predicted: object,
+    *,
+    pos_label: Label | None = None,
+    classes: Sequence[Label] | None = None,
+    counts: object = None,
+    weights: object = None,
+) -> Confusion:
+    """Truth against prediction for any number of classes.
+
+    With two classes the positive one is known for bools, 0/1 and −1/+1; otherwise name it with `pos_label` to use
+    tp, fp, fn and tn. `classes` fixes the order (and may name classes that do not occur).
+
+    >>> import tallymark as tm
+    >>> tm.confusion(["a", "b", "c", "a"], ["a", "b", "a", "a"])
+    Confusion of 4 rows (truth down, prediction across)
+    truth  a  b  c
+    a      2  0  0
+    b      0  1  0
+    c      1  0  0
+    """
+    truth, guess = _check.labels(y, "labels"), _check.labels(predicted, "predicted")
+    n, w = _mass(counts, weights)
+    _check.same_length(labels=truth, predicted=guess, counts=n, weights=w)
+    found = _check.distinct(truth), _check.distinct(guess, "predicted")
+    if isinstance(found[0][0], str) != isinstance(found[1][0], str):
+        raise InputError(
+            f"labels are {shown(found[0])} but predicted is {shown(found[1])}: text on one side, numbers on the other. "
+            "Convert one of them."
+        )
+    names = tuple(sorted({*found[0], *found[1]}) if classes is None else map(_check.plain_label, classes))
+    return Confusion.of_codes(
+        _check.encode(truth, names, "labels"),
+        _check.encode(guess, names, "predicted"),
+        names,
+        positive=_positive_of(names, pos_label),
+        counts=n,
+        weights=w,
+    )
+
+
+def moments(
+    y: object, scores: object, *, classes: Sequence[Label], counts: object = None, weights: object = None
+) -> Moments:
+    """Class-wise moments of K score columns, one per class in the order of `classes`.
+
+    >>> import tallymark as tm
+    >>> tm.moments([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=[0, 1]).mass.tolist()
+    [1.0, 2.0]
+    """
+    codes, s, names, n, w = _class_columns(y, scores, classes, counts, weights)
+    return Moments.of(codes, s, names, counts=n, weights=w)
+
+
+def class_scores(
+    y: object, scores: object, *, classes: Sequence[Label], counts: object = None, weights: object = None
+) -> ClassScores:
+    """Everything a K-class score matrix can tell: argmax confusion, moments and runs by class.
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores([0, 1, 2], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=[0, 1, 2])
+    >>> tm.metrics.auroc_ovo(s)
+    1.0
+    """
+    codes, s, names, n, w = _class_columns(y, scores, classes, counts, weights)
+    return ClassScores.of(codes, s, names, counts=n, weights=w)
+
+
+def panel(
+    y: object,
+    scores: Mapping[str, object] | Sequence[str],
+    *,
+    label: str | None = None,
+    counts: object = None,
+    weights: object = None,
+    pos_label: Label | None = None,
+    extra: Mapping[str, object] | None = None,
+) -> Panel:
+    """Labels and the scores of several models on the same rows.
+
+    ``panel(y, {"a": score_a, "b": score_b})``, or ``panel(frame, ["a", "b"], label="y")``. `extra` columns (price,
+    period, …) are kept beside the rows.
+
+    >>> import tallymark as tm
+    >>> tm.panel([0, 1, 0], {"a": [0.2, 0.9, 0.4], "b": [1, 3, 2]}).models
+    ('a', 'b')
+    """
+    if is_frame(y):
+        names = [scores] if isinstance(scores, str) else list(scores)
+        truth = require(label, "label", "label")
+        found = read_columns(y, [(truth, "label="), *((name, "scores") for name in names)])
+        y, scores = found[truth], {name: found[name] for name in names}
+    if not isinstance(scores, Mapping) or not scores:
+        raise InputError('scores must map each model\'s name to its column: tm.panel(y, {"a": score_a, "b": score_b}).')
+    is_positive, labels = _check.binary_labels(y, pos_label)
+    n, w = _mass(counts, weights)
+    columns = {str(name): _check.scores(column, f"scores of {name!r}") for name, column in scores.items()}
+    others = {str(name): _check.column(column, f"extra {name!r}") for name, column in (extra or {}).items()}
+    _check.same_length(labels=is_positive, counts=n, weights=w, **columns, **others)
+    return Panel(is_positive, labels, columns, n, w, others)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read what a summary's ``save`` wrote: a Tally, Tallies, Confusion, Moments or Panel.
+
+    The file is checked before it is believed; nothing in it is ever executed.
+    """
+    kinds = {
+        "tally": Tally.unpack, "tallies": Tallies.unpack, "confusion": Confusion.unpack, "moments": Moments.unpack,
+        "panel": Panel.unpack,
+    }  # fmt: skip
+    return storage.read(path, kinds)
+
+
+def tallies_of_columns(
+    columns: Columns,
+    label: str | None,
+    scores: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    weight: str | None = None,
+    count: str | None = None,
+    pos_label: Label | None = None,
+    strict: bool = False,
+) -> Tallies:
+    """Tallies by score column and group, from columns already read."""
+    truth = None if label is None else columns[label]
+    labels: Any = None
+    if truth is not None:
+        # Which label is positive is settled on all rows; a single group may lack a class.
+        is_positive, labels = _check.binary_labels(truth, pos_label, label or "labels")
+    groups = list(_groups([_check.column(columns[name], name) for name in by]))
+    entries: dict[tuple[Any, ...], Tally] = {}
+    for name in scores:
+        s = _check.scores(columns[name], name)
+        n, w = _mass(None if count is None else columns[count], None if weight is None else columns[weight])
+        _check.same_length(
+            **{label or "labels": None if truth is None else is_positive, name: s, "counts": n, "weights": w}
+        )
+        for key, rows in groups:
+            parts = [None if a is None else a[rows] for a in (s, None if truth is None else is_positive, n, w)]
+            entries[(name, *key)] = Tally.of(parts[0], parts[1], labels, counts=parts[2], weights=parts[3])  # type: ignore[arg-type]
+            _guard_hard_labels(entries[(name, *key)], name, strict=strict)
+    return Tallies(("score", *by), entries)
+
+
+def _tally_frame(
+    frame: object,
+    label: str | None,
+    score: str | Sequence[str] | None,
+    by: str | Sequence[str],
+    weight: str | None,
+    count: str | None,
+    pos_label: Label | None,
+    *,
+    strict: bool,
+) -> Tally | Tallies:
+    if score is None:
+        raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
+    scores = [score] if isinstance(score, str) else list(score)
+    groups = [by] if isinstance(by, str) else list(by)
+    wanted = [(name, "score=") for name in scores] + [(name, "by=") for name in groups]
+    wanted += [
+        (name, f"{option}=") for option, name in (("label", label), ("weight", weight), ("count", count)) if name
+    ]
+    columns = read_columns(frame, wanted)
+    made = tallies_of_columns(
+        columns, label, scores, groups, weight=weight, count=count, pos_label=pos_label, strict=strict
+    )
+    if isinstance(score, str) and not groups:
+        return made[score]
+    if isinstance(score, str):
+        return Tallies(made.names[1:], {key[1:]: one for key, one in made.entries.items()})
+    return made
+
+
+def _groups(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    """Each combination of group values with the rows that have it."""
+    if not columns:
+        yield (), slice(None)
+        return
+    keys = [tuple(map(_check.plain_label, row)) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
+    index = {key: code for code, key in enumerate(found)}
+    codes = np.fromiter((index[key] for key in keys), np.int64, len(keys))
+    order = np.argsort(codes, kind="stable")
+    cuts = np.searchsorted(codes[order], np.arange(1, len(found)))
+    yield from zip(found, np.split(order, cuts), strict=True)
+
+
+def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: object, weights: object) -> Any:
+    names = tuple(map(_check.plain_label, classes))
+    if len(set(names)) != len(names) or len(names) < 2:
+        raise InputError(f"classes={shown(names)} must name two or more different classes, one per score column.")
+    codes = _check.encode(_check.labels(y, "labels"), names, "labels")
+    s = _check.matrix(scores, "scores", columns=len(names))
+    n, w = _mass(counts, weights)
+    _check.same_length(labels=codes, scores=s, counts=n, weights=w)
+    return codes, s, names, n, w
+
+
+def _mass(counts: object, weights: object) -> tuple[Any, Any]:
+    if counts is not None and weights is not None:
+        raise InputError("Give counts= (repeated rows) or weights= (survey weights), not both.")
+    return (None if counts is None else _check.counts(counts)), (None if weights is None else _check.weights(weights))
+
+
+def _positive_of(names: tuple[Label, ...], pos_label: Label | None) -> int | None:
+    if pos_label is not None:
+        plain = _check.plain_label(pos_label)
+        if plain not in names:
+            raise InputError(f"pos_label={pos_label!r} does not occur; the classes are {shown(names)}.")
+        if len(names) != 2:
+            raise InputError(f"pos_label= needs two classes, there are {len(names)}: {shown(names)}.")
+        return names.index(plain)
+    return 1 if names in ((0, 1), (-1, 1)) else None
+
+
+def _refuse_weightless_class(made: Tally) -> None:
+    for label, run in zip(made.labels or (), made.runs, strict=True) if made.labelled else ():
+        if not len(run):
+            raise InputError(
+                f"All rows of class {label!r} have weight 0, so one class only is left; check the weights."
+            )
+
+
+def _guard_hard_labels(made: Tally, name: str, *, strict: bool) -> None:
+    low, high = made.range
+    if made.n_rows > 2 and all(_only_ends(run.scores, low, high) for run in made.runs):
+        guard("TM101", f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics "
+              "need the score behind them; for labels use tm.confusion(y, predicted)", strict=strict)  # fmt: skip
+
+
+def _only_ends(ascending: NDArray[Any], low: float, high: float) -> bool:
+    return bool(np.searchsorted(ascending, low, "right") == np.searchsorted(ascending, high, "left"))

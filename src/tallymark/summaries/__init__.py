@@ -1,0 +1,1 @@
+"""The mergeable summaries everything else is computed from. No metrics live here."""

@@ -1,0 +1,97 @@
+"""Scores grouped into narrow cells that every engine computes alike.
+
+The key of a score is its value rounded to about 12 significant bits with one multiplication and two
+subtractions (Veltkamp's splitting), so a database and NumPy agree to the last bit, and the relative width of a
+cell is the same at 1e-9 and at 1e9. Asked thresholds split cells, so they are always exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tallymark._check import Floats, Ints
+from tallymark.summaries.run import Run, concatenated, grouped_at
+from tallymark.summaries.sorting import starts_of_groups
+
+_SPLITTER = 2.0**40 + 1.0
+
+#: Beyond this the multiplication overflows, so the value is scaled down and up again.
+_HUGE = 1e290
+_DOWN = 2.0**-64
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Which scores share a cell: those with the same key and on the same side of every asked threshold."""
+
+    thresholds: tuple[float, ...] = ()
+
+    def starts(self, ascending: Floats) -> Ints:
+        """Where each cell begins in ascending scores."""
+        keys = cell_key(ascending)
+        side = np.searchsorted(np.array(self.thresholds), ascending, side="right")
+        changes = np.flatnonzero((keys[1:] != keys[:-1]) | (side[1:] != side[:-1])) + 1
+        return np.concatenate(([0], changes)).astype(np.int64) if len(ascending) else changes
+
+
+def cell_key(scores: Floats) -> Floats:
+    """The score rounded to about 12 significant bits; monotone, the same in every engine.
+
+    >>> cell_key(np.array([0.1, 0.1001, 0.2]))
+    array([0.1000061 , 0.10009766, 0.20001221])
+    """
+    huge = np.abs(scores) > _HUGE
+    small = np.where(huge, scores * _DOWN, scores)
+    spread = small * _SPLITTER
+    key = spread - (spread - small)
+    with np.errstate(over="ignore"):
+        return np.where(huge, key / _DOWN, key)
+
+
+def quantised(runs: Sequence[Run], grid: Grid) -> tuple[Run, ...]:
+    """Exact runs put into cells."""
+    return _with_common_edges([_cells_of(run, grid) for run in runs], grid)
+
+
+def merged(first: Sequence[Run], second: Sequence[Run], grid: Grid) -> tuple[Run, ...]:
+    """Quantised runs of two samples put together: the same cells one pass over both would make."""
+    runs = []
+    for a, b in zip(first, second, strict=True):
+        joined = concatenated(a, b)
+        run = joined.take(np.argsort(_low(joined), kind="stable"))
+        run = grouped_at(run, grid.starts(_low(run))) if len(run) else run
+        runs.append(replace(run, known_moments=a.moments.merge(b.moments)))
+    return _with_common_edges(runs, grid)
+
+
+def _cells_of(run: Run, grid: Grid) -> Run:
+    scores = run.scores.astype(np.float64)
+    starts = grid.starts(scores)
+    ends = np.append(starts[1:], len(scores)) - 1 if len(scores) else starts
+    cells = replace(run, counts=np.diff(np.append(starts, len(scores)))) if run.kind == "unit" else run
+    if run.kind == "unit":
+        return Run(scores[starts], cells.counts, lo=scores[starts], hi=scores[ends], known_moments=run.moments)
+    cells = grouped_at(replace(run, scores=scores, lo=scores, hi=scores), starts) if len(scores) else cells
+    return replace(cells, known_moments=run.moments)
+
+
+def _with_common_edges(runs: Sequence[Run], grid: Grid) -> tuple[Run, ...]:
+    """Give the two classes' halves of a cell one lower edge, the lowest score of either."""
+    low = np.concatenate([_low(run) for run in runs])
+    order = np.argsort(low, kind="stable")
+    starts = grid.starts(low[order])
+    lengths = np.diff(np.append(starts, len(low)))
+    edges = np.empty_like(low)
+    edges[order] = np.repeat(low[order][starts], lengths)
+    cuts = np.cumsum([len(run) for run in runs])[:-1]
+    return tuple(replace(run, scores=part) for run, part in zip(runs, np.split(edges, cuts), strict=True))
+
+
+def _low(run: Run) -> Floats:
+    return run.scores.astype(np.float64) if run.lo is None else run.lo.astype(np.float64, copy=False)
+
+
+__all__ = ["Grid", "cell_key", "merged", "quantised", "starts_of_groups"]

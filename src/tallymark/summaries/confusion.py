@@ -1,0 +1,295 @@
+"""Truth against prediction, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark._check import Floats, Ints, Label, Masses
+from tallymark._show import Row, Shown, number
+from tallymark.errors import InputError, shown
+from tallymark.summaries import storage
+
+
+class Cells(NamedTuple):
+    """The four cells of a binary confusion matrix, as numbers or as arrays over many thresholds."""
+
+    tp: Any
+    fp: Any
+    fn: Any
+    tn: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Confusion(Shown):
+    """K×K masses: rows are the truth, columns the prediction.
+
+    `positive` is the index of the positive class of a binary matrix, None when there is none.
+    `prior` is the prevalence the matrix is looked at (:meth:`at_prevalence`); the counts stay what they are.
+    For weighted data `squares` and `rows` hold the sum of squared weights and the number of rows per cell.
+
+    >>> import tallymark as tm
+    >>> c = tm.confusion([1, 1, 0, 0, 0], [1, 0, 0, 0, 1])
+    >>> c.tp, c.fp, c.fn, c.tn
+    (1, 1, 1, 2)
+    """
+
+    matrix: Masses
+    labels: tuple[Label, ...]
+    positive: int | None = None
+    prior: float | None = None
+    threshold: float | None = None
+    squares: Floats | None = None
+    rows_per_cell: Ints | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.matrix, self.squares, self.rows_per_cell):
+            if array is not None:
+                array.flags.writeable = False
+
+    @classmethod
+    def of_cells(cls, *, tp: float, fp: float, fn: float, tn: float, labels: tuple[Label, Label] = (0, 1)) -> Confusion:
+        """From the four counts, when nothing else is at hand.
+
+        >>> Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).n
+        344
+        """
+        cells = np.array([[tn, fp], [fn, tp]])
+        if not np.isfinite(cells.astype(float)).all() or (cells < 0).any() or not cells.any():
+            raise InputError(f"tp={tp}, fp={fp}, fn={fn}, tn={tn}: expected counts of 0 or more, not all zero.")
+        return cls(cells, labels, positive=1)
+
+    @classmethod
+    def of_codes(
+        cls,
+        truth: Ints,
+        predicted: Ints,
+        labels: Sequence[Label],
+        *,
+        positive: int | None = None,
+        counts: Ints | None = None,
+        weights: Floats | None = None,
+    ) -> Confusion:
+        """From positions in `labels`, already checked."""
+        k = len(labels)
+        cell = truth * k + predicted
+
+        def tabulate(mass: Any) -> NDArray[Any]:
+            return np.bincount(cell, mass, k * k).reshape(k, k)
+
+        if weights is not None:
+            rows = tabulate(weights > 0).astype(np.int64)
+            return cls(tabulate(weights), tuple(labels), positive, squares=tabulate(weights**2), rows_per_cell=rows)
+        if counts is None:
+            return cls(tabulate(None), tuple(labels), positive)
+        # bincount adds in float64; whole numbers stay exact to 2**53 only, so add as integers.
+        table = np.zeros(k * k, dtype=np.int64)
+        np.add.at(table, cell, counts)
+        return cls(table.reshape(k, k), tuple(labels), positive)
+
+    @property
+    def tp(self) -> Any:
+        """Positives predicted positive."""
+        return self._cell(True, True)
+
+    @property
+    def fp(self) -> Any:
+        """Negatives predicted positive."""
+        return self._cell(False, True)
+
+    @property
+    def fn(self) -> Any:
+        """Positives predicted negative."""
+        return self._cell(True, False)
+
+    @property
+    def tn(self) -> Any:
+        """Negatives predicted negative."""
+        return self._cell(False, False)
+
+    @property
+    def n(self) -> Any:
+        """Total mass."""
+        return self.matrix.sum().item()
+
+    @property
+    def is_binary(self) -> bool:
+        """Two classes, one of them named as the positive one."""
+        return self.positive is not None
+
+    @property
+    def truth(self) -> Masses:
+        """Mass of each true class."""
+        sums: Masses = self.matrix.sum(axis=1)
+        return sums
+
+    @property
+    def predicted(self) -> Masses:
+        """Mass of each predicted class."""
+        sums: Masses = self.matrix.sum(axis=0)
+        return sums
+
+    @property
+    def prevalence(self) -> float:
+        """Share of the positive class: the stated one, or the sample's."""
+        if self.prior is not None:
+            return self.prior
+        return float((self.tp + self.fn) / self.n)
+
+    @property
+    def predicted_prevalence(self) -> float:
+        """Share predicted positive, p′, at the prevalence looked at."""
+        cells = self.cells
+        return float((cells.tp + cells.fp) / sum(cells))
+
+    def at_prevalence(self, prevalence: float | None) -> Confusion:
+        """The same matrix seen at another prevalence; None takes the stated one away.
+
+        >>> c = Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).at_prevalence(0.25)
+        >>> c.tp, c.prevalence
+        (231, 0.25)
+        """
+        self._require_binary()
+        prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
+        return replace(self, prior=prior)
+
+    @property
+    def cells(self) -> Cells:
+        """tp, fp, fn, tn as metrics see them: rescaled when a prevalence is stated."""
+        tp, fp, fn, tn = self.tp, self.fp, self.fn, self.tn
+        if self.prior is None:
+            return Cells(tp, fp, fn, tn)
+        positives, negatives = tp + fn, fp + tn
+        up = self.prior * self.n / positives if positives else 0.0
+        down = (1.0 - self.prior) * self.n / negatives if negatives else 0.0
+        return Cells(tp * up, fp * down, fn * up, tn * down)
+
+    def independent(self) -> Confusion:
+        """The matrix expected of predictions with these shares that know nothing of the truth."""
+        if self.prior is not None:
+            tp, fp, fn, tn = self.cells
+            seen = np.array([[tn, fp], [fn, tp]]) if self.positive == 1 else np.array([[tp, fn], [fp, tn]])
+        else:
+            seen = self.matrix
+        expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
+        return Confusion(expected, self.labels, self.positive, threshold=self.threshold)
+
+    def one_vs_rest(self, label: Label) -> Confusion:
+        """The binary matrix of one class against all others."""
+        i = self._index(label)
+
+        def fold(matrix: Any) -> Any:
+            if matrix is None:
+                return None
+            hit, row, column = matrix[i, i], matrix[i].sum(), matrix[:, i].sum()
+            return np.array([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]])
+
+        return Confusion(
+            fold(self.matrix),
+            (f"not {label}", self.labels[i]),
+            positive=1,
+            squares=fold(self.squares),
+            rows_per_cell=fold(self.rows_per_cell),
+        )
+
+    def overall(self) -> Confusion:
+        """Sum of the one-vs-rest matrices. It totals K·n and has FP = FN."""
+        parts = [self.one_vs_rest(label).matrix for label in self.labels]
+        return Confusion(np.sum(parts, axis=0), ("rest", "class"), positive=1)
+
+    def merge(self, other: Confusion) -> Confusion:
+        """The matrix of both samples together; labels are matched by name."""
+        if (self.squares is None) != (other.squares is None):
+            raise InputError("Cannot merge a weighted and an unweighted confusion matrix.")
+        new = [label for label in other.labels if label not in self.labels]
+        labels = (*self.labels, *new)
+        positive = None if new and len(labels) > 2 else self.positive
+        if self.positive is not None and other.positive is not None:
+            mine, theirs = self.labels[self.positive], other.labels[other.positive]
+            if mine != theirs:
+                raise InputError(f"Cannot merge: positive is {mine!r} in one matrix and {theirs!r} in the other.")
+
+        def add(a: Any, b: Any) -> Any:
+            if a is None:
+                return None
+            total = np.zeros((len(labels), len(labels)), dtype=np.result_type(a, b))
+            for part, names in ((a, self.labels), (b, other.labels)):
+                at = [labels.index(name) for name in names]
+                total[np.ix_(at, at)] += part
+            return total
+
+        return Confusion(
+            add(self.matrix, other.matrix),
+            labels,
+            positive,
+            prior=self.prior if self.prior == other.prior else None,
+            threshold=self.threshold if self.threshold == other.threshold else None,
+            squares=add(self.squares, other.squares),
+            rows_per_cell=add(self.rows_per_cell, other.rows_per_cell),
+        )
+
+    def heading(self) -> str:
+        """What is counted."""
+        at = "" if self.threshold is None else f", threshold {number(self.threshold)}"
+        lens = "" if self.prior is None else f", seen at prevalence {number(self.prior)}"
+        return f"Confusion of {number(self.n)} rows (truth down, prediction across{at}{lens})"
+
+    def rows(self) -> list[Row]:
+        """One line per true class."""
+        return [
+            {"truth": str(label)} | {str(other): value.item() for other, value in zip(self.labels, line, strict=True)}
+            for label, line in zip(self.labels, self.matrix, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Labels and matrix as plain values."""
+        return {
+            "labels": list(self.labels),
+            "matrix": self.matrix.tolist(),
+            "positive": None if self.positive is None else self.labels[self.positive],
+            "threshold": self.threshold,
+            "prevalence": self.prior,
+        }
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file that :func:`tallymark.load` reads."""
+        header = {"labels": self.labels, "positive": self.positive, "prior": self.prior, "threshold": self.threshold}
+        arrays = {"matrix": self.matrix, "squares": self.squares, "rows_per_cell": self.rows_per_cell}
+        storage.write(path, "confusion", header, {k: v for k, v in arrays.items() if v is not None})
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Confusion:
+        """From what :meth:`save` wrote."""
+        labels = tuple(header["labels"])
+        shapes = {array.shape for array in arrays.values()}
+        if "matrix" not in arrays or shapes != {(len(labels), len(labels))} or (arrays["matrix"] < 0).any():
+            raise InputError("matrix and labels do not belong together")
+        return cls(arrays["matrix"], labels, header["positive"], header["prior"], header["threshold"],
+                   arrays.get("squares"), arrays.get("rows_per_cell"))  # fmt: skip
+
+    def _cell(self, truth: bool, predicted: bool) -> Any:
+        self._require_binary()
+        i, j = (self.positive if side else 1 - self.positive for side in (truth, predicted))  # type: ignore[operator]
+        return self.matrix[i, j].item()
+
+    def _require_binary(self) -> None:
+        if self.positive is None and len(self.labels) == 2:
+            raise InputError(
+                f"Which of {shown(self.labels)} is positive? Say tm.confusion(y, predicted, pos_label={self.labels[1]!r})."
+            )
+        if self.positive is None:
+            raise InputError(
+                f"tp, fp, fn and tn need two classes, this matrix has {len(self.labels)} ({shown(self.labels)}). "
+                "Take one class with .one_vs_rest(label), or average over classes, e.g. tm.metrics.f1(c, average='macro')."
+            )
+
+    def _index(self, label: Label) -> int:
+        if label not in self.labels:
+            raise InputError(f"No class {label!r}; the matrix has {shown(self.labels)}.")
+        return self.labels.index(label)

@@ -1,0 +1,129 @@
+"""Counts, means and spreads of K score components within each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats, Ints, Label, Masses
+from tallymark._show import Row, Shown, number
+from tallymark.errors import InputError
+from tallymark.summaries import storage
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments(Shown):
+    """Per class (row) and score component (column): mean and second and third central sums.
+
+    `mass` is the count or weight of each class; `squares` and `n_rows` hold the sum of squared weights and the
+    number of rows per class, so that the error of a mean can be told with weights too.
+
+    >>> import tallymark as tm
+    >>> m = tm.moments(["a", "b", "b"], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
+    >>> m.mean.round(2).tolist()
+    [[0.9, 0.1], [0.3, 0.7]]
+    """
+
+    labels: tuple[Label, ...]
+    mass: Floats
+    squares: Floats
+    n_rows: Ints
+    mean: Floats
+    m2: Floats
+    m3: Floats
+
+    def __post_init__(self) -> None:
+        for array in self._arrays().values():
+            array.flags.writeable = False
+
+    @classmethod
+    def of(
+        cls,
+        codes: Ints,
+        components: Floats,
+        labels: tuple[Label, ...],
+        *,
+        counts: Ints | None = None,
+        weights: Floats | None = None,
+    ) -> Moments:
+        """From clean columns: positions in `labels` and one score column per class."""
+        k = len(labels)
+        mass: Masses = counts if counts is not None else np.ones(len(codes)) if weights is None else weights
+        totals = np.bincount(codes, mass, k).astype(np.float64)
+        squares: Floats = totals if weights is None else np.bincount(codes, weights**2, k).astype(np.float64)
+        n_rows = totals.astype(np.int64) if weights is None else np.bincount(codes, weights > 0, k).astype(np.int64)
+        divisor = np.where(totals > 0, totals, 1.0)
+        mean, m2, m3 = (np.zeros((k, components.shape[1])) for _ in range(3))
+        for j in range(components.shape[1]):
+            column = components[:, j]
+            mean[:, j] = np.bincount(codes, mass * column, k) / divisor
+            gap = column - mean[codes, j]
+            m2[:, j] = np.bincount(codes, mass * gap**2, k)
+            m3[:, j] = np.bincount(codes, mass * gap**3, k)
+        return cls(labels, totals, squares, n_rows, mean, m2, m3)
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of both samples together (Pébay 2008, SAND2008-6212)."""
+        if self.labels != other.labels:
+            raise InputError(f"Cannot merge moments of classes {self.labels} and {other.labels}.")
+        a, b = self.mass[:, None], other.mass[:, None]
+        mass = a + b
+        divisor = np.where(mass > 0, mass, 1.0)
+        gap = other.mean - self.mean
+        return Moments(
+            self.labels,
+            self.mass + other.mass,
+            self.squares + other.squares,
+            self.n_rows + other.n_rows,
+            self.mean + gap * b / divisor,
+            self.m2 + other.m2 + gap**2 * a * b / divisor,
+            self.m3
+            + other.m3
+            + gap**3 * a * b * (a - b) / divisor**2
+            + 3.0 * gap * (a * other.m2 - b * self.m2) / divisor,
+        )
+
+    @property
+    def n(self) -> float:
+        """Total mass."""
+        return float(self.mass.sum())
+
+    @property
+    def variance(self) -> Floats:
+        """Variance with the mass as divisor; nan for a class without rows."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.m2 / self.mass[:, None]
+
+    def heading(self) -> str:
+        """Kind and size."""
+        return f"Moments of {len(self.labels)} score components in {number(self.n)} rows (mean score by true class)"
+
+    def rows(self) -> list[Row]:
+        """One line per class, the mean of each component across."""
+        return [
+            {"class": str(label), "n": self.mass[i].item()}
+            | {str(other): self.mean[i, j].item() for j, other in enumerate(self.labels)}
+            for i, label in enumerate(self.labels)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"labels": list(self.labels)} | {name: array.tolist() for name, array in self._arrays().items()}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file that :func:`tallymark.load` reads."""
+        storage.write(path, "moments", {"labels": self.labels}, self._arrays())
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Moments:
+        """From what :meth:`save` wrote."""
+        labels = tuple(header["labels"])
+        if any(len(array) != len(labels) for array in arrays.values()):
+            raise InputError("arrays and labels do not belong together")
+        return cls(labels, **arrays)
+
+    def _arrays(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("mass", "squares", "n_rows", "mean", "m2", "m3")}

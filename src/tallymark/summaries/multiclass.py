@@ -1,0 +1,96 @@
+"""Scores for each of K classes: everything a K-class score matrix can tell, mergeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats, Ints, Label
+from tallymark._show import Row, Shown, number
+from tallymark.errors import InputError
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.run import Run
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassScores(Shown):
+    """One score per class and row, summarised: runs by component and true class, argmax matrix, moments.
+
+    ``runs[i][c]`` are the scores for class i of the rows whose true class is c. The predicted class is the one
+    with the highest score; the first wins a tie.
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
+    >>> tm.metrics.accuracy(s.confusion).__round__(4)
+    0.6667
+    """
+
+    labels: tuple[Label, ...]
+    runs: tuple[tuple[Run, ...], ...]
+    confusion: Confusion
+    moments: Moments
+
+    @classmethod
+    def of(
+        cls,
+        codes: Ints,
+        scores: Floats,
+        labels: tuple[Label, ...],
+        *,
+        counts: Ints | None = None,
+        weights: Floats | None = None,
+    ) -> ClassScores:
+        """From clean columns."""
+        members = [np.flatnonzero(codes == c) for c in range(len(labels))]
+
+        def run(i: int, rows: Any) -> Run:
+            return Run.of(
+                scores[rows, i], None if counts is None else counts[rows], None if weights is None else weights[rows]
+            )
+
+        runs = tuple(tuple(run(i, rows) for rows in members) for i in range(len(labels)))
+        predicted = scores.argmax(axis=1)
+        return cls(
+            labels,
+            runs,
+            Confusion.of_codes(codes, predicted, labels, counts=counts, weights=weights),
+            Moments.of(codes, scores, labels, counts=counts, weights=weights),
+        )
+
+    def one_vs_one(self, i: int, j: int) -> Tally:
+        """Component i on the rows of classes i (positive) and j."""
+        return Tally((self.runs[i][j], self.runs[i][i]), (f"not {self.labels[i]}", self.labels[i]))
+
+    def one_vs_rest(self, i: int) -> Tally:
+        """Component i, class i against all others."""
+        rest = [run for c, run in enumerate(self.runs[i]) if c != i]
+        merged = rest[0]
+        for run in rest[1:]:
+            merged = merged.merge(run)
+        return Tally((merged, self.runs[i][i]), (f"not {self.labels[i]}", self.labels[i]))
+
+    def merge(self, other: ClassScores) -> ClassScores:
+        """Both samples together."""
+        if self.labels != other.labels:
+            raise InputError(f"Cannot merge scores of classes {self.labels} and {other.labels}.")
+        runs = tuple(
+            tuple(a.merge(b) for a, b in zip(mine, theirs, strict=True))
+            for mine, theirs in zip(self.runs, other.runs, strict=True)
+        )
+        return ClassScores(self.labels, runs, self.confusion.merge(other.confusion), self.moments.merge(other.moments))
+
+    def heading(self) -> str:
+        """Kind and size."""
+        return f"Scores of {len(self.labels)} classes in {number(self.moments.n)} rows (mean score by true class)"
+
+    def rows(self) -> list[Row]:
+        """One line per class."""
+        return self.moments.rows()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"confusion": self.confusion.to_dict(), "moments": self.moments.to_dict()}

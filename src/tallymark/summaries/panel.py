@@ -1,0 +1,144 @@
+"""Rows kept side by side: labels, one score column per model, and whatever else belongs to a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark._check import Bools, Floats, Ints, Label, Scores
+from tallymark._show import Row, Shown, number
+from tallymark.errors import InputError, shown
+from tallymark.summaries import storage
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Panel(Shown):
+    """Labels and the scores of several models on the same rows, for what needs the rows themselves.
+
+    >>> import tallymark as tm
+    >>> p = tm.panel([0, 0, 1], {"a": [0.1, 0.3, 0.2], "b": [0.2, 0.1, 0.9]})
+    >>> p.models
+    ('a', 'b')
+    >>> tm.metrics.auroc(p.tally("b"))
+    1.0
+    """
+
+    is_positive: Bools
+    labels: tuple[Label, Label]
+    scores: Mapping[str, Scores]
+    counts: Ints | None = None
+    weights: Floats | None = None
+    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("scores", "extra"):
+            views = {key: _read_only(array) for key, array in getattr(self, name).items()}
+            object.__setattr__(self, name, MappingProxyType(views))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the score columns."""
+        return tuple(self.scores)
+
+    @property
+    def n(self) -> int:
+        """Number of rows kept (a row with a count of 3 is one)."""
+        return len(self.is_positive)
+
+    def tally(self, model: str) -> Tally:
+        """The tally of one model."""
+        if model not in self.scores:
+            raise InputError(f"No model {model!r}; the panel has {shown(self.models)}.")
+        return Tally.of(self.scores[model], self.is_positive, self.labels, counts=self.counts, weights=self.weights)
+
+    def tallies(self) -> Tallies:
+        """The tally of every model."""
+        return Tallies(("score",), {(model,): self.tally(model) for model in self.models})
+
+    def keep(self, rows: Bools) -> Panel:
+        """The chosen rows only; this panel stays as it is."""
+        return replace(
+            self,
+            is_positive=self.is_positive[rows],
+            scores={name: array[rows] for name, array in self.scores.items()},
+            counts=None if self.counts is None else self.counts[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            extra={name: array[rows] for name, array in self.extra.items()},
+        )
+
+    def merge(self, other: Panel) -> Panel:
+        """The rows of both, one after the other."""
+        mine, theirs = self._arrays(), other._arrays()
+        if mine.keys() != theirs.keys() or self.labels != other.labels:
+            raise InputError(
+                f"Cannot merge panels with columns {shown(mine)} and {shown(theirs)}, labels {self.labels} and {other.labels}."
+            )
+        return self._with_arrays(self.labels, {name: np.concatenate((mine[name], theirs[name])) for name in mine})
+
+    def heading(self) -> str:
+        """Size."""
+        return f"Panel of {self.n} rows, {int(self.is_positive.sum())} positive, {len(self.models)} models"
+
+    def rows(self) -> list[Row]:
+        """One line per model."""
+        return [
+            {"model": name, "lowest": number(float(array.min())), "highest": number(float(array.max()))}
+            for name, array in self.scores.items()
+            if self.n
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Sizes as plain values."""
+        return {"n": self.n, "positives": int(self.is_positive.sum()), "models": list(self.models)}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file that :func:`tallymark.load` reads."""
+        arrays = self._arrays()
+        storage.write(path, "panel", {"labels": self.labels, "columns": list(arrays)},
+                      {str(i): array for i, array in enumerate(arrays.values())})  # fmt: skip
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Panel:
+        """From what :meth:`save` wrote."""
+        named = {name: arrays[str(i)] for i, name in enumerate(header["columns"])}
+        if len({len(array) for array in named.values()}) != 1:
+            raise InputError("columns of different lengths")
+        return cls._with_arrays(tuple(header["labels"]), named)
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        """Every column under a name that tells its part, so that a model may be called anything."""
+        parts: dict[str, NDArray[Any] | None] = {
+            "is_positive": self.is_positive, "counts": self.counts, "weights": self.weights
+        }  # fmt: skip
+        parts |= {f"score:{name}": array for name, array in self.scores.items()}
+        parts |= {f"extra:{name}": array for name, array in self.extra.items()}
+        return {name: array for name, array in parts.items() if array is not None}
+
+    @classmethod
+    def _with_arrays(cls, labels: Any, arrays: Mapping[str, NDArray[Any]]) -> Panel:
+        def named(part: str) -> dict[str, NDArray[Any]]:
+            return {key.removeprefix(part): array for key, array in arrays.items() if key.startswith(part)}
+
+        return cls(
+            arrays["is_positive"],
+            labels,
+            named("score:"),
+            counts=arrays.get("counts"),
+            weights=arrays.get("weights"),
+            extra=named("extra:"),
+        )
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    # A view, so that the caller's own array stays writeable.
+    view = array.view()
+    view.flags.writeable = False
+    return view

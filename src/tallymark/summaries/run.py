@@ -1,0 +1,229 @@
+"""The scores of one class, in ascending order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark._check import Floats, Ints, Masses, Scores
+from tallymark.errors import InputError
+from tallymark.summaries.sorting import blocks, positions, starts_of_groups
+
+
+@dataclass(frozen=True)
+class ScoreMoments:
+    """Mass, mean and the second and third central sums of a run's scores."""
+
+    mass: float
+    mean: float
+    m2: float
+    m3: float
+
+    @property
+    def variance(self) -> float:
+        """Variance with the mass as divisor."""
+        return self.m2 / self.mass
+
+    @property
+    def skewness(self) -> float:
+        """Third standardised moment; 0 for a constant."""
+        return 0.0 if self.m2 <= 0.0 else float(np.sqrt(self.mass) * self.m3 / self.m2**1.5)
+
+    def merge(self, other: ScoreMoments) -> ScoreMoments:
+        """Moments of both samples together (Pébay 2008, SAND2008-6212)."""
+        if not self.mass or not other.mass:
+            return self if self.mass else other
+        mass, gap = self.mass + other.mass, other.mean - self.mean
+        share = other.mass / mass
+        m2 = self.m2 + other.m2 + gap**2 * self.mass * share
+        m3 = (
+            self.m3
+            + other.m3
+            + gap**3 * self.mass * share * (self.mass - other.mass) / mass
+            + 3.0 * gap * (self.mass * other.m2 - other.mass * self.m2) / mass
+        )
+        return ScoreMoments(mass, self.mean + gap * share, m2, m3)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """Ascending scores and what stands behind each: one row, `counts` repeated rows, or `weights`.
+
+    A unit run may repeat a score; with counts or weights each score stands once. Weights keep their sum of
+    squares and the number of rows, which is all a linearised variance needs. In a quantised run an entry is a
+    cell: `scores` is the cell's lower edge, `lo` and `hi` this class's lowest and highest score in it, and the
+    exact moments are carried along.
+    """
+
+    scores: Scores
+    counts: Ints | None = None
+    weights: Floats | None = None
+    squares: Floats | None = None
+    rows: Ints | None = None
+    lo: Scores | None = None
+    hi: Scores | None = None
+    known_moments: ScoreMoments | None = None
+
+    def __post_init__(self) -> None:
+        for array in self.columns().values():
+            array.flags.writeable = False
+
+    @classmethod
+    def of(cls, scores: Scores, counts: Ints | None = None, weights: Floats | None = None) -> Run:
+        """From clean columns in any order. Rows that count nothing are left out."""
+        if counts is None and weights is None:
+            return cls.sorted_units(np.sort(scores))
+        mass = counts if counts is not None else weights
+        kept = np.flatnonzero(mass)  # type: ignore[arg-type]
+        order = kept[np.argsort(scores[kept])]
+        ascending = scores[order] + 0.0
+        if counts is not None:
+            return _grouped(cls(ascending, counts=counts[order]))
+        ordered = weights[order]  # type: ignore[index]
+        return _grouped(cls(ascending, weights=ordered, squares=ordered**2, rows=np.ones(len(ordered), dtype=np.int64)))
+
+    @classmethod
+    def sorted_units(cls, ascending: Scores) -> Run:
+        """From scores that are sorted already."""
+        # -0.0 and 0.0 are equal but print and divide differently; adding zero makes them one.
+        ascending += 0.0
+        return cls(ascending)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def kind(self) -> Literal["unit", "counts", "weights"]:
+        """What stands behind each score."""
+        if self.weights is not None:
+            return "weights"
+        return "unit" if self.counts is None else "counts"
+
+    @property
+    def exact(self) -> bool:
+        """Every entry is a single score, not a cell of several."""
+        return self.hi is None or bool(np.array_equal(self.scores, self.hi))
+
+    @cached_property
+    def mass(self) -> Masses:
+        """The mass of each entry."""
+        if self.weights is not None:
+            return self.weights
+        return np.ones(len(self), dtype=np.int64) if self.counts is None else self.counts
+
+    @cached_property
+    def cumulative(self) -> Masses:
+        """Mass of the first 0, 1, 2, … entries."""
+        mass = self.mass
+        sums: Masses = np.zeros(len(self) + 1, dtype=mass.dtype)
+        np.cumsum(mass, out=sums[1:])
+        return sums
+
+    @property
+    def total(self) -> float | int:
+        """Mass of all entries: a count, or the sum of the weights."""
+        if self.kind == "unit":
+            return len(self)
+        total: float | int = self.cumulative[-1].item()
+        return total
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the run was made from."""
+        if self.rows is not None:
+            return int(self.rows.sum())
+        return int(self.total)
+
+    def mass_before(self, index: Ints) -> Masses:
+        """Mass of the entries before each index."""
+        return index if self.kind == "unit" else self.cumulative[index]
+
+    def mass_at_least(self, ascending: Scores) -> Masses:
+        """Mass at or above each of the ascending thresholds."""
+        return self.total - self.mass_before(positions(self.scores, ascending, "left"))
+
+    @cached_property
+    def moments(self) -> ScoreMoments:
+        """Exact moments of the scores behind this run."""
+        if self.known_moments is not None:
+            return self.known_moments
+        if not len(self):
+            return ScoreMoments(0.0, 0.0, 0.0, 0.0)
+        mean = self.sum_of(lambda s: s) / self.total
+        return ScoreMoments(
+            float(self.total), mean, self.sum_of(lambda s: (s - mean) ** 2), self.sum_of(lambda s: (s - mean) ** 3)
+        )
+
+    def sum_of(self, function: Callable[[Floats], Floats]) -> float:
+        """Mass-weighted sum of a function of the score, a block at a time."""
+        total = 0.0
+        for block in blocks(len(self)):
+            values = function(self.scores[block].astype(np.float64, copy=False))
+            if self.kind == "unit":
+                total += float(np.sum(values))
+            else:
+                # Not a dot product: BLAS results depend on the number of threads.
+                total += float(np.sum(values * self.mass[block]))
+        return total
+
+    def merge(self, other: Run) -> Run:
+        """The run of both samples together."""
+        if "weights" in (self.kind, other.kind) and self.kind != other.kind and len(self) and len(other):
+            raise InputError("Cannot merge weighted and unweighted tallies; give both weights=, or neither.")
+        if self.kind == other.kind == "unit" and self.lo is None and other.lo is None:
+            both = np.concatenate((self.scores, other.scores))
+            both.sort(kind="stable")  # finds and merges the two sorted stretches
+            return Run(both)
+        joined = concatenated(self.counted(), other.counted())
+        order = np.argsort(joined.scores, kind="stable")
+        return _grouped(joined.take(order))
+
+    def counted(self) -> Run:
+        """The same run with explicit counts (weighted runs stay as they are)."""
+        if self.kind != "unit":
+            return self
+        return _grouped(replace(self, counts=np.ones(len(self), dtype=np.int64)))
+
+    def take(self, index: NDArray[Any]) -> Run:
+        """The entries at the given places, in that order."""
+        columns: Any = {name: array[index] for name, array in self.columns().items()}
+        return replace(self, **columns)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The arrays this run is made of, by name."""
+        names = ("scores", "counts", "weights", "squares", "rows", "lo", "hi")
+        return {name: array for name in names if (array := getattr(self, name)) is not None}
+
+
+def concatenated(first: Run, second: Run) -> Run:
+    """Entries of both runs one after the other, not sorted. An empty run takes on the other's kind."""
+    if not len(first) or not len(second):
+        return first if len(first) else second
+    a, b = first.columns(), second.columns()
+    joined: Any = {name: np.concatenate((a[name], b[name])) for name in a}
+    return Run(**joined)
+
+
+def _grouped(run: Run) -> Run:
+    """Entries with equal scores joined into one. Scores ascending."""
+    starts = starts_of_groups(run.scores)
+    if len(starts) == len(run):
+        return run
+    return grouped_at(run, starts)
+
+
+def grouped_at(run: Run, starts: Ints) -> Run:
+    """Consecutive entries joined: one group begins at each of `starts`."""
+    summed: Any = {
+        name: np.add.reduceat(array, starts)
+        for name, array in run.columns().items()
+        if name in {"counts", "weights", "squares", "rows"}
+    }
+    if run.lo is not None and run.hi is not None:
+        summed |= {"lo": np.minimum.reduceat(run.lo, starts), "hi": np.maximum.reduceat(run.hi, starts)}
+    return replace(run, scores=run.scores[starts], **summed)

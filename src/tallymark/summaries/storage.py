@@ -1,0 +1,62 @@
+"""Summaries on disk: arrays and a JSON header in one checked file, never a pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark.errors import InputError
+
+_VERSION = 1
+_HEADER = "tallymark"
+
+
+def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write under a temporary name and rename, so that a kill leaves the old file or none."""
+    target = Path(path)
+    text = json.dumps({"version": _VERSION, "kind": kind, **header})
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+
+
+def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]]) -> Any:
+    """Read and check a file; anything unexpected in it is an InputError that names the file."""
+    if not Path(path).is_file():
+        raise InputError(f"No file {os.fspath(path)!r}.")
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            if _HEADER not in stored:
+                raise InputError(f"{os.fspath(path)!r} was not written by tallymark.")
+            arrays = {name: stored[name] for name in stored.files if name != _HEADER}
+            header = json.loads(stored[_HEADER].tobytes())
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{os.fspath(path)!r} is not a readable tallymark file ({error}).") from None
+    if header.get("version") != _VERSION:
+        raise InputError(
+            f"{os.fspath(path)!r} has format version {header.get('version')}, this tallymark reads {_VERSION}; "
+            "save it again with a matching version."
+        )
+    if header.get("kind") not in unpackers:
+        raise InputError(f"{os.fspath(path)!r} holds a {header.get('kind')!r}, expected {' or '.join(unpackers)}.")
+    try:
+        return unpackers[header["kind"]](header, arrays)
+    except (KeyError, InputError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise InputError(f"{os.fspath(path)!r} is damaged: {error}.") from None

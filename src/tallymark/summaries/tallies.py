@@ -1,0 +1,86 @@
+"""Many tallies under one roof: by model, by group, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from types import MappingProxyType
+from typing import Any
+
+from tallymark._show import Row, Shown, plain
+from tallymark.errors import InputError, shown
+from tallymark.summaries import storage
+from tallymark.summaries.tally import Tally
+
+Key = Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tallies(Shown, Mapping[Key, Tally]):
+    """An immutable mapping to :class:`Tally`.
+
+    `names` says what the parts of a key are (``("score",)``, ``("score", "region")``, …). With one part the key
+    is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
+    """
+
+    names: tuple[str, ...]
+    entries: Mapping[tuple[Any, ...], Tally]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", MappingProxyType(dict(self.entries)))
+
+    def __getitem__(self, key: Key) -> Tally:
+        parts = key if isinstance(key, tuple) else (key,)
+        if parts not in self.entries:
+            raise KeyError(f"No tally for {key!r}; there are {shown(self)} (keys are {', '.join(self.names)}).")
+        return self.entries[parts]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self.entries) if len(self.names) > 1 else (parts[0] for parts in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def merge(self, other: Tallies) -> Tallies:
+        """Both samples together; keys that occur on one side only are kept."""
+        if self.names != other.names:
+            raise InputError(f"Cannot merge tallies keyed by {self.names} and by {other.names}.")
+        joined = dict(self.entries)
+        for key, tally in other.entries.items():
+            joined[key] = joined[key].merge(tally) if key in joined else tally
+        return Tallies(self.names, joined)
+
+    def heading(self) -> str:
+        """How many, by what."""
+        return f"{len(self)} tallies by {', '.join(self.names)}"
+
+    def rows(self) -> list[Row]:
+        """One line per tally."""
+        return [
+            dict(zip(self.names, map(str, key), strict=True))
+            | {"n": tally.n}
+            | ({"positives": tally.positives, "prevalence": tally.prevalence} if tally.labelled else {})
+            for key, tally in self.entries.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Sizes as plain values."""
+        return {"by": list(self.names), "tallies": plain(self.rows())}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file that :func:`tallymark.load` reads."""
+        packed = [(key, tally.pack()) for key, tally in self.entries.items()]
+        header = {"names": self.names, "entries": [{"key": key, "header": head} for key, (head, _) in packed]}
+        arrays = {f"{i}/{name}": array for i, (_, (_, found)) in enumerate(packed) for name, array in found.items()}
+        storage.write(path, "tallies", header, arrays)
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tallies:
+        """From what :meth:`save` wrote."""
+        entries = {}
+        for i, entry in enumerate(header["entries"]):
+            prefix = f"{i}/"
+            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            entries[tuple(entry["key"])] = Tally.unpack(entry["header"], own)
+        return cls(tuple(header["names"]), entries)

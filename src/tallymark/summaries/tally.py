@@ -1,0 +1,426 @@
+"""The Tally: how the scores of each class are distributed. Almost every number is a function of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tallymark import _check
+from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
+from tallymark._show import Row, Shown
+from tallymark._show import number as shown_number
+from tallymark.errors import InputError, guard
+from tallymark.registry import parse_policy
+from tallymark.summaries import cells, storage
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.run import Run, ScoreMoments
+from tallymark.summaries.sorting import positions, sorted_copies
+
+
+class Steps(NamedTuple):
+    """Masses at each distinct positive score, from the highest down: the only cut-offs where recall moves.
+
+    `tp` and `fp` are the positives and negatives at or above the threshold, `above` the negatives strictly above.
+    """
+
+    thresholds: Scores
+    tp: Masses
+    fp: Masses
+    above: Masses
+
+
+class Cutoffs(NamedTuple):
+    """Masses at or above every distinct score of either class, from ``+inf`` (nothing positive) down."""
+
+    thresholds: Scores
+    tp: Masses
+    fp: Masses
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tally(Shown):
+    """One ascending run of scores per class: (negative, positive), or a single run without labels.
+
+    Make one with :func:`tallymark.tally`. `prior` is the prevalence the data is looked at
+    (:meth:`at_prevalence`); `grid` says how the scores were put into cells, None when they are exact.
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> t.n, t.positives, t.prevalence
+    (4, 2, 0.5)
+    >>> t.at(0.4).tp
+    1
+    """
+
+    runs: tuple[Run, ...]
+    labels: tuple[Label, Label] | None = None
+    prior: float | None = None
+    grid: cells.Grid | None = None
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        is_positive: Bools | None = None,
+        labels: tuple[Label, Label] | None = None,
+        *,
+        counts: Ints | None = None,
+        weights: Floats | None = None,
+    ) -> Tally:
+        """From clean columns."""
+        if is_positive is None:
+            return cls((Run.of(scores, counts, weights),))
+        parts = [~is_positive, is_positive]
+        if counts is None and weights is None:
+            ascending = sorted_copies([np.compress(part, scores) for part in parts])
+            return cls(tuple(map(Run.sorted_units, ascending)), labels)
+        runs = [
+            Run.of(scores[part], None if counts is None else counts[part], None if weights is None else weights[part])
+            for part in parts
+        ]
+        return cls(tuple(runs), labels)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the classes are known."""
+        return self.labels is not None
+
+    @property
+    def negative(self) -> Run:
+        """Scores of the negatives."""
+        return self._class_runs()[0]
+
+    @property
+    def positive(self) -> Run:
+        """Scores of the positives."""
+        return self._class_runs()[1]
+
+    @property
+    def positives(self) -> float | int:
+        """Mass of the positives: a count, or the sum of their weights."""
+        return self.positive.total
+
+    @property
+    def negatives(self) -> float | int:
+        """Mass of the negatives."""
+        return self.negative.total
+
+    @property
+    def n(self) -> float | int:
+        """Mass of all rows."""
+        return sum(run.total for run in self.runs)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, whatever their weight."""
+        return sum(run.n_rows for run in self.runs)
+
+    @property
+    def weighted(self) -> bool:
+        """Made with ``weights=``."""
+        return any(run.kind == "weights" for run in self.runs)
+
+    @property
+    def exact(self) -> bool:
+        """No cell holds different scores, so nothing is known only up to a bound."""
+        return all(run.exact for run in self.runs)
+
+    @property
+    def prevalence(self) -> float:
+        """Share of positives: the stated one, or the sample's."""
+        return self.positives / self.n if self.prior is None else self.prior
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """What a unit of (negative, positive) mass counts at the prevalence looked at; (1, 1) at the sample's own."""
+        if self.prior is None:
+            return 1.0, 1.0
+        return (1.0 - self.prior) * self.n / self.negatives, self.prior * self.n / self.positives
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest score."""
+        ends = [
+            (float(run.scores[0]), float(run.scores[-1] if run.hi is None else run.hi[-1]))
+            for run in self.runs
+            if len(run)
+        ]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def at_prevalence(self, prevalence: float | None) -> Tally:
+        """The same data seen at another prevalence: counts stay, prior-dependent numbers move.
+
+        >>> import tallymark as tm
+        >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+        >>> round(tm.metrics.precision(t.at_prevalence(0.002).at(0.35)), 4)
+        0.004
+        """
+        prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
+        if prior is not None and not (self.positives and self.negatives):
+            raise InputError("Another prevalence needs rows of both classes; this tally has one class only.")
+        return replace(self, prior=prior)
+
+    def at(self, threshold: float | str) -> Confusion:
+        """The confusion matrix at a threshold or policy (``"youden"``, ``"tpr:0.9"``, ``"cost:1,50"``, …).
+
+        Positive means ``score >= threshold``; the threshold is first rounded to the scores' dtype.
+        """
+        cut = self._on_an_edge(self.threshold(threshold))
+        table, squares, rows = ([] for _ in range(3))  # type: list[Any], list[Any], list[Any]
+        for run in self._class_runs():
+            index = int(np.searchsorted(run.scores, cut, "left"))
+            above = run.total - run.mass_before(np.array(index))[()]
+            table.append([run.total - above, above])
+            if run.squares is not None and run.rows is not None:
+                squares.append([run.squares[:index].sum(), run.squares[index:].sum()])
+                rows.append([run.rows[:index].sum(), run.rows[index:].sum()])
+        return Confusion(
+            np.array(table),
+            self.labels,  # type: ignore[arg-type]
+            positive=1,
+            prior=self.prior,
+            threshold=float(cut),
+            squares=np.array(squares) if len(squares) == 2 else None,
+            rows_per_cell=np.array(rows) if len(rows) == 2 else None,
+        )
+
+    def threshold(self, threshold: float | str) -> float:
+        """The number a threshold or policy stands for on this data."""
+        if isinstance(threshold, str):
+            try:
+                number = float(threshold)
+            except ValueError:
+                policy, arguments = parse_policy(threshold)
+                return float(policy.choose(self, *arguments))
+        elif isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number):
+            raise InputError(f"threshold is {threshold!r}, expected a number or the name of a policy like 'youden'.")
+        else:
+            number = float(threshold)
+        if math.isnan(number):
+            raise InputError("threshold is nan, expected a number or the name of a policy like 'youden'.")
+        return number
+
+    def merge(self, *others: Tally) -> Tally:
+        """The tally of all samples together, equal to one made from all rows at once."""
+        merged = self
+        for other in others:
+            merged = merged._merge(other)
+        return merged
+
+    def quantise(self, thresholds: Iterable[float] = ()) -> Tally:
+        """Scores put into cells of about 12 significant bits, each with its lowest and highest score.
+
+        Far smaller, still exact wherever a cell holds one score, at the asked `thresholds`, and in the moments;
+        :func:`tallymark.bound` says how far any metric can be off.
+
+        >>> import numpy as np, tallymark as tm
+        >>> rng = np.random.default_rng(0)
+        >>> t = tm.tally(rng.random(100_000) < 0.3, rng.random(100_000))
+        >>> q = t.quantise()
+        >>> sum(map(len, q.runs))
+        31237
+        >>> low, high = tm.bound("auroc", q)
+        >>> low <= tm.metrics.auroc(t) <= high
+        True
+        """
+        if self.grid is not None:
+            raise InputError("This tally is quantised already; quantise the exact one.")
+        dtype = self.runs[0].scores.dtype
+        grid = cells.Grid(tuple(sorted({float(dtype.type(_check.real(t, "thresholds"))) for t in thresholds})))
+        return replace(self, runs=cells.quantised(self.runs, grid), grid=grid)
+
+    @cached_property
+    def extremes(self) -> tuple[Tally, Tally]:
+        """Two exact tallies the truth lies between: cells' positives above their negatives, and below them."""
+        negative, positive = (
+            run if run.lo is not None else replace(run, lo=run.scores, hi=run.scores) for run in self.runs
+        )
+
+        def at(run: Run, scores: Any) -> Run:
+            return replace(run, scores=scores, lo=None, hi=None, known_moments=None)
+
+        best = (at(negative, negative.lo), at(positive, positive.hi))
+        worst = (at(negative, negative.hi), at(positive, positive.lo))
+        return replace(self, runs=best, grid=None), replace(self, runs=worst, grid=None)
+
+    @cached_property
+    def placements(self) -> tuple[Ints, Ints]:
+        """For each entry of the positive run, the negative entries strictly below it and at or below it."""
+        below = positions(self.negative.scores, self.positive.scores, "left")
+        if not len(self.negative):
+            return below, below
+        # Searching twice is only needed where a negative has the same score.
+        inside = np.minimum(below, len(self.negative) - 1)
+        tied = np.flatnonzero((self.negative.scores[inside] == self.positive.scores) & (below == inside))
+        if not len(tied):
+            return below, below
+        at_or_below = below.copy()
+        at_or_below[tied] = positions(self.negative.scores, self.positive.scores[tied], "right")
+        return below, at_or_below
+
+    def steps(self) -> Steps:
+        """Masses at the distinct positive scores, as they are in the sample (no stated prevalence applied)."""
+        positive, negative = self.positive, self.negative
+        below, at_or_below = self.placements
+        fresh = np.ones(len(positive), dtype=np.bool_)
+        np.not_equal(positive.scores[1:], positive.scores[:-1], out=fresh[1:])
+        first: Any = slice(None) if fresh.all() else np.flatnonzero(fresh)
+        index = np.arange(len(positive))[first]
+        tp = positive.total - positive.mass_before(index)
+        fp = negative.total - negative.mass_before(below[first])
+        above = fp if at_or_below is below else negative.total - negative.mass_before(at_or_below[first])
+        return Steps(positive.scores[first][::-1], tp[::-1], fp[::-1], above[::-1])
+
+    @cached_property
+    def cutoffs(self) -> Cutoffs:
+        """Masses at every distinct score, as they are in the sample."""
+        positive, negative = self.positive, self.negative
+        total = len(positive) + len(negative)
+        from_positive = np.zeros(total, dtype=np.bool_)
+        from_positive[self.placements[0] + np.arange(len(positive))] = True
+        thresholds = np.empty(total + 1, dtype=positive.scores.dtype)
+        merged = thresholds[:-1]
+        merged[from_positive] = positive.scores
+        np.logical_not(from_positive, out=from_positive)
+        merged[from_positive] = negative.scores
+        # Entries of each class before a place; +inf stands after all of them.
+        negatives_before = np.zeros(total + 1, dtype=np.int64)
+        np.cumsum(from_positive, out=negatives_before[1:])
+        positives_before = np.arange(total + 1)
+        positives_before -= negatives_before
+        thresholds[-1] = np.inf
+        fresh = np.ones(total + 1, dtype=np.bool_)
+        np.not_equal(thresholds[1:], thresholds[:-1], out=fresh[1:])
+        if not fresh.all():
+            thresholds = thresholds[fresh]
+            negatives_before = negatives_before[fresh]
+            positives_before = positives_before[fresh]
+        tp = self._mass_from(positive, positives_before)
+        fp = self._mass_from(negative, negatives_before)
+        for array in (thresholds, tp, fp):
+            array.flags.writeable = False
+        return Cutoffs(thresholds[::-1], tp[::-1], fp[::-1])
+
+    def heading(self) -> str:
+        """Kind and size."""
+        what = (
+            f"Tally of {shown_number(self.n)} rows"
+            if self.labelled
+            else f"Unlabelled tally of {shown_number(self.n)} rows"
+        )
+        notes = [
+            f"weighted, {self.n_rows} rows" if self.weighted else "",
+            "" if self.prior is None else f"seen at prevalence {shown_number(self.prior)}",
+            "" if self.grid is None else f"quantised to {sum(map(len, self.runs))} cells",
+        ]
+        return ", ".join([what, *filter(None, notes)])
+
+    def rows(self) -> list[Row]:
+        """One line per class."""
+        names = self.labels or ("all",)
+        return [
+            {
+                "class": str(name),
+                "n": run.total,
+                "lowest": float(run.scores[0]),
+                "mean": run.moments.mean,
+                "highest": float(run.scores[-1]),
+            }
+            if len(run)
+            else {"class": str(name), "n": 0}
+            for name, run in zip(names, self.runs, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Sizes and ranges as plain values."""
+        return {"n": self.n, "prevalence": self.prevalence if self.labelled else None, "classes": list(self.rows())}
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file that :func:`tallymark.load` reads; the same numbers come back."""
+        header, arrays = self.pack()
+        storage.write(path, "tally", header, arrays)
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays for a file."""
+        header = {
+            "labels": self.labels,
+            "prior": self.prior,
+            "thresholds": None if self.grid is None else self.grid.thresholds,
+            "moments": [
+                None if (m := run.known_moments) is None else (m.mass, m.mean, m.m2, m.m3) for run in self.runs
+            ],
+        }
+        arrays = {f"{i}.{name}": array for i, run in enumerate(self.runs) for name, array in run.columns().items()}
+        return header, arrays
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tally:
+        """From what :meth:`pack` gave, with every promise checked."""
+        labels = None if header["labels"] is None else tuple(header["labels"])
+        runs = tuple(
+            _checked_run({name[2:]: array for name, array in arrays.items() if name.startswith(f"{i}.")}, moments)
+            for i, moments in enumerate(header["moments"])
+        )
+        if len(runs) != (1 if labels is None else 2):
+            raise InputError("the number of runs does not fit the labels")
+        grid = None if header["thresholds"] is None else cells.Grid(tuple(header["thresholds"]))
+        return cls(runs, labels, header["prior"], grid)
+
+    def _class_runs(self) -> tuple[Run, ...]:
+        if not self.labelled:
+            raise InputError(
+                "This tally has no labels, so it has no positives or negatives; make it with tm.tally(y, scores)."
+            )
+        return self.runs
+
+    def _on_an_edge(self, threshold: float) -> Any:
+        with np.errstate(over="ignore"):
+            cut = self.runs[0].scores.dtype.type(threshold)
+        if self.grid is None:
+            return cut
+        for run in self.runs:
+            cell = int(np.searchsorted(run.scores, cut, "left")) - 1
+            if cell >= 0 and run.hi is not None and run.hi[cell] >= cut:
+                moved = run.scores[cell]
+                guard("TM106", f"the threshold {cut} lies inside a cell and was moved to {moved}; "
+                      f"quantise(thresholds=[{cut}]) keeps it exact")  # fmt: skip
+                return moved
+        return cut
+
+    def _merge(self, other: Tally) -> Tally:
+        if self.labels != other.labels:
+            raise InputError(f"Cannot merge tallies with labels {self.labels} and {other.labels}.")
+        if self.prior != other.prior:
+            raise InputError("Cannot merge tallies seen at different prevalences; merge first, then at_prevalence().")
+        if self.grid is None and other.grid is None:
+            runs = tuple(a.merge(b) for a, b in zip(self.runs, other.runs, strict=True))
+            return replace(self, runs=runs)
+        grids = {tally.grid for tally in (self, other) if tally.grid is not None}
+        if len(grids) > 1:
+            raise InputError("Cannot merge tallies quantised with different thresholds; quantise both alike.")
+        (grid,) = grids
+        mine, theirs = (t.runs if t.grid else cells.quantised(t.runs, grid) for t in (self, other))
+        return replace(self, runs=cells.merged(mine, theirs, grid), grid=grid)
+
+    @staticmethod
+    def _mass_from(run: Run, before: Ints) -> Masses:
+        if run.kind == "unit":
+            return np.subtract(len(run), before, out=before)
+        return run.total - run.cumulative[before]
+
+
+def _checked_run(columns: dict[str, Any], moments: Sequence[float] | None) -> Run:
+    run = Run(**columns, known_moments=None if moments is None else ScoreMoments(*moments))
+    if any(array.ndim != 1 or len(array) != len(run) for array in run.columns().values()):
+        raise InputError("columns of different lengths")
+    if not np.isfinite(run.scores).all() or (np.diff(run.scores) < 0).any():
+        raise InputError("scores are not ascending finite numbers")
+    if any((array < 0).any() for name, array in run.columns().items() if name in {"counts", "weights", "rows"}):
+        raise InputError("negative counts")
+    return run

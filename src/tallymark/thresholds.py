@@ -1,0 +1,288 @@
+"""Policies that choose a threshold from labelled scores.
+
+``tally.at("youden")``, ``tally.at("tpr:0.9")`` and the command line's ``--threshold`` find them here by name. Where
+several thresholds are equally good the lowest, with the highest recall, is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark._show import Row, Shown
+from tallymark.errors import InputError, Undefined
+from tallymark.metrics import expressions
+from tallymark.registry import METRICS, POLICIES, Policy
+from tallymark.summaries.confusion import Cells, Confusion
+from tallymark.summaries.run import Run
+from tallymark.summaries.tally import Tally
+
+_BARRANQUERO = "Barranquero (2014), PhD thesis, University of Oviedo, ch. 3; Forman (2008)."
+
+
+def _policy(
+    name: str,
+    meaning: str,
+    reference: str,
+    *arguments: str,
+    aliases: tuple[str, ...] = (),
+    defaults: tuple[float, ...] = (),
+) -> Callable[[Callable[..., float]], Callable[..., float]]:
+    def declare(choose: Callable[..., float]) -> Callable[..., float]:
+        def checked(tally: Tally, *numbers: float) -> float:
+            if not tally.positives or not tally.negatives:
+                raise InputError(f"The policy {name!r} needs rows of both classes.")
+            return choose(tally, *numbers)
+
+        POLICIES.add(
+            Policy(
+                name=name,
+                meaning=meaning,
+                reference=reference,
+                arguments=arguments,
+                choose=checked,
+                aliases=aliases,
+                defaults=defaults,
+            )
+        )
+        return choose
+
+    return declare
+
+
+def _at_positives(tally: Tally) -> tuple[Floats, Cells]:
+    """Cut-offs where recall moves, and those that call nothing and everything positive, from the highest down.
+
+    At equal recall a lower cut-off only adds false positives, so no other can win on a metric that dislikes them.
+    """
+    steps = tally.steps()
+    low = min(tally.range)
+    thresholds = np.concatenate(([np.inf], steps.thresholds, [low]))
+    tp = np.concatenate(([0], steps.tp, [tally.positives]))
+    return thresholds, _cells(tally, tp, np.concatenate(([0], steps.fp, [tally.negatives])))
+
+
+def _at_all(tally: Tally) -> tuple[Floats, Cells]:
+    cut = tally.cutoffs
+    return cut.thresholds.astype(np.float64), _cells(tally, cut.tp, cut.fp)
+
+
+def _cells(tally: Tally, tp: Any, fp: Any) -> Cells:
+    down, up = tally.scale
+    positives, negatives = float(tally.positives) * up, float(tally.negatives) * down
+    tp, fp = tp * up, fp * down
+    return Cells(tp, fp, positives - tp, negatives - fp)
+
+
+def _best(thresholds: Floats, merit: Floats) -> float:
+    """The lowest threshold of those with the highest merit; merit that is nan never wins."""
+    merit = np.where(np.isnan(merit), -np.inf, merit)
+    best = float(merit.max())
+    if best == -math.inf:
+        raise Undefined("the metric is undefined at every threshold")
+    return float(thresholds[np.flatnonzero(merit == best)[-1]])
+
+
+def _maximise(metric: str) -> Callable[..., float]:
+    """A policy that maximises a metric of the four cells."""
+    facts = METRICS[metric]
+    evaluate = expressions.to_numpy(facts.expression or "")
+
+    def choose(tally: Tally, *numbers: float) -> float:
+        thresholds, cells = _at_positives(tally)
+        settings = dict(zip(facts.parameters, numbers, strict=True))
+        merit = evaluate(*cells, **settings)
+        return _best(thresholds, -merit if facts.better == "lower" else merit)
+
+    return choose
+
+
+_policy("youden", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).", aliases=("max",))(
+    _maximise("informedness")
+)
+_policy("f1", "Largest F1.", "van Rijsbergen (1979).")(_maximise("f1"))
+_policy("fbeta", "Largest F-beta, e.g. fbeta:2.", "van Rijsbergen (1979).", "beta")(_maximise("fbeta"))
+_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).")(_maximise("kappa"))
+_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).")(_maximise("mcc"))
+_policy("ba", "Largest balanced accuracy.", "Brodersen et al. (2010).", aliases=("balanced_accuracy",))(
+    _maximise("balanced_accuracy")
+)
+_policy("gm", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).", aliases=("geometric_mean",))(
+    _maximise("geometric_mean")
+)
+_policy("accuracy", "Largest accuracy.", "Fawcett (2006).")(_maximise("accuracy"))
+
+
+@_policy("cost", "Least cost for given costs of a false positive and a false negative, e.g. cost:1,50.",
+         "Elkan (2001), IJCAI.", "cost_fp", "cost_fn")  # fmt: skip
+def _cost(tally: Tally, cost_fp: float, cost_fn: float) -> float:
+    if not (0 <= cost_fp < math.inf and 0 <= cost_fn < math.inf):
+        raise InputError(f"cost:{cost_fp:g},{cost_fn:g}: costs must be 0 or more.")
+    thresholds, cells = _at_positives(tally)
+    return _best(thresholds, -(cost_fp * cells.fp + cost_fn * cells.fn))
+
+
+@_policy("topleft", "ROC point closest to (0, 1).", "Perkins & Schisterman (2006), Am. J. Epidemiol. 163(7).")
+def _topleft(tally: Tally) -> float:
+    thresholds, (tp, fp, fn, tn) = _at_positives(tally)
+    return _best(thresholds, -((fn / (tp + fn)) ** 2) - (fp / (fp + tn)) ** 2)
+
+
+@_policy("x", "Where fpr = 1 − tpr (the method X of quantification).", _BARRANQUERO)
+def _x(tally: Tally) -> float:
+    thresholds, (tp, fp, fn, tn) = _at_all(tally)
+    return _best(thresholds, -np.abs(fp / (fp + tn) - fn / (tp + fn)))
+
+
+@_policy("t50", "Where tpr = 0.5.", _BARRANQUERO)
+def _t50(tally: Tally) -> float:
+    thresholds, (tp, _, fn, _) = _at_positives(tally)
+    return _best(thresholds, -np.abs(tp / (tp + fn) - 0.5))
+
+
+@_policy("tpr", "Highest threshold with at least the given recall, e.g. tpr:0.9.", "Fawcett (2006).", "recall",
+         aliases=("recall", "sensitivity"))  # fmt: skip
+def _tpr(tally: Tally, wanted: float) -> float:
+    _within_unit("tpr", wanted)
+    thresholds, (tp, _, fn, _) = _at_positives(tally)
+    # The first cut-off from above that reaches it; the lowest reaches 1, so there is one.
+    return float(thresholds[int(np.argmax(tp / (tp + fn) >= wanted))])
+
+
+@_policy("fpr", "Lowest threshold with at most the given false positive rate, e.g. fpr:0.01.", "Fawcett (2006).", "fpr")
+def _fpr(tally: Tally, wanted: float) -> float:
+    _within_unit("fpr", wanted)
+    thresholds, (_, fp, _, tn) = _at_all(tally)
+    return float(thresholds[np.flatnonzero(fp / (fp + tn) <= wanted)[-1]])
+
+
+@_policy("precision", "Lowest threshold with at least the given precision, e.g. precision:0.8.", "Fawcett (2006).",
+         "precision", aliases=("ppv",))  # fmt: skip
+def _precision(tally: Tally, wanted: float) -> float:
+    _within_unit("precision", wanted)
+    thresholds, (tp, fp, _, _) = _at_positives(tally)
+    thresholds, precision = thresholds[1:], tp[1:] / (tp[1:] + fp[1:])
+    reached = np.flatnonzero(precision >= wanted)
+    if not len(reached):
+        best = float(np.max(precision))
+        raise InputError(f"No threshold reaches precision {wanted:g}; the highest is {best:.4g}.")
+    return float(thresholds[reached[-1]])
+
+
+@_policy("breakeven", "PR break-even point: as many called positive as there are, so precision = recall.",
+         "van Rijsbergen (1979).")  # fmt: skip
+def _breakeven(tally: Tally) -> float:
+    return _rate(tally, tally.prevalence)
+
+
+@_policy("rate", "Predicted share closest to the given share, e.g. rate:0.002.", "Gubbels (2023), ch. 0.", "share")
+def _rate(tally: Tally, share: float) -> float:
+    _within_unit("rate", share)
+    thresholds, (tp, fp, fn, tn) = _at_all(tally)
+    return _best(thresholds, -np.abs((tp + fp) / (tp + fp + fn + tn) - share))
+
+
+@_policy("intersection", "Where the two class densities cross; intersection:1 weights them by prevalence.",
+         "Gubbels (2023), ch. 0.", "by_prevalence", defaults=(0.0,))  # fmt: skip
+def _intersection(tally: Tally, by_prevalence: float = 0.0) -> float:
+    grid = np.linspace(*tally.range, _GRID)
+    p = tally.prevalence if by_prevalence else 0.5
+    lead = p * _density(tally.positive, grid) - (1.0 - p) * _density(tally.negative, grid)
+    crossings = np.flatnonzero((lead[:-1] < 0) & (lead[1:] >= 0))
+    low, high = sorted((tally.negative.moments.mean, tally.positive.moments.mean))
+    between = [i for i in crossings if low <= grid[i + 1] and grid[i] <= high]
+    if not between:
+        raise InputError(
+            "The class densities do not cross between the class means"
+            + (" at this prevalence." if by_prevalence else ".")
+        )
+    i = between[0]
+    return float(grid[i] + (grid[i + 1] - grid[i]) * lead[i] / (lead[i] - lead[i + 1]))
+
+
+#: Points at which class densities are compared.
+_GRID = 2_001
+
+
+def _density(run: Run, grid: Floats) -> Floats:
+    """Gaussian kernel density on an even grid, Silverman's bandwidth (Silverman 1986, eq. 3.31)."""
+    step = grid[1] - grid[0]
+    if step == 0.0:
+        raise InputError("All scores are equal; no threshold separates them.")
+    near = np.clip(np.rint((run.scores - grid[0]) / step).astype(np.int64), 0, len(grid) - 1)
+    heights = np.bincount(near, run.mass, len(grid)) / float(run.total)
+    sums = np.cumsum(heights)
+    quartiles = grid[np.searchsorted(sums, [0.25, 0.75])]
+    sd = math.sqrt(run.moments.variance)
+    spread = min(sd, (quartiles[1] - quartiles[0]) / 1.349) or sd or step
+    width = max(0.9 * spread * run.n_rows ** (-0.2), step)
+    reach = min(math.ceil(4 * width / step), len(grid) - 1)
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / width) ** 2)
+    smooth: Floats = np.convolve(heights, kernel / kernel.sum(), mode="same") / step
+    return smooth
+
+
+def _within_unit(name: str, value: float) -> None:
+    if not 0.0 <= value <= 1.0:
+        raise InputError(f"{name}:{value:g} is outside [0, 1].")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdTable(Shown):
+    """What each policy chooses, and the confusion matrix it gives."""
+
+    chosen: dict[str, Confusion]
+    reasons: dict[str, str]
+
+    def __getitem__(self, policy: str) -> Confusion:
+        return self.chosen[policy]
+
+    def heading(self) -> str:
+        """How many."""
+        return f"Thresholds by {len(self.chosen)} policies"
+
+    def rows(self) -> list[Row]:
+        """One line per policy."""
+        found: list[Row] = [
+            {"policy": name, "threshold": c.threshold, "tp": c.tp, "fp": c.fp, "fn": c.fn, "tn": c.tn}
+            for name, c in self.chosen.items()
+        ]
+        return [*found, *({"policy": name, "reason": reason} for name, reason in self.reasons.items())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {name: c.to_dict() for name, c in self.chosen.items()} | {
+            name: {"reason": reason} for name, reason in self.reasons.items()
+        }
+
+
+#: Every policy that needs no number.
+_PLAIN = ("youden", "topleft", "f1", "kappa", "mcc", "gm", "x", "t50", "breakeven", "intersection")
+
+
+def compare_thresholds(tally: Tally, *policies: str) -> ThresholdTable:
+    """Compare threshold policies on one tally; without names, those that need no number.
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> tm.compare_thresholds(t, "youden", "t50", "tpr:1")
+    Thresholds by 3 policies
+    policy  threshold  tp  fp  fn  tn
+    youden     0.3500   2   1   0   1
+    t50        0.8000   1   0   1   2
+    tpr:1      0.3500   2   1   0   1
+    """
+    chosen, reasons = {}, {}
+    for policy in policies or _PLAIN:
+        try:
+            chosen[policy] = tally.at(policy)
+        except (InputError, Undefined) as error:
+            if policies:
+                raise
+            reasons[policy] = str(error)
+    return ThresholdTable(chosen, reasons)
