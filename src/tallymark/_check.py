@@ -39,8 +39,10 @@ def column(values: object, name: str) -> NDArray[Any]:
         values = values.data
     if isinstance(values, dict | set | frozenset):
         raise InputError(f"{name} is a {type(values).__name__}; pass a list, an array or a dataframe column.")
+    # NumPy would turn [0, "1"] into text without a word.
+    mixed = isinstance(values, list | tuple) and any(isinstance(value, str) for value in values)
     try:
-        array = np.asarray(values)
+        array = np.asarray(values, dtype=object if mixed else None)
     except ValueError as error:
         raise InputError(f"{name} is not a plain column of values ({error}); pass one value per row.") from None
     if array.ndim == 0:

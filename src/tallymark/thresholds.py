@@ -7,19 +7,20 @@ several thresholds are equally good the lowest, with the highest recall, is take
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tallymark._check import Floats
+from tallymark._check import Bools, Floats
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError, Undefined
 from tallymark.metrics import expressions
 from tallymark.registry import METRICS, POLICIES, Policy
 from tallymark.summaries.confusion import Cells, Confusion
 from tallymark.summaries.run import Run
+from tallymark.summaries.sorting import blocks
 from tallymark.summaries.tally import Tally
 
 _BARRANQUERO = "Barranquero (2014), PhD thesis, University of Oviedo, ch. 3; Forman (2008)."
@@ -55,21 +56,22 @@ def _policy(
     return declare
 
 
-def _at_positives(tally: Tally) -> tuple[Floats, Cells]:
+def _at_positives(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
     """Cut-offs where recall moves, and those that call nothing and everything positive, from the highest down.
 
     At equal recall a lower cut-off only adds false positives, so no other can win on a metric that dislikes them.
     """
-    steps = tally.steps()
-    low = min(tally.range)
-    thresholds = np.concatenate(([np.inf], steps.thresholds, [low]))
-    tp = np.concatenate(([0], steps.tp, [tally.positives]))
-    return thresholds, _cells(tally, tp, np.concatenate(([0], steps.fp, [tally.negatives])))
+    yield np.array([np.inf]), _cells(tally, np.zeros(1), np.zeros(1))
+    for steps in tally.step_blocks():
+        yield steps.thresholds.astype(np.float64), _cells(tally, steps.tp, steps.fp)
+    yield np.array([min(tally.range)]), _cells(tally, np.array([tally.positives]), np.array([tally.negatives]))
 
 
-def _at_all(tally: Tally) -> tuple[Floats, Cells]:
+def _at_all(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
+    """Every distinct score, and ``+inf``, from the highest down."""
     cut = tally.cutoffs
-    return cut.thresholds.astype(np.float64), _cells(tally, cut.tp, cut.fp)
+    for block in blocks(len(cut.thresholds)):
+        yield cut.thresholds[block].astype(np.float64), _cells(tally, cut.tp[block], cut.fp[block])
 
 
 def _cells(tally: Tally, tp: Any, fp: Any) -> Cells:
@@ -79,43 +81,78 @@ def _cells(tally: Tally, tp: Any, fp: Any) -> Cells:
     return Cells(tp, fp, positives - tp, negatives - fp)
 
 
-def _best(thresholds: Floats, merit: Floats) -> float:
+def _as_counted(tally: Tally) -> Tally:
+    """Without a stated prevalence: whole counts tie exactly where rescaled ones differ in the last digit."""
+    return tally.at_prevalence(None)
+
+
+def _fpr(cells: Cells) -> Floats:
+    rate: Floats = cells.fp / (cells.fp + cells.tn)
+    return rate
+
+
+def _fnr(cells: Cells) -> Floats:
+    rate: Floats = cells.fn / (cells.tp + cells.fn)
+    return rate
+
+
+def _best(candidates: Iterable[tuple[Floats, Cells]], merit: Callable[[Cells], Floats]) -> float:
     """The lowest threshold of those with the highest merit; merit that is nan never wins."""
-    merit = np.where(np.isnan(merit), -np.inf, merit)
-    best = float(merit.max())
-    if best == -math.inf:
+    best, chosen = -math.inf, math.nan
+    for thresholds, cells in candidates:
+        values = merit(cells)
+        values = np.where(np.isnan(values), -np.inf, values)
+        best = max(best, float(values.max()))
+        if best > -math.inf:
+            equal = np.flatnonzero(values >= best - _TIE * abs(best))
+            chosen = float(thresholds[equal[-1]]) if len(equal) else chosen
+    if math.isnan(chosen):
         raise Undefined("the metric is undefined at every threshold")
-    return float(thresholds[np.flatnonzero(merit == best)[-1]])
+    return chosen
 
 
-def _maximise(metric: str) -> Callable[..., float]:
+def _last(candidates: Iterable[tuple[Floats, Cells]], accepts: Callable[[Cells], Bools]) -> float:
+    """The lowest threshold that is acceptable; nan if none is."""
+    chosen = math.nan
+    for thresholds, cells in candidates:
+        good = np.flatnonzero(accepts(cells))
+        chosen = float(thresholds[good[-1]]) if len(good) else chosen
+    return chosen
+
+
+#: Merits closer than this, relatively, are equal: the same fraction may be reached by different roundings.
+_TIE = 1e-12
+
+
+def _maximise(metric: str, candidates: Callable[[Tally], Iterable[tuple[Floats, Cells]]]) -> Callable[..., float]:
     """A policy that maximises a metric of the four cells."""
     facts = METRICS[metric]
     evaluate = expressions.to_numpy(facts.expression or "")
+    sign = -1.0 if facts.better == "lower" else 1.0
 
     def choose(tally: Tally, *numbers: float) -> float:
-        thresholds, cells = _at_positives(tally)
+        tally = _as_counted(tally) if facts.prevalence_free else tally
         settings = dict(zip(facts.parameters, numbers, strict=True))
-        merit = evaluate(*cells, **settings)
-        return _best(thresholds, -merit if facts.better == "lower" else merit)
+        return _best(candidates(tally), lambda cells: sign * evaluate(*cells, **settings))
 
     return choose
 
 
 _policy("youden", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).", aliases=("max",))(
-    _maximise("informedness")
+    _maximise("informedness", _at_positives)
 )
-_policy("f1", "Largest F1.", "van Rijsbergen (1979).")(_maximise("f1"))
-_policy("fbeta", "Largest F-beta, e.g. fbeta:2.", "van Rijsbergen (1979).", "beta")(_maximise("fbeta"))
-_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).")(_maximise("kappa"))
-_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).")(_maximise("mcc"))
+_policy("f1", "Largest F1.", "van Rijsbergen (1979).")(_maximise("f1", _at_positives))
+_policy("fbeta", "Largest F-beta, e.g. fbeta:2.", "van Rijsbergen (1979).", "beta")(_maximise("fbeta", _at_positives))
+_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).")(_maximise("kappa", _at_positives))
+# Below chance everywhere, the best MCC can lie at a negative's score.
+_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).")(_maximise("mcc", _at_all))
 _policy("ba", "Largest balanced accuracy.", "Brodersen et al. (2010).", aliases=("balanced_accuracy",))(
-    _maximise("balanced_accuracy")
+    _maximise("balanced_accuracy", _at_positives)
 )
 _policy("gm", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).", aliases=("geometric_mean",))(
-    _maximise("geometric_mean")
+    _maximise("geometric_mean", _at_positives)
 )
-_policy("accuracy", "Largest accuracy.", "Fawcett (2006).")(_maximise("accuracy"))
+_policy("accuracy", "Largest accuracy.", "Fawcett (2006).")(_maximise("accuracy", _at_positives))
 
 
 @_policy("cost", "Least cost for given costs of a false positive and a false negative, e.g. cost:1,50.",
@@ -123,68 +160,63 @@ _policy("accuracy", "Largest accuracy.", "Fawcett (2006).")(_maximise("accuracy"
 def _cost(tally: Tally, cost_fp: float, cost_fn: float) -> float:
     if not (0 <= cost_fp < math.inf and 0 <= cost_fn < math.inf):
         raise InputError(f"cost:{cost_fp:g},{cost_fn:g}: costs must be 0 or more.")
-    thresholds, cells = _at_positives(tally)
-    return _best(thresholds, -(cost_fp * cells.fp + cost_fn * cells.fn))
+    return _best(_at_positives(tally), lambda c: -(cost_fp * c.fp + cost_fn * c.fn))
 
 
 @_policy("topleft", "ROC point closest to (0, 1).", "Perkins & Schisterman (2006), Am. J. Epidemiol. 163(7).")
 def _topleft(tally: Tally) -> float:
-    thresholds, (tp, fp, fn, tn) = _at_positives(tally)
-    return _best(thresholds, -((fn / (tp + fn)) ** 2) - (fp / (fp + tn)) ** 2)
+    return _best(_at_positives(_as_counted(tally)), lambda c: -(_fnr(c) ** 2) - _fpr(c) ** 2)
 
 
 @_policy("x", "Where fpr = 1 − tpr (the method X of quantification).", _BARRANQUERO)
 def _x(tally: Tally) -> float:
-    thresholds, (tp, fp, fn, tn) = _at_all(tally)
-    return _best(thresholds, -np.abs(fp / (fp + tn) - fn / (tp + fn)))
+    return _best(_at_all(_as_counted(tally)), lambda c: -np.abs(c.fp * (c.tp + c.fn) - c.fn * (c.fp + c.tn)))
 
 
 @_policy("t50", "Where tpr = 0.5.", _BARRANQUERO)
 def _t50(tally: Tally) -> float:
-    thresholds, (tp, _, fn, _) = _at_positives(tally)
-    return _best(thresholds, -np.abs(tp / (tp + fn) - 0.5))
+    return _best(_at_positives(_as_counted(tally)), lambda c: -np.abs(c.tp - c.fn))
 
 
 @_policy("tpr", "Highest threshold with at least the given recall, e.g. tpr:0.9.", "Fawcett (2006).", "recall",
          aliases=("recall", "sensitivity"))  # fmt: skip
-def _tpr(tally: Tally, wanted: float) -> float:
+def _at_tpr(tally: Tally, wanted: float) -> float:
     _within_unit("tpr", wanted)
-    thresholds, (tp, _, fn, _) = _at_positives(tally)
-    # The first cut-off from above that reaches it; the lowest reaches 1, so there is one.
-    return float(thresholds[int(np.argmax(tp / (tp + fn) >= wanted))])
+    for thresholds, c in _at_positives(_as_counted(tally)):
+        reached = np.flatnonzero(c.tp / (c.tp + c.fn) >= wanted)
+        if len(reached):
+            return float(thresholds[reached[0]])
+    raise InputError(f"No threshold reaches a recall of {wanted:g}.")
 
 
 @_policy("fpr", "Lowest threshold with at most the given false positive rate, e.g. fpr:0.01.", "Fawcett (2006).", "fpr")
-def _fpr(tally: Tally, wanted: float) -> float:
+def _at_fpr(tally: Tally, wanted: float) -> float:
     _within_unit("fpr", wanted)
-    thresholds, (_, fp, _, tn) = _at_all(tally)
-    return float(thresholds[np.flatnonzero(fp / (fp + tn) <= wanted)[-1]])
+    return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted)
 
 
 @_policy("precision", "Lowest threshold with at least the given precision, e.g. precision:0.8.", "Fawcett (2006).",
          "precision", aliases=("ppv",))  # fmt: skip
-def _precision(tally: Tally, wanted: float) -> float:
+def _at_precision(tally: Tally, wanted: float) -> float:
     _within_unit("precision", wanted)
-    thresholds, (tp, fp, _, _) = _at_positives(tally)
-    thresholds, precision = thresholds[1:], tp[1:] / (tp[1:] + fp[1:])
-    reached = np.flatnonzero(precision >= wanted)
-    if not len(reached):
-        best = float(np.max(precision))
-        raise InputError(f"No threshold reaches precision {wanted:g}; the highest is {best:.4g}.")
-    return float(thresholds[reached[-1]])
+    # Where nothing is called positive the quotient is nan, which reaches nothing.
+    with np.errstate(invalid="ignore"):
+        chosen = _last(_at_positives(tally), lambda c: c.tp / (c.tp + c.fp) >= wanted)
+    if math.isnan(chosen):
+        raise InputError(f"No threshold reaches a precision of {wanted:g}; ask for less.")
+    return chosen
 
 
 @_policy("breakeven", "PR break-even point: as many called positive as there are, so precision = recall.",
          "van Rijsbergen (1979).")  # fmt: skip
 def _breakeven(tally: Tally) -> float:
-    return _rate(tally, tally.prevalence)
+    return _best(_at_all(tally), lambda c: -np.abs(c.fp - c.fn))
 
 
 @_policy("rate", "Predicted share closest to the given share, e.g. rate:0.002.", "Gubbels (2023), ch. 0.", "share")
 def _rate(tally: Tally, share: float) -> float:
     _within_unit("rate", share)
-    thresholds, (tp, fp, fn, tn) = _at_all(tally)
-    return _best(thresholds, -np.abs((tp + fp) / (tp + fp + fn + tn) - share))
+    return _best(_at_all(tally), lambda c: -np.abs(c.tp + c.fp - share * float(tally.n)))
 
 
 @_policy("intersection", "Where the two class densities cross; intersection:1 weights them by prevalence.",
@@ -221,7 +253,7 @@ def _density(run: Run, grid: Floats) -> Floats:
     sd = math.sqrt(run.moments.variance)
     spread = min(sd, (quartiles[1] - quartiles[0]) / 1.349) or sd or step
     width = max(0.9 * spread * run.n_rows ** (-0.2), step)
-    reach = min(math.ceil(4 * width / step), len(grid) - 1)
+    reach = min(math.ceil(4 * width / step), (len(grid) - 1) // 2)
     kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / width) ** 2)
     smooth: Floats = np.convolve(heights, kernel / kernel.sum(), mode="same") / step
     return smooth

@@ -54,9 +54,9 @@ class CutoffCurve(Curve):
     def precision(self) -> Floats:
         """Precision at each cut-off; nan where nothing is called positive."""
         down, up = self.tally.scale
-        hits = self.tp * up
+        false = self.fp if down == up else self.fp * (down / up)
         with np.errstate(invalid="ignore"):
-            return hits / (hits + self.fp * down)
+            return self.tp / (self.tp + false)
 
     @property
     def npv(self) -> Floats:

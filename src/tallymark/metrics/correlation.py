@@ -11,7 +11,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.metrics.declare import metric
-from tallymark.metrics.ranking import wins
+from tallymark.metrics.ranking import best_informedness, wins
 from tallymark.summaries.tally import Tally
 
 _GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
@@ -113,9 +113,7 @@ def d_b(tally: Tally) -> float:
     """
     from scipy.special import ndtri
 
-    steps = tally.steps()
-    best = max(0.0, float(np.max(steps.tp / tally.positives - steps.fp / tally.negatives)))
-    return 2.0 * float(ndtri((1.0 + best) / 2))
+    return 2.0 * float(ndtri((1.0 + best_informedness(tally)) / 2))
 
 
 @metric(
@@ -139,17 +137,17 @@ def d_b_normal(tally: Tally) -> float:
         if gap == 0.0 and var_up == var_down:
             raise Undefined("d_b_normal: all scores are equal")
         return math.inf
-    up, down = math.sqrt(var_up), math.sqrt(var_down)
-    # With negatives at 0, the likelihood ratio is 1 where a x² + b x + c = 0.
-    a, b, c = 1 / var_down - 1 / var_up, 2 * gap / var_up, -(gap**2) / var_up - 2 * math.log(up / down)
-    roots = np.roots([a, b, c]) if a else np.array([-c / b]) if b else np.array([])
-    cuts = np.sort(np.real(roots[np.isreal(roots)]))
-    if not len(cuts):
+    # In units of the narrower class, put at 0: the other has mean d and spread r, and the likelihoods are equal where
+    # a z² + 2 b z + c = 0, which always has real roots.
+    narrow, wide = sorted((math.sqrt(var_up), math.sqrt(var_down)))
+    d, r = gap / narrow, wide / narrow
+    a, b, c = 1.0 - 1.0 / r**2, d / r**2, -(d**2) / r**2 - 2.0 * math.log(r)
+    q = -(b + math.copysign(math.sqrt(b**2 - a * c), b))
+    if q == 0.0:
         return 0.0
+    cuts = np.sort([c / q] if a == 0.0 else [q / a, c / q])
     edges = np.concatenate(([-np.inf], cuts, [np.inf]))
-    likely_up = np.diff(ndtr((edges - gap) / up))
-    likely_down = np.diff(ndtr(edges / down))
-    error = float(np.sum(np.minimum(likely_up, likely_down))) / 2
+    error = float(np.sum(np.minimum(np.diff(ndtr(edges)), np.diff(ndtr((edges - d) / r))))) / 2
     return max(0.0, -2.0 * float(ndtri(error)))
 
 

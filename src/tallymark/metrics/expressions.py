@@ -68,7 +68,7 @@ def names_in(expression: str) -> set[str]:
 def _parse(expression: str) -> ast.expr:
     tree = ast.parse(expression, mode="eval").body
     for node in ast.walk(tree):
-        known = isinstance(node, ast.BinOp | ast.Name | ast.Constant | ast.Load | ast.operator) or (
+        known = isinstance(node, (ast.BinOp, ast.Name, ast.Constant, ast.Load, *_OPERATORS)) or (
             isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sqrt"
         )
         if not known:

@@ -51,14 +51,19 @@ def _bound(tally: Tally, *, standard: Standard = "none", **ends: Range | None) -
     best, worst = tally.extremes
     if standard != "concordant":
         return partial_auc(worst, standard=standard, **ends), partial_auc(best, standard=standard, **ends)
-    # Not monotone itself, but the difference of two areas from the origin that are.
-    name = "tpr" if ends.get("tpr") else "fpr"
+    # Not monotone itself, but the difference of two parts that are: from fpr 0 up, or from recall 1 down.
     low, high = _ends(ends.get("fpr"), ends.get("tpr"))
+    if ends.get("tpr"):
 
-    def from_origin(one: Tally, end: float) -> float:
-        return partial_auc(one, standard=standard, **{name: (0.0, end)}) if end else 0.0
+        def down_to(one: Tally, recall: float) -> float:
+            return partial_auc(one, tpr=(recall, 1.0), standard=standard) if recall < 1.0 else 0.0
 
-    return from_origin(worst, high) - from_origin(best, low), from_origin(best, high) - from_origin(worst, low)
+        return down_to(worst, low) - down_to(best, high), down_to(best, low) - down_to(worst, high)
+
+    def up_to(one: Tally, fpr: float) -> float:
+        return partial_auc(one, fpr=(0.0, fpr), standard=standard) if fpr else 0.0
+
+    return up_to(worst, high) - up_to(best, low), up_to(best, high) - up_to(worst, low)
 
 
 @metric(

@@ -10,7 +10,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.metrics.declare import metric
 from tallymark.registry import choose
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Steps, Tally
 
 Interpolation = Literal["step", "trapezoid", "davis_goadrich"]
 
@@ -30,7 +30,7 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "davis_goadrich") -> 
         # Linear in ROC space, so the two extreme orders bracket it.
         best, worst = tally.extremes
         return _total(worst, _davis_goadrich_area), _total(best, _davis_goadrich_area)
-    tp0, tp1, fp0, fp1 = _segments(tally)
+    tp0, tp1, fp0, fp1 = _segments(tally, tally.steps())
     positive, negative = tally.positive, tally.negative
     one_score = (positive.scores == positive.hi)[::-1] if positive.hi is not None else np.ones(len(tp0), np.bool_)
     highest_negative = np.full(len(tp0), -np.inf)
@@ -93,14 +93,11 @@ def pr_auc(tally: Tally, *, interpolation: Interpolation = "davis_goadrich") -> 
     return _total(tally, choose("interpolation", interpolation, _AREAS))
 
 
-def _segments(tally: Tally) -> tuple[Floats, Floats, Floats, Floats]:
+def _segments(tally: Tally, steps: Steps) -> tuple[Floats, Floats, Floats, Floats]:
     """Each stretch in which recall grows: TP before and after, FP before and after, in units of positive mass."""
-    steps = tally.steps()
     down, up = tally.scale
-    after = steps.tp.astype(np.float64)
-    before = np.concatenate(([0.0], after[:-1]))
     rate = down / up
-    return before, after, steps.above * rate, steps.fp * rate
+    return steps.before.astype(np.float64), steps.tp.astype(np.float64), steps.above * rate, steps.fp * rate
 
 
 def _step_area(tp0: Floats, tp1: Floats, _: Floats, fp1: Floats) -> Floats:
@@ -127,4 +124,5 @@ _AREAS = {"step": _step_area, "trapezoid": _trapezoid_area, "davis_goadrich": _d
 
 
 def _total(tally: Tally, area: Callable[[Floats, Floats, Floats, Floats], Floats]) -> float:
-    return float(np.sum(area(*_segments(tally)))) / float(tally.positives)
+    found = (float(np.sum(area(*_segments(tally, steps)))) for steps in tally.step_blocks())
+    return sum(found) / float(tally.positives)

@@ -20,6 +20,12 @@ def wins(tally: Tally) -> float:
     return float(np.sum(positive.mass.astype(np.float64) * beaten)) / 2
 
 
+def best_informedness(tally: Tally) -> float:
+    """The largest tpr - fpr of any threshold; 0 is always within reach by calling nothing positive."""
+    gaps = (np.max(s.tp / tally.positives - s.fp / tally.negatives) for s in tally.step_blocks())
+    return max(0.0, *map(float, gaps))
+
+
 @metric(
     title="Area under the ROC curve", family="ranking", needs="tally", low=0.0, high=1.0, better="higher", chance=0.5,
     prevalence_free=True, rank_only=True, bound="order", aliases=("roc_auc", "auc"),
@@ -67,8 +73,7 @@ def ks(tally: Tally) -> float:
     >>> tm.metrics.ks(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     0.5
     """
-    steps = tally.steps()
-    return max(0.0, float(np.max(steps.tp / tally.positives - steps.fp / tally.negatives)))
+    return best_informedness(tally)
 
 
 @metric(

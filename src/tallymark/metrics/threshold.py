@@ -226,7 +226,7 @@ def d_prime(confusion: Confusion) -> float:
     tp, fp, fn, tn = confusion.cells
     if tp + fn == 0 or fp + tn == 0:
         raise Undefined("d_prime: both classes are needed")
-    value = float(ndtri(tp / (tp + fn)) - ndtri(fp / (fp + tn)))
+    value = float(ndtri(tp / (tp + fn))) - float(ndtri(fp / (fp + tn)))
     if math.isnan(value):
         raise Undefined("d_prime: everything was classified alike, so both rates are 0 or both are 1")
     return value

@@ -305,8 +305,8 @@ def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: 
     names = tuple(map(_check.plain_label, classes))
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"classes={shown(names)} must name two or more different classes, one per score column.")
-    codes = _check.encode(_check.labels(y, "labels"), names, "labels")
     s = _check.matrix(scores, "scores", columns=len(names))
+    codes = _check.encode(_check.labels(y, "labels"), names, "labels")
     n, w = _mass(counts, weights)
     _check.same_length(labels=codes, scores=s, counts=n, weights=w)
     return codes, s, names, n, w

@@ -60,6 +60,8 @@ class Moments(Shown):
         for j in range(components.shape[1]):
             column = components[:, j]
             mean[:, j] = np.bincount(codes, mass * column, k) / divisor
+            # Once more around itself, so that equal scores have their exact mean and no spread.
+            mean[:, j] += np.bincount(codes, mass * (column - mean[codes, j]), k) / divisor
             gap = column - mean[codes, j]
             m2[:, j] = np.bincount(codes, mass * gap**2, k)
             m3[:, j] = np.bincount(codes, mass * gap**3, k)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallymark._check import Floats, Ints, Masses, Scores
 from tallymark.errors import InputError
-from tallymark.summaries.sorting import blocks, positions, starts_of_groups
+from tallymark.summaries.sorting import blocks, starts_of_groups
 
 
 @dataclass(frozen=True)
@@ -143,10 +143,6 @@ class Run:
         """Mass of the entries before each index."""
         return index if self.kind == "unit" else self.cumulative[index]
 
-    def mass_at_least(self, ascending: Scores) -> Masses:
-        """Mass at or above each of the ascending thresholds."""
-        return self.total - self.mass_before(positions(self.scores, ascending, "left"))
-
     @cached_property
     def moments(self) -> ScoreMoments:
         """Exact moments of the scores behind this run."""
@@ -154,7 +150,9 @@ class Run:
             return self.known_moments
         if not len(self):
             return ScoreMoments(0.0, 0.0, 0.0, 0.0)
-        mean = self.sum_of(lambda s: s) / self.total
+        # Around a score of their own, so that equal scores have their exact mean and no spread.
+        pivot = float(self.scores[len(self) // 2])
+        mean = pivot + self.sum_of(lambda s: s - pivot) / self.total
         return ScoreMoments(
             float(self.total), mean, self.sum_of(lambda s: (s - mean) ** 2), self.sum_of(lambda s: (s - mean) ** 3)
         )

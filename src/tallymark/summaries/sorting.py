@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
 
 import numpy as np
 
@@ -25,32 +24,40 @@ def sorted_copies(columns: Sequence[Scores]) -> list[Scores]:
         return list(pool.map(np.sort, columns))
 
 
-def positions(haystack: Scores, needles: Scores, side: Literal["left", "right"]) -> Ints:
-    """Where each of the *ascending* needles would be inserted into the ascending haystack.
+def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
+    """How many of the ascending haystack lie strictly below, and at or below, each of the ascending needles.
 
-    The same as ``np.searchsorted``, faster on long sorted needles: a block of needles only ever falls between
-    the places of its own ends, so each search runs over a short stretch.
+    The same as two ``np.searchsorted``, faster on long needles: a block of needles only ever falls between the places
+    of its own ends, so each search runs over a short stretch, and the second one only where something is tied. When
+    nothing is tied, both answers are one array.
     """
-    if len(needles) <= BLOCK:
-        return np.searchsorted(haystack, needles, side).astype(np.int64, copy=False)
-    found = np.empty(len(needles), dtype=np.int64)
-    starts = np.searchsorted(haystack, needles[::BLOCK], side)
-    ends = np.append(starts[1:], len(haystack))
+    below = np.empty(len(needles), dtype=np.int64)
+    starts = np.searchsorted(haystack, needles[::BLOCK], "left")
+    # Up to and including whatever equals the first needle of the next block.
+    ends = np.append(np.searchsorted(haystack, needles[BLOCK::BLOCK], "right"), len(haystack))
 
-    def search(block: int) -> None:
+    def search(block: int) -> Ints | None:
         rows = slice(block * BLOCK, (block + 1) * BLOCK)
-        begin = starts[block]
-        found[rows] = np.searchsorted(haystack[begin : ends[block]], needles[rows], side)
-        found[rows] += begin
+        begin = int(starts[block])
+        stretch, wanted = haystack[begin : ends[block]], needles[rows]
+        found = np.searchsorted(stretch, wanted, "left")
+        np.add(found, begin, out=below[rows])
+        if not len(stretch) or not (stretch[np.minimum(found, len(stretch) - 1)] == wanted).any():
+            return None
+        return np.searchsorted(stretch, wanted, "right") + begin
 
     if len(needles) < _WORTH_A_THREAD:
-        for block in range(len(starts)):
-            search(block)
+        tied = [search(block) for block in range(len(starts))]
     else:
         with ThreadPoolExecutor(2) as pool:
-            for _ in pool.map(search, range(len(starts))):
-                pass
-    return found
+            tied = list(pool.map(search, range(len(starts))))
+    if all(found is None for found in tied):
+        return below, below
+    at_or_below = below.copy()
+    for block, found in enumerate(tied):
+        if found is not None:
+            at_or_below[block * BLOCK : (block + 1) * BLOCK] = found
+    return below, at_or_below
 
 
 def blocks(length: int, size: int = 2**16) -> Iterator[slice]:

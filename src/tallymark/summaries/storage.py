@@ -40,7 +40,8 @@ def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, 
     if not Path(path).is_file():
         raise InputError(f"No file {os.fspath(path)!r}.")
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # Opened here, because np.load leaves the file open when it is not what it expects.
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             if _HEADER not in stored:
                 raise InputError(f"{os.fspath(path)!r} was not written by tallymark.")
             arrays = {name: stored[name] for name in stored.files if name != _HEADER}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -20,17 +20,18 @@ from tallymark.registry import parse_policy
 from tallymark.summaries import cells, storage
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.run import Run, ScoreMoments
-from tallymark.summaries.sorting import positions, sorted_copies
+from tallymark.summaries.sorting import blocks, placements, sorted_copies, starts_of_groups
 
 
 class Steps(NamedTuple):
     """Masses at each distinct positive score, from the highest down: the only cut-offs where recall moves.
 
-    `tp` and `fp` are the positives and negatives at or above the threshold, `above` the negatives strictly above.
+    `tp` and `fp` are the positives and negatives at or above the threshold, `before` and `above` those strictly above.
     """
 
     thresholds: Scores
     tp: Masses
+    before: Masses
     fp: Masses
     above: Masses
 
@@ -252,30 +253,16 @@ class Tally(Shown):
     @cached_property
     def placements(self) -> tuple[Ints, Ints]:
         """For each entry of the positive run, the negative entries strictly below it and at or below it."""
-        below = positions(self.negative.scores, self.positive.scores, "left")
-        if not len(self.negative):
-            return below, below
-        # Searching twice is only needed where a negative has the same score.
-        inside = np.minimum(below, len(self.negative) - 1)
-        tied = np.flatnonzero((self.negative.scores[inside] == self.positive.scores) & (below == inside))
-        if not len(tied):
-            return below, below
-        at_or_below = below.copy()
-        at_or_below[tied] = positions(self.negative.scores, self.positive.scores[tied], "right")
-        return below, at_or_below
+        return placements(self.negative.scores, self.positive.scores)
 
     def steps(self) -> Steps:
         """Masses at the distinct positive scores, as they are in the sample (no stated prevalence applied)."""
-        positive, negative = self.positive, self.negative
-        below, at_or_below = self.placements
-        fresh = np.ones(len(positive), dtype=np.bool_)
-        np.not_equal(positive.scores[1:], positive.scores[:-1], out=fresh[1:])
-        first: Any = slice(None) if fresh.all() else np.flatnonzero(fresh)
-        index = np.arange(len(positive))[first]
-        tp = positive.total - positive.mass_before(index)
-        fp = negative.total - negative.mass_before(below[first])
-        above = fp if at_or_below is below else negative.total - negative.mass_before(at_or_below[first])
-        return Steps(positive.scores[first][::-1], tp[::-1], fp[::-1], above[::-1])
+        return self._steps_at(slice(0, self._n_steps))
+
+    def step_blocks(self) -> Iterator[Steps]:
+        """The same steps in blocks that stay in a core's cache, from the highest threshold down."""
+        for block in reversed(list(blocks(self._n_steps))):
+            yield self._steps_at(block)
 
     @cached_property
     def cutoffs(self) -> Cutoffs:
@@ -407,6 +394,30 @@ class Tally(Shown):
         (grid,) = grids
         mine, theirs = (t.runs if t.grid else cells.quantised(t.runs, grid) for t in (self, other))
         return replace(self, runs=cells.merged(mine, theirs, grid), grid=grid)
+
+    @cached_property
+    def _first_of_score(self) -> Ints | None:
+        """Where each distinct score begins in the positive run; None when all are distinct anyway."""
+        scores = self.positive.scores
+        return None if (scores[1:] != scores[:-1]).all() else starts_of_groups(scores)
+
+    @property
+    def _n_steps(self) -> int:
+        return len(self.positive) if self._first_of_score is None else len(self._first_of_score)
+
+    def _steps_at(self, block: slice) -> Steps:
+        positive, negative, first = self.positive, self.negative, self._first_of_score
+        below, at_or_below = self.placements
+        if first is None:
+            index, following = np.arange(block.start, block.stop), np.arange(block.start + 1, block.stop + 1)
+        else:
+            index = first[block]
+            following = np.append(first[block.start + 1 : block.stop + 1], len(positive))[: len(index)]
+        at: Any = block if first is None else index
+        fp = negative.total - negative.mass_before(below[at])
+        above = fp if at_or_below is below else negative.total - negative.mass_before(at_or_below[at])
+        tp, before = (positive.total - positive.mass_before(i) for i in (index, following))
+        return Steps(positive.scores[at][::-1], tp[::-1], before[::-1], fp[::-1], above[::-1])
 
     @staticmethod
     def _mass_from(run: Run, before: Ints) -> Masses:

@@ -1,0 +1,117 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as peer
+from sklearn.calibration import calibration_curve
+
+import tallymark as tm
+from samples import labelled_probabilities, probability_sample, with_counts
+
+m = tm.metrics
+
+
+@given(with_counts(labelled_probabilities()))
+def test_brier_and_log_loss_agree_with_scikit_learn(sample):
+    y, p, c = sample
+    t = tm.tally(y, p, weights=c)
+    assert m.brier(t) == pytest.approx(peer.brier_score_loss(y, p, sample_weight=c), abs=1e-12)
+    if p.min() > 1e-12 and p.max() < 1 - 1e-12:  # scikit-learn clips beyond
+        assert m.log_loss(t) == pytest.approx(peer.log_loss(y, p, sample_weight=c, labels=[0, 1]), rel=1e-7)
+
+
+def test_log_loss_is_infinite_when_the_impossible_happens():
+    assert m.log_loss(tm.tally([0, 1], [0.2, 0.0])) == math.inf
+    assert m.log_loss(tm.tally([0, 1], [0.0, 1.0])) == 0.0
+
+
+def naive_ece(y, p, bins):
+    which = np.minimum((p * bins).astype(int), bins - 1)
+    # The edges are those of linspace, so a score on an edge is compared with the same number.
+    which = np.clip(np.searchsorted(np.linspace(0, 1, bins + 1), p, "right") - 1, 0, bins - 1)
+    return sum(
+        abs(y[which == b].mean() - p[which == b].mean()) * np.mean(which == b)
+        for b in range(bins)
+        if (which == b).any()
+    )
+
+
+@given(labelled_probabilities(), st.integers(1, 15))
+def test_ece_is_its_definition(sample, bins):
+    y, p = sample
+    assert m.ece(tm.tally(y, p), bins=bins) == pytest.approx(naive_ece(y, p, bins), abs=1e-12)
+
+
+def test_a_probability_of_one_falls_in_the_last_bin():
+    assert m.ece(tm.tally([1, 0, 0], [1.0, 0.95, 0.05])) == pytest.approx((2 * abs(0.5 - 0.975) + 0.05) / 3)
+
+
+def test_norms():
+    t = tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.85, 0.85])
+    gaps = np.array([0.25, 0.35])
+    assert m.ece(t) == pytest.approx(gaps.mean())
+    assert m.ece(t, norm="max") == pytest.approx(0.35)
+    assert m.ece(t, norm="rms") == pytest.approx(np.sqrt(np.mean(gaps**2)))
+
+
+def test_ace_uses_bins_of_equal_mass_and_keeps_ties_together():
+    rng = np.random.default_rng(0)
+    p = np.sort(rng.random(1_000))
+    y = (rng.random(1_000) < p**2).astype(int)
+    expected = np.mean([abs(a.mean() - b.mean()) for a, b in zip(np.split(y, 10), np.split(p, 10), strict=True)])
+    assert m.ace(tm.tally(y, p)) == pytest.approx(expected)
+    tied = tm.calibration_curve(tm.tally([0, 1] * 50, np.repeat([0.1, 0.9], [90, 10])), bins=10, by="mass")
+    assert tied.mass.tolist() == [90, 10]
+
+
+def test_calibration_curve_agrees_with_scikit_learn():
+    y, p = probability_sample(decimals=6)
+    ours = tm.calibration_curve(tm.tally(y, p), bins=8)
+    observed, mean = calibration_curve(y, p, n_bins=8)
+    np.testing.assert_allclose(ours.observed, observed)
+    np.testing.assert_allclose(ours.mean_score, mean)
+    assert ours.mass.sum() == len(y)
+
+
+@given(labelled_probabilities())
+def test_the_brier_parts_are_murphys(sample):
+    y, p = sample
+    parts = tm.brier_parts(tm.tally(y, p), bins=5)
+    which = np.clip(np.searchsorted(np.linspace(0, 1, 6), p, "right") - 1, 0, 4)
+    reliability = resolution = within = 0.0
+    for b in set(which):
+        own, score = y[which == b], p[which == b]
+        share = len(own) / len(y)
+        reliability += share * (score.mean() - own.mean()) ** 2
+        resolution += share * (own.mean() - y.mean()) ** 2
+        # Variance of the scores less twice their covariance with the outcome, inside the bin.
+        within += share * (score.var() - 2 * np.mean((score - score.mean()) * (own - own.mean())))
+    assert parts.reliability == pytest.approx(reliability, abs=1e-12)
+    assert parts.resolution == pytest.approx(resolution, abs=1e-12)
+    assert parts.uncertainty == pytest.approx(y.mean() * (1 - y.mean()))
+    assert parts.within_bins == pytest.approx(within, abs=1e-12)
+    assert parts.brier == pytest.approx(np.mean((p - y) ** 2))
+
+
+@given(labelled_probabilities())
+def test_the_area_under_the_brier_curve_is_the_brier_score(sample):
+    t = tm.tally(*sample)
+    assert tm.brier_curve(t).auc == pytest.approx(m.brier(t), abs=1e-12)
+    seen = t.at_prevalence(0.1)
+    assert tm.brier_curve(seen).auc == pytest.approx(m.brier(seen), abs=1e-12)
+
+
+def test_scores_that_are_no_probabilities():
+    t = tm.tally([0, 1], [-1.0, 2.0])
+    with pytest.warns(
+        tm.UndefinedWarning, match="scores run from -1.0000 to 2.0000, probabilities in .0, 1. are needed"
+    ):
+        assert math.isnan(m.brier(t))
+    for make in (tm.brier_curve, tm.calibration_curve):
+        with pytest.raises(tm.InputError, match="needs probabilities, the scores run from -1 to 2"):
+            make(t)
+    for bins in (0, 1.5, True):
+        with pytest.raises(tm.InputError, match="expected a whole number"):
+            m.ece(tm.tally([0, 1], [0.1, 0.2]), bins=bins)

@@ -1,0 +1,148 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as peer
+
+import tallymark as tm
+from samples import labelled_scores, normal_sample
+from tallymark.registry import METRICS, POLICIES
+
+MAXIMISED = {
+    "youden": tm.metrics.informedness,
+    "f1": tm.metrics.f1,
+    "fbeta:0.5": lambda c: tm.metrics.fbeta(c, beta=0.5),
+    "kappa": tm.metrics.kappa,
+    "mcc": tm.metrics.mcc,
+    "ba": tm.metrics.balanced_accuracy,
+    "gm": tm.metrics.geometric_mean,
+    "accuracy": tm.metrics.accuracy,
+    "cost:1,50": lambda c: -tm.metrics.expected_cost(c, cost_fp=1, cost_fn=50),
+    "topleft": lambda c: -(tm.metrics.fnr(c) ** 2 + tm.metrics.fpr(c) ** 2),
+    "x": lambda c: -abs(tm.metrics.fpr(c) - tm.metrics.fnr(c)),
+    "rate:0.3": lambda c: -abs(c.predicted_prevalence - 0.3),
+    "breakeven": lambda c: -abs(c.cells.fp - c.cells.fn),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("policy", MAXIMISED)
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+@given(sample=labelled_scores(st.integers(-8, 8).map(float), most=15))
+def test_no_threshold_does_better_and_of_equals_the_lowest_is_taken(policy, prevalence, sample):
+    y, s = sample
+    t = tm.tally(y, s).at_prevalence(prevalence)
+    merit = {float(cut): MAXIMISED[policy](t.at(cut)) for cut in (np.inf, *np.unique(s))}
+    defined = [value for value in merit.values() if not math.isnan(value)]
+    if not defined:
+        with pytest.raises(tm.Undefined, match="undefined at every threshold"):
+            t.at(policy)
+        return
+    best = max(defined)
+    chosen = t.at(policy)
+    assert MAXIMISED[policy](chosen) == pytest.approx(best, abs=1e-9)
+    ties = [cut for cut, value in merit.items() if value > best - 1e-12 * max(1, abs(best))]
+    if policy == "topleft" or prevalence:
+        return  # rounding decides between equals
+    assert chosen.threshold == min(ties)
+
+
+@given(labelled_scores(), st.integers(0, 60))
+def test_given_rates(sample, sixtieths):
+    (y, s), rate = sample, sixtieths / 60
+    t = tm.tally(y, s)
+    cuts = [np.inf, *sorted(set(s), reverse=True)]
+    tpr, fpr = {c: np.mean(s[y == 1] >= c) for c in cuts}, {c: np.mean(s[y == 0] >= c) for c in cuts}
+    assert t.at(f"tpr:{rate!r}").threshold == max(c for c in cuts if tpr[c] >= rate)
+    assert t.at(f"fpr:{rate!r}").threshold == min(c for c in cuts if fpr[c] <= rate)
+    half = t.at("t50").threshold
+    assert abs(np.mean(s[y == 1] >= half) - 0.5) == min(abs(v - 0.5) for v in tpr.values())
+
+
+@given(labelled_scores(), st.integers(0, 60))
+def test_given_precision(sample, sixtieths):
+    (y, s), wanted = sample, sixtieths / 60
+    t = tm.tally(y, s)
+    good = [c for c in np.unique(s[y == 1]) if np.mean(y[s >= c]) >= wanted]
+    everything = y.mean() >= wanted
+    if everything:
+        assert t.at(f"precision:{wanted!r}").threshold == s.min()
+    elif good:
+        assert t.at(f"precision:{wanted!r}").threshold == min(good)
+    else:
+        with pytest.raises(tm.InputError, match="No threshold reaches a precision"):
+            t.at(f"precision:{wanted!r}")
+
+
+def test_youden_against_scikit_learn():
+    y, s = normal_sample(2_000)
+    fpr, tpr, cuts = peer.roc_curve(y, s, drop_intermediate=False)
+    assert tm.tally(y, s).at("youden").threshold == cuts[np.argmax(tpr - fpr)]
+
+
+def test_intersection_of_two_normals():
+    rng = np.random.default_rng(0)
+    y = np.repeat([1, 0], 200_000)
+    t = tm.tally(y, np.r_[rng.normal(2, 1, 200_000), rng.normal(0, 1, 200_000)])
+    assert t.at("intersection").threshold == pytest.approx(1.0, abs=0.03)
+    # With prevalence p the densities cross at 1 + ln((1 - p) / p) / 2.
+    seen = t.at_prevalence(0.2)
+    assert seen.at("intersection").threshold == pytest.approx(1.0, abs=0.03)
+    assert seen.at("intersection:1").threshold == pytest.approx(1 + math.log(4) / 2, abs=0.05)
+    with pytest.raises(tm.InputError, match="do not cross"):
+        t.at_prevalence(0.001).at("intersection:1")
+
+
+def test_the_lens_moves_prior_dependent_policies_only():
+    t = tm.tally(*normal_sample(2_000, 0.3))
+    seen = t.at_prevalence(0.01)
+    assert seen.at("youden").threshold == t.at("youden").threshold
+    assert seen.at("f1").threshold > t.at("f1").threshold
+    assert seen.at("cost:1,50").threshold > t.at("cost:1,50").threshold
+
+
+def test_calling_nothing_positive_can_be_cheapest():
+    t = tm.tally([0, 0, 0, 1], [1, 2, 3, 0])
+    assert t.at("cost:1,0.1").threshold == np.inf
+    assert t.at("accuracy").threshold == np.inf
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("yuoden", "No threshold policy is called 'yuoden'. Did you mean 'youden'"),
+        ("tpr", "'tpr' has 0 numbers; write tpr:recall"),
+        ("cost:1", "'cost:1' has 1 numbers; write cost:cost_fp,cost_fn"),
+        ("tpr:high", "'high' is not a list of numbers"),
+        ("tpr:1.5", "tpr:1.5 is outside"),
+        ("rate:-0.1", "rate:-0.1 is outside"),
+        ("cost:-1,2", "costs must be 0 or more"),
+        ("youden:3", "'youden:3' has 1 numbers"),
+    ],
+)
+def test_bad_policies(text, message):
+    with pytest.raises(tm.InputError, match=message):
+        tm.tally([0, 1], [0.1, 0.2]).at(text)
+
+
+def test_numbers_and_text_spell_the_same_threshold():
+    t = tm.tally([0, 1], [0.1, 0.2])
+    assert t.at("0.15").threshold == t.at(0.15).threshold == 0.15
+    assert t.at("max").threshold == t.at("youden").threshold
+
+
+def test_the_table_lists_every_plain_policy_and_why_one_fails():
+    table = tm.compare_thresholds(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    assert table["youden"].tp == 2
+    assert {row["policy"] for row in table.rows()} >= {"youden", "f1", "x", "t50", "breakeven"}
+    with pytest.raises(tm.InputError):
+        tm.compare_thresholds(tm.tally([0, 1], [1, 2]), "tpr:7")
+
+
+def test_every_policy_is_documented():
+    for name in POLICIES:
+        assert POLICIES[name].meaning.endswith(".")
+        assert POLICIES[name].reference
+    assert METRICS["youden"].name == "informedness"
