@@ -35,8 +35,8 @@ def run(
     file: str, *, label: str, scores: Sequence[str], predicted: Sequence[str], probabilities: Sequence[str],
     pos_label: str | None, weight: str | None, count: str | None, by: Sequence[str], threshold: str | None,
     prevalence: float | None, metrics: Sequence[str] | None, every: bool, strict: bool, as_json: bool,
-) -> None:  # fmt: skip
-    """Read, evaluate, print."""
+) -> Evaluations:  # fmt: skip
+    """Read, evaluate, print; gives back what was printed."""
     if sum(map(bool, (scores, predicted, probabilities))) != 1:
         raise InputError(
             "Say what to evaluate: --score COLUMN, --predicted COLUMN, or --probability CLASS=COLUMN for each class."
@@ -56,6 +56,7 @@ def run(
         "weights": None if weight is None else columns[weight],
     }
     options: dict[str, Any] = {"metrics": metrics, "prevalence": prevalence, "strict": strict}
+    result: Evaluations
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if scores:
@@ -76,9 +77,10 @@ def run(
     notes = _notes(result, caught)
     if as_json:
         print_json(result.to_dict() | {"warnings": [vars(note) for note in notes]})
-        return
-    _print(result, file, metrics, every=every)
-    print_notes(notes)
+    else:
+        _print(result, file, metrics, every=every)
+        print_notes(notes)
+    return result
 
 
 def _confusion(columns: Any, label: str, predicted: str, pos_label: str | None, masses: Any) -> Any:

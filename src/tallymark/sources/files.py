@@ -7,16 +7,22 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tallymark.errors import ColumnError, InputError
 
+_PARQUET = "read_parquet(?)"
+#: Numbers and text only: DuckDB would read the labels "yes" and "no" as true and false, and dates as times.
+_CSV = "read_csv(?, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])"
+
 #: How DuckDB reads each kind of file, by the end of its name.
 _READERS = {
-    ".parquet": "read_parquet(?)", ".pq": "read_parquet(?)",
-    ".csv": "read_csv(?)", ".csv.gz": "read_csv(?)", ".tsv": "read_csv(?)", ".tsv.gz": "read_csv(?)",
-    ".txt": "read_csv(?)",
+    ".parquet": _PARQUET, ".pq": _PARQUET, ".csv": _CSV, ".csv.gz": _CSV, ".tsv": _CSV, ".tsv.gz": _CSV, ".txt": _CSV,
 }  # fmt: skip
+
+#: What programs write for a bool.
+_BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
 def read_file(path: str | PathLike[str], wanted: Sequence[tuple[str, str]]) -> dict[str, NDArray[Any]]:
@@ -35,10 +41,16 @@ def read_file(path: str | PathLike[str], wanted: Sequence[tuple[str, str]]) -> d
             found = engine.execute(f"SELECT {listed} FROM {reader}", [place]).fetchnumpy()
         except duckdb.Error as error:
             raise InputError(f"Cannot read {fspath(path)!r}: {_first_sentence(error)}") from None
-    columns = {name: found[f"c{i}"] for i, name in enumerate(names)}
+    columns = {name: _bools_from_text(found[f"c{i}"]) for i, name in enumerate(names)}
     if any(len(column) == 0 for column in columns.values()):
         raise InputError(f"{fspath(path)!r} has no rows.")
     return columns
+
+
+def _bools_from_text(column: NDArray[Any]) -> NDArray[Any]:
+    if column.dtype.kind != "O" or isinstance(column, np.ma.MaskedArray) or not set(column[:100]) <= _BOOLS.keys():
+        return column
+    return np.array([_BOOLS[value] for value in column]) if set(column) <= _BOOLS.keys() else column
 
 
 def quoted(name: str) -> str:
