@@ -50,6 +50,8 @@ def number(value: object) -> str:
     if math.isnan(float(value)):
         return "nan"
     magnitude = abs(float(value))
+    if 1e4 <= magnitude < 1e15:
+        return f"{float(value):.1f}"
     return f"{float(value):.4f}" if magnitude == 0 or 1e-3 <= magnitude < 1e4 else f"{float(value):.4g}"
 
 

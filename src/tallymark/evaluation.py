@@ -216,7 +216,7 @@ def _measure(facts: Metric, summary: Any, name: str | None = None, **options: An
     return Measure(
         name=name,
         value=value,
-        chance=_or_none(lambda: facts.chance(summary, **options)),
+        chance=None if facts.better == "neither" else _or_none(lambda: facts.chance(summary, **options)),
         prevalence=prevalence,
         bound=interval,
     )

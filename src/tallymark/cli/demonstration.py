@@ -50,7 +50,8 @@ def write(path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
     is_platform = rng.random(_ROWS) < _PREVALENCE
     region = rng.integers(len(_REGIONS), size=_ROWS)
-    scores = [_model(rng, is_platform, *shape) for shape in ((2.9, 0.5), (2.6, 2.6))]
+    # model_a knows every platform a little; model_b knows six in ten very well and hardly the others.
+    scores = [_model(rng, is_platform, *shape) for shape in ((1.0, 2.5), (0.6, 4.5))]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["company", "region", "platform", "model_a", "model_b"])
@@ -60,10 +61,11 @@ def write(path: Path, seed: int) -> None:
         )
 
 
-def _model(rng: np.random.Generator, is_positive: Bools, distance: float, spread: float) -> Floats:
+def _model(rng: np.random.Generator, is_positive: Bools, known: float, distance: float) -> Floats:
     """Probabilities from a model trained on balanced data: right order, far too many positives."""
-    evidence = rng.normal(size=len(is_positive)) + is_positive * rng.normal(distance, spread, size=len(is_positive))
-    return 1.0 / (1.0 + np.exp(-2.0 * (evidence - distance / 2)))
+    shift = np.where(rng.random(len(is_positive)) < known, distance, 1.0)
+    evidence = rng.normal(size=len(is_positive)) + is_positive * shift
+    return 1.0 / (1.0 + np.exp(-2.0 * (evidence - 1.25)))
 
 
 def _remarks(found: Evaluations) -> list[str]:
@@ -72,9 +74,9 @@ def _remarks(found: Evaluations) -> list[str]:
     return [
         f"Accuracy is {a['accuracy'].value:.4f} and {b['accuracy'].value:.4f}, and a model that says no to everything has "
         f"{1 - share:.4f}: at {100 * share:.2g} % positives accuracy tells nothing.",
-        f"AUROC {a['auroc'].value:.3f} against {b['auroc'].value:.3f}, average precision {a['average_precision'].value:.3f} "
-        f"against {b['average_precision'].value:.3f} (chance {share:.4f}): the order of the models depends on whether the "
-        "top of the list or all of it matters.",
+        f"AUROC is {a['auroc'].value:.3f} for model_a and {b['auroc'].value:.3f} for model_b, average precision "
+        f"{a['average_precision'].value:.3f} and {b['average_precision'].value:.3f} (chance {share:.4f}). AUROC speaks of the "
+        "whole list, average precision of its top: say which one you need before you pick a model.",
         f"The probabilities add up to {a['positive_estimate'].value:.0f} and {b['positive_estimate'].value:.0f} platforms "
         f"where there are {a.positives}: scores from balanced training cannot be summed into a count.",
         f"At the best F1 threshold model_b finds {100 * b['recall'].value:.0f} % of the platforms and "

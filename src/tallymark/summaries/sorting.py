@@ -16,12 +16,15 @@ BLOCK = 2**14
 _WORTH_A_THREAD = 2**20
 
 
-def sorted_copies(columns: Sequence[Scores]) -> list[Scores]:
-    """Each column in ascending order; NumPy sorts without holding the interpreter lock."""
+def sort_in_place(columns: Sequence[Scores]) -> None:
+    """Put each column into ascending order; NumPy sorts without holding the interpreter lock."""
     if sum(map(len, columns)) < _WORTH_A_THREAD:
-        return [np.sort(column) for column in columns]
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(np.sort, columns))
+        for column in columns:
+            column.sort()
+    else:
+        with ThreadPoolExecutor(2) as pool:
+            for _ in pool.map(np.ndarray.sort, columns):
+                pass
 
 
 def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:

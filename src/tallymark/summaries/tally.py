@@ -20,7 +20,7 @@ from tallymark.registry import parse_policy
 from tallymark.summaries import cells, storage
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.run import Run, ScoreMoments
-from tallymark.summaries.sorting import blocks, placements, sorted_copies, starts_of_groups
+from tallymark.summaries.sorting import blocks, placements, sort_in_place, starts_of_groups
 
 
 class Steps(NamedTuple):
@@ -79,8 +79,9 @@ class Tally(Shown):
             return cls((Run.of(scores, counts, weights),))
         parts = [~is_positive, is_positive]
         if counts is None and weights is None:
-            ascending = sorted_copies([np.compress(part, scores) for part in parts])
-            return cls(tuple(map(Run.sorted_units, ascending)), labels)
+            own = [np.compress(part, scores) for part in parts]
+            sort_in_place(own)
+            return cls(tuple(map(Run.sorted_units, own)), labels)
         runs = [
             Run.of(scores[part], None if counts is None else counts[part], None if weights is None else weights[part])
             for part in parts
@@ -165,7 +166,12 @@ class Tally(Shown):
         prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
         if prior is not None and not (self.positives and self.negatives):
             raise InputError("Another prevalence needs rows of both classes; this tally has one class only.")
-        return replace(self, prior=prior)
+        if prior == self.prior:
+            return self
+        seen = replace(self, prior=prior)
+        # What was computed from the counts alone holds under every lens.
+        seen.__dict__.update({name: view for name, view in self.__dict__.items() if name in _LENS_FREE})
+        return seen
 
     def at(self, threshold: float | str) -> Confusion:
         """The confusion matrix at a threshold or policy (``"youden"``, ``"tpr:0.9"``, ``"cost:1,50"``, …).
@@ -424,6 +430,10 @@ class Tally(Shown):
         if run.kind == "unit":
             return np.subtract(len(run), before, out=before)
         return run.total - run.cumulative[before]
+
+
+#: Cached views that do not depend on the stated prevalence.
+_LENS_FREE = frozenset({"placements", "cutoffs", "_first_of_score"})
 
 
 def _checked_run(columns: dict[str, Any], moments: Sequence[float] | None) -> Run:

@@ -1,0 +1,1 @@
+"""Benchmarks: peers and us in one run on the same data, printed as ratios."""
