@@ -29,7 +29,14 @@ def metrics_page():
     for family, group in groupby(members, key=lambda metric: metric.family):
         lines += [f"## {FAMILIES[family]}", ""]
         for metric in group:
-            lines += [f"### {metric.name}", "", f"**{metric.title}.** {metric.meaning}", "", f"$$\n{metric.formula}\n$$", ""]
+            lines += [
+                f"### {metric.name}",
+                "",
+                f"**{metric.title}.** {metric.meaning}",
+                "",
+                f"$$\n{metric.formula}\n$$",
+                "",
+            ]
             facts = [
                 f"from {number(metric.low)} to {number(metric.high)}, {DIRECTIONS[metric.better]}",
                 "does not move with prevalence" if metric.prevalence_free else "moves with prevalence",
@@ -39,7 +46,9 @@ def metrics_page():
             if metric.aliases:
                 facts.append("also called " + ", ".join(f"`{alias}`" for alias in metric.aliases))
             if metric.parameters:
-                facts.append("parameters " + ", ".join(f"`{key}={value:g}`" for key, value in metric.parameters.items()))
+                facts.append(
+                    "parameters " + ", ".join(f"`{key}={value:g}`" for key, value in metric.parameters.items())
+                )
             lines += [*(f"- {fact}" for fact in facts), "", metric.reference, ""]
     return "\n".join(lines)
 

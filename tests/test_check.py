@@ -41,6 +41,9 @@ S = [0.1, 0.9, 0.4, 0.3]
         ((Y, [[0.1], [0.2, 0.3]]), r"scores is not a plain column"),
         ((np.array([1j, 0]), [0.1, 0.2]), r"labels has dtype complex128"),
         (([(1,), (0,), (1,), (0,)], S), r"shape"),
+        ((Y, [10**400, 1, 2, 3]), r"beyond 2\*\*53"),
+        ((np.array(["2020-01-01", "NaT"], "M8[D]"), [0.1, 0.2]), r"labels has missing values in one row, at index 1"),
+        ((np.array([b"\xff", b"a"]), [0.1, 0.2]), r"not ASCII"),
     ],
 )
 def test_bad_columns(arguments, message):
@@ -60,6 +63,8 @@ def test_bad_columns(arguments, message):
         ({"counts": [1, 2, 3, -1]}, r"counts has negative values in one row, at index 3"),
         ({"counts": [1.5, 1, 1, 1]}, r"counts has dtype float64, expected whole numbers.*weights="),
         ({"counts": [0, 0, 0, 0]}, r"counts are all zero"),
+        ({"counts": [2**62] * 4}, r"more than 2\*\*62 rows"),
+        ({"weights": [1e308] * 4}, r"too large to be squared"),
         ({"counts": [1, 1, 1, 1], "weights": [1, 1, 1, 1]}, r"not both"),
         ({"score": "p"}, r"name columns of a dataframe"),
     ],

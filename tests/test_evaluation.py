@@ -46,6 +46,7 @@ def test_undefined_measures_say_why():
     assert "probabilities in [0, 1] are needed" in ev["brier"].reason
     with pytest.raises(tm.InputError, match="'auc_roc' was not evaluated"):
         ev["auc_roc"]
+    assert ev.get("auc_roc") is None
 
 
 def test_some_metrics_by_name():
@@ -72,7 +73,7 @@ def test_several_models_and_groups():
     frame = pd.DataFrame({"y": y, "a": p, "b": 1 - p, "region": np.tile(["n", "s", "w"], 200), "year": 2020})
     ts = tm.tally(frame, label="y", score=["a", "b"], by=["region", "year"])
     evs = tm.evaluate(ts)
-    assert evs.names == ("score", "region", "year")
+    assert evs.names == ("model", "region", "year")
     assert evs["a", "n", 2020]["auroc"].value == tm.metrics.auroc(ts["a", "n", 2020])
     d = evs.to_dict()
     assert [group["group"] for group in d["groups"]] == [{"region": r, "year": 2020} for r in "nsw"]
@@ -81,6 +82,50 @@ def test_several_models_and_groups():
     panel = tm.panel(y, {"a": p, "b": p**2})
     assert tm.evaluate(panel)["b"]["auroc"].value == tm.metrics.auroc(tm.tally(y, p))
     assert len(tm.evaluate(panel).to_frame()) == 2 * len(tm.evaluate(panel)["a"])
+
+
+def test_one_default_threshold_for_all_groups_of_a_model():
+    import pandas as pd
+
+    frame = pd.DataFrame({"y": [0, 1] * 20, "s": np.linspace(0.1, 0.9, 40), "g": ["a"] * 20 + ["b"] * 20})
+    frame.loc[frame.g == "b", "s"] *= 5
+    evs = tm.evaluate(tm.tally(frame, label="y", score="s", by="g"))
+    assert {ev.policy for ev in evs.values()} == {"youden"}
+
+
+def test_a_policy_out_of_reach_in_one_group_is_said_there():
+    import pandas as pd
+
+    frame = pd.DataFrame({"y": [0, 1, 0, 1] * 2, "s": [1, 2, 3, 4, 4, 3, 2, 1.0], "g": ["a"] * 4 + ["b"] * 4})
+    evs = tm.evaluate(tm.tally(frame, label="y", score="s", by="g"), threshold="precision:0.9")
+    assert evs["a"]["precision"].value == 1.0
+    assert evs["b"]["precision"].reason == "no threshold reaches a precision of 0.9; ask for less"
+
+
+def test_a_column_called_score_can_be_a_group():
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {
+            "y": [0, 1, 0, 1],
+            "p": [0.1, 0.2, 0.3, 0.4],
+            "score": list("aabb"),
+            "when": pd.to_datetime(["2020-01-01"] * 4),
+        }
+    )
+    d = tm.evaluate(tm.tally(frame, label="y", score=["p"], by=["score", "when"])).to_dict()
+    assert [g["group"] for g in d["groups"]] == [{"score": s, "when": "2020-01-01"} for s in "ab"]
+    assert d["n"] == 4
+
+
+def test_a_group_without_weight():
+    import pandas as pd
+
+    frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.2, 0.3, 0.4], "w": [1, 1, 0, 0], "g": list("aabb")})
+    evs = tm.evaluate(tm.tally(frame, label="y", score="p", weight="w", by="g"))
+    assert evs["b"].n == 0
+    assert math.isnan(evs["b"]["auroc"].value)
+    assert math.isnan(evs["b"]["brier"].value)
 
 
 def test_a_group_that_lacks_a_class():
@@ -116,6 +161,10 @@ def test_many_classes():
     assert ev["f1_macro"].value != pytest.approx(ev["f1_of_macro_means"].value)
     assert ev["mcc"].chance == 0.0
     assert ev.per_class["b"]["precision"].value == pytest.approx(2 / 3)
+    with pytest.raises(tm.InputError, match="jaccard speaks of two classes.*average='macro'"):
+        tm.evaluate(tm.confusion(y, p), metrics=["jaccard"])
+    with pytest.raises(tm.InputError, match="auroc needs tally"):
+        tm.evaluate(tm.confusion(y, p), metrics="auroc")
     with pytest.raises(tm.InputError, match="one positive class"):
         tm.evaluate(tm.confusion(y, p), prevalence=0.1)
 
@@ -145,12 +194,38 @@ def test_strict_turns_guards_into_errors():
         tm.evaluate(t, strict=True)
 
 
+def test_probabilities_asked_of_decision_scores_are_reported():
+    with pytest.warns(tm.GuardWarning, match="TM102: brier asked of scores from"):
+        tm.evaluate(tm.tally(*normal_sample()), metrics=["brier"])
+
+
+def test_results_can_be_pickled_and_copied():
+    import copy
+    import pickle
+
+    y, p = probability_sample()
+    panel = tm.panel(y, {"a": p}, extra={"region": ["n", "s"] * 250})
+    for value in (
+        tm.tally(y, p),
+        panel,
+        panel.tallies(),
+        tm.evaluate(panel),
+        tm.roc(tm.tally(y, p)),
+        tm.without_simple(panel),
+    ):
+        for again in (pickle.loads(pickle.dumps(value)), copy.deepcopy(value)):
+            assert repr(again) == repr(value)
+
+
 def test_results_are_values():
     ev = tm.evaluate(tm.tally(*probability_sample()))
     with pytest.raises(AttributeError):
         ev.n = 3
     with pytest.raises(AttributeError):
         ev["auroc"].value = 3
+    with pytest.raises(TypeError, match="cannot be changed"):
+        ev.measures.clear()
+    assert ev["auroc"].to_frame()["value"].tolist() == [ev["auroc"].value]
     assert float(ev["auroc"]) == ev["auroc"].value
     frame = ev.to_frame()
     assert frame["metric"].tolist() == list(ev)

@@ -62,6 +62,15 @@ def test_text_labels_decision_values_and_policies():
         tm.scorers.scorer("brier")(svm, X, names)
 
 
+def test_decision_values_are_cut_at_zero_and_searches_can_be_pickled():
+    import pickle
+
+    svm = make_pipeline(StandardScaler(), LinearSVC()).fit(X[::2], y[::2])
+    assert tm.scorers.scorer("f1")(svm, X, y) == pytest.approx(get_scorer("f1")(svm, X, y))
+    again = pickle.loads(pickle.dumps(tm.scorers.scorer("fbeta", beta=0.5)))
+    assert again(svm, X, y) == tm.scorers.scorer("fbeta", beta=0.5)(svm, X, y)
+
+
 def test_several_classes():
     iris = load_iris()
     model = LogisticRegression(max_iter=500).fit(iris.data, iris.target)

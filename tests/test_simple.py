@@ -115,6 +115,19 @@ def test_any_metric_side_by_side():
         tm.without_simple([0, 1])
 
 
+def test_weights_weigh_the_share_and_rows_without_mass_are_not_there():
+    assert tm.without_simple(
+        tm.panel([0, 0, 1, 1], {"a": [0.1, 0.5, 0.4, 0.9]}, weights=[100.0, 1, 1, 1])
+    ).share == pytest.approx(101 / 103)
+    panel = tm.panel([0, 0, 1, 0], {"a": [0.1, 0.2, 0.9, 5.0]}, counts=[1, 1, 1, 0])
+    assert tm.without_simple(panel).simple[:3].all()
+
+
+def test_a_panel_with_nothing_left_has_no_simple_rows():
+    empty = tm.without_simple(tm.panel([0, 1], {"a": [0, 1]})).reduced
+    assert tm.without_simple(empty).share == 0.0
+
+
 def test_counts_weigh_the_share():
     panel = tm.panel([0, 0, 1, 0], {"a": [0, 2, 1, 1]}, counts=[97, 1, 1, 1])
     assert tm.without_simple(panel).share == pytest.approx(0.97)

@@ -58,7 +58,7 @@ def test_given_rates(sample, sixtieths):
     assert t.at(f"tpr:{rate!r}").threshold == max(c for c in cuts if tpr[c] >= rate)
     assert t.at(f"fpr:{rate!r}").threshold == min(c for c in cuts if fpr[c] <= rate)
     half = t.at("t50").threshold
-    assert abs(np.mean(s[y == 1] >= half) - 0.5) == min(abs(v - 0.5) for v in tpr.values())
+    assert abs(np.mean(s[y == 1] >= half) - 0.5) == pytest.approx(min(abs(v - 0.5) for v in tpr.values()))
 
 
 @given(labelled_scores(), st.integers(0, 60))
@@ -72,8 +72,19 @@ def test_given_precision(sample, sixtieths):
     elif good:
         assert t.at(f"precision:{wanted!r}").threshold == min(good)
     else:
-        with pytest.raises(tm.InputError, match="No threshold reaches a precision"):
+        with pytest.raises(tm.Undefined, match="no threshold reaches a precision"):
             t.at(f"precision:{wanted!r}")
+
+
+@pytest.mark.parametrize("weight", [0.1, 0.7, 3.3])
+def test_a_constant_weight_moves_no_policy(weight):
+    y, s = normal_sample(60, 0.5, decimals=1)
+    plain, weighted = tm.tally(y, s), tm.tally(y, s, weights=np.full(60, weight))
+    for k in range(31):
+        for policy in (f"tpr:{k / 30!r}", f"fpr:{k / 30!r}"):
+            assert plain.at(policy).threshold == weighted.at(policy).threshold
+    for policy in ("youden", "f1", "x", "t50", "gm", "breakeven"):
+        assert plain.at(policy).threshold == weighted.at(policy).threshold
 
 
 def test_youden_against_scikit_learn():
@@ -91,7 +102,7 @@ def test_intersection_of_two_normals():
     seen = t.at_prevalence(0.2)
     assert seen.at("intersection").threshold == pytest.approx(1.0, abs=0.03)
     assert seen.at("intersection:1").threshold == pytest.approx(1 + math.log(4) / 2, abs=0.05)
-    with pytest.raises(tm.InputError, match="do not cross"):
+    with pytest.raises(tm.Undefined, match="do not cross"):
         t.at_prevalence(0.001).at("intersection:1")
 
 

@@ -6,7 +6,7 @@ Behind this module nothing asks again whether lengths agree or scores are finite
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +25,9 @@ Label: TypeAlias = bool | int | float | str
 
 #: Above this, float64 no longer tells neighbouring whole numbers apart.
 _EXACT_INTEGER = 2**53
+
+#: More rows than this do not fit the integers they are counted in.
+_MOST_ROWS = 2.0**62
 
 #: (negative, positive) pairs that need no `pos_label`. True and False compare equal to 1 and 0.
 _OBVIOUS = ((0, 1), (-1, 1))
@@ -66,9 +69,7 @@ def scores(values: object, name: str = "scores") -> Scores:
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}, expected numbers; convert it, e.g. with .astype(float).")
     if array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) > _EXACT_INTEGER:
-        raise InputError(
-            f"{name} holds whole numbers beyond 2**53, which floats cannot tell apart; rank or rescale them first."
-        )
+        raise InputError(_too_large(name))
     clean: Scores = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
     _refuse_unfinite(clean, name)
     return clean
@@ -76,7 +77,14 @@ def scores(values: object, name: str = "scores") -> Scores:
 
 def matrix(values: object, name: str, *, columns: int | None = None) -> Floats:
     """A finite float64 matrix, one row per row of the data and one column per class."""
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        _refuse_missing(np.atleast_1d(np.ma.getmaskarray(values).any(axis=-1)), name)
+        values = values.data
+    try:
+        array = np.asarray(values)
+        array = array.astype(np.float64) if array.dtype.kind == "O" else array
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not a matrix of numbers ({error}).") from None
     if array.ndim != 2:
         raise InputError(
             f"{name} has shape {array.shape}, expected two dimensions: one row per row, one column per class."
@@ -96,8 +104,11 @@ def matrix(values: object, name: str, *, columns: int | None = None) -> Floats:
 
 def weights(values: object, name: str = "weights") -> Floats:
     """Finite, not negative, not all zero."""
-    array = scores(values, name).astype(np.float64, copy=False)
-    return _positive_somewhere(array, name)
+    array = _positive_somewhere(scores(values, name).astype(np.float64, copy=False), name)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.sum(array**2)):
+            raise InputError(f"{name} are too large to be squared and added; divide them all by a constant.")
+    return array
 
 
 def counts(values: object, name: str = "counts") -> Ints:
@@ -108,10 +119,13 @@ def counts(values: object, name: str = "counts") -> Ints:
             f"{name} has dtype {array.dtype}, expected whole numbers (how often each row occurs); "
             "for survey or expenditure weights use weights=."
         )
-    return _positive_somewhere(array, name).astype(np.int64, copy=False)
+    _positive_somewhere(array, name)
+    if float(array.sum(dtype=np.float64)) > _MOST_ROWS:
+        raise InputError(f"{name} add up to more than 2**62 rows; use weights=, or divide them all by a constant.")
+    return array.astype(np.int64, copy=False)
 
 
-def same_length(**columns: NDArray[Any] | None) -> None:
+def same_length(columns: Mapping[str, NDArray[Any] | None]) -> None:
     """Refuse columns that do not line up row by row."""
     lengths = {name: len(array) for name, array in columns.items() if array is not None}
     if len(set(lengths.values())) > 1:
@@ -131,7 +145,10 @@ def real(value: object, name: str) -> float:
     """A single finite number."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         raise InputError(f"{name} is {value!r}, expected a number.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise InputError(f"{name} is {value!r}, expected a finite number.")
     return number
@@ -147,9 +164,14 @@ def labels(values: object, name: str = "labels") -> NDArray[Any]:
         if not all(issubclass(kind, str | bool | int | float | np.generic) for kind in kinds):
             listed = shown(sorted(kind.__name__ for kind in kinds))
             raise InputError(f"{name} holds objects of type {listed}; expected text, whole numbers or bools.")
-    elif array.dtype.kind not in "biuUSM":
+    elif array.dtype.kind == "M":
+        _refuse_missing(np.isnat(array), name)
+    elif array.dtype.kind not in "biuUS":
         raise InputError(f"{name} has dtype {array.dtype}; expected text, whole numbers or bools.")
-    return array.astype(str) if array.dtype.kind in "SM" else array
+    try:
+        return array.astype(str) if array.dtype.kind in "SM" else array
+    except UnicodeDecodeError:
+        raise InputError(f"{name} holds bytes that are not ASCII text; decode them first.") from None
 
 
 def plain_label(value: object) -> Label:
@@ -187,6 +209,14 @@ def binary_labels(
     # A text column never equals a number and the other way round; NumPy would answer with one bool.
     is_positive = np.asarray(array == positive, dtype=np.bool_)
     return is_positive, (negative, positive)
+
+
+def obvious_positive(labels: Sequence[Label]) -> int | None:
+    """The place of the positive one of two labels that need no `pos_label`."""
+    for negative, positive in _OBVIOUS:
+        if len(labels) == 2 and set(labels) == {negative, positive}:
+            return list(labels).index(positive)
+    return None
 
 
 def encode(array: NDArray[Any], classes: Sequence[Label], name: str) -> Ints:
@@ -237,6 +267,10 @@ def _two_numbers(array: NDArray[Any]) -> tuple[Label, Label] | None:
     return plain_label(low), plain_label(high)
 
 
+def _too_large(name: str) -> str:
+    return f"{name} holds whole numbers beyond 2**53, which floats cannot tell apart; rank or rescale them first."
+
+
 def _positive_somewhere(array: Masses, name: str) -> Masses:
     negative = array < 0
     if negative.any():
@@ -250,9 +284,11 @@ def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     # astype would read the text "0.5" as a number; a column of text is more likely a mistake.
     if any(isinstance(value, str | bytes) for value in array):
         raise InputError(f"{name} holds text, expected numbers; convert the column to numbers first.")
+    if any(isinstance(value, int) and abs(value) > _EXACT_INTEGER for value in array):
+        raise InputError(_too_large(name))
     try:
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} has object dtype and is not all numbers ({error}); convert it first.") from None
 
 

@@ -26,6 +26,14 @@ class ColumnError(InputError):
         return cls(f"No column {wanted!r}; the data has {shown}.{nearest(wanted, present)} Choose one with {option}.")
 
 
+class UnknownNameError(InputError, KeyError):
+    """A name that is not there. Also a KeyError, so that mappings behave like mappings."""
+
+    def __str__(self) -> str:
+        # KeyError would show the message in quotes.
+        return str(self.args[0])
+
+
 class Undefined(TallymarkError, ArithmeticError):
     """A number has no value on this data. Metrics turn it into ``nan`` and keep the reason."""
 
@@ -64,7 +72,9 @@ GUARDS = {
 
 
 def guard(code: str, message: str, *, strict: bool = False) -> None:
-    """Warn with a stable code, or raise when the caller asked to be strict."""
+    """Warn with one of the stable codes of `GUARDS`, or raise when the caller asked to be strict."""
+    if code not in GUARDS:
+        raise ValueError(f"{code} is not a declared guard")
     if strict:
         raise GuardError(f"{code}: {message}")
     warnings.warn(GuardWarning(code, message), stacklevel=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import singledispatch
 from typing import Any
 
@@ -53,7 +53,7 @@ _PER_CLASS = ("precision", "recall", "f1", "specificity")
 def evaluate(
     data: Tally | Tallies | Panel | Confusion | Moments | ClassScores,
     *,
-    metrics: Iterable[str] | None = None,
+    metrics: str | Iterable[str] | None = None,
     threshold: float | str | None = None,
     prevalence: float | None = None,
     strict: bool = False,
@@ -71,7 +71,8 @@ def evaluate(
     >>> ev.threshold, ev["recall"].value
     (0.35, 1.0)
     """
-    chosen = None if metrics is None else [METRICS[name].name for name in metrics]
+    names = [metrics] if isinstance(metrics, str) else metrics
+    chosen = None if names is None else [METRICS[name].name for name in names]
     return _evaluate(data, _Asked(chosen, threshold, prevalence, strict))
 
 
@@ -116,7 +117,7 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
     names = asked.fitting("tally", "probabilities", "confusion")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GuardWarning)
-        _guard_scores(tally, strict=asked.strict)
+        _guard_scores(tally, asked)
         matrix, no_matrix, policy = _matrix_at(tally, asked.threshold)
     for warning in caught:
         warnings.warn(warning.message, stacklevel=4)
@@ -142,7 +143,13 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
 
 @_evaluate.register
 def _(data: Tallies, asked: _Asked) -> Evaluations:
-    return Evaluations(data.names, {key: _evaluate(tally, asked) for key, tally in data.entries.items()})
+    def asked_of(key: tuple[Any, ...]) -> _Asked:
+        # One default for all groups of a model: a group whose scores happen to lie in [0, 1] is no exception.
+        same = [t for other, t in data.entries.items() if not data.by_model or other[0] == key[0]]
+        return asked if asked.threshold is not None else replace(asked, threshold=_default_threshold(same))
+
+    evaluations = {key: _evaluate(tally, asked_of(key)) for key, tally in data.entries.items()}
+    return Evaluations(data.names, evaluations, data.by_model)
 
 
 @_evaluate.register
@@ -158,6 +165,7 @@ def _(data: Confusion, asked: _Asked) -> Evaluation:
     if not data.is_binary:
         if asked.prevalence is not None:
             raise InputError("prevalence= speaks of one positive class; take one with .one_vs_rest(label) first.")
+        asked.fitting("confusion")
         return _of_classes(data, asked.metrics)
     seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
     measures = {name: _measure(METRICS[name], seen) for name in asked.fitting("confusion")}
@@ -192,6 +200,13 @@ def _(data: ClassScores, asked: _Asked) -> Evaluation:
 
 
 def _of_classes(confusion: Confusion, metrics: list[str] | None) -> Evaluation:
+    averaged = {metric for _, metric, _ in _AVERAGES}
+    for name in metrics or ():
+        if METRICS[name].needs == "confusion" and name not in {*_WHOLE, *averaged}:
+            raise InputError(
+                f"{name} speaks of two classes, here are {len(confusion.labels)}. "
+                f"Average it: tm.metrics.{name}(confusion, average='macro')."
+            )
     whole = [name for name in _WHOLE if metrics is None or name in metrics]
     measures = {name: _measure(METRICS[name], confusion) for name in whole}
     for name, metric, average in _AVERAGES:
@@ -242,12 +257,18 @@ def _seen_at(tally: Tally, prevalence: float | None) -> tuple[Tally, str | None]
 def _matrix_at(tally: Tally, threshold: float | str | None) -> tuple[Confusion | None, str | None, str | None]:
     """The matrix, or the reason there is none; and the policy that chose the threshold."""
     if threshold is None:
-        low, high = tally.range
-        threshold = 0.5 if low >= 0.0 and high <= 1.0 else "youden"
+        threshold = _default_threshold([tally])
     policy = threshold if isinstance(threshold, str) and not _is_number(threshold) else None
     if policy and not (tally.positives and tally.negatives):
         return None, f"the policy {policy!r} needs rows of both classes", policy
-    return tally.at(threshold), None, policy
+    try:
+        return tally.at(threshold), None, policy
+    except Undefined as error:
+        return None, error.reason, policy
+
+
+def _default_threshold(tallies: Iterable[Tally]) -> float | str:
+    return 0.5 if all(tally.is_probability for tally in tallies if tally.n) else "youden"
 
 
 def _is_number(text: str) -> bool:
@@ -258,9 +279,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _guard_scores(tally: Tally, *, strict: bool) -> None:
+def _guard_scores(tally: Tally, asked: _Asked) -> None:
     if not tally.positives or not tally.negatives:
         return
+    strict = asked.strict
+    needing = [name for name in asked.metrics or () if METRICS[name].needs == "probabilities"]
+    if needing and not tally.is_probability:
+        low, high = tally.range
+        guard("TM102", f"{', '.join(needing)} asked of scores from {low:.4g} to {high:.4g}; calibrate them to "
+              "probabilities first", strict=strict)  # fmt: skip
     few = min(run.n_rows for run in tally.runs)
     if few < _FEW:
         guard("TM107", f"only {few} rows of one class; every number is shaky, gather more", strict=strict)
@@ -274,7 +301,7 @@ def _guard_scores(tally: Tally, *, strict: bool) -> None:
     if heaviest >= _HEAVY_TIE and tally.n_rows >= _FEW / _HEAVY_TIE and len(cut.thresholds) > 3 and tally.exact:
         guard("TM104", f"{100 * heaviest:.0f} % of the rows share one score; ties count one half, and no threshold can "
               "separate them", strict=strict)  # fmt: skip
-    worst = max((run.moments.skewness for run in tally.runs), key=abs)
+    worst = max((moments.skewness for moments in tally.scaled_moments), key=abs)
     if abs(worst) > _SKEWED:
         guard("TM105", f"the scores of one class are strongly skewed ({worst:.1f}); sPCC and d′ see two moments only, "
               "read them beside AUROC or transform the scores", strict=strict)  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from tallymark.errors import InputError, nearest
+from tallymark.errors import InputError, UnknownNameError, nearest
 
 
 class Named(Protocol):
@@ -52,7 +52,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             return self._entries[self._aliases.get(name, name)]
         except KeyError:
             known = [*self._entries, *self._aliases]
-            raise InputError(
+            raise UnknownNameError(
                 f"No {self._kind} is called {name!r}.{nearest(name, known)} There are: {', '.join(self._entries)}."
             ) from None
 

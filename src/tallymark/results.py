@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
-from tallymark.errors import InputError, nearest
+from tallymark.errors import UnknownNameError, nearest, shown
 from tallymark.summaries.confusion import Confusion
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure:
+class Measure(Shown):
     """One number and all that belongs beside it.
 
     `low`, `high`, `method` and `level` describe its confidence interval and are None while none was computed.
@@ -34,6 +35,14 @@ class Measure:
 
     def __float__(self) -> float:
         return self.value
+
+    def heading(self) -> str:
+        """The metric."""
+        return self.name
+
+    def rows(self) -> list[Row]:
+        """One line."""
+        return [asdict(self)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
@@ -66,9 +75,15 @@ class Evaluation(Shown, Mapping[str, Measure]):
     tables: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
 
+    def __post_init__(self) -> None:
+        for name in ("measures", "per_class", "tables"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+
     def __getitem__(self, name: str) -> Measure:
         if name not in self.measures:
-            raise InputError(f"{name!r} was not evaluated.{nearest(name, self.measures)} There are: {', '.join(self)}.")
+            raise UnknownNameError(
+                f"{name!r} was not evaluated.{nearest(name, self.measures)} There are: {', '.join(self)}."
+            )
         return self.measures[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -118,11 +133,16 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
 
     names: tuple[str, ...]
     entries: Mapping[tuple[Any, ...], Evaluation]
+    #: Whether the first part of a key is the model; the others are group values.
+    by_model: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", FrozenDict(self.entries))
 
     def __getitem__(self, key: Any) -> Evaluation:
         parts = key if isinstance(key, tuple) else (key,)
         if parts not in self.entries:
-            raise KeyError(f"No evaluation for {key!r}; keys are {', '.join(self.names)}: {list(self)}")
+            raise UnknownNameError(f"No evaluation for {key!r}; keys are {', '.join(self.names)}: {shown(self)}.")
         return self.entries[parts]
 
     def __iter__(self) -> Iterator[Any]:
@@ -156,11 +176,10 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
     def to_dict(self) -> dict[str, Any]:
         """The JSON of ``tallymark evaluate --json``."""
         groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
+        models = int(self.by_model)
         for key, evaluation in self.entries.items():
-            parts = dict(zip(self.names, key, strict=True))
-            model = str(parts.pop("score", "score"))
-            groups.setdefault(tuple(parts.values()), {})[model] = evaluation
-        by = [name for name in self.names if name != "score"]
+            groups.setdefault(key[models:], {})[str(key[0]) if models else "score"] = evaluation
+        by = self.names[models:]
         notes = [asdict(note) for note in self.warnings]
         if not by:
             return {**_sizes(groups[()]), "models": _models(groups[()]), "warnings": notes}

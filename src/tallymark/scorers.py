@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from tallymark._check import Label
+from tallymark._frozen import FrozenDict
 from tallymark.errors import InputError, Undefined
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, Metric
 from tallymark.sources.doors import class_scores, moments, tally_of_arrays
 
 
 def scorer(
-    name: str, *, threshold: float | str = 0.5, pos_label: Label | None = None, **options: Any
-) -> Callable[..., float]:
+    name: str, *, threshold: float | str | None = None, pos_label: Label | None = None, **options: Any
+) -> Scorer:
     """A metric for ``cross_val_score``, ``GridSearchCV`` and the like: ``scoring=tm.scorers.scorer("h_measure")``.
 
     Higher is always better: metrics where lower is better are negated, and those that should be 0 are negated in
-    absolute value. Metrics at one threshold are taken at `threshold`, a number or a policy. Probabilities are asked
-    of the estimator where the metric needs them, else decision values do. An undefined value is ``nan``.
+    absolute value. Metrics at one threshold are taken at `threshold`, a number or a policy; left out, at 0.5 for
+    probabilities and at 0 for decision values, as ``predict`` does. An undefined value is ``nan``.
 
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
@@ -31,33 +33,43 @@ def scorer(
     facts = METRICS[name]
     if facts.better == "neither":
         raise InputError(f"{facts.name} is neither better high nor low, so it cannot choose a model.")
-    sign = {"higher": 1.0, "lower": -1.0, "zero": -1.0}[facts.better]
+    return Scorer(facts.name, threshold, pos_label, FrozenDict(options))
 
-    def score(estimator: Any, X: Any, y_true: Any, sample_weight: Any = None) -> float:
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric with its settings, callable as scikit-learn calls scorers."""
+
+    name: str
+    threshold: float | str | None
+    pos_label: Label | None
+    options: Mapping[str, Any]
+
+    def __call__(self, estimator: Any, X: Any, y_true: Any, sample_weight: Any = None) -> float:
+        """The score of a fitted estimator on some rows; higher is better."""
+        facts = METRICS[self.name]
         try:
-            value = facts.compute(_summary(estimator, X, y_true, sample_weight), **options)
+            value = facts.compute(self._summary(facts, estimator, X, y_true, sample_weight), **self.options)
         except Undefined:
             return float("nan")
-        return sign * (abs(value) if facts.better == "zero" else value)
+        return {"higher": value, "lower": -value, "zero": -abs(value)}[facts.better]
 
-    def _summary(estimator: Any, X: Any, y_true: Any, sample_weight: Any) -> Any:
+    def _summary(self, facts: Metric, estimator: Any, X: Any, y_true: Any, sample_weight: Any) -> Any:
         classes = list(estimator.classes_)
         if facts.needs in {"moments", "multiclass"}:
             door = moments if facts.needs == "moments" else class_scores
             return door(y_true, estimator.predict_proba(X), classes=classes, weights=sample_weight)
-        positive = classes[-1] if pos_label is None else pos_label
+        positive = classes[-1] if self.pos_label is None else self.pos_label
         if len(classes) != 2 or positive not in classes:
             raise InputError(f"{facts.name} needs two classes, one of them positive; the estimator has {classes}.")
-        scores = _scores(estimator, X, classes.index(positive), probabilities=facts.needs == "probabilities")
-        tally = tally_of_arrays(y_true, scores, weights=sample_weight, pos_label=positive, one_class=True)
-        return tally.at(threshold) if facts.needs == "confusion" else tally
-
-    def _scores(estimator: Any, X: Any, column: int, *, probabilities: bool) -> Any:
+        column = classes.index(positive)
         if hasattr(estimator, "predict_proba"):
-            return estimator.predict_proba(X)[:, column]
-        if probabilities or not hasattr(estimator, "decision_function"):
+            scores, natural = estimator.predict_proba(X)[:, column], 0.5
+        elif facts.needs == "probabilities" or not hasattr(estimator, "decision_function"):
             raise InputError(f"{facts.name} needs predict_proba, which {type(estimator).__name__} lacks.")
-        decision = estimator.decision_function(X)
-        return decision if column == 1 else -decision
-
-    return score
+        else:
+            scores, natural = estimator.decision_function(X) * (1 if column == 1 else -1), 0.0
+        tally = tally_of_arrays(y_true, scores, weights=sample_weight, pos_label=positive, one_class=True)
+        if facts.needs != "confusion":
+            return tally
+        return tally.at(natural if self.threshold is None else self.threshold)

@@ -34,9 +34,9 @@ class NoSimple(Shown):
 
     @property
     def share(self) -> float:
-        """Share of simple objects."""
-        mass = np.ones(self.panel.n) if self.panel.counts is None else self.panel.counts
-        return float(np.sum(mass[self.simple]) / np.sum(mass))
+        """Share of simple objects, by count or weight."""
+        mass = self.panel.mass
+        return float(np.sum(mass[self.simple]) / np.sum(mass)) if len(mass) else 0.0
 
     @property
     def verdict(self) -> Verdict:
@@ -94,9 +94,13 @@ class NoSimple(Shown):
 
 def simple_rows(panel: Panel) -> Bools:
     """Which rows are simple: for every model, strictly below all positives or strictly above all negatives."""
+    there = panel.mass > 0
+    positive, negative = panel.is_positive & there, ~panel.is_positive & there
+    if not positive.any() or not negative.any():
+        return np.zeros(panel.n, dtype=np.bool_)
     simple = np.ones(panel.n, dtype=np.bool_)
     for scores in panel.scores.values():
-        lowest_positive, highest_negative = scores[panel.is_positive].min(), scores[~panel.is_positive].max()
+        lowest_positive, highest_negative = scores[positive].min(), scores[negative].max()
         simple &= (scores < lowest_positive) | (scores > highest_negative)
     return simple
 

@@ -173,7 +173,7 @@ def _x(tally: Tally) -> float:
     return _best(_at_all(_as_counted(tally)), lambda c: -np.abs(c.fp * (c.tp + c.fn) - c.fn * (c.fp + c.tn)))
 
 
-@_policy("t50", "Where tpr = 0.5.", _BARRANQUERO)
+@_policy("t50", "Score of a positive with recall nearest to 0.5.", _BARRANQUERO)
 def _t50(tally: Tally) -> float:
     return _best(_at_positives(_as_counted(tally)), lambda c: -np.abs(c.tp - c.fn))
 
@@ -183,7 +183,7 @@ def _t50(tally: Tally) -> float:
 def _at_tpr(tally: Tally, wanted: float) -> float:
     _within_unit("tpr", wanted)
     for thresholds, c in _at_positives(_as_counted(tally)):
-        reached = np.flatnonzero(c.tp / (c.tp + c.fn) >= wanted)
+        reached = np.flatnonzero(c.tp / (c.tp + c.fn) >= wanted * (1.0 - _TIE))
         if len(reached):
             return float(thresholds[reached[0]])
     raise InputError(f"No threshold reaches a recall of {wanted:g}.")
@@ -192,18 +192,18 @@ def _at_tpr(tally: Tally, wanted: float) -> float:
 @_policy("fpr", "Lowest threshold with at most the given false positive rate, e.g. fpr:0.01.", "Fawcett (2006).", "fpr")
 def _at_fpr(tally: Tally, wanted: float) -> float:
     _within_unit("fpr", wanted)
-    return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted)
+    return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted * (1.0 + _TIE))
 
 
-@_policy("precision", "Lowest threshold with at least the given precision, e.g. precision:0.8.", "Fawcett (2006).",
+@_policy("precision", "Lowest score of a positive with at least the given precision, e.g. precision:0.8.", "Fawcett (2006).",
          "precision", aliases=("ppv",))  # fmt: skip
 def _at_precision(tally: Tally, wanted: float) -> float:
     _within_unit("precision", wanted)
     # Where nothing is called positive the quotient is nan, which reaches nothing.
     with np.errstate(invalid="ignore"):
-        chosen = _last(_at_positives(tally), lambda c: c.tp / (c.tp + c.fp) >= wanted)
+        chosen = _last(_at_positives(tally), lambda c: c.tp / (c.tp + c.fp) >= wanted * (1.0 - _TIE))
     if math.isnan(chosen):
-        raise InputError(f"No threshold reaches a precision of {wanted:g}; ask for less.")
+        raise Undefined(f"no threshold reaches a precision of {wanted:g}; ask for less")
     return chosen
 
 
@@ -222,17 +222,18 @@ def _rate(tally: Tally, share: float) -> float:
 @_policy("intersection", "Where the two class densities cross; intersection:1 weights them by prevalence.",
          "Gubbels (2023), ch. 0.", "by_prevalence", defaults=(0.0,))  # fmt: skip
 def _intersection(tally: Tally, by_prevalence: float = 0.0) -> float:
-    grid = np.linspace(*tally.range, _GRID)
+    low, high = tally.range
+    if not math.isfinite(high - low):
+        raise Undefined("the scores are too far apart for a density")
+    grid = np.linspace(low, high, _GRID)
     p = tally.prevalence if by_prevalence else 0.5
     lead = p * _density(tally.positive, grid) - (1.0 - p) * _density(tally.negative, grid)
     crossings = np.flatnonzero((lead[:-1] < 0) & (lead[1:] >= 0))
     low, high = sorted((tally.negative.moments.mean, tally.positive.moments.mean))
     between = [i for i in crossings if low <= grid[i + 1] and grid[i] <= high]
     if not between:
-        raise InputError(
-            "The class densities do not cross between the class means"
-            + (" at this prevalence." if by_prevalence else ".")
-        )
+        at = " at this prevalence" if by_prevalence else ""
+        raise Undefined(f"the class densities do not cross between the class means{at}")
     i = between[0]
     return float(grid[i] + (grid[i + 1] - grid[i]) * lead[i] / (lead[i] - lead[i + 1]))
 
@@ -245,7 +246,7 @@ def _density(run: Run, grid: Floats) -> Floats:
     """Gaussian kernel density on an even grid, Silverman's bandwidth (Silverman 1986, eq. 3.31)."""
     step = grid[1] - grid[0]
     if step == 0.0:
-        raise InputError("All scores are equal; no threshold separates them.")
+        raise Undefined("all scores are equal, so no threshold separates them")
     near = np.clip(np.rint((run.scores - grid[0]) / step).astype(np.int64), 0, len(grid) - 1)
     heights = np.bincount(near, run.mass, len(grid)) / float(run.total)
     sums = np.cumsum(heights)
@@ -313,8 +314,8 @@ def compare_thresholds(tally: Tally, *policies: str) -> ThresholdTable:
     for policy in policies or _PLAIN:
         try:
             chosen[policy] = tally.at(policy)
-        except (InputError, Undefined) as error:
+        except Undefined as error:
             if policies:
                 raise
-            reasons[policy] = str(error)
+            reasons[policy] = error.reason
     return ThresholdTable(chosen, reasons)

@@ -133,6 +133,31 @@ def test_user_text_is_shown_as_it_is(data):
         assert name in run_json("evaluate", data / "d.csv", "--label", "y", "--score", name)["models"]
 
 
+def test_labels_that_differ_in_case(tmp_path):
+    (tmp_path / "d.csv").write_text("y,p\na,0.1\nA,0.9\na,0.3\nA,0.2\n")
+    found = {
+        label: run_json("evaluate", tmp_path / "d.csv", "--label", "y", "--pos-label", label, "--score", "p")
+        for label in "aA"
+    }
+    a, b = (found[label]["models"]["p"]["metrics"]["auroc"]["value"] for label in "aA")
+    assert a + b == pytest.approx(1)
+    text = run(
+        "evaluate",
+        tmp_path / "d.csv",
+        "--label",
+        "y",
+        "--pos-label",
+        "A",
+        "--score",
+        "p",
+        "--by",
+        "y",
+        "--metric",
+        "auc",
+    )
+    assert "auroc" in text.stdout
+
+
 def test_guards_are_listed_once(data):
     found = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "hat")
     assert [w["code"] for w in found["warnings"]].count("TM101") == 1

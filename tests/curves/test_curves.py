@@ -97,6 +97,13 @@ def test_every_curve_shows_itself(make):
         make([0, 1])
 
 
+def test_a_parameter_nobody_has():
+    with pytest.raises(tm.InputError, match="None of these metrics has a parameter 'betta'"):
+        tm.over_thresholds(tm.tally([0, 1], [0, 1]), ["fbeta"], betta=3)
+    with pytest.raises(tm.InputError, match="over_prevalence takes a Tally or a Confusion"):
+        tm.over_prevalence("x", ["auroc"], [0.1])
+
+
 def test_a_cell_metric_is_needed_over_thresholds():
     with pytest.raises(tm.InputError, match="auroc is not a metric of the four cells; choose from accuracy"):
         tm.over_thresholds(tm.tally([0, 1], [0, 1]), ["auroc"])

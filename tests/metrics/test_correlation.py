@@ -74,6 +74,21 @@ def test_discriminability_is_signed_and_infinite_at_perfect_separation():
             assert math.isnan(index(tm.tally([0, 1], [1.0, 1.0])))
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-170, 1e160, 1e300])
+def test_the_unit_of_the_scores_does_not_matter(scale):
+    y, s = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.4, 0.35, 0.8, 0.2, 0.9])
+    for index in (m.spcc, m.d_a, m.d_e, m.d_b_normal):
+        assert index(tm.tally(y, s * scale)) == pytest.approx(index(tm.tally(y, s)))
+
+
+def test_scores_at_the_ends_of_the_floats():
+    ev = tm.evaluate(tm.tally([0, 0, 1, 1], [-1.7e308, 0, 1, 1.7e308]))
+    assert ev["auroc"].value == 1.0
+    assert 0 < ev["spcc"].value < 1
+    with pytest.raises(tm.Undefined, match="too far apart"):
+        tm.tally([0, 0, 1, 1], [-1.7e308, 0, 1, 1.7e308]).at("intersection")
+
+
 @given(labelled_scores())
 def test_rank_correlations_agree_with_scipy(sample):
     y, s = sample

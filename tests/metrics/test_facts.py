@@ -150,6 +150,17 @@ def test_the_wrong_summary_is_told_the_right_call(name):
         getattr(tm.metrics, name)([0, 1])
 
 
+def test_columns_where_a_summary_belongs():
+    with pytest.raises(
+        tm.InputError, match=r"auroc takes one Tally, got 2 arguments. Write tm.metrics.auroc\(tm.tally"
+    ):
+        tm.metrics.auroc([0, 1], [0.1, 0.2])
+    with pytest.raises(
+        tm.InputError, match=r"f1 takes one Confusion.*Write tm.metrics.f1\(tm.confusion\(y, predicted\)\)"
+    ):
+        tm.metrics.f1([0, 1], [0, 1])
+
+
 def test_a_tally_where_a_matrix_belongs():
     t = tm.tally([0, 1], [0.1, 0.2])
     with pytest.raises(tm.InputError, match=r"f1 takes a Confusion, got Tally. Write tm.metrics.f1\(tally.at\(0.5\)\)"):

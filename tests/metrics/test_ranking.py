@@ -117,7 +117,30 @@ def test_mann_whitney_critical_values_match_the_printed_table():
     assert tm.mann_whitney(tm.tally(*normal_sample(400)), method="normal").critical > 0
 
 
+def test_exact_p_values_stay_right_far_in_the_tail():
+    for p, n in ((50, 50), (3, 400), (60, 20)):
+        y = np.repeat([0, 1], (n, p))
+        s = np.arange(p + n) * 1.0
+        ours = tm.mann_whitney(tm.tally(y, s), method="exact").p_value
+        assert ours == pytest.approx(stats.mannwhitneyu(s[y == 1], s[y == 0], method="exact").pvalue, rel=1e-9)
+        assert 0 < ours < 1e-6
+
+
+def test_wide_ranges_of_weights():
+    t = tm.tally([1, 1, 0, 0], [0.8, 0.9, 0.2, 0.1], weights=[1e-20, 1, 1, 1])
+    assert (m.auroc(t), m.hull_auc(t), m.aucc(t)) == (1.0, 1.0, 0.0)
+    assert (m.h_measure(t), m.pr_auc(t), m.average_precision(t)) == (
+        pytest.approx(1),
+        pytest.approx(1),
+        pytest.approx(1),
+    )
+    t = tm.tally([1, 1, 0, 0], [0.9, 0.8, 0.2, 0.1], weights=[1e-20, 1, 1, 1])
+    assert m.average_precision(t) == pytest.approx(1)
+
+
 def test_mann_whitney_says_what_it_cannot_do():
+    with pytest.raises(tm.InputError, match="takes too long"):
+        tm.mann_whitney(tm.tally(*normal_sample(1_200, 0.5)), method="exact")
     with pytest.raises(tm.InputError, match="without ties"):
         tm.mann_whitney(tm.tally([0, 1, 0], [1, 1, 2]), method="exact")
     with pytest.raises(tm.InputError, match="no weighted form"):

@@ -144,6 +144,21 @@ def test_averaging_asks_when_it_must():
         assert math.isnan(m.recall(c, average="macro"))
 
 
+def test_one_class_throughout_is_undefined_with_weights_too():
+    for seed in range(100):
+        w = np.random.default_rng(seed).random(40)
+        c = tm.confusion(np.arange(40) % 4, np.zeros(40, int), classes=range(4), weights=w)
+        with pytest.raises(tm.Undefined, match="one class"):
+            METRICS["mcc"].compute(c)
+
+
+def test_parameters_have_ranges():
+    c = tm.Confusion.of_cells(tp=1, fp=1, fn=1, tn=1)
+    for call in (lambda: m.fbeta(c, beta="x"), lambda: m.fbeta(c, beta=-1), lambda: m.net_benefit(c, odds_at=1)):
+        with pytest.raises(tm.InputError, match="expected a number"):
+            call()
+
+
 def test_a_hundred_classes():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 100, 20_000)

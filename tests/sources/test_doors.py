@@ -78,6 +78,32 @@ def test_column_names(options, message):
         tm.tally(pd.DataFrame(COLUMNS), **options)
 
 
+def test_odd_frames():
+    twice = pd.DataFrame([[0, 1, 2.0]], columns=["y", "y", "p"])
+    with pytest.raises(tm.InputError, match="cannot be read"):
+        tm.tally(twice, label="y", score="p")
+    with pytest.raises(tm.InputError, match="columns are named by text"):
+        tm.tally(pd.DataFrame({0: [0, 1], 1: [0.1, 0.2]}), label=0, score=1)
+    with pytest.raises(tm.InputError, match="No column ''"):
+        tm.tally(pd.DataFrame(COLUMNS), label="", score="p")
+    whole = pd.DataFrame({"y": pd.Categorical([0, 1, 0], categories=[0, 1, 7]), "p": [0.1, 0.9, 0.4]})
+    assert tm.tally(whole, label="y", score="p").labels == (0, 1)
+
+
+def test_panels_keep_to_themselves():
+    a, w = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    panel = tm.panel([0, 1], {"labels": a, "weights": a}, weights=w, extra={"text": ["x", "y"]})
+    a[:] = w[:] = 9.0
+    assert panel.scores["labels"].tolist() == [1.0, 2.0]
+    assert panel.weights.tolist() == [1.0, 3.0]
+    with pytest.raises(ValueError, match="read-only"):
+        panel.weights[0] = 5.0
+    with pytest.raises(tm.InputError, match="must differ"):
+        tm.panel([0, 1], {1: [1, 2], "1": [1, 2]})
+    with pytest.raises(tm.InputError, match="must differ"):
+        tm.panel([0, 1], {"a": [1, 2]}, extra={"a": [1, 2]})
+
+
 def test_panels():
     with pytest.raises(tm.InputError, match="scores must map each model"):
         tm.panel([0, 1], [[0.1, 0.2]])
@@ -101,7 +127,7 @@ def test_tallies():
     ts = tm.tally(pd.DataFrame(COLUMNS), label="y", score=["p", "q"])
     assert list(ts) == ["p", "q"]
     assert ts.merge(ts)["p"].n == 600
-    with pytest.raises(KeyError, match="No tally for 'z'"):
+    with pytest.raises(KeyError, match="No tally for 'z'; there are 'p', 'q'"):
         ts["z"]
     with pytest.raises(TypeError):
         ts.entries["x"] = 1

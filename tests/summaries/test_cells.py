@@ -95,6 +95,20 @@ def test_asked_thresholds_are_exact_and_others_say_where_they_moved():
     assert caught[0].message.code == "TM106"
 
 
+def test_thresholds_are_rounded_to_the_scores_own_dtype():
+    s = np.array([0.7, 0.7, 0.3, 0.9, 0.1, 0.7], dtype=np.float32)
+    t = tm.tally([0, 1, 0, 1, 0, 1], s)
+    np.testing.assert_array_equal(t.quantise(thresholds=[0.7]).at(0.7).matrix, t.at(0.7).matrix)
+
+
+def test_weighted_and_unweighted_cells_do_not_merge():
+    y, s = sample("smooth", 50)
+    with pytest.raises(tm.InputError, match="weighted and unweighted"):
+        tm.tally(y, s).quantise().merge(tm.tally(y, s, weights=np.ones(50)).quantise())
+    with pytest.raises(tm.InputError, match="quantised"):
+        tm.mann_whitney(tm.tally(*sample("narrow", 50)).quantise())
+
+
 def test_moments_stay_exact():
     y, s = sample("heavy")
     t, q = tm.tally(y, s), tm.tally(y, s).quantise()

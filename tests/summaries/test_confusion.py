@@ -86,7 +86,30 @@ def test_at_prevalence_known_answer():
     assert tm.metrics.npv(seen) == pytest.approx(0.9474, abs=5e-5)
 
 
+def test_merging_keeps_the_positive_class_either_way():
+    one, both = tm.confusion([0, 0], [0, 0]), tm.confusion([0, 1], [0, 1])
+    for merged in (one.merge(both), both.merge(one)):
+        assert (merged.tp, merged.tn) == (1, 3)
+    with pytest.raises(tm.InputError, match="different prevalences"):
+        both.merge(both.at_prevalence(0.1))
+    with pytest.raises(tm.InputError, match="names a class twice"):
+        tm.confusion(["a", "b"], ["a", "b"], classes=["a", "a", "b"])
+
+
+def test_the_lens_holds_under_averaging():
+    c = tm.Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).at_prevalence(0.05)
+    tp, fp, fn, tn = c.cells
+    positive, negative = 2 * tp / (2 * tp + fp + fn), 2 * tn / (2 * tn + fp + fn)
+    assert tm.metrics.f1(c, average="macro") == pytest.approx((positive + negative) / 2)
+    assert tm.metrics.f1(c, average="weighted") == pytest.approx(0.05 * positive + 0.95 * negative)
+    assert tm.metrics.f1(c, average="micro") == pytest.approx((tp + tn) / (tp + fp + fn + tn))
+    with pytest.raises(tm.InputError, match="one class only"):
+        tm.Confusion.of_cells(tp=0, fn=0, fp=1, tn=9).at_prevalence(0.5)
+
+
 def test_bad_cells():
+    with pytest.raises(tm.InputError, match="tp is 'a', expected a number"):
+        tm.Confusion.of_cells(tp="a", fp=0, fn=0, tn=1)
     for cells in ({"tp": -1, "fp": 0, "fn": 0, "tn": 1}, {"tp": 0, "fp": 0, "fn": 0, "tn": 0}):
         with pytest.raises(tm.InputError, match="expected counts of 0 or more"):
             tm.Confusion.of_cells(**cells)

@@ -45,7 +45,24 @@ def test_moments_of_a_run(sample):
         assert m.skewness == pytest.approx(stats.skew(own), abs=1e-6)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_constant_component_has_no_correlation(weighted):
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 3, 400)
+        s = np.c_[np.full(400, 0.1), rng.random((400, 2))]
+        m = tm.moments(y, s, classes=range(3), weights=rng.random(400) if weighted else None)
+        assert np.isnan(tm.metrics.spcc_one_vs_rest(m)[0])
+        assert np.isnan(tm.metrics.spcc_one_vs_one(m)[0, 1:]).all()
+
+
 def test_bad_input():
+    with pytest.raises(tm.InputError, match="missing values in one row, at index 1"):
+        tm.moments([0, 1], np.ma.MaskedArray([[0.1, 0.9], [9.0, 0.2]], mask=[[0, 0], [1, 0]]), classes=[0, 1])
+    with pytest.raises(tm.InputError, match="not a matrix of numbers"):
+        tm.moments([0, 1], [[0.1, 0.9], [0.2]], classes=[0, 1])
+    with pytest.raises(tm.InputError, match="spcc_one_vs_one takes Moments, got list"):
+        tm.metrics.spcc_one_vs_one([1])
     y, s = class_sample()
     with pytest.raises(tm.InputError, match="has 4 columns for 3 classes"):
         tm.moments(y, s, classes=[0, 1, 2])

@@ -116,6 +116,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["x.tally"]
 
 
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(tm.InputError, match="there is no folder"):
+        tm.tally([0, 1], [0.1, 0.2]).save(tmp_path / "no" / "x")
+
+
 def test_the_file_is_a_zip_without_pickles(tmp_path):
     tm.tally([0, 1], [0.1, 0.2]).save(tmp_path / "x")
     with zipfile.ZipFile(tmp_path / "x") as file:

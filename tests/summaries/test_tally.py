@@ -92,6 +92,13 @@ def test_merging_equals_one_pass(sample, cut, kind):
         assert a.n_rows == b.n_rows
 
 
+def test_chunks_that_lack_a_third_class_still_merge():
+    a = tm.tally(["a", "b", "c"], [1, 2, 3.0], pos_label="a")
+    b = tm.tally(["a", "b"], [4, 5.0], pos_label="a")
+    assert a.merge(b).labels == ("not a", "a")
+    assert a.merge(b).n == 5
+
+
 def test_merging_refuses_what_does_not_belong_together():
     t = tm.tally([0, 1], [0.1, 0.2])
     with pytest.raises(tm.InputError, match="weighted and unweighted"):
@@ -161,7 +168,7 @@ def test_unlabelled_tallies_say_what_they_lack():
         tm.evaluate(u)
 
 
-@pytest.mark.parametrize("bad", [np.nan, True, None, [0.5], "nan"])
+@pytest.mark.parametrize("bad", [np.nan, True, None, [0.5], "nan", 10**400])
 def test_bad_thresholds(bad):
     with pytest.raises(tm.InputError, match="threshold is"):
         tm.tally([0, 1], [0.1, 0.2]).at(bad)

@@ -83,7 +83,7 @@ def metrics(
 @app.command()
 def demo(
     folder: Annotated[str, typer.Option(help="Where to write the sample data.")] = "demo",
-    seed: Annotated[int, typer.Option(help="Seed of the generated data.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the generated data.")] = 1,
 ) -> None:
     """Write rare-event sample data with two models, evaluate it, and say what to look at."""
     from tallymark.cli import demonstration

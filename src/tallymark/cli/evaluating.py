@@ -66,12 +66,12 @@ def run(
             )  # fmt: skip
             result = evaluate(found, threshold=threshold, **options)
         elif predicted:
-            result = Evaluations(("score",), {
+            result = Evaluations(("model",), {
                 (name,): evaluate(_confusion(columns, label, name, pos_label, masses), threshold=threshold, **options)
                 for name in predicted
             })  # fmt: skip
         else:
-            result = Evaluations(("score",), {("probability",): evaluate(
+            result = Evaluations(("model",), {("probability",): evaluate(
                 _class_scores(columns, label, pairs, masses), threshold=threshold, **options
             )})  # fmt: skip
     notes = _notes(result, caught)
@@ -112,9 +112,10 @@ def _label_called(text: str | None, column: Any, name: str) -> Any:
     if text is None:
         return None
     present = _check.distinct(_check.labels(column, name), name)
-    for value in present:
-        if str(value) == text or str(value).lower() == text.lower():
-            return value
+    for spelled in (str, lambda value: str(value).lower()):
+        matches = [value for value in present if spelled(value) == spelled(text)]
+        if len(matches) == 1:
+            return matches[0]
     raise InputError(f"--pos-label {text!r} does not occur in {name!r}, which has the values {shown(present)}.")
 
 
@@ -203,7 +204,7 @@ def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> A
 
 
 def _group_table(result: Evaluations, metrics: Sequence[str] | None) -> Any:
-    names = list(metrics or _BY_GROUP)
+    names = [METRICS[name].name for name in metrics or _BY_GROUP]
     heads = [
         *((name, "left") for name in result.names),
         ("n", "right"),

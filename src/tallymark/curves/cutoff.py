@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tallymark._check import Floats, Masses, Scores
 from tallymark.curves.base import Curve, labelled_tally
-from tallymark.errors import InputError
+from tallymark.errors import InputError, shown
 from tallymark.metrics import expressions
+from tallymark.metrics.declare import settings_of
 from tallymark.metrics.hull import Hull, roc_hull
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
@@ -271,12 +272,15 @@ def over_thresholds(
     cut, (down, up) = t.cutoffs, t.scale
     tp, fp = cut.tp * up, cut.fp * down
     fn, tn = float(t.positives) * up - tp, float(t.negatives) * down - fp
+    unused = set(parameters) - {key for name in metrics for key in METRICS[name].parameters}
+    if unused:
+        raise InputError(f"None of these metrics has a parameter {shown(unused)}.")
     values = {}
     for name in metrics:
         facts = METRICS[name]
         if facts.expression is None:
             known = ", ".join(other for other in METRICS if METRICS[other].expression)
             raise InputError(f"{name} is not a metric of the four cells; choose from {known}.")
-        settings = {key: parameters.get(key, default) for key, default in facts.parameters.items()}
+        settings = settings_of(name, facts.parameters, {k: v for k, v in parameters.items() if k in facts.parameters})
         values[name] = expressions.to_numpy(facts.expression)(tp, fp, fn, tn, **settings)
     return ThresholdCurve(t, *cut, values)

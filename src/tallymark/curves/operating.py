@@ -15,6 +15,7 @@ from tallymark._check import Floats
 from tallymark.curves.base import Curve, labelled_tally
 from tallymark.errors import InputError, Undefined, UndefinedWarning
 from tallymark.metrics.cost import cost_envelope
+from tallymark.metrics.declare import require_probabilities
 from tallymark.metrics.hull import roc_hull
 from tallymark.metrics.probability import Binning, calibration_bins
 from tallymark.registry import METRICS
@@ -85,11 +86,7 @@ def brier_curve(tally: Tally) -> BrierCurve:
     True
     """
     t = labelled_tally(tally, "brier_curve")
-    low, high = t.range
-    if low < 0.0 or high > 1.0:
-        raise InputError(
-            f"brier_curve needs probabilities, the scores run from {low:g} to {high:g}; calibrate them first."
-        )
+    require_probabilities("brier_curve", t)
     cut, p = t.cutoffs, t.prevalence
     fpr, fnr = (cut.fp / t.negatives)[::-1], (1.0 - cut.tp / t.positives)[::-1]
     # A score counts as positive up to and including its own value, so rates change just above it.
@@ -121,11 +118,7 @@ def calibration_curve(tally: Tally, *, bins: int = 10, by: Binning = "width") ->
     [0.5, 0.5]
     """
     t = labelled_tally(tally, "calibration_curve")
-    low, high = t.range
-    if low < 0.0 or high > 1.0:
-        raise InputError(
-            f"calibration_curve needs probabilities, the scores run from {low:g} to {high:g}; calibrate them first."
-        )
+    require_probabilities("calibration_curve", t)
     found = calibration_bins(t, bins, by)
     return CalibrationCurve(found.mean_score, found.observed, found.mass)
 
@@ -153,6 +146,8 @@ def over_prevalence(data: Tally | Confusion, metrics: Sequence[str], prevalences
     >>> tm.over_prevalence(c, ["precision", "npv"], [0.25, 0.75])["precision"].round(4).tolist()
     [0.4451, 0.8783]
     """
+    if not isinstance(data, Tally | Confusion):
+        raise InputError(f"over_prevalence takes a Tally or a Confusion, got {type(data).__name__}.")
     grid = np.array([_check.probability(value, "prevalences") for value in np.atleast_1d(prevalences).tolist()])
     values: dict[str, Floats] = {}
     for name in metrics:

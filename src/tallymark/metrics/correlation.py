@@ -11,7 +11,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.metrics.declare import metric
-from tallymark.metrics.ranking import best_informedness, wins
+from tallymark.metrics.ranking import auroc_of, best_informedness
 from tallymark.summaries.tally import Tally
 
 _GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
@@ -25,7 +25,7 @@ class _Spread(NamedTuple):
 
 def _spread(tally: Tally) -> _Spread:
     """Difference of the class means and the two variances."""
-    up, down = tally.positive.moments, tally.negative.moments
+    down, up = tally.scaled_moments
     return _Spread(up.mean - down.mean, up.variance, down.variance)
 
 
@@ -58,7 +58,7 @@ def spcc(tally: Tally) -> float:
     total = p * (1.0 - p) * gap**2 + p * var_up + (1.0 - p) * var_down
     if total == 0.0:
         raise Undefined("spcc: all scores are equal")
-    return max(-1.0, min(1.0, math.sqrt(p * (1.0 - p)) * gap / math.sqrt(total)))
+    return _within(math.sqrt(p * (1.0 - p)) * gap / math.sqrt(total))
 
 
 @metric(
@@ -159,11 +159,9 @@ def _tie_sums(tally: Tally) -> tuple[float, Callable[[int], float]]:
     return float(groups.sum()), lambda power: float(np.sum(groups**power))
 
 
-def _concordance(tally: Tally) -> tuple[float, float, float]:
-    """AUROC − ½, and the positive and negative mass at the prevalence looked at."""
-    down, up = tally.scale
-    pairs = float(tally.positives) * float(tally.negatives)
-    return wins(tally) / pairs - 0.5, float(tally.positives) * up, float(tally.negatives) * down
+def _concordance(tally: Tally) -> float:
+    """AUROC − ½."""
+    return auroc_of(tally) - 0.5
 
 
 @metric(
@@ -181,7 +179,7 @@ def spearman(tally: Tally) -> float:
     0.4472
     """
     n, tied = _tie_sums(tally)
-    return _spearman(tally, _concordance(tally)[0], tied(3) / n**3, "spearman")
+    return _spearman(tally, _concordance(tally), tied(3) / n**3, "spearman")
 
 
 @metric(
@@ -199,21 +197,26 @@ def kendall(tally: Tally) -> float:
     0.4082
     """
     n, tied = _tie_sums(tally)
-    return _kendall(tally, _concordance(tally)[0], tied(2) / n**2, "kendall")
+    return _kendall(tally, _concordance(tally), tied(2) / n**2, "kendall")
 
 
 def _spearman(tally: Tally, half: float, cubes: float, name: str = "spearman") -> float:
     p = tally.prevalence
     if cubes >= 1.0:
         raise Undefined(f"{name}: all scores are equal")
-    return math.sqrt(12.0 * p * (1.0 - p)) * half / math.sqrt(1.0 - cubes)
+    return _within(math.sqrt(12.0 * p * (1.0 - p)) * half / math.sqrt(1.0 - cubes))
 
 
 def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -> float:
     p = tally.prevalence
     if squares >= 1.0:
         raise Undefined(f"{name}: all scores are equal")
-    return 2.0 * half * math.sqrt(2.0 * p * (1.0 - p)) / math.sqrt(1.0 - squares)
+    return _within(2.0 * half * math.sqrt(2.0 * p * (1.0 - p)) / math.sqrt(1.0 - squares))
+
+
+def _within(correlation: float) -> float:
+    """A correlation without the last digit's overshoot."""
+    return max(-1.0, min(1.0, correlation))
 
 
 def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -> tuple[float, float]:
@@ -226,6 +229,6 @@ def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -
         for run, scale in zip(tally.runs, tally.scale, strict=True)
     )
     least = max(0.0, most - wide / n)
-    halves = [_concordance(extreme)[0] for extreme in tally.extremes]
+    halves = [_concordance(extreme) for extreme in tally.extremes]
     found = [formula(tally, half, ties) for half in halves for ties in (least, most)]
     return max(-1.0, min(found)), min(1.0, max(found))

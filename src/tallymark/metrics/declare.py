@@ -10,6 +10,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Label
 from tallymark._show import number
 from tallymark.errors import InputError, Undefined, UndefinedWarning, shown
@@ -62,9 +63,12 @@ def metric(
     ) -> Callable[Concatenate[Summary, Parameters], float]:
         name = function.__name__
 
-        def compute(summary: Any, *arguments: Any, **options: Any) -> float:
+        def compute(summary: Any, **options: Any) -> float:
             _check_summary(name, needs, summary, one_class=one_class)
-            return float(function(summary, *arguments, **options))
+            value = float(function(summary, **options))  # type: ignore[call-arg]
+            if math.isnan(value):
+                raise Undefined(f"{name}: the scores or weights are too large or too small to compute it")
+            return value
 
         METRICS.add(
             Metric(
@@ -90,7 +94,8 @@ def metric(
 
         @functools.wraps(function)
         def public(summary: Summary, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> float:
-            return _or_nan(lambda: compute(summary, *arguments, **options))
+            _refuse_arrays(name, needs, arguments)
+            return _or_nan(lambda: compute(summary, **options))
 
         return public
 
@@ -154,7 +159,7 @@ def cell_metric(
         **given: float,
     ) -> float:
         _check_summary(name, "confusion", confusion)
-        settings = _settings(name, defaults, given)
+        settings = settings_of(name, defaults, given)
         if average is None:
             if not confusion.is_binary and multiclass is not None:
                 return multiclass(confusion)
@@ -188,11 +193,12 @@ def cell_metric(
     def public(
         confusion: Confusion,
         /,
-        *,
+        *arguments: object,
         average: Average | None = None,
         weights: Mapping[Label, float] | None = None,
         **given: float,
     ) -> float:
+        _refuse_arrays(name, "confusion", arguments)
         return _or_nan(lambda: compute(confusion, average=average, weights=weights, **given))
 
     public.__name__ = public.__qualname__ = name
@@ -244,16 +250,44 @@ def _class_weights(confusion: Confusion, average: str, weights: Mapping[Label, f
         if min(sizes) < 0 or not math.isfinite(sum(sizes)) or sum(sizes) <= 0:
             raise InputError("weights= must be 0 or more and not all 0.")
     else:
-        sizes = [float(size) if average == "weighted" else 1.0 for size in confusion.truth]
+        sizes = [float(size) if average == "weighted" else 1.0 for size in confusion.seen.sum(axis=1)]
     return {label: size / sum(sizes) for label, size in zip(confusion.labels, sizes, strict=True)}
 
 
-def _settings(name: str, defaults: Mapping[str, float], given: Mapping[str, float]) -> dict[str, float]:
+def settings_of(name: str, defaults: Mapping[str, float], given: Mapping[str, float]) -> dict[str, float]:
+    """The parameters of a formula, each known and in its range."""
     for key in given:
         if key not in defaults:
             allowed = ", ".join(defaults) or "none"
             raise InputError(f"{name} has no parameter {key!r}; it has: {allowed}.")
+        low, high = _PARAMETER_RANGES[key]
+        if not low <= _check.real(given[key], key) <= high:
+            raise InputError(f"{key} is {given[key]!r}, expected a number from {low:g} to {high:g}.")
     return {**defaults, **given}
+
+
+#: What each parameter of a formula may be. At odds of 1 to 0 nobody would act, so `odds_at` stays below 1.
+_PARAMETER_RANGES = {
+    "beta": (0.0, math.inf),
+    "cost_fp": (0.0, math.inf),
+    "cost_fn": (0.0, math.inf),
+    "odds_at": (0.0, math.nextafter(1.0, 0.0)),
+}
+
+
+def _refuse_arrays(name: str, needs: Needs, arguments: tuple[object, ...]) -> None:
+    """Columns passed where a summary belongs, as other libraries take them."""
+    if arguments:
+        expected, maker = _TAKES[needs]
+        raise InputError(
+            f"{name} takes one {expected.__name__}, got {len(arguments) + 1} arguments. "
+            f"Write tm.metrics.{name}({_direct(maker)}); options are given by name."
+        )
+
+
+def _direct(maker: str) -> str:
+    """The way to make a summary from columns."""
+    return maker.rsplit(" or ", maxsplit=1)[-1]
 
 
 def _check_summary(name: str, needs: Needs, summary: object, *, one_class: bool = True) -> None:
@@ -269,12 +303,15 @@ def _check_summary(name: str, needs: Needs, summary: object, *, one_class: bool 
             if not len(run):
                 raise Undefined(f"{name}: there is no row of class {label!r}")
     if needs == "probabilities" and isinstance(summary, Tally):
-        low, high = summary.range
-        if low < 0.0 or high > 1.0:
-            raise Undefined(
-                f"{name}: scores run from {number(low)} to {number(high)}, probabilities in [0, 1] are needed; "
-                "calibrate the scores first"
-            )
+        require_probabilities(name, summary)
+
+
+def require_probabilities(name: str, tally: Tally) -> None:
+    """Scores outside [0, 1] are no probabilities; an empty tally has none."""
+    if not tally.is_probability:
+        low, high = tally.range
+        what = "there are no rows" if math.isnan(low) else f"scores run from {number(low)} to {number(high)}"
+        raise Undefined(f"{name}: {what}, probabilities in [0, 1] are needed; calibrate the scores first")
 
 
 def _or_nan(compute: Callable[[], float]) -> float:

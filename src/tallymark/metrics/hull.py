@@ -37,7 +37,8 @@ def roc_hull(tally: Tally) -> Hull:
 
 def upper_hull(x: Floats, y: Floats) -> Ints:
     """Indices of the strict corners of the upper hull of points with ascending x (and ascending y where x ties)."""
-    kept = np.arange(len(x))
+    # Of coincident points each lies on the other's chord, so only one may stay.
+    kept = np.flatnonzero(np.concatenate(([True], (x[1:] != x[:-1]) | (y[1:] != y[:-1]))))
     for _ in range(_PASSES):
         below = np.zeros(len(kept), dtype=np.bool_)
         px, py = x[kept], y[kept]

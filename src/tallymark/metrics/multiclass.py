@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.errors import Undefined, shown
+from tallymark.errors import InputError, Undefined, shown
 from tallymark.metrics.declare import metric
-from tallymark.metrics.ranking import wins
+from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import choose
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.multiclass import ClassScores
@@ -33,6 +33,7 @@ def spcc_one_vs_one(moments: Moments) -> Floats:
     >>> tm.metrics.spcc_one_vs_one(m).round(4).tolist()
     [[0.0, 0.9285], [0.9285, 0.0]]
     """
+    _require_moments(moments, "spcc_one_vs_one")
     own = np.diag(moments.mean)[:, None], np.diag(moments.m2)[:, None], moments.mass[:, None]
     found = _correlation(*own, moments.mean.T, moments.m2.T, moments.mass[None, :])
     np.fill_diagonal(found, 0.0)
@@ -47,12 +48,19 @@ def spcc_one_vs_rest(moments: Moments) -> Floats:
     >>> tm.metrics.spcc_one_vs_rest(m).round(4).tolist()
     [0.9285, 0.9285]
     """
+    _require_moments(moments, "spcc_one_vs_rest")
     others = moments.mass[:, None] * (1.0 - np.eye(len(moments.labels)))
     mass = others.sum(axis=0)
+    own = np.diag(moments.mean)
     with np.errstate(invalid="ignore"):
-        mean = (others * moments.mean).sum(axis=0) / mass
+        mean = own + (others * (moments.mean - own)).sum(axis=0) / mass
     m2 = np.where(others > 0, moments.m2 + others * (moments.mean - mean) ** 2, 0.0).sum(axis=0)
-    return _correlation(np.diag(moments.mean), np.diag(moments.m2), moments.mass, mean, m2, mass)
+    return _correlation(own, np.diag(moments.m2), moments.mass, mean, m2, mass)
+
+
+def _require_moments(moments: object, name: str) -> None:
+    if not isinstance(moments, Moments):
+        raise InputError(f"{name} takes Moments, got {type(moments).__name__}. Write tm.moments(y, scores, classes=…).")
 
 
 def _correlation(mean1: Floats, m2_1: Floats, mass1: Floats, mean0: Floats, m2_0: Floats, mass0: Floats) -> Floats:
@@ -133,7 +141,7 @@ def _auroc(tally: Tally) -> float:
     for label, run in zip(tally.labels or (), tally.runs, strict=True):
         if not len(run):
             raise Undefined(f"multiclass AUROC: there is no row of class {label!r}")
-    return wins(tally) / (float(tally.positives) * float(tally.negatives))
+    return auroc_of(tally)
 
 
 @metric(

@@ -14,6 +14,9 @@ from tallymark.registry import choose
 from tallymark.summaries.tally import Tally
 
 Range = tuple[float, float]
+
+#: A range narrower than this is rounding noise.
+_NARROWEST = 1e-9
 Standard = Literal["none", "mcclish", "box", "concordant"]
 
 
@@ -35,7 +38,7 @@ def _ends(fpr: Range | None, tpr: Range | None) -> Range:
         raise InputError("Give a range of fpr= or of tpr=, not both.")
     name, ends = ("tpr", tpr) if tpr is not None else ("fpr", fpr or (0.0, 0.1))
     low, high = (_check.real(end, name) for end in ends)
-    if not 0.0 <= low < high <= 1.0:
+    if not 0.0 <= low < high <= 1.0 or high - low < _NARROWEST:
         raise InputError(f"{name}={ends!r} is not a range inside [0, 1]; write {name}=(0, 0.1), for example.")
     return low, high
 

@@ -112,8 +112,9 @@ def _trapezoid_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Float
 
 def _davis_goadrich_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Floats:
     # With f(t) = fp0 + h (t - tp0): integral of t / (a t + b), a = 1 + h, b = fp0 - h tp0.
+    # Beside a weight of 1, one of 1e-20 adds no width, and no area.
     width = tp1 - tp0
-    a = 1.0 + (fp1 - fp0) / width
+    a = 1.0 + np.divide(fp1 - fp0, width, out=np.zeros_like(width), where=width > 0)
     b = fp0 - (a - 1.0) * tp0
     start = a * tp0 + b
     bent = np.where(start > 0, np.log1p(a * width / np.where(start > 0, start, 1.0)), 0.0)

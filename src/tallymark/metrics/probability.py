@@ -98,12 +98,11 @@ def log_loss(tally: Tally) -> float:
 
 
 class Bins(NamedTuple):
-    """Calibration bins that hold something: mass, mean score, share of positives, and the edges."""
+    """Calibration bins that hold something: mass, mean score, share of positives."""
 
     mass: Floats
     mean_score: Floats
     observed: Floats
-    edges: Floats
 
 
 def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
@@ -116,19 +115,19 @@ def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
     positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
     mass = positive + negative
     if choose("by", by, {"width": True, "mass": False}):
-        edges = np.linspace(0.0, 1.0, bins + 1)
+        # Tenths as people write them, rounded like the scores: linspace would give 0.30000000000000004.
+        edges = (np.arange(bins + 1) / bins).astype(cut.thresholds.dtype).astype(np.float64)
         which = np.clip(np.searchsorted(edges, scores, "right") - 1, 0, bins - 1)
     else:
         # A score belongs to the bin in which the middle of its mass falls.
         middle = (np.cumsum(mass) - mass / 2) / mass.sum()
-        which = np.clip((middle * bins).astype(np.int64), 0, bins - 1)
-        starts = np.flatnonzero(np.diff(which, prepend=-1))
-        edges = np.append(scores[starts], scores[-1])
+        # The margin keeps a middle that falls on an edge there, whatever the rounding of the weights.
+        which = np.clip((middle * bins + 1e-9).astype(np.int64), 0, bins - 1)
     total = np.bincount(which, mass, bins).astype(np.float64)
     held = total > 0
     sums = np.bincount(which, mass * scores, bins)[held]
     hits = np.bincount(which, positive, bins)[held]
-    return Bins(total[held], sums / total[held], hits / total[held], edges)
+    return Bins(total[held], sums / total[held], hits / total[held])
 
 
 def _calibration_error(tally: Tally, bins: int, by: Binning, norm: str) -> float:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.metrics.ranking import wins
@@ -19,8 +19,8 @@ from tallymark.summaries.tally import Tally
 Method = Literal["auto", "exact", "normal"]
 Alternative = Literal["two-sided", "greater", "less"]
 
-#: Up to this many pairs the exact null distribution is counted; the same limit SciPy uses on each side is 8 rows.
-_EXACT_PAIRS = 2_500
+#: ``auto`` counts the exact null distribution up to this many pairs, ``exact`` up to the second number.
+_EXACT_PAIRS, _MOST_PAIRS = 2_500, 40_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +82,8 @@ def mann_whitney(
         raise InputError(
             f"mann_whitney takes a Tally, got {type(tally).__name__}. Write tm.mann_whitney(tm.tally(y, s))."
         )
+    if not tally.exact:
+        raise InputError("The Mann–Whitney test needs exact scores; this tally is quantised.")
     if tally.weighted:
         raise InputError("The Mann–Whitney test counts rows; it has no weighted form. Use counts=, or no weights.")
     alpha = _check.probability(alpha, "alpha")
@@ -95,13 +97,16 @@ def mann_whitney(
     sides = choose("alternative", alternative, {"two-sided": (1, -1), "greater": (1,), "less": (-1,)})
     if method == "exact" and tied:
         raise InputError("An exact p-value needs scores without ties; use method='normal'.")
+    if method == "exact" and p * n > _MOST_PAIRS:
+        raise InputError(f"An exact p-value of {p} by {n} rows takes too long to count; use method='normal'.")
     exact = method == "exact" or (method == "auto" and not tied and p * n <= _EXACT_PAIRS)
     u_plus, pairs, total = wins(tally), float(p) * n, float(p + n)
     variance = pairs / 12.0 * (total + 1.0 - float(np.sum(groups**3 - groups)) / (total * (total - 1.0)))
     spread = math.sqrt(max(variance, 0.0))
+    counts = _null_counts(p, n) if exact else None
     tails = [
-        _exact_tail(p, n, u_plus if side > 0 else pairs - u_plus)
-        if exact
+        _exact_tail(counts, u_plus if side > 0 else pairs - u_plus)
+        if counts is not None
         else _normal_tail(side * (u_plus - pairs / 2), spread)
         for side in sides
     ]
@@ -113,29 +118,30 @@ def mann_whitney(
         rank_sum_negative=pairs - u_plus + n * (n + 1) / 2,
         z=(u_plus - pairs / 2) / spread if spread else math.nan,
         p_value=min(1.0, len(tails) * min(tails)),
-        critical=_critical(p, n, alpha, spread, exact=exact),
+        critical=_critical(pairs, alpha, spread, counts),
         method="exact" if exact else "normal",
         alternative=alternative,
         alpha=alpha,
     )
 
 
-def _null_counts(p: int, n: int) -> Floats:
-    """Orders of p + n rows by U, for U = 0 … pn: coefficients of the Gaussian binomial."""
-    counts = np.zeros(p * n + 1)
-    counts[0] = 1.0
+def _null_counts(p: int, n: int) -> NDArray[np.object_]:
+    """Orders of p + n rows by U, for U = 0 … pn: coefficients of the Gaussian binomial, as exact integers."""
+    counts = np.zeros(p * n + 1, dtype=object)
+    counts[0] = 1
     for i in range(1, min(p, n) + 1):
         # Multiply by (1 - q^(m+i)), then divide by (1 - q^i), in place.
         step = max(p, n) + i
-        counts[step:] -= counts[:-step].copy() if step < len(counts) else 0.0
+        if step < len(counts):
+            counts[step:] -= counts[:-step].copy()
         for start in range(i):
-            counts[start::i] = np.cumsum(counts[start::i])
+            counts[start::i] = np.add.accumulate(counts[start::i])
     return counts
 
 
-def _exact_tail(p: int, n: int, u: float) -> float:
-    counts = _null_counts(p, n)
-    return float(counts[int(u) :].sum() / counts.sum())
+def _exact_tail(counts: NDArray[np.object_], u: float) -> float:
+    """Chance of a U⁺ of at least u."""
+    return float(sum(counts[int(u) :]) / sum(counts))
 
 
 def _normal_tail(beyond: float, spread: float) -> float:
@@ -146,13 +152,12 @@ def _normal_tail(beyond: float, spread: float) -> float:
     return float(ndtr(-(beyond - 0.5) / spread))
 
 
-def _critical(p: int, n: int, alpha: float, spread: float, *, exact: bool) -> float | None:
-    if exact:
-        counts = _null_counts(p, n)
-        below = np.cumsum(counts) / counts.sum()
-        found = int(np.searchsorted(below, alpha / 2, "right")) - 1
+def _critical(pairs: float, alpha: float, spread: float, counts: NDArray[np.object_] | None) -> float | None:
+    if counts is not None:
+        below = np.add.accumulate(counts)
+        found = int(np.count_nonzero(below <= alpha / 2 * below[-1])) - 1
     else:
         from scipy.special import ndtri
 
-        found = math.floor(float(p) * n / 2 + float(ndtri(alpha / 2)) * spread - 0.5)
+        found = math.floor(pairs / 2 + float(ndtri(alpha / 2)) * spread - 0.5)
     return float(found) if found >= 0 else None

@@ -20,6 +20,11 @@ def wins(tally: Tally) -> float:
     return float(np.sum(positive.mass.astype(np.float64) * beaten)) / 2
 
 
+def auroc_of(tally: Tally) -> float:
+    """AUROC of a tally known to have rows of both classes."""
+    return wins(tally) / (float(tally.positives) * float(tally.negatives))
+
+
 def best_informedness(tally: Tally) -> float:
     """The largest tpr - fpr of any threshold; 0 is always within reach by calling nothing positive."""
     gaps = (np.max(s.tp / tally.positives - s.fp / tally.negatives) for s in tally.step_blocks())
@@ -40,7 +45,7 @@ def auroc(tally: Tally) -> float:
     >>> tm.metrics.auroc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     0.75
     """
-    return wins(tally) / (float(tally.positives) * float(tally.negatives))
+    return auroc_of(tally)
 
 
 @metric(
@@ -56,7 +61,7 @@ def gini(tally: Tally) -> float:
     >>> tm.metrics.gini(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     0.5
     """
-    return 2.0 * wins(tally) / (float(tally.positives) * float(tally.negatives)) - 1.0
+    return 2.0 * auroc_of(tally) - 1.0
 
 
 @metric(

@@ -32,7 +32,7 @@ def _accuracy_of_classes(confusion: Confusion) -> float:
 def _kappa_of_classes(confusion: Confusion) -> float:
     n = float(confusion.n)
     by_chance = float(np.sum(confusion.truth / n * (confusion.predicted / n)))
-    if by_chance == 1.0:
+    if np.count_nonzero(confusion.truth + confusion.predicted) < 2:
         raise Undefined("kappa: truth and prediction are one and the same class throughout")
     return (_accuracy_of_classes(confusion) - by_chance) / (1.0 - by_chance)
 
@@ -41,9 +41,9 @@ def _mcc_of_classes(confusion: Confusion) -> float:
     """R_K, Gorodkin (2004), Comput. Biol. Chem. 28(5-6)."""
     n = float(confusion.n)
     truth, predicted = confusion.truth / n, confusion.predicted / n
-    spread = math.sqrt(float(1.0 - np.sum(truth**2)) * float(1.0 - np.sum(predicted**2)))
-    if spread == 0.0:
+    if min(np.count_nonzero(truth), np.count_nonzero(predicted)) < 2:
         raise Undefined("mcc: all rows have one class, or were all given one class")
+    spread = math.sqrt(float(1.0 - np.sum(truth**2)) * float(1.0 - np.sum(predicted**2)))
     return float(np.trace(confusion.matrix) / n - np.sum(truth * predicted)) / spread
 
 

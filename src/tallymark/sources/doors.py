@@ -102,7 +102,7 @@ def tally_of_arrays(
     is_positive, labels = (
         (None, None) if y is None else _check.binary_labels(y, pos_label, names[0], one_class=one_class)
     )
-    _check.same_length(**{names[0]: is_positive, names[1]: s, "counts": n, "weights": w})
+    _check.same_length({names[0]: is_positive, names[1]: s, "counts": n, "weights": w})
     made = Tally.of(s, is_positive, labels, counts=n, weights=w)
     if not one_class:
         _refuse_weightless_class(made)
@@ -134,7 +134,7 @@ def confusion(
     """
     truth, guess = _check.labels(y, "labels"), _check.labels(predicted, "predicted")
     n, w = _mass(counts, weights)
-    _check.same_length(labels=truth, predicted=guess, counts=n, weights=w)
+    _check.same_length({"labels": truth, "predicted": guess, "counts": n, "weights": w})
     found = _check.distinct(truth), _check.distinct(guess, "predicted")
     if isinstance(found[0][0], str) != isinstance(found[1][0], str):
         raise InputError(
@@ -142,6 +142,8 @@ def confusion(
             "Convert one of them."
         )
     names = tuple(sorted({*found[0], *found[1]}) if classes is None else map(_check.plain_label, classes))
+    if len(set(names)) != len(names):
+        raise InputError(f"classes={shown(names)} names a class twice.")
     return Confusion.of_codes(
         _check.encode(truth, names, "labels"),
         _check.encode(guess, names, "predicted"),
@@ -207,10 +209,26 @@ def panel(
         raise InputError('scores must map each model\'s name to its column: tm.panel(y, {"a": score_a, "b": score_b}).')
     is_positive, labels = _check.binary_labels(y, pos_label)
     n, w = _mass(counts, weights)
-    columns = {str(name): _check.scores(column, f"scores of {name!r}") for name, column in scores.items()}
-    others = {str(name): _check.column(column, f"extra {name!r}") for name, column in (extra or {}).items()}
-    _check.same_length(labels=is_positive, counts=n, weights=w, **columns, **others)
-    return Panel(is_positive, labels, columns, n, w, others)
+    columns = {name: _check.scores(column, f"scores of {name!r}") for name, column in scores.items()}
+    others = {name: _extra(column, name) for name, column in (extra or {}).items()}
+    names_in_use = [*map(str, columns), *map(str, others)]
+    if len(set(names_in_use)) != len(names_in_use):
+        raise InputError(f"Names of models and extra columns must differ, also as text: {shown(names_in_use)}.")
+    _check.same_length({"labels": is_positive, "counts": n, "weights": w, **columns, **others})
+    # Copies: a panel must not change when the caller's arrays do.
+    return Panel(
+        is_positive.copy(),
+        labels,
+        {str(name): column.copy() for name, column in columns.items()},
+        None if n is None else n.copy(),
+        None if w is None else w.copy(),
+        {str(name): column.copy() for name, column in others.items()},
+    )
+
+
+def _extra(column: object, name: object) -> NDArray[Any]:
+    array = _check.column(column, f"extra {name!r}")
+    return array.astype(str) if array.dtype.kind == "O" else array
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -237,24 +255,22 @@ def tallies_of_columns(
     strict: bool = False,
 ) -> Tallies:
     """Tallies by score column and group, from columns already read."""
-    truth = None if label is None else columns[label]
-    labels: Any = None
-    if truth is not None:
+    is_positive, labels = None, None
+    if label is not None:
         # Which label is positive is settled on all rows; a single group may lack a class.
-        is_positive, labels = _check.binary_labels(truth, pos_label, label or "labels")
+        is_positive, labels = _check.binary_labels(columns[label], pos_label, label)
+    n, w = _mass(None if count is None else columns[count], None if weight is None else columns[weight])
     groups = list(_groups([_check.column(columns[name], name) for name in by]))
     entries: dict[tuple[Any, ...], Tally] = {}
     for name in scores:
         s = _check.scores(columns[name], name)
-        n, w = _mass(None if count is None else columns[count], None if weight is None else columns[weight])
-        _check.same_length(
-            **{label or "labels": None if truth is None else is_positive, name: s, "counts": n, "weights": w}
-        )
+        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w})
         for key, rows in groups:
-            parts = [None if a is None else a[rows] for a in (s, None if truth is None else is_positive, n, w)]
-            entries[(name, *key)] = Tally.of(parts[0], parts[1], labels, counts=parts[2], weights=parts[3])  # type: ignore[arg-type]
-            _guard_hard_labels(entries[(name, *key)], name, strict=strict)
-    return Tallies(("score", *by), entries)
+            part, truth, repeated, weighed = (None if a is None else a[rows] for a in (s, is_positive, n, w))
+            made = Tally.of(part, truth, labels, counts=repeated, weights=weighed)  # type: ignore[arg-type]
+            _guard_hard_labels(made, name, strict=strict)
+            entries[name, *key] = made
+    return Tallies(("model", *by), entries)
 
 
 def _tally_frame(
@@ -270,20 +286,20 @@ def _tally_frame(
 ) -> Tally | Tallies:
     if score is None:
         raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
-    scores = [score] if isinstance(score, str) else list(score)
+    scores = list(score) if isinstance(score, list | tuple) else [score]
     groups = [by] if isinstance(by, str) else list(by)
     wanted = [(name, "score=") for name in scores] + [(name, "by=") for name in groups]
-    wanted += [
-        (name, f"{option}=") for option, name in (("label", label), ("weight", weight), ("count", count)) if name
-    ]
+    named = (("label", label), ("weight", weight), ("count", count))
+    wanted += [(name, f"{option}=") for option, name in named if name is not None]
     columns = read_columns(frame, wanted)
     made = tallies_of_columns(
         columns, label, scores, groups, weight=weight, count=count, pos_label=pos_label, strict=strict
     )
     if isinstance(score, str) and not groups:
+        _refuse_weightless_class(made[score])
         return made[score]
     if isinstance(score, str):
-        return Tallies(made.names[1:], {key[1:]: one for key, one in made.entries.items()})
+        return Tallies(made.names[1:], {key[1:]: one for key, one in made.entries.items()}, by_model=False)
     return made
 
 
@@ -292,13 +308,21 @@ def _groups(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], 
     if not columns:
         yield (), slice(None)
         return
-    keys = [tuple(map(_check.plain_label, row)) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    keys = list(zip(*map(_group_values, columns), strict=True))
     found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
     index = {key: code for code, key in enumerate(found)}
     codes = np.fromiter((index[key] for key in keys), np.int64, len(keys))
     order = np.argsort(codes, kind="stable")
     cuts = np.searchsorted(codes[order], np.arange(1, len(found)))
     yield from zip(found, np.split(order, cuts), strict=True)
+
+
+def _group_values(column: NDArray[Any]) -> list[Label]:
+    """Group values as plain labels; dates and the like by their text."""
+    if column.dtype.kind == "M":
+        days = column.astype("datetime64[D]")
+        column = np.datetime_as_string(days if (days == column).all() else column)
+    return [v if isinstance(v, bool | int | float | str) else str(v) for v in column.tolist()]
 
 
 def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: object, weights: object) -> Any:
@@ -308,7 +332,7 @@ def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: 
     s = _check.matrix(scores, "scores", columns=len(names))
     codes = _check.encode(_check.labels(y, "labels"), names, "labels")
     n, w = _mass(counts, weights)
-    _check.same_length(labels=codes, scores=s, counts=n, weights=w)
+    _check.same_length({"labels": codes, "scores": s, "counts": n, "weights": w})
     return codes, s, names, n, w
 
 
@@ -326,7 +350,7 @@ def _positive_of(names: tuple[Label, ...], pos_label: Label | None) -> int | Non
         if len(names) != 2:
             raise InputError(f"pos_label= needs two classes, there are {len(names)}: {shown(names)}.")
         return names.index(plain)
-    return 1 if names in ((0, 1), (-1, 1)) else None
+    return _check.obvious_positive(names)
 
 
 def _refuse_weightless_class(made: Tally) -> None:
@@ -339,7 +363,7 @@ def _refuse_weightless_class(made: Tally) -> None:
 
 def _guard_hard_labels(made: Tally, name: str, *, strict: bool) -> None:
     low, high = made.range
-    if made.n_rows > 2 and all(_only_ends(run.scores, low, high) for run in made.runs):
+    if made.n_rows > 2 and made.n and all(_only_ends(run.scores, low, high) for run in made.runs):
         guard("TM101", f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics "
               "need the score behind them; for labels use tm.confusion(y, predicted)", strict=strict)  # fmt: skip
 

@@ -17,16 +17,24 @@ def is_frame(data: object) -> bool:
         return False
     import narwhals as nw
 
-    return isinstance(nw.from_native(data, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(data, pass_through=True), nw.DataFrame | nw.LazyFrame)
+    except nw.exceptions.NarwhalsError:
+        return True  # a frame with something wrong in it, which read_columns will name
 
 
 def read_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> dict[str, NDArray[Any]]:
     """The wanted columns, given as (column, the option that named it); missing values become a masked array."""
     import narwhals as nw
 
-    data = nw.from_native(frame)
-    present = data.collect_schema().names()
+    try:
+        data = nw.from_native(frame)
+        present = data.collect_schema().names()
+    except (nw.exceptions.NarwhalsError, ValueError) as error:
+        raise InputError(f"The dataframe cannot be read: {error}") from None
     for name, option in wanted:
+        if not isinstance(name, str):
+            raise InputError(f"{option}{name!r}: columns are named by text; rename the column first.")
         if name not in present:
             raise ColumnError.missing(name, present, option)
     data = data.select([name for name, _ in dict(wanted).items()])
@@ -37,13 +45,13 @@ def read_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> dict[str, NDA
 def _array(series: Any) -> NDArray[Any]:
     import narwhals as nw
 
-    if series.dtype in (nw.Categorical, nw.Enum):
-        series = series.cast(nw.String)
-    elif isinstance(series.dtype, nw.Decimal):
+    if isinstance(series.dtype, nw.Decimal):
         series = series.cast(nw.Float64)
     missing = series.is_null().to_numpy()
     if not missing.any():
-        found: NDArray[Any] = series.to_numpy()
+        # A categorical's own to_numpy may give its codes or objects; its values are what was meant.
+        values = np.array(series.to_list()) if series.dtype in (nw.Categorical, nw.Enum) else series.to_numpy()
+        found: NDArray[Any] = values
         return found
     return np.ma.MaskedArray(np.asarray(series.to_list(), dtype=object), mask=missing)
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tallymark._check import Floats, Ints
-from tallymark.summaries.run import Run, concatenated, grouped_at
-from tallymark.summaries.sorting import starts_of_groups
+from tallymark.summaries.run import Run, concatenated, grouped_at, require_same_kind
+from tallymark.summaries.sorting import group_starts
 
 _SPLITTER = 2.0**40 + 1.0
 
@@ -28,13 +28,14 @@ class Grid:
     """Which scores share a cell: those with the same key and on the same side of every asked threshold."""
 
     thresholds: tuple[float, ...] = ()
+    #: What the scores came as; thresholds are rounded to it.
+    dtype: str = "float64"
 
     def starts(self, ascending: Floats) -> Ints:
         """Where each cell begins in ascending scores."""
         keys = cell_key(ascending)
         side = np.searchsorted(np.array(self.thresholds), ascending, side="right")
-        changes = np.flatnonzero((keys[1:] != keys[:-1]) | (side[1:] != side[:-1])) + 1
-        return np.concatenate(([0], changes)).astype(np.int64) if len(ascending) else changes
+        return group_starts((keys[1:] != keys[:-1]) | (side[1:] != side[:-1]), len(ascending))
 
 
 def cell_key(scores: Floats) -> Floats:
@@ -60,6 +61,7 @@ def merged(first: Sequence[Run], second: Sequence[Run], grid: Grid) -> tuple[Run
     """Quantised runs of two samples put together: the same cells one pass over both would make."""
     runs = []
     for a, b in zip(first, second, strict=True):
+        require_same_kind(a, b)
         joined = concatenated(a, b)
         run = joined.take(np.argsort(_low(joined), kind="stable"))
         run = grouped_at(run, grid.starts(_low(run))) if len(run) else run
@@ -70,12 +72,13 @@ def merged(first: Sequence[Run], second: Sequence[Run], grid: Grid) -> tuple[Run
 def _cells_of(run: Run, grid: Grid) -> Run:
     scores = run.scores.astype(np.float64)
     starts = grid.starts(scores)
-    ends = np.append(starts[1:], len(scores)) - 1 if len(scores) else starts
-    cells = replace(run, counts=np.diff(np.append(starts, len(scores)))) if run.kind == "unit" else run
     if run.kind == "unit":
-        return Run(scores[starts], cells.counts, lo=scores[starts], hi=scores[ends], known_moments=run.moments)
-    cells = grouped_at(replace(run, scores=scores, lo=scores, hi=scores), starts) if len(scores) else cells
-    return replace(cells, known_moments=run.moments)
+        lengths = np.diff(np.append(starts, len(scores)))
+        return Run(
+            scores[starts], lengths, lo=scores[starts], hi=scores[starts + lengths - 1], known_moments=run.moments
+        )
+    cells = replace(run, scores=scores, lo=scores, hi=scores, known_moments=run.moments)
+    return grouped_at(cells, starts) if len(scores) else cells
 
 
 def _with_common_edges(runs: Sequence[Run], grid: Grid) -> tuple[Run, ...]:
@@ -92,6 +95,3 @@ def _with_common_edges(runs: Sequence[Run], grid: Grid) -> tuple[Run, ...]:
 
 def _low(run: Run) -> Floats:
     return run.scores.astype(np.float64) if run.lo is None else run.lo.astype(np.float64, copy=False)
-
-
-__all__ = ["Grid", "cell_key", "merged", "quantised", "starts_of_groups"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -60,8 +61,10 @@ class Confusion(Shown):
         >>> Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).n
         344
         """
+        for name, value in (("tp", tp), ("fp", fp), ("fn", fn), ("tn", tn)):
+            _check.real(value, name)
         cells = np.array([[tn, fp], [fn, tp]])
-        if not np.isfinite(cells.astype(float)).all() or (cells < 0).any() or not cells.any():
+        if (cells < 0).any() or not cells.any():
             raise InputError(f"tp={tp}, fp={fp}, fn={fn}, tn={tn}: expected counts of 0 or more, not all zero.")
         return cls(cells, labels, positive=1)
 
@@ -140,7 +143,7 @@ class Confusion(Shown):
         """Share of the positive class: the stated one, or the sample's."""
         if self.prior is not None:
             return self.prior
-        return float((self.tp + self.fn) / self.n)
+        return float((self.tp + self.fn) / self.n) if self.n else math.nan
 
     @property
     def predicted_prevalence(self) -> float:
@@ -157,32 +160,38 @@ class Confusion(Shown):
         """
         self._require_binary()
         prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
+        if prior is not None and not self.truth.all():
+            raise InputError("Another prevalence needs rows of both classes; this matrix has one class only.")
         return replace(self, prior=prior)
 
     @property
+    def seen(self) -> Masses:
+        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
+        if self.prior is None or self.positive is None:
+            return self.matrix
+        wanted = np.full(2, 1.0 - self.prior)
+        wanted[self.positive] = self.prior
+        rescaled: Masses = self.matrix * (wanted * self.n / self.truth)[:, None]
+        return rescaled
+
+    @property
     def cells(self) -> Cells:
-        """tp, fp, fn, tn as metrics see them: rescaled when a prevalence is stated."""
-        tp, fp, fn, tn = self.tp, self.fp, self.fn, self.tn
-        if self.prior is None:
-            return Cells(tp, fp, fn, tn)
-        positives, negatives = tp + fn, fp + tn
-        up = self.prior * self.n / positives if positives else 0.0
-        down = (1.0 - self.prior) * self.n / negatives if negatives else 0.0
-        return Cells(tp * up, fp * down, fn * up, tn * down)
+        """tp, fp, fn, tn as metrics see them."""
+        self._require_binary()
+        i, j = self.positive, 1 - self.positive  # type: ignore[operator]
+        matrix = self.seen
+        return Cells(matrix[i, i].item(), matrix[j, i].item(), matrix[i, j].item(), matrix[j, j].item())
 
     def independent(self) -> Confusion:
         """The matrix expected of predictions with these shares that know nothing of the truth."""
-        if self.prior is not None:
-            tp, fp, fn, tn = self.cells
-            seen = np.array([[tn, fp], [fn, tp]]) if self.positive == 1 else np.array([[tp, fn], [fp, tn]])
-        else:
-            seen = self.matrix
+        seen = self.seen
         expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
         return Confusion(expected, self.labels, self.positive, threshold=self.threshold)
 
     def one_vs_rest(self, label: Label) -> Confusion:
         """The binary matrix of one class against all others."""
         i = self._index(label)
+        as_counted = self.prior is None
 
         def fold(matrix: Any) -> Any:
             if matrix is None:
@@ -191,11 +200,11 @@ class Confusion(Shown):
             return np.array([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]])
 
         return Confusion(
-            fold(self.matrix),
+            fold(self.seen),
             (f"not {label}", self.labels[i]),
             positive=1,
-            squares=fold(self.squares),
-            rows_per_cell=fold(self.rows_per_cell),
+            squares=fold(self.squares) if as_counted else None,
+            rows_per_cell=fold(self.rows_per_cell) if as_counted else None,
         )
 
     def overall(self) -> Confusion:
@@ -207,13 +216,13 @@ class Confusion(Shown):
         """The matrix of both samples together; labels are matched by name."""
         if (self.squares is None) != (other.squares is None):
             raise InputError("Cannot merge a weighted and an unweighted confusion matrix.")
-        new = [label for label in other.labels if label not in self.labels]
-        labels = (*self.labels, *new)
-        positive = None if new and len(labels) > 2 else self.positive
-        if self.positive is not None and other.positive is not None:
-            mine, theirs = self.labels[self.positive], other.labels[other.positive]
-            if mine != theirs:
-                raise InputError(f"Cannot merge: positive is {mine!r} in one matrix and {theirs!r} in the other.")
+        if self.prior != other.prior:
+            raise InputError("Cannot merge matrices seen at different prevalences; merge first, then at_prevalence().")
+        labels = (*self.labels, *(label for label in other.labels if label not in self.labels))
+        named = {one.labels[one.positive] for one in (self, other) if one.positive is not None}
+        if len(named) > 1:
+            raise InputError(f"Cannot merge: positive is {shown(named)}, each in one of the matrices.")
+        positive = labels.index(named.pop()) if named and len(labels) == 2 else _check.obvious_positive(labels)
 
         def add(a: Any, b: Any) -> Any:
             if a is None:
@@ -228,7 +237,7 @@ class Confusion(Shown):
             add(self.matrix, other.matrix),
             labels,
             positive,
-            prior=self.prior if self.prior == other.prior else None,
+            prior=self.prior,
             threshold=self.threshold if self.threshold == other.threshold else None,
             squares=add(self.squares, other.squares),
             rows_per_cell=add(self.rows_per_cell, other.rows_per_cell),

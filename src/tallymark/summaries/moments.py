@@ -56,12 +56,16 @@ class Moments(Shown):
         squares: Floats = totals if weights is None else np.bincount(codes, weights**2, k).astype(np.float64)
         n_rows = totals.astype(np.int64) if weights is None else np.bincount(codes, weights > 0, k).astype(np.int64)
         divisor = np.where(totals > 0, totals, 1.0)
+        # Around a row of their own, so that equal scores have their exact mean and no spread.
+        first = np.zeros(k, dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
         mean, m2, m3 = (np.zeros((k, components.shape[1])) for _ in range(3))
         for j in range(components.shape[1]):
             column = components[:, j]
-            mean[:, j] = np.bincount(codes, mass * column, k) / divisor
-            # Once more around itself, so that equal scores have their exact mean and no spread.
-            mean[:, j] += np.bincount(codes, mass * (column - mean[codes, j]), k) / divisor
+            pivot = column[first]
+            mean[:, j] = np.where(
+                totals > 0, pivot + np.bincount(codes, mass * (column - pivot[codes]), k) / divisor, 0.0
+            )
             gap = column - mean[codes, j]
             m2[:, j] = np.bincount(codes, mass * gap**2, k)
             m3[:, j] = np.bincount(codes, mass * gap**3, k)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark._check import Bools, Floats, Ints, Label, Scores
+from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
+from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, number
 from tallymark.errors import InputError, shown
 from tallymark.summaries import storage
@@ -40,8 +40,9 @@ class Panel(Shown):
 
     def __post_init__(self) -> None:
         for name in ("scores", "extra"):
-            views = {key: _read_only(array) for key, array in getattr(self, name).items()}
-            object.__setattr__(self, name, MappingProxyType(views))
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+        for array in self._arrays().values():
+            array.flags.writeable = False
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -54,14 +55,21 @@ class Panel(Shown):
         return len(self.is_positive)
 
     def tally(self, model: str) -> Tally:
-        """The tally of one model."""
+        """The tally of one model. Rows whose count or weight is 0 are not in it."""
         if model not in self.scores:
             raise InputError(f"No model {model!r}; the panel has {shown(self.models)}.")
         return Tally.of(self.scores[model], self.is_positive, self.labels, counts=self.counts, weights=self.weights)
 
     def tallies(self) -> Tallies:
         """The tally of every model."""
-        return Tallies(("score",), {(model,): self.tally(model) for model in self.models})
+        return Tallies(("model",), {(model,): self.tally(model) for model in self.models})
+
+    @property
+    def mass(self) -> Masses:
+        """What each row counts."""
+        if self.weights is not None:
+            return self.weights
+        return np.ones(self.n, dtype=np.int64) if self.counts is None else self.counts
 
     def keep(self, rows: Bools) -> Panel:
         """The chosen rows only; this panel stays as it is."""
@@ -135,10 +143,3 @@ class Panel(Shown):
             weights=arrays.get("weights"),
             extra=named("extra:"),
         )
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    # A view, so that the caller's own array stays writeable.
-    view = array.view()
-    view.flags.writeable = False
-    return view

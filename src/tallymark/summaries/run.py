@@ -122,6 +122,15 @@ class Run:
         mass = self.mass
         sums: Masses = np.zeros(len(self) + 1, dtype=mass.dtype)
         np.cumsum(mass, out=sums[1:])
+        sums.flags.writeable = False
+        return sums
+
+    @cached_property
+    def cumulative_from_top(self) -> Masses:
+        """Mass of the entries from each place on, added from the top so that small weights there are not lost."""
+        sums: Masses = np.zeros(len(self) + 1, dtype=self.mass.dtype)
+        np.cumsum(self.mass[::-1], out=sums[-2::-1])
+        sums.flags.writeable = False
         return sums
 
     @property
@@ -129,7 +138,7 @@ class Run:
         """Mass of all entries: a count, or the sum of the weights."""
         if self.kind == "unit":
             return len(self)
-        total: float | int = self.cumulative[-1].item()
+        total: float | int = self.cumulative_from_top[0].item()
         return total
 
     @property
@@ -142,6 +151,10 @@ class Run:
     def mass_before(self, index: Ints) -> Masses:
         """Mass of the entries before each index."""
         return index if self.kind == "unit" else self.cumulative[index]
+
+    def mass_from(self, index: Ints) -> Masses:
+        """Mass of the entries from each index on."""
+        return len(self) - index if self.kind == "unit" else self.cumulative_from_top[index]
 
     @cached_property
     def moments(self) -> ScoreMoments:
@@ -161,18 +174,16 @@ class Run:
         """Mass-weighted sum of a function of the score, a block at a time."""
         total = 0.0
         for block in blocks(len(self)):
-            values = function(self.scores[block].astype(np.float64, copy=False))
-            if self.kind == "unit":
-                total += float(np.sum(values))
-            else:
+            # Scores near the largest float overflow to inf, which the caller answers for.
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = function(self.scores[block].astype(np.float64, copy=False))
                 # Not a dot product: BLAS results depend on the number of threads.
-                total += float(np.sum(values * self.mass[block]))
+                total += float(np.sum(values if self.kind == "unit" else values * self.mass[block]))
         return total
 
     def merge(self, other: Run) -> Run:
         """The run of both samples together."""
-        if "weights" in (self.kind, other.kind) and self.kind != other.kind and len(self) and len(other):
-            raise InputError("Cannot merge weighted and unweighted tallies; give both weights=, or neither.")
+        require_same_kind(self, other)
         if self.kind == other.kind == "unit" and self.lo is None and other.lo is None:
             both = np.concatenate((self.scores, other.scores))
             both.sort(kind="stable")  # finds and merges the two sorted stretches
@@ -196,6 +207,12 @@ class Run:
         """The arrays this run is made of, by name."""
         names = ("scores", "counts", "weights", "squares", "rows", "lo", "hi")
         return {name: array for name in names if (array := getattr(self, name)) is not None}
+
+
+def require_same_kind(first: Run, second: Run) -> None:
+    """Refuse to put weighted and unweighted rows together."""
+    if (first.kind == "weights") != (second.kind == "weights") and len(first) and len(second):
+        raise InputError("Cannot merge weighted and unweighted tallies; give both weights=, or neither.")
 
 
 def concatenated(first: Run, second: Run) -> Run:

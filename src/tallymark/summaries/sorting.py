@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from tallymark._check import Ints, Scores
+from tallymark._check import Bools, Ints, Scores
 
 #: Rows per block: both sides of a search then stay in a core's own cache.
 BLOCK = 2**14
@@ -71,5 +71,10 @@ def blocks(length: int, size: int = 2**16) -> Iterator[slice]:
 
 def starts_of_groups(ascending: Scores) -> Ints:
     """The index at which each distinct value of an ascending column begins."""
-    changes = np.flatnonzero(ascending[1:] != ascending[:-1]) + 1
-    return np.concatenate(([0], changes)).astype(np.int64) if len(ascending) else changes
+    return group_starts(ascending[1:] != ascending[:-1], len(ascending))
+
+
+def group_starts(changed: Bools, length: int) -> Ints:
+    """Where groups begin, given whether each row but the first differs from the one before it."""
+    starts = np.flatnonzero(changed) + 1
+    return np.concatenate(([0], starts)).astype(np.int64) if length else starts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -24,14 +24,16 @@ _HEADER = "tallymark"
 def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write under a temporary name and rename, so that a kill leaves the old file or none."""
     target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"Cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}.")
     text = json.dumps({"version": _VERSION, "kind": kind, **header})
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             np.savez(file, allow_pickle=False, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink()
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from types import MappingProxyType
 from typing import Any
 
+from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError, UnknownNameError, shown
 from tallymark.summaries import storage
 from tallymark.summaries.tally import Tally
 
@@ -20,20 +20,21 @@ Key = Any
 class Tallies(Shown, Mapping[Key, Tally]):
     """An immutable mapping to :class:`Tally`.
 
-    `names` says what the parts of a key are (``("score",)``, ``("score", "region")``, …). With one part the key
-    is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
+    `names` says what the parts of a key are (``("model",)``, ``("model", "region")``, …), `by_model` whether the first
+    is the model. With one part the key is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
     """
 
     names: tuple[str, ...]
     entries: Mapping[tuple[Any, ...], Tally]
+    by_model: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", MappingProxyType(dict(self.entries)))
+        object.__setattr__(self, "entries", FrozenDict(self.entries))
 
     def __getitem__(self, key: Key) -> Tally:
         parts = key if isinstance(key, tuple) else (key,)
         if parts not in self.entries:
-            raise KeyError(f"No tally for {key!r}; there are {shown(self)} (keys are {', '.join(self.names)}).")
+            raise UnknownNameError(f"No tally for {key!r}; there are {shown(self)} (keys are {', '.join(self.names)}).")
         return self.entries[parts]
 
     def __iter__(self) -> Iterator[Key]:
@@ -44,12 +45,12 @@ class Tallies(Shown, Mapping[Key, Tally]):
 
     def merge(self, other: Tallies) -> Tallies:
         """Both samples together; keys that occur on one side only are kept."""
-        if self.names != other.names:
+        if (self.names, self.by_model) != (other.names, other.by_model):
             raise InputError(f"Cannot merge tallies keyed by {self.names} and by {other.names}.")
         joined = dict(self.entries)
         for key, tally in other.entries.items():
             joined[key] = joined[key].merge(tally) if key in joined else tally
-        return Tallies(self.names, joined)
+        return Tallies(self.names, joined, self.by_model)
 
     def heading(self) -> str:
         """How many, by what."""
@@ -71,7 +72,11 @@ class Tallies(Shown, Mapping[Key, Tally]):
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
         packed = [(key, tally.pack()) for key, tally in self.entries.items()]
-        header = {"names": self.names, "entries": [{"key": key, "header": head} for key, (head, _) in packed]}
+        header = {
+            "names": self.names,
+            "by_model": self.by_model,
+            "entries": [{"key": key, "header": head} for key, (head, _) in packed],
+        }
         arrays = {f"{i}/{name}": array for i, (_, (_, found)) in enumerate(packed) for name, array in found.items()}
         storage.write(path, "tallies", header, arrays)
 
@@ -83,4 +88,4 @@ class Tallies(Shown, Mapping[Key, Tally]):
             prefix = f"{i}/"
             own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
             entries[tuple(entry["key"])] = Tally.unpack(entry["header"], own)
-        return cls(tuple(header["names"]), entries)
+        return cls(tuple(header["names"]), entries, header["by_model"])

@@ -136,7 +136,9 @@ class Tally(Shown):
     @property
     def prevalence(self) -> float:
         """Share of positives: the stated one, or the sample's."""
-        return self.positives / self.n if self.prior is None else self.prior
+        if self.prior is not None:
+            return self.prior
+        return self.positives / self.n if self.n else math.nan
 
     @property
     def scale(self) -> tuple[float, float]:
@@ -153,7 +155,15 @@ class Tally(Shown):
             for run in self.runs
             if len(run)
         ]
+        if not ends:
+            return math.nan, math.nan
         return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
+    def is_probability(self) -> bool:
+        """All scores lie in [0, 1]."""
+        low, high = self.range
+        return low >= 0.0 and high <= 1.0
 
     def at_prevalence(self, prevalence: float | None) -> Tally:
         """The same data seen at another prevalence: counts stay, prior-dependent numbers move.
@@ -182,8 +192,7 @@ class Tally(Shown):
         table, squares, rows = ([] for _ in range(3))  # type: list[Any], list[Any], list[Any]
         for run in self._class_runs():
             index = int(np.searchsorted(run.scores, cut, "left"))
-            above = run.total - run.mass_before(np.array(index))[()]
-            table.append([run.total - above, above])
+            table.append([run.mass_before(np.array(index))[()], run.mass_from(np.array(index))[()]])
             if run.squares is not None and run.rows is not None:
                 squares.append([run.squares[:index].sum(), run.squares[index:].sum()])
                 rows.append([run.rows[:index].sum(), run.rows[index:].sum()])
@@ -205,12 +214,13 @@ class Tally(Shown):
             except ValueError:
                 policy, arguments = parse_policy(threshold)
                 return float(policy.choose(self, *arguments))
-        elif isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number):
-            raise InputError(f"threshold is {threshold!r}, expected a number or the name of a policy like 'youden'.")
         else:
-            number = float(threshold)
+            try:
+                number = math.nan if isinstance(threshold, bool) else float(threshold)
+            except (TypeError, ValueError, OverflowError):
+                number = math.nan
         if math.isnan(number):
-            raise InputError("threshold is nan, expected a number or the name of a policy like 'youden'.")
+            raise InputError(f"threshold is {threshold!r}, expected a number or the name of a policy like 'youden'.")
         return number
 
     def merge(self, *others: Tally) -> Tally:
@@ -239,7 +249,8 @@ class Tally(Shown):
         if self.grid is not None:
             raise InputError("This tally is quantised already; quantise the exact one.")
         dtype = self.runs[0].scores.dtype
-        grid = cells.Grid(tuple(sorted({float(dtype.type(_check.real(t, "thresholds"))) for t in thresholds})))
+        asked = {float(dtype.type(_check.real(t, "thresholds"))) for t in thresholds}
+        grid = cells.Grid(tuple(sorted(asked)), str(dtype))
         return replace(self, runs=cells.quantised(self.runs, grid), grid=grid)
 
     @cached_property
@@ -255,6 +266,17 @@ class Tally(Shown):
         best = (at(negative, negative.lo), at(positive, positive.hi))
         worst = (at(negative, negative.hi), at(positive, positive.lo))
         return replace(self, runs=best, grid=None), replace(self, runs=worst, grid=None)
+
+    @cached_property
+    def scaled_moments(self) -> tuple[ScoreMoments, ...]:
+        """Moments of each run for numbers that do not depend on the unit of the scores.
+
+        Squares of 1e-200 vanish and those of 1e200 overflow, so scores that far out are first scaled by a power of two.
+        """
+        _, exponent = math.frexp(max(map(abs, self.range)))
+        if abs(exponent) <= _SAFE_EXPONENT:
+            return tuple(run.moments for run in self.runs)
+        return tuple(Run(np.ldexp(run.scores, -exponent), run.counts, run.weights).moments for run in self.runs)
 
     @cached_property
     def placements(self) -> tuple[Ints, Ints]:
@@ -323,7 +345,7 @@ class Tally(Shown):
                 "n": run.total,
                 "lowest": float(run.scores[0]),
                 "mean": run.moments.mean,
-                "highest": float(run.scores[-1]),
+                "highest": float(run.scores[-1] if run.hi is None else run.hi[-1]),
             }
             if len(run)
             else {"class": str(name), "n": 0}
@@ -344,7 +366,7 @@ class Tally(Shown):
         header = {
             "labels": self.labels,
             "prior": self.prior,
-            "thresholds": None if self.grid is None else self.grid.thresholds,
+            "grid": None if self.grid is None else (self.grid.thresholds, self.grid.dtype),
             "moments": [
                 None if (m := run.known_moments) is None else (m.mass, m.mean, m.m2, m.m3) for run in self.runs
             ],
@@ -362,7 +384,7 @@ class Tally(Shown):
         )
         if len(runs) != (1 if labels is None else 2):
             raise InputError("the number of runs does not fit the labels")
-        grid = None if header["thresholds"] is None else cells.Grid(tuple(header["thresholds"]))
+        grid = None if header["grid"] is None else cells.Grid(tuple(header["grid"][0]), header["grid"][1])
         return cls(runs, labels, header["prior"], grid)
 
     def _class_runs(self) -> tuple[Run, ...]:
@@ -373,8 +395,9 @@ class Tally(Shown):
         return self.runs
 
     def _on_an_edge(self, threshold: float) -> Any:
+        dtype = self.runs[0].scores.dtype if self.grid is None else np.dtype(self.grid.dtype)
         with np.errstate(over="ignore"):
-            cut = self.runs[0].scores.dtype.type(threshold)
+            cut = dtype.type(threshold)
         if self.grid is None:
             return cut
         for run in self.runs:
@@ -387,19 +410,18 @@ class Tally(Shown):
         return cut
 
     def _merge(self, other: Tally) -> Tally:
-        if self.labels != other.labels:
-            raise InputError(f"Cannot merge tallies with labels {self.labels} and {other.labels}.")
+        labels = _common_labels(self.labels, other.labels)
         if self.prior != other.prior:
             raise InputError("Cannot merge tallies seen at different prevalences; merge first, then at_prevalence().")
         if self.grid is None and other.grid is None:
             runs = tuple(a.merge(b) for a, b in zip(self.runs, other.runs, strict=True))
-            return replace(self, runs=runs)
+            return replace(self, runs=runs, labels=labels)
         grids = {tally.grid for tally in (self, other) if tally.grid is not None}
         if len(grids) > 1:
-            raise InputError("Cannot merge tallies quantised with different thresholds; quantise both alike.")
+            raise InputError("Cannot merge tallies quantised with different thresholds or dtypes; quantise both alike.")
         (grid,) = grids
         mine, theirs = (t.runs if t.grid else cells.quantised(t.runs, grid) for t in (self, other))
-        return replace(self, runs=cells.merged(mine, theirs, grid), grid=grid)
+        return replace(self, runs=cells.merged(mine, theirs, grid), labels=labels, grid=grid)
 
     @cached_property
     def _first_of_score(self) -> Ints | None:
@@ -420,20 +442,30 @@ class Tally(Shown):
             index = first[block]
             following = np.append(first[block.start + 1 : block.stop + 1], len(positive))[: len(index)]
         at: Any = block if first is None else index
-        fp = negative.total - negative.mass_before(below[at])
-        above = fp if at_or_below is below else negative.total - negative.mass_before(at_or_below[at])
-        tp, before = (positive.total - positive.mass_before(i) for i in (index, following))
+        fp = negative.mass_from(below[at])
+        above = fp if at_or_below is below else negative.mass_from(at_or_below[at])
+        tp, before = (positive.mass_from(i) for i in (index, following))
         return Steps(positive.scores[at][::-1], tp[::-1], before[::-1], fp[::-1], above[::-1])
 
     @staticmethod
     def _mass_from(run: Run, before: Ints) -> Masses:
-        if run.kind == "unit":
-            return np.subtract(len(run), before, out=before)
-        return run.total - run.cumulative[before]
+        return np.subtract(len(run), before, out=before) if run.kind == "unit" else run.mass_from(before)
 
+
+#: Scores below 2**300 in size have finite third powers, above 2**-300 ones that do not vanish.
+_SAFE_EXPONENT = 300
 
 #: Cached views that do not depend on the stated prevalence.
 _LENS_FREE = frozenset({"placements", "cutoffs", "_first_of_score"})
+
+
+def _common_labels(mine: Any, theirs: Any) -> tuple[Label, Label] | None:
+    """Labels of a merged tally; where the negatives go by different names they become "not" the positive one."""
+    if mine is None or theirs is None or mine[1] != theirs[1]:
+        if mine is not theirs:
+            raise InputError(f"Cannot merge tallies with labels {mine} and {theirs}.")
+        return None
+    return mine if mine == theirs else (f"not {mine[1]}", mine[1])
 
 
 def _checked_run(columns: dict[str, Any], moments: Sequence[float] | None) -> Run:
