@@ -286,7 +286,7 @@ def _tally_frame(
 ) -> Tally | Tallies:
     if score is None:
         raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
-    scores = list(score) if isinstance(score, list | tuple) else [score]
+    scores: list[Any] = list(score) if isinstance(score, list | tuple) else [score]
     groups = [by] if isinstance(by, str) else list(by)
     wanted = [(name, "score=") for name in scores] + [(name, "by=") for name in groups]
     named = (("label", label), ("weight", weight), ("count", count))
