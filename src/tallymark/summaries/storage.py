@@ -26,11 +26,14 @@ def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], array
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"Cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}.")
+    if any(array.dtype.hasobject for array in arrays.values()):
+        raise InputError("A column of Python objects cannot be stored; convert it to numbers or text.")
     text = json.dumps({"version": _VERSION, "kind": kind, **header})
+    contents: Any = {_HEADER: np.frombuffer(text.encode(), np.uint8), **arrays}
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         with temporary.open("xb") as file:
-            np.savez(file, allow_pickle=False, **{_HEADER: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+            np.savez(file, **contents)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
