@@ -173,7 +173,7 @@ def test_guards_are_listed_once(data):
         (("d.csv", "--label", "lable", "--score", "p"), "Choose one with --label"),
         (("d.csv", "--label", "word", "--score", "p"), "which one is positive? Say pos_label='yes'"),
         (("d.csv", "--label", "word", "--pos-label", "maybe", "--score", "p"), "--pos-label 'maybe' does not occur"),
-        (("d.csv", "--label", "y"), "Say what to evaluate: --score"),
+        (("d.csv", "--label", "y"), "Say what to evaluate: --label COLUMN and --score"),
         (("d.csv", "--label", "y", "--score", "p", "--predicted", "hat"), "Say what to evaluate"),
         (("d.csv", "--label", "y", "--score", "region"), "expected numbers"),
         (("d.csv", "--label", "y", "--score", "p", "--threshold", "yuoden"), "Did you mean 'youden'"),
@@ -181,7 +181,7 @@ def test_guards_are_listed_once(data):
         (("d.csv", "--label", "y3", "--probability", "cat=p_cat"), "two or more different classes|No --probability column"),
         (("d.csv", "--label", "y3", "--probability", "cat"), "write CLASS=COLUMN"),
         (("d.csv", "--label", "y", "--score", "p", "--weight", "w", "--count", "k"), "not both"),
-        (("d.csv", "--label", "y", "--predicted", "hat", "--by", "region"), "--by goes with --score"),
+        (("d.csv", "--label", "y", "--predicted", "hat", "--by", "region"), "--by and --where go with --score"),
         (("d.csv", "--label", "y", "--score", "hat", "--strict"), "TM101"),
     ],
 )  # fmt: skip

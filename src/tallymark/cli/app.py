@@ -39,8 +39,10 @@ def _root(
 
 @app.command()
 def evaluate(
-    file: Annotated[str, typer.Argument(help="CSV or Parquet file, one row per object.")],
-    label: Annotated[str, typer.Option(help="Column with the true class.")],
+    file: Annotated[
+        str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object; or a saved tally.")
+    ],
+    label: Annotated[str | None, typer.Option(help="Column with the true class.")] = None,
     score: Annotated[list[str] | None, typer.Option(help="Score column; give it once per model.")] = None,
     predicted: Annotated[list[str] | None, typer.Option(help="Column with predicted classes, any number.")] = None,
     probability: Annotated[
@@ -50,11 +52,15 @@ def evaluate(
     weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
     count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")] = None,
     by: Annotated[list[str] | None, typer.Option(help="Evaluate each group of this column (comma or repeat).")] = None,
+    where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
     threshold: Annotated[
         str | None, typer.Option(help="A number or a policy: youden, f1, tpr:0.9, cost:1,50, rate:0.002, …")
     ] = None,
     prevalence: Annotated[float | None, typer.Option(help="State the prevalence the numbers should speak of.")] = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeat for more.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Never quantise scores, whatever the size.")] = False,
+    memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
     every: Annotated[bool, typer.Option("--all", help="List every metric, not only the headline ones.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     json: Json = False,
@@ -63,10 +69,22 @@ def evaluate(
     from tallymark.cli import evaluating
 
     evaluating.run(
-        file, label=label, scores=score or [], predicted=predicted or [], probabilities=probability or [],
-        pos_label=pos_label, weight=weight, count=count, by=by or [], threshold=threshold, prevalence=prevalence,
-        metrics=metric, every=every, strict=strict, as_json=json,
+        evaluating.Asked(
+            file, label, score or (), predicted or (), probability or (), pos_label, weight, count, by or (), where,
+            threshold, prevalence, metric, exact or None, memory_limit, threads, every, strict, json,
+        )
     )  # fmt: skip
+
+
+@app.command()
+def merge(
+    files: Annotated[list[str], typer.Argument(help="Saved summaries of parts of the data.")],
+    out: Annotated[str, typer.Option(help="Where to write the summary of all of it.")],
+) -> None:
+    """Merge saved tallies (or other summaries) into one, the same as one pass over all rows."""
+    from tallymark.cli import merging
+
+    merging.run(files, out)
 
 
 @app.command()

@@ -32,11 +32,7 @@ def run(folder: str, seed: int) -> None:
     out.print(
         Text.assemble(f"Wrote {path}: {_ROWS} companies, about 0.2 % of them platforms.\n", ("$ " + command, "bold"))
     )
-    found = evaluating.run(
-        str(path), label="platform", scores=["model_a", "model_b"], predicted=[], probabilities=[], pos_label=None,
-        weight=None, count=None, by=[], threshold="f1", prevalence=None, metrics=None, every=False, strict=False,
-        as_json=False,
-    )  # fmt: skip
+    found = evaluating.run(evaluating.Asked(str(path), label="platform", scores=["model_a", "model_b"], threshold="f1"))
     out.print(Text("\nWhat to look at", style="bold"))
     for line in _remarks(found):
         out.print(Text(f"• {line}"))

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tallymark import _check
 from tallymark._show import number
-from tallymark.cli.printing import console, print_json, print_notes, table
+from tallymark.cli.printing import console, print_json, print_notes, progress_bar, table
 from tallymark.errors import GuardWarning, InputError, shown
 from tallymark.evaluation import evaluate
 from tallymark.registry import METRICS
 from tallymark.results import Evaluation, Evaluations, Measure, Note
-from tallymark.sources.doors import class_scores, confusion, tallies_of_columns
-from tallymark.sources.files import read_file
+from tallymark.sources.doors import class_scores, confusion, is_saved, load
+from tallymark.sources.files import labels_in, read_files, require_columns
+from tallymark.sources.scan import scan
 from tallymark.summaries.confusion import Confusion
 
 #: What a first look needs, in the order it is read.
@@ -31,61 +33,126 @@ _BY_GROUP = ("auroc", "average_precision", "precision", "recall", "f1", "mcc")
 _WORST = 15
 
 
-def run(
-    file: str, *, label: str, scores: Sequence[str], predicted: Sequence[str], probabilities: Sequence[str],
-    pos_label: str | None, weight: str | None, count: str | None, by: Sequence[str], threshold: str | None,
-    prevalence: float | None, metrics: Sequence[str] | None, every: bool, strict: bool, as_json: bool,
-) -> Evaluations:  # fmt: skip
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asked for."""
+
+    file: str
+    label: str | None
+    scores: Sequence[str] = ()
+    predicted: Sequence[str] = ()
+    probabilities: Sequence[str] = ()
+    pos_label: str | None = None
+    weight: str | None = None
+    count: str | None = None
+    by: Sequence[str] = ()
+    where: str | None = None
+    threshold: str | None = None
+    prevalence: float | None = None
+    metrics: Sequence[str] | None = None
+    exact: bool | None = None
+    memory_limit: str | None = None
+    threads: int | None = None
+    every: bool = False
+    strict: bool = False
+    as_json: bool = False
+
+
+def run(asked: Asked) -> Evaluations:
     """Read, evaluate, print; gives back what was printed."""
-    if sum(map(bool, (scores, predicted, probabilities))) != 1:
-        raise InputError(
-            "Say what to evaluate: --score COLUMN, --predicted COLUMN, or --probability CLASS=COLUMN for each class."
-        )
-    groups = [name for part in by for name in part.split(",")]
-    pairs = [_class_and_column(text) for text in probabilities]
-    if (predicted or pairs) and groups:
-        raise InputError("--by goes with --score.")
-    if (weight is not None) and (count is not None):
-        raise InputError("Give --weight (survey weights) or --count (repeated rows), not both.")
-    wanted = [(label, "--label"), *((name, "--score") for name in scores), *((name, "--by") for name in groups)]
-    wanted += [(name, "--predicted") for name in predicted] + [(name, "--probability") for _, name in pairs]
-    wanted += [(name, option) for name, option in ((weight, "--weight"), (count, "--count")) if name is not None]
-    columns = read_file(file, wanted)
-    masses = {
-        "counts": None if count is None else columns[count],
-        "weights": None if weight is None else columns[weight],
-    }
-    options: dict[str, Any] = {"metrics": metrics, "prevalence": prevalence, "strict": strict}
+    options: dict[str, Any] = {
+        "metrics": asked.metrics, "threshold": asked.threshold, "prevalence": asked.prevalence, "strict": asked.strict
+    }  # fmt: skip
     result: Evaluations
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if scores:
-            found = tallies_of_columns(
-                columns, label, scores, groups, weight=weight, count=count,
-                pos_label=_label_called(pos_label, columns[label], label), strict=strict,
-            )  # fmt: skip
-            result = evaluate(found, threshold=threshold, **options)
-        elif predicted:
-            result = Evaluations(("model",), {
-                (name,): evaluate(_confusion(columns, label, name, pos_label, masses), threshold=threshold, **options)
-                for name in predicted
-            })  # fmt: skip
-        else:
-            result = Evaluations(("model",), {("probability",): evaluate(
-                _class_scores(columns, label, pairs, masses), threshold=threshold, **options
-            )})  # fmt: skip
+        result = _evaluate(asked, options)
     notes = _notes(result, caught)
-    if as_json:
+    if asked.as_json:
         print_json(result.to_dict() | {"warnings": [vars(note) for note in notes]})
     else:
-        _print(result, file, metrics, every=every)
+        _print(result, asked)
         print_notes(notes)
     return result
 
 
-def _confusion(columns: Any, label: str, predicted: str, pos_label: str | None, masses: Any) -> Any:
-    positive = _label_called(pos_label, columns[label], label)
-    return confusion(columns[label], columns[predicted], pos_label=positive, **masses)
+def _evaluate(asked: Asked, options: dict[str, Any]) -> Evaluations:
+    if is_saved(asked.file):
+        saved = load(asked.file)
+        evaluated = evaluate(saved, **options)
+        return evaluated if isinstance(evaluated, Evaluations) else Evaluations(("model",), {(asked.file,): evaluated})
+    if asked.label is None or sum(map(bool, (asked.scores, asked.predicted, asked.probabilities))) != 1:
+        raise InputError(
+            "Say what to evaluate: --label COLUMN and --score COLUMN, --predicted COLUMN, "
+            "or --probability CLASS=COLUMN for each class."
+        )
+    if asked.weight is not None and asked.count is not None:
+        raise InputError("Give --weight (survey weights) or --count (repeated rows), not both.")
+    groups = [name for part in asked.by for name in part.split(",")]
+    if asked.scores:
+        return _of_scores(asked, asked.label, groups, options)
+    if groups or asked.where is not None:
+        raise InputError("--by and --where go with --score.")
+    pairs = [_class_and_column(text) for text in asked.probabilities]
+    wanted = [*_columns(asked, asked.label), *((name, "--predicted") for name in asked.predicted)]
+    wanted += [(name, "--probability") for _, name in pairs]
+    columns = read_files(asked.file, wanted)
+    masses: dict[str, Any] = {
+        "counts": None if asked.count is None else columns[asked.count],
+        "weights": None if asked.weight is None else columns[asked.weight],
+    }
+    if pairs:
+        scored = evaluate(_class_scores(columns, asked.label, pairs, masses), **options)
+        return Evaluations(("model",), {("probability",): scored})
+    positive = _positive(asked, asked.label)
+    return Evaluations(("model",), {
+        (name,): evaluate(confusion(columns[asked.label], columns[name], pos_label=positive, **masses), **options)
+        for name in asked.predicted
+    })  # fmt: skip
+
+
+def _columns(asked: Asked, label: str) -> list[tuple[str, str]]:
+    """Columns every way of evaluating may name, each with the option that named it."""
+    masses = ((asked.weight, "--weight"), (asked.count, "--count"))
+    return [(label, "--label"), *((name, option) for name, option in masses if name is not None)]
+
+
+def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[str, Any]) -> Evaluations:
+    wanted = [
+        *_columns(asked, label),
+        *((name, "--score") for name in asked.scores),
+        *((name, "--by") for name in groups),
+    ]
+    require_columns(asked.file, wanted)
+    with progress_bar(f"Reading {asked.file}") as progress:
+        found = scan(
+            asked.file, label=label, score=list(asked.scores), by=groups, weight=asked.weight, count=asked.count,
+            where=asked.where, thresholds=[0.5, *_numbers(asked.threshold)], pos_label=_positive(asked, label),
+            exact=asked.exact, memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
+            strict=asked.strict,
+        )  # fmt: skip
+    evaluations: Evaluations = evaluate(found, **options)
+    return evaluations
+
+
+def _numbers(threshold: str | None) -> list[float]:
+    try:
+        return [] if threshold is None else [float(threshold)]
+    except ValueError:
+        return []
+
+
+def _positive(asked: Asked, label: str) -> Any:
+    """The label a user typed, in the type it has in the file."""
+    text = asked.pos_label
+    if text is None:
+        return None
+    present = labels_in(asked.file, label, "--label")
+    for spelled in (str, lambda value: str(value).lower()):
+        matches = [value for value in present if spelled(value) == spelled(text)]
+        if len(matches) == 1:
+            return matches[0]
+    raise InputError(f"--pos-label {text!r} does not occur in {label!r}, which has the values {shown(present)}.")
 
 
 def _class_scores(columns: Any, label: str, pairs: Sequence[tuple[str, str]], masses: Any) -> Any:
@@ -107,18 +174,6 @@ def _class_and_column(text: str) -> tuple[str, str]:
     return name, column
 
 
-def _label_called(text: str | None, column: Any, name: str) -> Any:
-    """The label a user typed, in the type it has in the file."""
-    if text is None:
-        return None
-    present = _check.distinct(_check.labels(column, name), name)
-    for spelled in (str, lambda value: str(value).lower()):
-        matches = [value for value in present if spelled(value) == spelled(text)]
-        if len(matches) == 1:
-            return matches[0]
-    raise InputError(f"--pos-label {text!r} does not occur in {name!r}, which has the values {shown(present)}.")
-
-
 def _notes(result: Evaluations, caught: Sequence[warnings.WarningMessage]) -> list[Note]:
     """Each guard once: those of the evaluations name their model, the others were met on reading."""
     own = list(result.warnings)
@@ -127,8 +182,8 @@ def _notes(result: Evaluations, caught: Sequence[warnings.WarningMessage]) -> li
     return [*dict.fromkeys(Note(message.code, message.message) for message in read), *own]
 
 
-def _print(result: Evaluations, file: str, metrics: Sequence[str] | None, *, every: bool) -> None:
-    out = console()
+def _print(result: Evaluations, asked: Asked) -> None:
+    out, file, metrics, every = console(), asked.file, asked.metrics, asked.every
     first = next(iter(result.values()))
     if len(result.names) > 1:
         out.print(_group_table(result, metrics))

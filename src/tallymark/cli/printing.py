@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
@@ -30,6 +32,17 @@ def print_notes(notes: Iterable[Note]) -> None:
     """Guards that fired, below the table."""
     for note in notes:
         console().print(Text.assemble(("! ", "bold yellow"), (f"{note.code} ", "yellow"), note.message))
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
+    """A bar on standard error while work goes on; nothing when that is not a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=100.0)
+        yield lambda percent: bar.update(task, completed=percent)
 
 
 def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> Table:

@@ -106,7 +106,7 @@ def tally_of_arrays(
     made = Tally.of(s, is_positive, labels, counts=n, weights=w)
     if not one_class:
         _refuse_weightless_class(made)
-    _guard_hard_labels(made, names[1], strict=strict)
+    guard_hard_labels(made, names[1], strict=strict)
     return made
 
 
@@ -231,6 +231,11 @@ def _extra(column: object, name: object) -> NDArray[Any]:
     return array.astype(str) if array.dtype.kind == "O" else array
 
 
+def is_saved(path: str | PathLike[str]) -> bool:
+    """Whether a file is one that a summary's ``save`` wrote, by the look of its first bytes."""
+    return storage.looks_saved(path)
+
+
 def load(path: str | PathLike[str]) -> Any:
     """Read what a summary's ``save`` wrote: a Tally, Tallies, Confusion, Moments or Panel.
 
@@ -268,7 +273,7 @@ def tallies_of_columns(
         for key, rows in groups:
             part, truth, repeated, weighed = (None if a is None else a[rows] for a in (s, is_positive, n, w))
             made = Tally.of(part, truth, labels, counts=repeated, weights=weighed)  # type: ignore[arg-type]
-            _guard_hard_labels(made, name, strict=strict)
+            guard_hard_labels(made, name, strict=strict)
             entries[name, *key] = made
     return Tallies(("model", *by), entries)
 
@@ -297,10 +302,7 @@ def _tally_frame(
     )
     if isinstance(score, str) and not groups:
         _refuse_weightless_class(made[score])
-        return made[score]
-    if isinstance(score, str):
-        return Tallies(made.names[1:], {key[1:]: one for key, one in made.entries.items()}, by_model=False)
-    return made
+    return made.of_one_model() if isinstance(score, str) else made
 
 
 def _groups(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], Any]]:
@@ -308,7 +310,7 @@ def _groups(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], 
     if not columns:
         yield (), slice(None)
         return
-    keys = list(zip(*map(_group_values, columns), strict=True))
+    keys = list(zip(*map(group_values, columns), strict=True))
     found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
     index = {key: code for code, key in enumerate(found)}
     codes = np.fromiter((index[key] for key in keys), np.int64, len(keys))
@@ -317,7 +319,7 @@ def _groups(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], 
     yield from zip(found, np.split(order, cuts), strict=True)
 
 
-def _group_values(column: NDArray[Any]) -> list[Label]:
+def group_values(column: NDArray[Any]) -> list[Label]:
     """Group values as plain labels; dates and the like by their text."""
     if column.dtype.kind == "M":
         days = column.astype("datetime64[D]")
@@ -361,7 +363,8 @@ def _refuse_weightless_class(made: Tally) -> None:
             )
 
 
-def _guard_hard_labels(made: Tally, name: str, *, strict: bool) -> None:
+def guard_hard_labels(made: Tally, name: str, *, strict: bool) -> None:
+    """Report scores that look like predicted labels."""
     low, high = made.range
     if made.n_rows > 2 and made.n and all(_only_ends(run.scores, low, high) for run in made.runs):
         guard("TM101", f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics "

@@ -16,11 +16,12 @@ from tallymark._check import Floats, Ints
 from tallymark.summaries.run import Run, concatenated, grouped_at, require_same_kind
 from tallymark.summaries.sorting import group_starts
 
-_SPLITTER = 2.0**40 + 1.0
+#: Multiplying by this and taking the product away again keeps the upper bits only.
+SPLITTER = 2.0**40 + 1.0
 
 #: Beyond this the multiplication overflows, so the value is scaled down and up again.
-_HUGE = 1e290
-_DOWN = 2.0**-64
+HUGE = 1e290
+SCALE_DOWN = 2.0**-64
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,12 @@ def cell_key(scores: Floats) -> Floats:
     >>> cell_key(np.array([0.1, 0.1001, 0.2]))
     array([0.1000061 , 0.10009766, 0.20001221])
     """
-    huge = np.abs(scores) > _HUGE
-    small = np.where(huge, scores * _DOWN, scores)
-    spread = small * _SPLITTER
+    huge = np.abs(scores) > HUGE
+    small = np.where(huge, scores * SCALE_DOWN, scores)
+    spread = small * SPLITTER
     key = spread - (spread - small)
     with np.errstate(over="ignore"):
-        return np.where(huge, key / _DOWN, key)
+        return np.where(huge, key / SCALE_DOWN, key)
 
 
 def quantised(runs: Sequence[Run], grid: Grid) -> tuple[Run, ...]:

@@ -40,6 +40,20 @@ def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], array
         raise
 
 
+def looks_saved(path: str | PathLike[str]) -> bool:
+    """Whether a file starts like the archives :func:`write` makes."""
+    file = Path(path)
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(256).startswith(b"PK") and zipfile.is_zipfile(file) and f"{_HEADER}.npy" in _members(file)
+
+
+def _members(file: Path) -> list[str]:
+    with zipfile.ZipFile(file) as archive:
+        return archive.namelist()
+
+
 def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]]) -> Any:
     """Read and check a file; anything unexpected in it is an InputError that names the file."""
     if not Path(path).is_file():

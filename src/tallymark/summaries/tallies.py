@@ -52,6 +52,13 @@ class Tallies(Shown, Mapping[Key, Tally]):
             joined[key] = joined[key].merge(tally) if key in joined else tally
         return Tallies(self.names, joined, self.by_model)
 
+    def of_one_model(self) -> Tally | Tallies:
+        """Without the model in the keys: the one tally, or its groups."""
+        if len(self.names) == 1:
+            (only,) = self.entries.values()
+            return only
+        return Tallies(self.names[1:], {key[1:]: tally for key, tally in self.entries.items()}, by_model=False)
+
     def heading(self) -> str:
         """How many, by what."""
         return f"{len(self)} tallies by {', '.join(self.names)}"

@@ -1,0 +1,198 @@
+"""The embedded engine: what it reads, how a query runs with limits and progress, and what goes wrong."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from glob import glob
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from tallymark.errors import ColumnError, InputError
+
+if TYPE_CHECKING:
+    import duckdb
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+Progress = Callable[[float], None]
+
+_PARQUET = "read_parquet(?)"
+#: Numbers and text only: DuckDB would read the labels "yes" and "no" as true and false, and dates as times.
+_CSV = "read_csv(?, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])"
+_JSON = "read_json(?, format = 'newline_delimited')"
+
+#: How DuckDB reads each kind of file, by the end of its name (``.gz`` and ``.zst`` may follow).
+_READERS = {
+    ".parquet": _PARQUET, ".pq": _PARQUET, ".csv": _CSV, ".tsv": _CSV, ".txt": _CSV,
+    ".jsonl": _JSON, ".ndjson": _JSON,
+}  # fmt: skip
+
+#: How often a running query is asked how far it is.
+_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class Files:
+    """One or more files of one kind, as the engine reads them."""
+
+    reader: str
+    places: list[str]
+    shown: str
+
+    @classmethod
+    def at(cls, paths: Paths) -> Files:
+        """Files by path, wildcard or list of either; each must exist, hold something and be of one known kind."""
+        given = [fspath(p) for p in ([paths] if isinstance(paths, str | PathLike) else paths)]
+        if not given:
+            raise InputError("No files given; name a file, a pattern like 'scores/*.parquet', or a list of them.")
+        found = [Path(name) for pattern in given for name in _expanded(pattern)]
+        readers = {_reader(file) for file in found}
+        if len(readers) > 1:
+            raise InputError("The files are of different kinds; read CSV and Parquet files apart.")
+        return cls(
+            readers.pop(),
+            [_literal(str(file)) for file in found],
+            shown=given[0] if len(given) == 1 else f"{len(found)} files",
+        )
+
+
+class Engine:
+    """A connection of our own to DuckDB, with limits, a place to spill to, and errors in plain words."""
+
+    def __init__(self, files: Files, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
+        self.files = files
+        self._connection = connection
+        self._progress = progress
+
+    def types(self) -> dict[str, str]:
+        """The type of each column, by name."""
+        types = self._described()
+        marks = [mark for mark in ",;|\t" if len(types) == 1 and mark in next(iter(types))]
+        if marks and self.files.reader == _CSV:
+            # A ragged line makes DuckDB doubt the separator; told which it is, it names the line instead.
+            self.files = replace(self.files, reader=_CSV.replace("(?,", f"(?, delim = '{marks[0]}',"))
+            types = self._described()
+        return types
+
+    def _described(self) -> dict[str, str]:
+        described = self.query(f"DESCRIBE SELECT * FROM {self.files.reader}", [self.files.places])
+        return dict(zip(described["column_name"].tolist(), described["column_type"].tolist(), strict=True))
+
+    def require(self, wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
+        """Types of the columns; a wanted one, given as (column, the option that named it), must be there."""
+        types = self.types()
+        for name, option in wanted:
+            if name not in types:
+                raise ColumnError.missing(name, list(types), option)
+        return types
+
+    def query(self, sql: str, values: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Run one statement and fetch its columns; a second statement is refused, never run."""
+        import duckdb
+
+        try:
+            if len(self._connection.extract_statements(sql)) != 1:
+                raise InputError("where= must be one condition, not several statements.")
+            return self._run(lambda: self._connection.execute(sql, values).fetchnumpy())
+        except duckdb.Error as error:
+            raise InputError(f"Cannot read {self.files.shown!r}: {_first_sentence(error)}") from None
+
+    def register(self, name: str, columns: dict[str, NDArray[Any]]) -> None:
+        """Make NumPy columns a table the next query can join."""
+        listed = ", ".join(f"UNNEST($%d) AS {column}" % (i + 1) for i, column in enumerate(columns))
+        self._connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {listed}", [column.tolist() for column in columns.values()]
+        )
+
+    def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+        if self._progress is None:
+            return work()
+        found: list[dict[str, NDArray[Any]]] = []
+        failed: list[Exception] = []
+
+        def capture() -> None:
+            try:
+                found.append(work())
+            except Exception as error:  # noqa: BLE001 - raised again below, in the caller's thread
+                failed.append(error)
+
+        thread = threading.Thread(target=capture, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(_POLL_SECONDS)
+                self._progress(max(0.0, self._connection.query_progress()))
+        except KeyboardInterrupt:
+            self._connection.interrupt()
+            thread.join()
+            raise
+        if failed:
+            raise failed[0]
+        return found[0]
+
+
+@contextmanager
+def engine(
+    paths: Paths, *, memory_limit: str | None = None, threads: int | None = None, progress: Progress | None = None
+) -> Iterator[Engine]:
+    """An engine over files; what it spills to disk is gone when it closes, however that happens."""
+    import duckdb
+
+    files = Files.at(paths)
+    with tempfile.TemporaryDirectory(prefix="tallymark-") as spill, duckdb.connect() as connection:
+        connection.execute("SET temp_directory = ?", [spill])
+        try:
+            if memory_limit is not None:
+                connection.execute("SET memory_limit = ?", [memory_limit])
+            if threads is not None:
+                connection.execute("SET threads = ?", [threads])
+        except duckdb.Error as error:
+            raise InputError(f"memory_limit={memory_limit!r}, threads={threads!r}: {_first_sentence(error)}") from None
+        # Aggregates over groups need no order, and keeping one costs memory.
+        connection.execute("SET preserve_insertion_order = false")
+        yield Engine(files, connection, progress)
+
+
+def quoted(name: str) -> str:
+    """A column name as SQL text, whatever it contains."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _expanded(pattern: str) -> list[str]:
+    """The files a pattern stands for; a file that exists under the very name wins over its wildcards."""
+    path = Path(pattern)
+    if path.is_dir():
+        raise InputError(f"{pattern!r} is a directory; name its files, e.g. {pattern.rstrip('/') + '/*.parquet'!r}.")
+    if path.exists():
+        return [pattern]
+    if any(c in pattern for c in "*?["):
+        matches = sorted(name for name in glob(pattern, recursive=True) if Path(name).is_file())
+        if matches:
+            return matches
+        raise InputError(f"No file matches {pattern!r}; check the folder and the pattern.")
+    raise InputError(f"No file {pattern!r}; check the path.")
+
+
+def _reader(file: Path) -> str:
+    if file.stat().st_size == 0:
+        raise InputError(f"{str(file)!r} is empty.")
+    name = file.name.lower().removesuffix(".gz").removesuffix(".zst")
+    for ending, reader in _READERS.items():
+        if name.endswith(ending):
+            return reader
+    raise InputError(f"{str(file)!r}: cannot tell the format; use a name that ends in {', '.join(_READERS)}.")
+
+
+def _literal(path: str) -> str:
+    """The path with wildcards turned off: a file may well be called ``scores[1].csv``."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+
+
+def _first_sentence(error: Exception) -> str:
+    return str(error).strip().splitlines()[0].removesuffix(".") + "."
