@@ -192,7 +192,7 @@ def test_bad_files(tmp_path, data):
     pd.DataFrame({"y": [1], "other": [0.5]}).to_parquet(tmp_path / "b.parquet")
     for paths, message in (
         (tmp_path / "cut.parquet", "Cannot read"),
-        (tmp_path / "ragged.csv", "Line: 102"),
+        (tmp_path / "ragged.csv", "line 102 has 4 fields, the header 2"),
         (tmp_path, "is a directory; name its files"),
         (str(tmp_path / "*.pq"), "No file matches"),
         ([], "No files given"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from glob import glob
 from os import PathLike, fspath
 from pathlib import Path
@@ -42,8 +44,13 @@ class Files:
     """One or more files of one kind, as the engine reads them."""
 
     reader: str
-    places: list[str]
+    names: list[str]
     shown: str
+
+    @property
+    def places(self) -> list[str]:
+        """The files as the engine wants them named."""
+        return [_literal(name) for name in self.names]
 
     @classmethod
     def at(cls, paths: Paths) -> Files:
@@ -57,7 +64,7 @@ class Files:
             raise InputError("The files are of different kinds; read CSV and Parquet files apart.")
         return cls(
             readers.pop(),
-            [_literal(str(file)) for file in found],
+            [str(file) for file in found],
             shown=given[0] if len(given) == 1 else f"{len(found)} files",
         )
 
@@ -75,9 +82,8 @@ class Engine:
         types = self._described()
         marks = [mark for mark in ",;|\t" if len(types) == 1 and mark in next(iter(types))]
         if marks and self.files.reader == _CSV:
-            # A ragged line makes DuckDB doubt the separator; told which it is, it names the line instead.
-            self.files = replace(self.files, reader=_CSV.replace("(?,", f"(?, delim = '{marks[0]}',"))
-            types = self._described()
+            # A ragged line makes DuckDB take the whole header for one column.
+            _refuse_ragged(self.files.names, marks[0])
         return types
 
     def _described(self) -> dict[str, str]:
@@ -157,6 +163,20 @@ def engine(
         # Aggregates over groups need no order, and keeping one costs memory.
         connection.execute("SET preserve_insertion_order = false")
         yield Engine(files, connection, progress)
+
+
+def _refuse_ragged(names: Sequence[str], separator: str) -> None:
+    """Name the first line that has more or fewer fields than the header."""
+    for name in names:
+        opener = gzip.open if name.endswith(".gz") else open
+        with opener(name, "rt", encoding="utf-8", errors="replace", newline="") as file:
+            lines = csv.reader(file, delimiter=separator)
+            header = next(lines, [])
+            for fields in lines:
+                if len(fields) not in (0, len(header)):
+                    raise InputError(
+                        f"Cannot read {name!r}: line {lines.line_num} has {len(fields)} fields, the header {len(header)}."
+                    )
 
 
 def quoted(name: str) -> str:
