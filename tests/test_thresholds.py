@@ -124,13 +124,13 @@ def test_calling_nothing_positive_can_be_cheapest():
     ("text", "message"),
     [
         ("yuoden", "No threshold policy is called 'yuoden'. Did you mean 'youden'"),
-        ("tpr", "'tpr' has 0 numbers; write tpr:recall"),
-        ("cost:1", "'cost:1' has 1 numbers; write cost:cost_fp,cost_fn"),
+        ("tpr", "'tpr' has no number behind it; write tpr:0.9"),
+        ("cost:1", "'cost:1' has 1 number behind it; write cost:1,50 .cost_fp, cost_fn."),
         ("tpr:high", "'high' is not a list of numbers"),
         ("tpr:1.5", "tpr:1.5 is outside"),
         ("rate:-0.1", "rate:-0.1 is outside"),
         ("cost:-1,2", "costs must be 0 or more"),
-        ("youden:3", "'youden:3' has 1 numbers"),
+        ("youden:3", "'youden:3' has 1 number behind it; write youden"),
     ],
 )
 def test_bad_policies(text, message):

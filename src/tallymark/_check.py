@@ -29,6 +29,9 @@ _EXACT_INTEGER = 2**53
 #: More rows than this do not fit the integers they are counted in.
 _MOST_ROWS = 2.0**62
 
+#: A label column with more values than this is more likely a score column.
+_MOST_CLASSES = 1_000
+
 #: (negative, positive) pairs that need no `pos_label`. True and False compare equal to 1 and 0.
 _OBVIOUS = ((0, 1), (-1, 1))
 
@@ -240,9 +243,11 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
                 return plain_label(negative), plain_label(positive)
         if len(classes) == 1:
             raise InputError(_only_one_class(name, classes[0]))
-        raise InputError(
-            f"{name} has the values {shown(classes)}; which one is positive? Say pos_label={classes[-1]!r}, for example."
-        )
+        if len(classes) > _MOST_CLASSES:
+            raise InputError(
+                f"{name} has {len(classes)} different values ({shown(classes, 3)}); are labels and scores swapped?"
+            )
+        raise InputError(f"{name} has the values {shown(classes)}; which one is positive? Say so with pos_label.")
     pos_label = plain_label(pos_label)
     others = [label for label in classes if label != pos_label]
     if len(others) == len(classes) and not one_class:

@@ -43,6 +43,8 @@ def number(value: object) -> str:
     """A number as people read it; text unchanged."""
     if value is None:
         return ""
+    if isinstance(value, tuple):
+        return " … ".join(map(number, value))
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return str(value)
     if float(value).is_integer() and abs(float(value)) < 1e15 and not isinstance(value, float | np.floating):
@@ -50,6 +52,8 @@ def number(value: object) -> str:
     if math.isnan(float(value)):
         return "nan"
     magnitude = abs(float(value))
+    if float(value).is_integer() and 1e4 <= magnitude < 1e15:
+        return f"{float(value):.0f}"
     if 1e4 <= magnitude < 1e15:
         return f"{float(value):.1f}"
     return f"{float(value):.4f}" if magnitude == 0 or 1e-3 <= magnitude < 1e4 else f"{float(value):.4g}"

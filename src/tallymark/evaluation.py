@@ -29,6 +29,8 @@ _INVERTED = -3.0
 _HEAVY_TIE = 0.1
 #: Skewness within a class beyond which sPCC misleads.
 _SKEWED = 2.0
+#: The metrics that skewness misleads.
+_OF_MOMENTS = frozenset({"spcc", "d_a", "d_e", "d_b_normal"})
 #: Fewer rows of a class than this make every number shaky.
 _FEW = 10
 
@@ -52,7 +54,8 @@ _PER_CLASS = ("precision", "recall", "f1", "specificity")
 
 def evaluate(
     data: Tally | Tallies | Panel | Confusion | Moments | ClassScores,
-    *,
+    /,
+    *columns: object,
     metrics: str | Iterable[str] | None = None,
     threshold: float | str | None = None,
     prevalence: float | None = None,
@@ -71,9 +74,21 @@ def evaluate(
     >>> ev.threshold, ev["recall"].value
     (0.35, 1.0)
     """
+    if columns:
+        raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
     names = [metrics] if isinstance(metrics, str) else metrics
     chosen = None if names is None else [METRICS[name].name for name in names]
     return _evaluate(data, _Asked(chosen, threshold, prevalence, strict))
+
+
+#: Why a metric does not fit, by what it needs.
+_LACKING = {
+    "confusion": "needs predicted classes, or a threshold on scores",
+    "tally": "needs scores of two classes: tm.tally(y, scores)",
+    "probabilities": "needs probabilities of two classes: tm.tally(y, probabilities)",
+    "moments": "needs a score for each class: tm.moments(y, scores, classes=…)",
+    "multiclass": "needs a score for each class: tm.class_scores(y, scores, classes=…)",
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +106,7 @@ class _Asked:
             return [name for name in METRICS if METRICS[name].needs in needs]
         for name in self.metrics:
             if METRICS[name].needs not in needs:
-                raise InputError(f"{name} needs {METRICS[name].needs}, which this data does not give.")
+                raise InputError(f"{name} {_LACKING[METRICS[name].needs]}.")
         return self.metrics
 
     def refuse_binary_options(self) -> None:
@@ -133,7 +148,9 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
     return Evaluation(
         measures,
         n=tally.n,
+        n_rows=tally.n_rows,
         positives=tally.positives,
+        prevalence=tally.prior,
         threshold=None if matrix is None else matrix.threshold,
         policy=policy,
         confusion=matrix,
@@ -143,12 +160,17 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
 
 @_evaluate.register
 def _(data: Tallies, asked: _Asked) -> Evaluations:
-    def asked_of(key: tuple[Any, ...]) -> _Asked:
-        # One default for all groups of a model: a group whose scores happen to lie in [0, 1] is no exception.
-        same = [t for other, t in data.entries.items() if not data.by_model or other[0] == key[0]]
-        return asked if asked.threshold is not None else replace(asked, threshold=_default_threshold(same))
-
-    evaluations = {key: _evaluate(tally, asked_of(key)) for key, tally in data.entries.items()}
+    # One default for all groups of a model: a group whose scores happen to lie in [0, 1] is no exception.
+    by_model: dict[Any, list[Tally]] = {}
+    for key, tally in data.entries.items():
+        by_model.setdefault(key[0] if data.by_model else None, []).append(tally)
+    asked_of = {
+        model: asked if asked.threshold is not None else replace(asked, threshold=_default_threshold(tallies))
+        for model, tallies in by_model.items()
+    }
+    evaluations = {
+        key: _evaluate(tally, asked_of[key[0] if data.by_model else None]) for key, tally in data.entries.items()
+    }
     return Evaluations(data.names, evaluations, data.by_model)
 
 
@@ -169,14 +191,22 @@ def _(data: Confusion, asked: _Asked) -> Evaluation:
         return _of_classes(data, asked.metrics)
     seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
     measures = {name: _measure(METRICS[name], seen) for name in asked.fitting("confusion")}
-    return Evaluation(measures, n=data.n, positives=data.tp + data.fn, threshold=data.threshold, confusion=data)
+    return Evaluation(
+        measures,
+        n=data.n,
+        n_rows=data.n_rows,
+        positives=data.tp + data.fn,
+        prevalence=seen.prior,
+        threshold=data.threshold,
+        confusion=data,
+    )
 
 
 @_evaluate.register
 def _(data: Moments, asked: _Asked) -> Evaluation:
     asked.refuse_binary_options()
     measures = {name: _measure(METRICS[name], data) for name in asked.fitting("moments")}
-    return Evaluation(measures, n=data.n, tables=_correlation_tables(data))
+    return Evaluation(measures, n=data.n, n_rows=int(data.n_rows.sum()), tables=_correlation_tables(data))
 
 
 @_evaluate.register
@@ -193,6 +223,7 @@ def _(data: ClassScores, asked: _Asked) -> Evaluation:
     return Evaluation(
         measures,
         n=labels.n,
+        n_rows=labels.n_rows,
         confusion=data.confusion,
         per_class=labels.per_class,
         tables=_correlation_tables(data.moments),
@@ -216,7 +247,7 @@ def _of_classes(confusion: Confusion, metrics: list[str] | None) -> Evaluation:
         str(label): {name: _measure(METRICS[name], confusion.one_vs_rest(label)) for name in _PER_CLASS}
         for label in confusion.labels
     }
-    return Evaluation(measures, n=confusion.n, confusion=confusion, per_class=per_class)
+    return Evaluation(measures, n=confusion.n, n_rows=confusion.n_rows, confusion=confusion, per_class=per_class)
 
 
 def _measure(facts: Metric, summary: Any, name: str | None = None, **options: Any) -> Measure:
@@ -231,7 +262,7 @@ def _measure(facts: Metric, summary: Any, name: str | None = None, **options: An
     return Measure(
         name=name,
         value=value,
-        chance=None if facts.better == "neither" else _or_none(lambda: facts.chance(summary, **options)),
+        chance=None if facts.better in {"neither", "zero"} else _or_none(lambda: facts.chance(summary, **options)),
         prevalence=prevalence,
         bound=interval,
     )
@@ -301,6 +332,8 @@ def _guard_scores(tally: Tally, asked: _Asked) -> None:
     if heaviest >= _HEAVY_TIE and tally.n_rows >= _FEW / _HEAVY_TIE and len(cut.thresholds) > 3 and tally.exact:
         guard("TM104", f"{100 * heaviest:.0f} % of the rows share one score; ties count one half, and no threshold can "
               "separate them", strict=strict)  # fmt: skip
+    if asked.metrics is not None and not _OF_MOMENTS & set(asked.metrics):
+        return
     worst = max((moments.skewness for moments in tally.scaled_moments), key=abs)
     if abs(worst) > _SKEWED:
         guard("TM105", f"the scores of one class are strongly skewed ({worst:.1f}); sPCC and d′ see two moments only, "

@@ -123,6 +123,8 @@ class Policy:
     arguments: tuple[str, ...]
     choose: Callable[..., float]
     aliases: tuple[str, ...] = ()
+    #: How it is written with numbers.
+    example: str = ""
     #: Numbers that may be left out, with the value they then have.
     defaults: tuple[float, ...] = ()
 
@@ -148,9 +150,11 @@ def parse_policy(text: str) -> tuple[Policy, tuple[float, ...]]:
         raise InputError(f"{text!r}: {written!r} is not a list of numbers; write {_spelling(policy)}.") from None
     missing = len(policy.arguments) - len(numbers)
     if not 0 <= missing <= len(policy.defaults):
-        raise InputError(f"{text!r} has {len(numbers)} numbers; write {_spelling(policy)}.")
+        raise InputError(
+            f"{text!r} has {len(numbers) or 'no'} number{'s' if len(numbers) > 1 else ''} behind it; write {_spelling(policy)}."
+        )
     return policy, numbers + policy.defaults[len(policy.defaults) - missing :]
 
 
 def _spelling(policy: Policy) -> str:
-    return policy.name + (":" + ",".join(policy.arguments) if policy.arguments else "")
+    return f"{policy.example} ({', '.join(policy.arguments)})" if policy.arguments else policy.name

@@ -7,18 +7,20 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tallymark._frozen import FrozenDict
-from tallymark._show import Row, Shown, plain
+from tallymark._show import Row, Shown, number, plain
 from tallymark.errors import UnknownNameError, nearest, shown
+from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Measure(Shown):
     """One number and all that belongs beside it.
 
     `low`, `high`, `method` and `level` describe its confidence interval and are None while none was computed.
-    `chance` is what scores unrelated to the labels would reach, `prevalence` the one the number speaks of (None
-    where it does not matter), `bound` what quantised scores could have done to it (None when exact), and
+    `chance` is what scores unrelated to the labels reach in a large sample at the same threshold (small samples and
+    thresholds chosen on the same rows do better by luck), `prevalence` the one the number speaks of (None where it
+    does not matter), `bound` what quantised scores could have done to it (None when exact), and
     `reason` why there is no value.
     """
 
@@ -35,6 +37,22 @@ class Measure(Shown):
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else repr(self)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
+
+    def __repr__(self) -> str:
+        parts = {"interval": self.interval, "chance": self.chance, "prevalence": self.prevalence, "bound": self.bound}
+        shown_parts = [f"{name} {_brief(part)}" for name, part in parts.items() if part is not None]
+        return ", ".join([f"{self.name} = {number(self.value)}", *shown_parts, *([self.reason] if self.reason else [])])
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Low and high together, None while there is no interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     def heading(self) -> str:
         """The metric."""
@@ -61,13 +79,16 @@ class Note:
 class Evaluation(Shown, Mapping[str, Measure]):
     """The metrics of one model on one sample: a mapping from metric name to :class:`Measure`.
 
-    `confusion` is the matrix at the threshold, `per_class` the one-vs-rest measures of each class when there are
+    `n` and `positives` are sums of weights where there are weights, `prevalence` is the stated one, None when the
+    numbers speak of the sample's own. `confusion` is the matrix at the threshold, `per_class` the one-vs-rest measures of each class when there are
     more than two, `tables` further matrices worth looking at.
     """
 
     measures: Mapping[str, Measure]
     n: float | int
+    n_rows: int
     positives: float | int | None = None
+    prevalence: float | None = None
     threshold: float | None = None
     policy: str | None = None
     confusion: Confusion | None = None
@@ -80,11 +101,12 @@ class Evaluation(Shown, Mapping[str, Measure]):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
     def __getitem__(self, name: str) -> Measure:
-        if name not in self.measures:
+        known = METRICS[name].name if name not in self.measures and name in METRICS else name
+        if known not in self.measures:
             raise UnknownNameError(
                 f"{name!r} was not evaluated.{nearest(name, self.measures)} There are: {', '.join(self)}."
             )
-        return self.measures[name]
+        return self.measures[known]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.measures)
@@ -93,17 +115,26 @@ class Evaluation(Shown, Mapping[str, Measure]):
         return len(self.measures)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.measures
+        return name in self.measures or (
+            isinstance(name, str) and name in METRICS and METRICS[name].name in self.measures
+        )
 
     def heading(self) -> str:
         """Size and threshold."""
-        parts = [f"Evaluation of {self.n} rows"]
-        if self.positives is not None:
-            parts.append(f"{self.positives} positive")
-        if self.threshold is not None:
-            chosen = f" ({self.policy})" if self.policy else ""
-            parts.append(f"threshold {self.threshold:.6g}{chosen}")
-        return ", ".join(parts)
+        return ", ".join([f"Evaluation of {self.size()}", *self.conditions()])
+
+    def size(self) -> str:
+        """Rows, weight where it is another number, and positives."""
+        weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
+        share = "" if not self.positives else f" ({100 * self.positives / self.n:.3g} %)"
+        positives = "" if self.positives is None else f", {number(self.positives)} positive{share}"
+        return f"{self.n_rows} rows{weight}{positives}"
+
+    def conditions(self) -> list[str]:
+        """The threshold and the stated prevalence, where there is one."""
+        chosen = f" ({self.policy})" if self.policy else ""
+        threshold = [] if self.threshold is None else [f"threshold {number(self.threshold)}{chosen}"]
+        return threshold + ([] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"])
 
     def rows(self) -> list[Row]:
         """One line per metric; columns that are empty everywhere are left out."""
@@ -115,8 +146,11 @@ class Evaluation(Shown, Mapping[str, Measure]):
         """One model's part of the JSON that ``tallymark evaluate --json`` prints."""
         found: dict[str, Any] = {
             "threshold": plain(self.threshold),
+            "policy": self.policy,
             "metrics": {name: measure.to_dict() for name, measure in self.measures.items()},
         }
+        if self.confusion is not None:
+            found["confusion"] = {"labels": plain(self.confusion.labels), "matrix": plain(self.confusion.matrix)}
         if self.per_class:
             found["classes"] = {
                 label: {name: measure.to_dict() for name, measure in measures.items()}
@@ -176,10 +210,10 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
     def to_dict(self) -> dict[str, Any]:
         """The JSON of ``tallymark evaluate --json``."""
         groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
-        models = int(self.by_model)
+        first = 1 if self.by_model else 0
         for key, evaluation in self.entries.items():
-            groups.setdefault(key[models:], {})[str(key[0]) if models else "score"] = evaluation
-        by = self.names[models:]
+            groups.setdefault(key[first:], {})[str(key[0]) if self.by_model else "score"] = evaluation
+        by = self.names[first:]
         notes = [asdict(note) for note in self.warnings]
         if not by:
             return {**_sizes(groups[()]), "models": _models(groups[()]), "warnings": notes}
@@ -187,12 +221,17 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
             {"group": dict(zip(by, plain(group), strict=True)), **_sizes(models), "models": _models(models)}
             for group, models in groups.items()
         ]
-        return {"n": sum(g["n"] for g in listed), "positives": _total(listed), "groups": listed, "warnings": notes}
+        totals = {"n": sum(g["n"] for g in listed), "n_rows": sum(g["n_rows"] for g in listed)}
+        return {**totals, "positives": _total(listed), "groups": listed, "warnings": notes}
+
+
+def _brief(part: Any) -> str:
+    return " to ".join(map(number, part)) if isinstance(part, tuple) else number(part)
 
 
 def _sizes(models: Mapping[str, Evaluation]) -> dict[str, Any]:
     first = next(iter(models.values()))
-    return {"n": first.n, "positives": first.positives}
+    return {"n": first.n, "n_rows": first.n_rows, "positives": first.positives, "prevalence": first.prevalence}
 
 
 def _models(models: Mapping[str, Evaluation]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ several thresholds are equally good the lowest, with the highest recall, is take
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from tallymark._check import Bools, Floats
 from tallymark._show import Row, Shown
-from tallymark.errors import InputError, Undefined
+from tallymark.errors import InputError, Undefined, UnknownNameError, shown
 from tallymark.metrics import expressions
 from tallymark.registry import METRICS, POLICIES, Policy
 from tallymark.summaries.confusion import Cells, Confusion
@@ -31,6 +31,7 @@ def _policy(
     meaning: str,
     reference: str,
     *arguments: str,
+    example: str = "",
     aliases: tuple[str, ...] = (),
     defaults: tuple[float, ...] = (),
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
@@ -47,6 +48,7 @@ def _policy(
                 reference=reference,
                 arguments=arguments,
                 choose=checked,
+                example=example,
                 aliases=aliases,
                 defaults=defaults,
             )
@@ -142,7 +144,9 @@ _policy("youden", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(
     _maximise("informedness", _at_positives)
 )
 _policy("f1", "Largest F1.", "van Rijsbergen (1979).")(_maximise("f1", _at_positives))
-_policy("fbeta", "Largest F-beta, e.g. fbeta:2.", "van Rijsbergen (1979).", "beta")(_maximise("fbeta", _at_positives))
+_policy("fbeta", "Largest F-beta.", "van Rijsbergen (1979).", "beta", example="fbeta:2")(
+    _maximise("fbeta", _at_positives)
+)
 _policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).")(_maximise("kappa", _at_positives))
 # Below chance everywhere, the best MCC can lie at a negative's score.
 _policy("mcc", "Largest Matthews correlation.", "Matthews (1975).")(_maximise("mcc", _at_all))
@@ -155,8 +159,8 @@ _policy("gm", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997)."
 _policy("accuracy", "Largest accuracy.", "Fawcett (2006).")(_maximise("accuracy", _at_positives))
 
 
-@_policy("cost", "Least cost for given costs of a false positive and a false negative, e.g. cost:1,50.",
-         "Elkan (2001), IJCAI.", "cost_fp", "cost_fn")  # fmt: skip
+@_policy("cost", "Least cost for given costs of a false positive and a false negative.",
+         "Elkan (2001), IJCAI.", "cost_fp", "cost_fn", example="cost:1,50")  # fmt: skip
 def _cost(tally: Tally, cost_fp: float, cost_fn: float) -> float:
     if not (0 <= cost_fp < math.inf and 0 <= cost_fn < math.inf):
         raise InputError(f"cost:{cost_fp:g},{cost_fn:g}: costs must be 0 or more.")
@@ -178,8 +182,8 @@ def _t50(tally: Tally) -> float:
     return _best(_at_positives(_as_counted(tally)), lambda c: -np.abs(c.tp - c.fn))
 
 
-@_policy("tpr", "Highest threshold with at least the given recall, e.g. tpr:0.9.", "Fawcett (2006).", "recall",
-         aliases=("recall", "sensitivity"))  # fmt: skip
+@_policy("tpr", "Highest threshold with at least the given recall.", "Fawcett (2006).", "recall",
+         example="tpr:0.9", aliases=("recall", "sensitivity"))  # fmt: skip
 def _at_tpr(tally: Tally, wanted: float) -> float:
     _within_unit("tpr", wanted)
     for thresholds, c in _at_positives(_as_counted(tally)):
@@ -189,14 +193,15 @@ def _at_tpr(tally: Tally, wanted: float) -> float:
     raise InputError(f"No threshold reaches a recall of {wanted:g}.")
 
 
-@_policy("fpr", "Lowest threshold with at most the given false positive rate, e.g. fpr:0.01.", "Fawcett (2006).", "fpr")
+@_policy("fpr", "Lowest threshold with at most the given false positive rate.", "Fawcett (2006).", "fpr",
+         example="fpr:0.01")  # fmt: skip
 def _at_fpr(tally: Tally, wanted: float) -> float:
     _within_unit("fpr", wanted)
     return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted * (1.0 + _TIE))
 
 
-@_policy("precision", "Lowest score of a positive with at least the given precision, e.g. precision:0.8.", "Fawcett (2006).",
-         "precision", aliases=("ppv",))  # fmt: skip
+@_policy("precision", "Lowest score of a positive with at least the given precision.", "Fawcett (2006).",
+         "precision", example="precision:0.8", aliases=("ppv",))  # fmt: skip
 def _at_precision(tally: Tally, wanted: float) -> float:
     _within_unit("precision", wanted)
     # Where nothing is called positive the quotient is nan, which reaches nothing.
@@ -213,14 +218,15 @@ def _breakeven(tally: Tally) -> float:
     return _best(_at_all(tally), lambda c: -np.abs(c.fp - c.fn))
 
 
-@_policy("rate", "Predicted share closest to the given share, e.g. rate:0.002.", "Gubbels (2023), ch. 0.", "share")
+@_policy("rate", "Predicted share closest to the given share.", "Gubbels (2023), ch. 0.", "share", example="rate:0.002")
 def _rate(tally: Tally, share: float) -> float:
     _within_unit("rate", share)
     return _best(_at_all(tally), lambda c: -np.abs(c.tp + c.fp - share * float(tally.n)))
 
 
 @_policy("intersection", "Where the two class densities cross; intersection:1 weights them by prevalence.",
-         "Gubbels (2023), ch. 0.", "by_prevalence", defaults=(0.0,))  # fmt: skip
+         "Gubbels (2023), ch. 0.", "by_prevalence", example="intersection:1",
+         defaults=(0.0,))  # fmt: skip
 def _intersection(tally: Tally, by_prevalence: float = 0.0) -> float:
     low, high = tally.range
     if not math.isfinite(high - low):
@@ -273,6 +279,8 @@ class ThresholdTable(Shown):
     reasons: dict[str, str]
 
     def __getitem__(self, policy: str) -> Confusion:
+        if policy not in self.chosen:
+            raise UnknownNameError(f"{policy!r} was not asked for; there are {shown(self.chosen)}.")
         return self.chosen[policy]
 
     def heading(self) -> str:
@@ -294,12 +302,12 @@ class ThresholdTable(Shown):
         }
 
 
-#: Every policy that needs no number.
+#: The usual policies that need no number and differ from each other.
 _PLAIN = ("youden", "topleft", "f1", "kappa", "mcc", "gm", "x", "t50", "breakeven", "intersection")
 
 
-def compare_thresholds(tally: Tally, *policies: str) -> ThresholdTable:
-    """Compare threshold policies on one tally; without names, those that need no number.
+def compare_thresholds(tally: Tally, *policies: str | Sequence[str]) -> ThresholdTable:
+    """Compare threshold policies on one tally; without names, the usual ones that need no number.
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
@@ -311,7 +319,7 @@ def compare_thresholds(tally: Tally, *policies: str) -> ThresholdTable:
     tpr:1      0.3500   2   1   0   1
     """
     chosen, reasons = {}, {}
-    for policy in policies or _PLAIN:
+    for policy in (p for given in policies or (_PLAIN,) for p in ([given] if isinstance(given, str) else given)):
         try:
             chosen[policy] = tally.at(policy)
         except Undefined as error:

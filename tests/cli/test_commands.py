@@ -56,7 +56,7 @@ def fails(monkeypatch, capsys, *arguments):
 @pytest.mark.parametrize("name", ["d.csv", "d.parquet"])
 def test_evaluate_as_json_has_the_promised_shape(data, name):
     found = run_json("evaluate", data / name, "--label", "y", "--score", "p", "--score", "q", "--threshold", "youden")
-    assert set(found) == {"n", "positives", "models", "warnings"}
+    assert set(found) == {"n", "n_rows", "positives", "prevalence", "models", "warnings"}
     assert (found["n"], found["positives"]) == (400, int(Y.sum()))
     assert set(found["models"]) == {"p", "q"}
     model = found["models"]["p"]
@@ -171,7 +171,7 @@ def test_guards_are_listed_once(data):
         (("nofile.csv", "--label", "y", "--score", "p"), "No file 'nofile.csv'"),
         (("d.csv", "--label", "y", "--score", "pp"), "No column 'pp'; the data has"),
         (("d.csv", "--label", "lable", "--score", "p"), "Choose one with --label"),
-        (("d.csv", "--label", "word", "--score", "p"), "which one is positive? Say pos_label='yes'"),
+        (("d.csv", "--label", "word", "--score", "p"), "which one is positive? Say so with pos_label"),
         (("d.csv", "--label", "word", "--pos-label", "maybe", "--score", "p"), "--pos-label 'maybe' does not occur"),
         (("d.csv", "--label", "y"), "Say what to evaluate: --label COLUMN and --score"),
         (("d.csv", "--label", "y", "--score", "p", "--predicted", "hat"), "Say what to evaluate"),

@@ -92,7 +92,7 @@ def metrics(
     name: Annotated[str | None, typer.Argument(help="A metric to explain; left out, all are listed.")] = None,
     json: Json = False,
 ) -> None:
-    """List the metrics, or explain one: formula, range, chance level, reference."""
+    """List the metrics, or explain one: formula, range, options, reference."""
     from tallymark.cli import glossary
 
     glossary.run(name, as_json=json)

@@ -69,7 +69,7 @@ def _remarks(found: Evaluations) -> list[str]:
     share = (a.positives or 0) / a.n
     return [
         f"Accuracy is {a['accuracy'].value:.4f} and {b['accuracy'].value:.4f}, and a model that says no to everything has "
-        f"{1 - share:.4f}: at {100 * share:.2g} % positives accuracy tells nothing.",
+        f"{1 - share:.4f}: at {100 * share:.3g} % positives accuracy tells nothing.",
         f"AUROC is {a['auroc'].value:.3f} for model_a and {b['auroc'].value:.3f} for model_b, average precision "
         f"{a['average_precision'].value:.3f} and {b['average_precision'].value:.3f} (chance {share:.4f}). AUROC speaks of the "
         "whole list, average precision of its top: say which one you need before you pick a model.",

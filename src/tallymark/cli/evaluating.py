@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from rich.text import Text
 
 from tallymark import _check
 from tallymark._show import number
@@ -186,17 +187,25 @@ def _print(result: Evaluations, asked: Asked) -> None:
     out, file, metrics, every = console(), asked.file, asked.metrics, asked.every
     first = next(iter(result.values()))
     if len(result.names) > 1:
-        out.print(_group_table(result, metrics))
+        out.print(_group_table(result, asked))
+        for reason in _reasons(result, asked):
+            out.print(Text(f"  {reason}", style="dim"))
         return
     if first.per_class:
         for name, evaluation in result.items():
-            out.print(_value_table(f"{file}: {name}, {number(evaluation.n)} rows, {len(evaluation.per_class)} classes",
+            out.print(_value_table(f"{file}: {name}, {evaluation.size()}, {len(evaluation.per_class)} classes",
                                    {name: evaluation}, list(evaluation)))  # fmt: skip
+            if len(evaluation.per_class) == 2:
+                out.print(
+                    Text(
+                        "Two classes: say --pos-label to see precision, recall and F1 of the positive one.", style="dim"
+                    )
+                )
             if evaluation.confusion is not None:
                 out.print(_class_table(evaluation, evaluation.confusion, every=every))
         return
-    share = (first.positives or 0) / first.n
-    title = f"{file}: {number(first.n)} rows, {number(first.positives)} positive ({100 * share:.3g} %)"
+    lens = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
+    title = f"{file}: {first.size()}{lens}"
     names = list(first) if every or metrics else [name for name in _HEADLINE if name in first]
     out.print(_value_table(title, dict(result), names))
 
@@ -215,14 +224,17 @@ def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence
     for name in names:
         measures = [e[name] for e in evaluations.values()]
         reasons = {m.reason for m in measures if m.reason}
-        meaning = "; ".join(sorted(reasons)) or _AVERAGED.get(name) or METRICS[name].meaning
+        classes = any(e.per_class for e in evaluations.values())
+        meaning = "; ".join(sorted(reasons)) or (_OF_CLASSES.get(name) if classes else None) or METRICS[name].meaning
         rows.append([name, *(number(m.value) for m in measures), _same(measures),
                      *([_bounds(measures)] if bounded else []), meaning])  # fmt: skip
     return table(title, heads, rows)
 
 
-#: What the averaged metrics of K classes mean.
-_AVERAGED = {
+#: What metrics of K classes mean.
+_OF_CLASSES = {
+    "accuracy": "Share of rows classified correctly; large classes decide it.",
+    "balanced_accuracy": "Mean of the classes' recalls, every class alike; 1/K for any constant answer.",
     "precision_macro": "Mean of the classes' precisions, every class alike.",
     "recall_macro": "Mean of the classes' recalls, every class alike; does not move with class sizes.",
     "f1_macro": "Mean of the classes' F1 (scikit-learn's macro F1).",
@@ -238,12 +250,13 @@ def _same(measures: Sequence[Measure]) -> str:
     levels = [m.chance for m in measures if m.chance is not None]
     if not levels:
         return ""
-    return number(levels[0]) if np.allclose(levels, levels[0], rtol=1e-9) else "varies"
+    return number(levels[0]) if np.allclose(levels, levels[0], rtol=1e-9) else " / ".join(map(number, levels))
 
 
 def _bounds(measures: Sequence[Measure]) -> str:
-    widths = [m.bound[1] - m.bound[0] for m in measures if m.bound]
-    return f"±{max(widths):.1g}" if widths and max(widths) > 0 else "exact"
+    """How far the value can be off on either side."""
+    off = [max(m.value - m.bound[0], m.bound[1] - m.value) for m in measures if m.bound]
+    return f"±{max(off):.1g}" if off and max(off) > 0 else "exact"
 
 
 def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> Any:
@@ -258,16 +271,35 @@ def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> A
                  [[label, number(sizes[label]), *(number(measures[name].value) for name in names)] for label, measures in listed])  # fmt: skip
 
 
-def _group_table(result: Evaluations, metrics: Sequence[str] | None) -> Any:
-    names = [METRICS[name].name for name in metrics or _BY_GROUP]
-    heads = [
-        *((name, "left") for name in result.names),
-        ("n", "right"),
-        ("positive", "right"),
-        *((n, "right") for n in names),
+def _group_table(result: Evaluations, asked: Asked) -> Any:
+    names = [
+        METRICS[name].name for name in asked.metrics or (next(iter(result.values())) if asked.every else _BY_GROUP)
     ]
+    heads = [*((name, "left") for name in result.names), ("n", "right"), ("positive", "right"), ("threshold", "right")]
     rows = [
-        [*map(str, key), number(e.n), number(e.positives), *(number(e[name].value) for name in names)]
-        for key, e in result.items()
+        [
+            *map(str, key),
+            number(e.n),
+            number(e.positives),
+            number(e.threshold),
+            *(number(e[name].value) for name in names),
+        ]
+        for key, e in result.entries.items()
     ]
-    return table(f"By {', '.join(result.names[1:])}", heads, rows)
+    policy = next(iter(result.values())).policy
+    chosen = f", threshold by {policy} in each" if policy else ""
+    return table(
+        f"{asked.file} by {', '.join(result.names[1:])}{chosen}", [*heads, *((n, "right") for n in names)], rows
+    )
+
+
+def _reasons(result: Evaluations, asked: Asked) -> list[str]:
+    """Why values of the group table are undefined, each reason once."""
+    names = [METRICS[name].name for name in asked.metrics or _BY_GROUP]
+    found = (
+        f"{', '.join(map(str, key))}: {evaluation[name].reason}"
+        for key, evaluation in result.entries.items()
+        for name in names
+        if evaluation[name].reason
+    )
+    return list(dict.fromkeys(found))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from itertools import groupby
 from typing import Any
 
 from rich.text import Text
 
-from tallymark._show import number
+from tallymark import metrics
 from tallymark.cli.printing import console, print_json, table
 from tallymark.registry import METRICS, Metric
 
@@ -19,7 +20,7 @@ def run(name: str | None, *, as_json: bool) -> None:
     elif name is None:
         by_family = sorted(METRICS.values(), key=lambda metric: metric.family)
         for family, members in groupby(by_family, key=lambda metric: metric.family):
-            rows = [[m.name, f"{number(m.low)} … {number(m.high)}", _ARROWS[m.better], m.meaning] for m in members]
+            rows = [[m.name, f"{m.low:g} … {m.high:g}", _ARROWS[m.better], m.meaning] for m in members]
             heads = [("metric", "left"), ("range", "right"), ("better", "left"), ("what it means", "left")]
             console().print(table(family.capitalize(), heads, rows))
     else:
@@ -38,10 +39,18 @@ def describe(metric: Metric) -> dict[str, Any]:
         "better": metric.better,
         "moves_with_prevalence": not metric.prevalence_free,
         "depends_on_order_only": metric.rank_only,
-        "parameters": dict(metric.parameters),
+        "options": _options(metric),
         "meaning": metric.meaning,
         "reference": metric.reference,
     }
+
+
+def _options(metric: Metric) -> dict[str, str]:
+    """Options of a metric's function and their defaults."""
+    if metric.parameters:
+        return {name: f"{value:g}" for name, value in metric.parameters.items()}
+    function = inspect.signature(getattr(metrics, metric.name))
+    return {name: str(p.default) for name, p in function.parameters.items() if p.kind is p.KEYWORD_ONLY}
 
 
 _ARROWS = {"higher": "higher", "lower": "lower", "zero": "near 0", "neither": "–"}
@@ -54,11 +63,11 @@ def _explain(metric: Metric) -> None:
     facts = describe(metric)
     lines = {
         "formula": metric.expression or metric.formula,
-        "range": f"{number(metric.low)} to {number(metric.high)}, better: {_ARROWS[metric.better]}",
+        "range": f"{metric.low:g} to {metric.high:g}, better: {_ARROWS[metric.better]}",
         "needs": metric.needs,
         "moves with prevalence": "yes" if facts["moves_with_prevalence"] else "no",
         "depends on the order of scores only": "yes" if metric.rank_only else "no",
-        "parameters": ", ".join(f"{key} = {number(value)}" for key, value in metric.parameters.items()),
+        "options": ", ".join(f"{key} = {value}" for key, value in facts["options"].items()),
         "also called": ", ".join(metric.aliases),
         "reference": metric.reference,
     }

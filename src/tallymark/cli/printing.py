@@ -18,7 +18,7 @@ from tallymark.results import Note
 
 
 def console() -> Console:
-    """Standard output; at least 100 columns when it is a file or a pipe."""
+    """Standard output; 120 columns wide when it is a file or a pipe."""
     return Console() if sys.stdout.isatty() else Console(width=120)
 
 

@@ -269,6 +269,7 @@ def over_thresholds(
     [0.0, 0.6667, 0.5, 0.8, 0.6667]
     """
     t = labelled_tally(tally, "over_thresholds")
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     cut, (down, up) = t.cutoffs, t.scale
     tp, fp = cut.tp * up, cut.fp * down
     fn, tn = float(t.positives) * up - tp, float(t.negatives) * down - fp

@@ -148,6 +148,7 @@ def over_prevalence(data: Tally | Confusion, metrics: Sequence[str], prevalences
     """
     if not isinstance(data, Tally | Confusion):
         raise InputError(f"over_prevalence takes a Tally or a Confusion, got {type(data).__name__}.")
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     grid = np.array([_check.probability(value, "prevalences") for value in np.atleast_1d(prevalences).tolist()])
     values: dict[str, Floats] = {}
     for name in metrics:

@@ -56,19 +56,24 @@ from tallymark.metrics.threshold import (
     specificity,
 )
 
-# The field's other words for the same thing.
+# The field's other words for the same thing; the registry knows them too.
 tpr = sensitivity = recall
 tnr = specificity
 ppv = precision
+roc_auc = auc = auroc
+ap = average_precision
+pauc = partial_auc
+ba = balanced_accuracy
+gm = geometric_mean
 
 __all__ = [
-    "accuracy", "ace", "aucc", "auroc", "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "average_precision",
-    "balanced_accuracy", "bias", "brier", "d_a", "d_b", "d_b_normal", "d_e", "d_prime", "diagnostic_odds_ratio",
+    "accuracy", "ace", "ap", "auc", "aucc", "auroc", "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "average_precision",
+    "ba", "balanced_accuracy", "bias", "brier", "d_a", "d_b", "d_b_normal", "d_e", "d_prime", "diagnostic_odds_ratio",
     "ece", "error", "expected_cost", "f1", "false_omission_rate", "fbeta", "fdr", "fnr", "fpr", "g_measure",
-    "geometric_mean", "gini", "h_measure", "hull_auc", "informedness", "jaccard", "kappa", "kendall", "ks",
-    "label_bias", "log_loss", "lr_minus", "lr_plus", "markedness", "mcc", "net_benefit", "npv", "partial_auc",
+    "geometric_mean", "gini", "gm", "h_measure", "hull_auc", "informedness", "jaccard", "kappa", "kendall", "ks",
+    "label_bias", "log_loss", "lr_minus", "lr_plus", "markedness", "mcc", "net_benefit", "npv", "partial_auc", "pauc",
     "positive_estimate", "positive_sd", "ppv", "pr_auc", "precision", "predicted_prevalence", "prevalence",
-    "prevalence_threshold", "recall", "sensitivity", "spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
+    "prevalence_threshold", "recall", "roc_auc", "sensitivity", "spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
     "spcc_ovo_fisher", "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher", "spcc_ovr_geometric",
     "spcc_ovr_min", "spearman", "specificity", "tnr", "tpr",
 ]  # fmt: skip

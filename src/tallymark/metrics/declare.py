@@ -160,6 +160,8 @@ def cell_metric(
     ) -> float:
         _check_summary(name, "confusion", confusion)
         settings = settings_of(name, defaults, given)
+        if weights is not None and average != "weighted":
+            raise InputError("weights= goes with average='weighted'.")
         if average is None:
             if not confusion.is_binary and multiclass is not None:
                 return multiclass(confusion)
@@ -240,8 +242,6 @@ def _mean_over_classes(
 
 def _class_weights(confusion: Confusion, average: str, weights: Mapping[Label, float] | None) -> dict[Label, float]:
     """Shares that add up to 1: S-ONS's w_c / K with w_c = x_c / mean(x)."""
-    if weights is not None and average != "weighted":
-        raise InputError("weights= goes with average='weighted'.")
     if weights is not None:
         missing = [label for label in confusion.labels if label not in weights]
         if missing:
@@ -293,11 +293,8 @@ def _direct(maker: str) -> str:
 def _check_summary(name: str, needs: Needs, summary: object, *, one_class: bool = True) -> None:
     expected, maker = _TAKES[needs]
     if not isinstance(summary, expected):
-        argument = f"{maker.split(' or ')[0]}"
-        raise InputError(
-            f"{name} takes a {expected.__name__}, got {type(summary).__name__}. "
-            f"Write tm.metrics.{name}({argument})" + (f", or make one with {maker}." if " or " in maker else ".")
-        )
+        calls = " or ".join(f"tm.metrics.{name}({argument})" for argument in maker.split(" or "))
+        raise InputError(f"{name} takes a {expected.__name__}, got {type(summary).__name__}. Write {calls}.")
     if isinstance(summary, Tally) and summary.labelled and not one_class:
         for label, run in zip(summary.labels or (), summary.runs, strict=True):
             if not len(run):

@@ -15,7 +15,7 @@ from tallymark.summaries.tally import Steps, Tally
 Interpolation = Literal["step", "trapezoid", "davis_goadrich"]
 
 
-def _sample_prevalence(tally: Tally, **_: object) -> float:
+def _prevalence(tally: Tally, **_: object) -> float:
     return tally.prevalence
 
 
@@ -54,7 +54,7 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "davis_goadrich") -> 
 
 @metric(
     title="Average precision", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=_sample_prevalence, rank_only=True, aliases=("ap",),
+    chance=_prevalence, rank_only=True, aliases=("ap",),
     bound=lambda tally: _bound(tally, interpolation="step"),
     formula=r"\sum_k (R_k - R_{k-1})\, \mathrm{precision}_k",
     meaning="Mean precision over the positives, each taken at its own score; depends on prevalence.",
@@ -72,7 +72,7 @@ def average_precision(tally: Tally) -> float:
 
 @metric(
     title="Area under the precision–recall curve", family="ranking", needs="tally", low=0.0, high=1.0,
-    better="higher", chance=_sample_prevalence, rank_only=True,
+    better="higher", chance=_prevalence, rank_only=True,
     formula=r"\int_0^1 \mathrm{precision}\, d\,\mathrm{recall}",
     meaning="Area under the PR curve with the achievable curve between points (Davis–Goadrich).",
     reference="Davis & Goadrich (2006), ICML.",

@@ -80,7 +80,7 @@ fnr = cell_metric(
 )  # fmt: skip
 precision = cell_metric(
     "precision", "tp / PP", title="Precision (positive predictive value)", aliases=("ppv",), undefined=_NONE_CALLED,
-    meaning="Share of the rows called positive that are positive; falls with prevalence.", reference=_FAWCETT,
+    meaning="Share of the rows called positive that are positive; lower where positives are rarer.", reference=_FAWCETT,
 )  # fmt: skip
 npv = cell_metric(
     "npv", "tn / PN", title="Negative predictive value", undefined=_ALL_CALLED,

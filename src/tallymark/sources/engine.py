@@ -26,7 +26,10 @@ Progress = Callable[[float], None]
 
 _PARQUET = "read_parquet(?)"
 #: Numbers and text only: DuckDB would read the labels "yes" and "no" as true and false, and dates as times.
-_CSV = "read_csv(?, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'])"
+_CSV = (
+    "read_csv(?, auto_type_candidates = ['BIGINT', 'DOUBLE', 'VARCHAR'], "
+    "nullstr = ['', 'NA', 'N/A', 'NaN', 'nan', 'null', 'NULL', 'None'])"
+)
 _JSON = "read_json(?, format = 'newline_delimited')"
 
 #: How DuckDB reads each kind of file, by the end of its name (``.gz`` and ``.zst`` may follow).
@@ -162,6 +165,8 @@ def engine(
             raise InputError(f"memory_limit={memory_limit!r}, threads={threads!r}: {_first_sentence(error)}") from None
         # Aggregates over groups need no order, and keeping one costs memory.
         connection.execute("SET preserve_insertion_order = false")
+        # DuckDB would draw on standard output, where a JSON object may be wanted.
+        connection.execute("SET enable_progress_bar = false")
         yield Engine(files, connection, progress)
 
 
@@ -215,4 +220,7 @@ def _literal(path: str) -> str:
 
 
 def _first_sentence(error: Exception) -> str:
-    return str(error).strip().splitlines()[0].removesuffix(".") + "."
+    """The first line of DuckDB's message and the one that names a value it could not read."""
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    detail = [line for line in lines[1:] if line.startswith(("Error when converting", "Could not convert"))]
+    return " ".join([lines[0].removesuffix(".") + ".", *detail[:1]])

@@ -28,11 +28,11 @@ from tallymark.summaries.tally import Tally
 #: Up to this many rows the columns are read whole and nothing is quantised.
 _SMALL = 2_000_000
 
-#: Cells are split finer while the ranking could be off by more than this.
+#: Cells are split finer where AUROC could be off by more than this on either side.
 _AUROC_BOUND = 2e-5
 
 #: At most so many cells are split, into so many parts in all: a single heavy cell gets them to itself.
-_SPLIT_CELLS, _PARTS = 1_024, 2**20
+_SPLIT_CELLS, _PARTS = 1_024, 2**17
 
 
 _SPREAD = f"(s * {SPLITTER!r}::DOUBLE)"
@@ -158,16 +158,19 @@ class _Scan:
         """Count, extremes and sums by label, group and cell."""
         times = "" if self._mass == "1" else f"{self._mass} * "
         lightest = (
-            "" if self._mass == "1" else f"min({self._mass}) AS lightest, count(*) - count({self._mass}) AS massless,"
+            ""
+            if self._mass == "1"
+            else f"min({self._mass}) AS lightest, count(*) - count({self._mass}) AS massless, count(*) AS every,"
         )
         found = self.source.query(
-            f"""SELECT label, {self._listed_groups()} key, side, {lightest} {self._sums()}, count(*) AS every,
-                       sum({times}(s - key)) AS d1, sum({times}(s - key) * (s - key)) AS d2,
-                       sum({times}(s - key) * (s - key) * (s - key)) AS d3
+            f"""SELECT label, {self._listed_groups()} key, side, {lightest} {self._sums()},
+                       sum({times}(s - key)) AS d1, sum({times}(s - key) * (s - key)) AS d2
                 FROM ({self._rows(score, grid)}) GROUP BY ALL""",
             [self.source.files.places],
         )
-        return found if "mass" in found else {**found, "mass": found["n"], "squares": found["n"]}
+        if self._mass == "1":
+            found |= dict.fromkeys(("mass", "squares", "every"), found["n"])
+        return found
 
     def _rows(self, score: str, grid: Grid) -> str:
         """Each row's label, groups, mass, score, key and side of the thresholds."""
@@ -309,11 +312,10 @@ def _heaviest(plain: Mapping[str, Floats], code: Ints) -> tuple[Ints, Bools]:
     unknown = np.where(wide, pairs, 0.0)
     all_pairs = float(plain["mass"][code == 1].sum()) * float(plain["mass"][code == 0].sum())
     order = np.argsort(-unknown)[:_SPLIT_CELLS]
-    # Leave alone what adds up to less than the bound.
-    left = unknown.sum() - np.cumsum(unknown[order])
-    needed = (
-        int(np.searchsorted(-left, -_AUROC_BOUND * all_pairs)) + 1 if unknown.sum() > _AUROC_BOUND * all_pairs else 0
-    )
+    # Leave alone what adds up to less than the bound; a pair whose order is unknown is off by a half at most.
+    allowed = 2.0 * _AUROC_BOUND * all_pairs
+    left = unknown.sum() - np.concatenate(([0.0], np.cumsum(unknown[order])))
+    needed = int(np.argmax(left <= allowed)) if (left <= allowed).any() else len(order)
     chosen = np.zeros(len(pairs), dtype=np.bool_)
     chosen[order[:needed]] = True
     return cell, chosen[cell] & wide[cell]
@@ -341,18 +343,20 @@ def _tally(
 
 
 def _moments(cells: Mapping[str, NDArray[Any]], of_class: Bools) -> ScoreMoments:
-    """Moments of a class's rows from each cell's sums of powers of (score - key)."""
+    """Moments of a class's rows from each cell's sums of (score - key) and its square.
+
+    The third moment inside a cell is left out: a cell is so narrow that it would change the eleventh digit.
+    """
     used = of_class & (_plain(cells["mass"]) > 0)
-    n, key, d1, d2, d3 = (_plain(cells[name])[used] for name in ("mass", "key", "d1", "d2", "d3"))
+    n, key, d1, d2 = (_plain(cells[name])[used] for name in ("mass", "key", "d1", "d2"))
     if not len(n):
         return ScoreMoments(0.0, 0.0, 0.0, 0.0)
     mean = key + d1 / n
     m2 = d2 - d1**2 / n
-    m3 = d3 - 3.0 * d1 * d2 / n + 2.0 * d1**3 / n**2
     total = float(n.sum())
     centre = mean[len(mean) // 2]
     centre += float(np.sum(n * (mean - centre))) / total
     gap = mean - centre
     return ScoreMoments(
-        total, float(centre), float(np.sum(m2 + n * gap**2)), float(np.sum(m3 + 3.0 * gap * m2 + n * gap**3))
+        total, float(centre), float(np.sum(m2 + n * gap**2)), float(np.sum(3.0 * gap * m2 + n * gap**3))
     )

@@ -33,7 +33,7 @@ class Confusion(Shown):
 
     `positive` is the index of the positive class of a binary matrix, None when there is none.
     `prior` is the prevalence the matrix is looked at (:meth:`at_prevalence`); the counts stay what they are.
-    For weighted data `squares` and `rows` hold the sum of squared weights and the number of rows per cell.
+    For weighted data `squares` and `rows_per_cell` hold the sum of squared weights and the number of rows per cell.
 
     >>> import tallymark as tm
     >>> c = tm.confusion([1, 1, 0, 0, 0], [1, 0, 0, 0, 1])
@@ -50,6 +50,10 @@ class Confusion(Shown):
     rows_per_cell: Ints | None = None
 
     def __post_init__(self) -> None:
+        k = len(self.labels)
+        if np.shape(self.matrix) != (k, k):
+            raise InputError(f"The matrix has shape {np.shape(self.matrix)} for {k} labels; rows are the truth.")
+        object.__setattr__(self, "matrix", np.asarray(self.matrix))
         for array in (self.matrix, self.squares, self.rows_per_cell):
             if array is not None:
                 array.flags.writeable = False
@@ -120,6 +124,11 @@ class Confusion(Shown):
     def n(self) -> Any:
         """Total mass."""
         return self.matrix.sum().item()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, whatever their weight."""
+        return int(self.n if self.rows_per_cell is None else self.rows_per_cell.sum())
 
     @property
     def is_binary(self) -> bool:
@@ -247,7 +256,8 @@ class Confusion(Shown):
         """What is counted."""
         at = "" if self.threshold is None else f", threshold {number(self.threshold)}"
         lens = "" if self.prior is None else f", seen at prevalence {number(self.prior)}"
-        return f"Confusion of {number(self.n)} rows (truth down, prediction across{at}{lens})"
+        weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
+        return f"Confusion of {self.n_rows} rows{weight} (truth down, prediction across{at}{lens})"
 
     def rows(self) -> list[Row]:
         """One line per true class."""

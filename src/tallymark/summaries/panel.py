@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._frozen import FrozenDict
-from tallymark._show import Row, Shown, number
+from tallymark._show import Row, Shown
 from tallymark.errors import InputError, shown
 from tallymark.summaries import storage
 from tallymark.summaries.tallies import Tallies
@@ -98,7 +98,7 @@ class Panel(Shown):
     def rows(self) -> list[Row]:
         """One line per model."""
         return [
-            {"model": name, "lowest": number(float(array.min())), "highest": number(float(array.max()))}
+            {"model": name, "lowest": float(array.min()), "highest": float(array.max())}
             for name, array in self.scores.items()
             if self.n
         ]

@@ -188,7 +188,7 @@ class Tally(Shown):
 
         Positive means ``score >= threshold``; the threshold is first rounded to the scores' dtype.
         """
-        cut = self._on_an_edge(self.threshold(threshold))
+        cut = self._on_an_edge(self.threshold_for(threshold))
         table, squares, rows = ([] for _ in range(3))  # type: list[Any], list[Any], list[Any]
         for run in self._class_runs():
             index = int(np.searchsorted(run.scores, cut, "left"))
@@ -206,7 +206,7 @@ class Tally(Shown):
             rows_per_cell=np.array(rows) if len(rows) == 2 else None,
         )
 
-    def threshold(self, threshold: float | str) -> float:
+    def threshold_for(self, threshold: float | str) -> float:
         """The number a threshold or policy stands for on this data."""
         if isinstance(threshold, str):
             try:
@@ -324,17 +324,13 @@ class Tally(Shown):
 
     def heading(self) -> str:
         """Kind and size."""
-        what = (
-            f"Tally of {shown_number(self.n)} rows"
-            if self.labelled
-            else f"Unlabelled tally of {shown_number(self.n)} rows"
-        )
         notes = [
-            f"weighted, {self.n_rows} rows" if self.weighted else "",
+            f"weight {shown_number(self.n)}" if self.weighted else "",
             "" if self.prior is None else f"seen at prevalence {shown_number(self.prior)}",
             "" if self.grid is None else f"quantised to {sum(map(len, self.runs))} cells",
         ]
-        return ", ".join([what, *filter(None, notes)])
+        what = "Tally" if self.labelled else "Unlabelled tally"
+        return ", ".join([f"{what} of {self.n_rows} rows", *filter(None, notes)])
 
     def rows(self) -> list[Row]:
         """One line per class."""
