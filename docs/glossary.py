@@ -24,7 +24,12 @@ NEEDS = {
 
 
 def metrics_page():
-    lines = ["# Metric glossary", "", "Generated from the registry; `tallymark metrics NAME` prints the same.", ""]
+    lines = [
+        "# Metric glossary",
+        "",
+        "Generated from the registry; `tallymark metrics NAME` prints the same facts in a terminal.",
+        "",
+    ]
     members = sorted(METRICS.values(), key=lambda metric: list(FAMILIES).index(metric.family))
     for family, group in groupby(members, key=lambda metric: metric.family):
         lines += [f"## {FAMILIES[family]}", ""]
@@ -56,9 +61,9 @@ def metrics_page():
 def policies_table():
     lines = ["| policy | chooses | reference |", "|---|---|---|"]
     for policy in POLICIES.values():
-        spelling = policy.name + (":" + ",".join(policy.arguments) if policy.arguments else "")
         also = "".join(f", `{alias}`" for alias in policy.aliases)
-        lines.append(f"| `{spelling}`{also} | {policy.meaning} | {policy.reference} |")
+        spelling = f"`{policy.example or policy.name}`{also}"
+        lines.append(f"| {spelling} | {policy.meaning} | {policy.reference} |")
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from tallymark.summaries.multiclass import ClassScores
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
+
+Metrics = str | Iterable[str] | None
 
 #: Below chance by this many standard errors the direction of the scores is doubted.
 _INVERTED = -3.0
@@ -52,15 +54,22 @@ _WHOLE = ("accuracy", "error", "balanced_accuracy", "kappa", "mcc")
 _PER_CLASS = ("precision", "recall", "f1", "specificity")
 
 
+@overload
+def evaluate(data: Tallies | Panel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
+             prevalence: float | None = ..., strict: bool = ...) -> Evaluations: ...  # fmt: skip
+@overload
+def evaluate(data: Tally | Confusion | Moments | ClassScores, /, *, metrics: Metrics = ...,
+             threshold: float | str | None = ..., prevalence: float | None = ...,
+             strict: bool = ...) -> Evaluation: ...  # fmt: skip
 def evaluate(
     data: Tally | Tallies | Panel | Confusion | Moments | ClassScores,
     /,
     *columns: object,
-    metrics: str | Iterable[str] | None = None,
+    metrics: Metrics = None,
     threshold: float | str | None = None,
     prevalence: float | None = None,
     strict: bool = False,
-) -> Any:
+) -> Evaluation | Evaluations:
     """Every metric that fits the data: an :class:`Evaluation`, or :class:`Evaluations` for several models or groups.
 
     `threshold` is a number or a policy such as ``"youden"``; left out, it is 0.5 where all scores lie in [0, 1] and
@@ -78,7 +87,10 @@ def evaluate(
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
     names = [metrics] if isinstance(metrics, str) else metrics
     chosen = None if names is None else [METRICS[name].name for name in names]
-    return _evaluate(data, _Asked(chosen, threshold, prevalence, strict))
+    result: Evaluation | Evaluations = _evaluate(data, _Asked(chosen, threshold, prevalence, strict))
+    for note in result.warnings:
+        warnings.warn(GuardWarning(note.code, note.message), stacklevel=2)
+    return result
 
 
 #: Why a metric does not fit, by what it needs.
@@ -134,8 +146,6 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
         warnings.simplefilter("always", GuardWarning)
         _guard_scores(tally, asked)
         matrix, no_matrix, policy = _matrix_at(tally, asked.threshold)
-    for warning in caught:
-        warnings.warn(warning.message, stacklevel=4)
     measures = {}
     for name in names:
         facts = METRICS[name]

@@ -67,6 +67,10 @@ class Measure(Shown):
         return {name: plain(value) for name, value in asdict(self).items() if name != "name"}
 
 
+#: More notes of one kind than this are folded into one.
+_FEW = 3
+
+
 @dataclass(frozen=True)
 class Note:
     """A guard that fired: its stable code and what to do."""
@@ -187,13 +191,18 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """Every guard that fired, each message once, with the model or group it speaks of."""
-        notes = [
-            Note(note.code, f"{', '.join(map(str, key))}: {note.message}")
-            for key, evaluation in self.entries.items()
-            for note in evaluation.warnings
-        ]
-        return tuple(dict.fromkeys(notes))
+        """Every guard that fired, with the model or group it speaks of; many of one kind are folded into one."""
+        by_code: dict[str, list[str]] = {}
+        for key, evaluation in self.entries.items():
+            for note in evaluation.warnings:
+                by_code.setdefault(note.code, []).append(f"{', '.join(map(str, key))}: {note.message}")
+        return tuple(
+            Note(code, message)
+            for code, messages in by_code.items()
+            for message in (
+                messages if len(messages) <= _FEW else [f"{messages[0]} (and {len(messages) - 1} more like it)"]
+            )
+        )
 
     def heading(self) -> str:
         """How many, by what."""

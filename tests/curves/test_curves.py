@@ -95,6 +95,16 @@ def test_every_curve_shows_itself(make):
     assert "<table>" in curve._repr_html_()
     with pytest.raises(tm.InputError, match=rf"{make.__name__} takes a Tally, got list"):
         make([0, 1])
+    if make is not tm.over_thresholds:
+        with pytest.raises(tm.InputError, match=rf"Write tm.{make.__name__}\(tm.tally\(y, scores\)\)"):
+            make([0, 1], [0.1, 0.2])
+
+
+def test_hull_and_path_show_themselves_too():
+    t = tm.tally([0, 0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8, 0.2])
+    assert tm.roc(t).hull().auc == pytest.approx(tm.metrics.hull_auc(t))
+    assert list(tm.roc(t).hull().to_frame()["fpr"])[-1] == 1.0
+    assert len(tm.pr(t).interpolated(4).to_frame()) == len(tm.pr(t).interpolated(4))
 
 
 def test_a_parameter_nobody_has():

@@ -25,7 +25,7 @@ def test_davis_goadrich_is_the_integral_of_the_interpolated_curve(sample):
     y, s = sample
     t = tm.tally(y, s)
     fine = tm.pr(t).interpolated(per_gap=4_000)
-    area = np.trapezoid(fine["precision"], fine["recall"])
+    area = np.trapezoid(fine.precision, fine.recall)
     # The first stretch starts at recall 0, where precision may jump.
     assert m.pr_auc(t, interpolation="davis_goadrich") == pytest.approx(area, abs=2e-3)
 
@@ -35,8 +35,8 @@ def test_davis_goadrich_known_answer():
     y = np.r_[np.repeat([1, 0], (5, 5)), np.repeat([1, 0], (5, 25)), np.repeat([1, 0], (10, 10))]
     s = np.repeat([3.0, 2.0, 1.0], (10, 30, 20))
     curve = tm.pr(tm.tally(y, s)).interpolated(per_gap=5)
-    keep = (curve["recall"] > 0.2499) & (curve["recall"] < 0.5001)
-    recall, precision = curve["recall"][keep], curve["precision"][keep]
+    keep = (curve.recall > 0.2499) & (curve.recall < 0.5001)
+    recall, precision = curve.recall[keep], curve.precision[keep]
     order = np.unique(recall.round(9), return_index=True)[1]
     assert recall[order].tolist() == pytest.approx([0.25, 0.30, 0.35, 0.40, 0.45, 0.50])
     assert precision[order].round(4).tolist() == [0.5, 0.375, 0.3182, 0.2857, 0.2647, 0.25]

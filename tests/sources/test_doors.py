@@ -44,8 +44,13 @@ def test_every_dataframe_gives_the_same_tally(engine):
     rows = np.array(COLUMNS["g"]) == "b"
     assert tm.metrics.auroc(ts["q", "b"]) == tm.metrics.auroc(tm.tally(Y[rows], P[rows]))
     assert tm.tally(frame, score="p").n == 300
-    panel = tm.panel(frame, ["p", "q"], label="y")
+    panel = tm.panel(frame, ["p", "q"], label="y", weight="w")
     assert panel.models == ("p", "q")
+    assert tm.metrics.auroc(panel.tally("p")) == tm.metrics.auroc(t)
+    c = tm.confusion(frame, "k", label="k", count="k")
+    assert c.n == np.sum(COLUMNS["k"])
+    scores = tm.class_scores(frame, {1: "p", 2: "q", 3: "w"}, label="k")
+    np.testing.assert_array_equal(scores.confusion.truth, np.bincount(COLUMNS["k"])[1:])
 
 
 def test_categoricals_and_decimals():

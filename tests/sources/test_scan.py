@@ -9,7 +9,7 @@ import pytest
 
 import tallymark as tm
 from tallymark.sources import scan as scanning
-from tallymark.summaries.cells import cell_key
+from tallymark.summaries.quantising import cell_key
 
 ROWS = 40_000
 

@@ -45,6 +45,10 @@ def test_the_sisters_come_back_as_they_were(tmp_path):
     m = tm.moments([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=[0, 1])
     m.save(path)
     np.testing.assert_array_equal(tm.load(path).m3, m.m3)
+    s = tm.class_scores([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=[0, 1], weights=[1, 2, 3])
+    s.save(path)
+    assert tm.metrics.auroc_ovo(tm.load(path)) == tm.metrics.auroc_ovo(s)
+    np.testing.assert_array_equal(tm.load(path).confusion.matrix, s.confusion.matrix)
     p = tm.panel([0, 1, 1], {"a/b": [1, 2, 3], "score:": [3, 2, 1]}, extra={"price": [9.0, 8.0, 7.0]})
     p.save(path)
     assert tm.load(path).models == p.models

@@ -176,11 +176,9 @@ def _class_and_column(text: str) -> tuple[str, str]:
 
 
 def _notes(result: Evaluations, caught: Sequence[warnings.WarningMessage]) -> list[Note]:
-    """Each guard once: those of the evaluations name their model, the others were met on reading."""
-    own = list(result.warnings)
-    known = {note.message.split(": ", 1)[-1] for note in own}
-    read = [w.message for w in caught if isinstance(w.message, GuardWarning) and w.message.message not in known]
-    return [*dict.fromkeys(Note(message.code, message.message) for message in read), *own]
+    """Each guard once: those met on reading, then those of the evaluations."""
+    met = [w.message for w in caught if isinstance(w.message, GuardWarning)]
+    return list(dict.fromkeys([*(Note(one.code, one.message) for one in met), *result.warnings]))
 
 
 def _print(result: Evaluations, asked: Asked) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
 
 from tallymark._show import Row, Shown, frame, plain
 from tallymark.errors import InputError
 from tallymark.summaries.tally import Tally
+
+Options = ParamSpec("Options")
+Made = TypeVar("Made")
 
 #: Points listed in a printed curve.
 _PRINTED = 10
@@ -48,8 +52,20 @@ class Curve(Shown):
         return {name: plain(array) for name, array in self.columns().items()}
 
 
-def labelled_tally(tally: object, maker: str) -> Tally:
-    """The argument of a curve: a tally with rows of both classes."""
+def of_a_tally(make: Callable[Concatenate[Tally, Options], Made]) -> Callable[Concatenate[Tally, Options], Made]:
+    """Check the argument of a function that makes a curve from a tally with rows of both classes."""
+
+    @functools.wraps(make)
+    def checked(tally: Tally, /, *columns: Options.args, **options: Options.kwargs) -> Made:
+        if columns:
+            raise InputError(f"{make.__name__} takes one Tally. Write tm.{make.__name__}(tm.tally(y, scores)).")
+        return make(with_both_classes(tally, make.__name__), **options)  # type: ignore[call-arg]
+
+    return checked
+
+
+def with_both_classes(tally: object, maker: str) -> Tally:
+    """A tally with rows of both classes, or the call that makes one."""
     if not isinstance(tally, Tally):
         raise InputError(f"{maker} takes a Tally, got {type(tally).__name__}. Write tm.{maker}(tm.tally(y, scores)).")
     if not tally.positives or not tally.negatives:

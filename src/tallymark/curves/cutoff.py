@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark._check import Floats, Masses, Scores
-from tallymark.curves.base import Curve, labelled_tally
+from tallymark.curves.base import Curve, of_a_tally, with_both_classes
 from tallymark.errors import InputError, shown
 from tallymark.metrics import expressions
 from tallymark.metrics.declare import settings_of
-from tallymark.metrics.hull import Hull, roc_hull
+from tallymark.metrics.hull import roc_hull
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
@@ -77,6 +77,36 @@ class CutoffCurve(Curve):
         return (self.tp * up + self.fp * down) / self.tally.n
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class RocHull(Curve):
+    """Corners of the convex hull of an ROC curve, from (0, 0) to (1, 1)."""
+
+    thresholds: Floats
+    fpr: Floats
+    tpr: Floats
+
+    @property
+    def auc(self) -> float:
+        """Area under the hull."""
+        return float(np.trapezoid(self.tpr, self.fpr))
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Threshold, fpr, tpr."""
+        return {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PrPath(Curve):
+    """A precision–recall curve with the reachable points between its cut-offs."""
+
+    recall: Floats
+    precision: Floats
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Recall, precision."""
+        return {"recall": self.recall, "precision": self.precision}
+
+
 class RocCurve(CutoffCurve):
     """Recall against false positive rate."""
 
@@ -85,9 +115,9 @@ class RocCurve(CutoffCurve):
         """Area under the curve: AUROC."""
         return float(METRICS["auroc"].compute(self.tally))
 
-    def hull(self) -> Hull:
+    def hull(self) -> RocHull:
         """Corners of the convex hull, with the thresholds that reach them."""
-        return roc_hull(self.tally)
+        return RocHull(*roc_hull(self.tally))
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """Threshold, fpr, tpr."""
@@ -106,7 +136,7 @@ class PrCurve(CutoffCurve):
         """Threshold, recall, precision."""
         return {"threshold": self.thresholds, "recall": self.recall, "precision": self.precision}
 
-    def interpolated(self, per_gap: int = 10) -> dict[str, Floats]:
+    def interpolated(self, per_gap: int = 10) -> PrPath:
         """Recall and precision with the reachable points between neighbours (Davis & Goadrich 2006).
 
         `per_gap` points are put into each stretch in which recall grows.
@@ -121,7 +151,7 @@ class PrCurve(CutoffCurve):
         with np.errstate(invalid="ignore"):
             precision = between_tp / (between_tp + between_fp)
         defined = ~np.isnan(precision)
-        return {"recall": between_tp[defined] / (self.tally.positives * up), "precision": precision[defined]}
+        return PrPath(between_tp[defined] / (self.tally.positives * up), precision[defined])
 
 
 class DetCurve(CutoffCurve):
@@ -191,6 +221,7 @@ class ThresholdCurve(CutoffCurve):
         return {"threshold": self.thresholds, **self.values}
 
 
+@of_a_tally
 def roc(tally: Tally) -> RocCurve:
     """The ROC curve, from ``+inf`` (nothing positive) to the lowest score. Fawcett (2006).
 
@@ -199,10 +230,10 @@ def roc(tally: Tally) -> RocCurve:
     >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.auc
     ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
     """
-    t = labelled_tally(tally, "roc")
-    return RocCurve(t, *t.cutoffs)
+    return RocCurve(tally, *tally.cutoffs)
 
 
+@of_a_tally
 def pr(tally: Tally) -> PrCurve:
     """The precision–recall curve, from the highest score down. Davis & Goadrich (2006).
 
@@ -210,10 +241,10 @@ def pr(tally: Tally) -> PrCurve:
     >>> tm.pr(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).precision.round(4).tolist()
     [1.0, 0.5, 0.6667, 0.5]
     """
-    t = labelled_tally(tally, "pr")
-    return PrCurve(t, *(array[1:] for array in t.cutoffs))
+    return PrCurve(tally, *(array[1:] for array in tally.cutoffs))
 
 
+@of_a_tally
 def det(tally: Tally) -> DetCurve:
     """The detection error trade-off curve. Martin et al. (1997), Eurospeech.
 
@@ -221,10 +252,10 @@ def det(tally: Tally) -> DetCurve:
     >>> tm.det(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).fnr.tolist()
     [1.0, 0.5, 0.5, 0.0, 0.0]
     """
-    t = labelled_tally(tally, "det")
-    return DetCurve(t, *t.cutoffs)
+    return DetCurve(tally, *tally.cutoffs)
 
 
+@of_a_tally
 def gain(tally: Tally) -> GainCurve:
     """Cumulative gain and lift. Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.
 
@@ -232,10 +263,10 @@ def gain(tally: Tally) -> GainCurve:
     >>> tm.gain(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).lift[1:].round(4).tolist()
     [2.0, 1.0, 1.3333, 1.0]
     """
-    t = labelled_tally(tally, "gain")
-    return GainCurve(t, *t.cutoffs)
+    return GainCurve(tally, *tally.cutoffs)
 
 
+@of_a_tally
 def predictive_roc(tally: Tally) -> PredictiveRocCurve:
     """The predictive ROC curve. Shiu & Gatsonis (2008), Phil. Trans. R. Soc. A 366(1874).
 
@@ -243,10 +274,10 @@ def predictive_roc(tally: Tally) -> PredictiveRocCurve:
     >>> len(tm.predictive_roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])))
     3
     """
-    t = labelled_tally(tally, "predictive_roc")
-    return PredictiveRocCurve(t, *(array[1:-1] for array in t.cutoffs))
+    return PredictiveRocCurve(tally, *(array[1:-1] for array in tally.cutoffs))
 
 
+@of_a_tally
 def positive_tradeoff(tally: Tally) -> PositiveTradeoffCurve:
     """The positive trade-off curve: recall against 1 − precision. O'Reilly & Nielsen (2013), WoSSPA.
 
@@ -254,8 +285,7 @@ def positive_tradeoff(tally: Tally) -> PositiveTradeoffCurve:
     >>> tm.positive_tradeoff(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).columns()["fdr"].round(4).tolist()
     [0.0, 0.5, 0.3333, 0.5]
     """
-    t = labelled_tally(tally, "positive_tradeoff")
-    return PositiveTradeoffCurve(t, *(array[1:] for array in t.cutoffs))
+    return PositiveTradeoffCurve(tally, *(array[1:] for array in tally.cutoffs))
 
 
 def over_thresholds(
@@ -268,7 +298,7 @@ def over_thresholds(
     >>> curve["f1"].round(4).tolist()
     [0.0, 0.6667, 0.5, 0.8, 0.6667]
     """
-    t = labelled_tally(tally, "over_thresholds")
+    t = with_both_classes(tally, "over_thresholds")
     metrics = [metrics] if isinstance(metrics, str) else metrics
     cut, (down, up) = t.cutoffs, t.scale
     tp, fp = cut.tp * up, cut.fp * down

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.curves.base import Curve, labelled_tally
+from tallymark.curves.base import Curve, of_a_tally
 from tallymark.errors import InputError, Undefined, UndefinedWarning
 from tallymark.metrics.cost import cost_envelope
 from tallymark.metrics.declare import require_probabilities
@@ -43,6 +43,7 @@ class CostCurve(Curve):
         return {"probability_cost": self.probability_cost, "cost": self.cost}
 
 
+@of_a_tally
 def cost_curve(tally: Tally) -> CostCurve:
     """The lower envelope of the cost curve. Drummond & Holte (2006), Mach. Learn. 65(1).
 
@@ -51,7 +52,7 @@ def cost_curve(tally: Tally) -> CostCurve:
     >>> curve.probability_cost.tolist(), curve.cost.tolist()
     ([0.0, 0.0, 0.5, 1.0, 1.0], [0.0, 0.0, 0.25, 0.0, 0.0])
     """
-    hull = roc_hull(labelled_tally(tally, "cost_curve"))
+    hull = roc_hull(tally)
     return CostCurve(*cost_envelope(hull.fpr, hull.tpr))
 
 
@@ -75,6 +76,7 @@ class BrierCurve(Curve):
         return {"cost_share": self.cost_share, "loss": self.loss}
 
 
+@of_a_tally
 def brier_curve(tally: Tally) -> BrierCurve:
     r"""Loss :math:`2[c\,\pi_0\,\mathrm{fpr}(c) + (1-c)\,\pi_1\,\mathrm{fnr}(c)]` with c as threshold and share of cost.
 
@@ -85,10 +87,9 @@ def brier_curve(tally: Tally) -> BrierCurve:
     >>> abs(tm.brier_curve(t).auc - tm.metrics.brier(t)) < 1e-12
     True
     """
-    t = labelled_tally(tally, "brier_curve")
-    require_probabilities("brier_curve", t)
-    cut, p = t.cutoffs, t.prevalence
-    fpr, fnr = (cut.fp / t.negatives)[::-1], (1.0 - cut.tp / t.positives)[::-1]
+    require_probabilities("brier_curve", tally)
+    cut, p = tally.cutoffs, tally.prevalence
+    fpr, fnr = (cut.fp / tally.negatives)[::-1], (1.0 - cut.tp / tally.positives)[::-1]
     # A score counts as positive up to and including its own value, so rates change just above it.
     edges = np.concatenate(([0.0], cut.thresholds[:0:-1], [1.0])).astype(np.float64)
     begin, end = edges[:-1], edges[1:]
@@ -110,6 +111,7 @@ class CalibrationCurve(Curve):
         return {"mean_score": self.mean_score, "observed": self.observed, "mass": self.mass}
 
 
+@of_a_tally
 def calibration_curve(tally: Tally, *, bins: int = 10, by: Binning = "width") -> CalibrationCurve:
     """The reliability curve over bins of equal ``width`` or equal ``mass``. Niculescu-Mizil & Caruana (2005), ICML.
 
@@ -117,9 +119,8 @@ def calibration_curve(tally: Tally, *, bins: int = 10, by: Binning = "width") ->
     >>> tm.calibration_curve(tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75])).observed.tolist()
     [0.5, 0.5]
     """
-    t = labelled_tally(tally, "calibration_curve")
-    require_probabilities("calibration_curve", t)
-    found = calibration_bins(t, bins, by)
+    require_probabilities("calibration_curve", tally)
+    found = calibration_bins(tally, bins, by)
     return CalibrationCurve(found.mean_score, found.observed, found.mass)
 
 

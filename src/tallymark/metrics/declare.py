@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -205,8 +206,20 @@ def cell_metric(
 
     public.__name__ = public.__qualname__ = name
     public.__module__ = "tallymark.metrics.threshold"
+    public.__signature__ = _signature(defaults)  # type: ignore[attr-defined]
     public.__doc__ = _docstring(facts, multiclass=multiclass is not None, f_of_means=f_of_means)
     return public
+
+
+def _signature(defaults: Mapping[str, float]) -> inspect.Signature:
+    """What help() shows: the matrix, how to average, and the parameters by name."""
+    named = {"average": None, "weights": None, **defaults}
+    return inspect.Signature(
+        [
+            inspect.Parameter("confusion", inspect.Parameter.POSITIONAL_ONLY),
+            *(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=d) for name, d in named.items()),
+        ]
+    )
 
 
 def _docstring(facts: Metric, *, multiclass: bool, f_of_means: bool) -> str:

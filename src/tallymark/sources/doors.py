@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,6 +114,9 @@ def confusion(
     y: object,
     predicted: object,
     *,
+    label: str | None = None,
+    weight: str | None = None,
+    count: str | None = None,
     pos_label: Label | None = None,
     classes: Sequence[Label] | None = None,
     counts: object = None,
@@ -121,7 +124,7 @@ def confusion(
 ) -> Confusion:
     """Truth against prediction for any number of classes.
 
-    With two classes the positive one is known for bools, 0/1 and −1/+1; otherwise name it with `pos_label` to use
+    ``confusion(y, predicted)`` takes columns, ``confusion(frame, "yhat", label="y", weight="w")`` a dataframe. With two classes the positive one is known for bools, 0/1 and −1/+1; otherwise name it with `pos_label` to use
     tp, fp, fn and tn. `classes` fixes the order (and may name classes that do not occur).
 
     >>> import tallymark as tm
@@ -132,6 +135,10 @@ def confusion(
     b      0  1  0
     c      1  0  0
     """
+    if is_frame(y):
+        name = require(predicted if isinstance(predicted, str) else None, "predicted", "predicted class")
+        found_in = _named(y, label, weight, count, [(name, "predicted=")])
+        y, predicted, counts, weights = found_in.truth, found_in.columns[name], found_in.counts, found_in.weights
     truth, guess = _check.labels(y, "labels"), _check.labels(predicted, "predicted")
     n, w = _mass(counts, weights)
     _check.same_length({"labels": truth, "predicted": guess, "counts": n, "weights": w})
@@ -168,15 +175,34 @@ def moments(
 
 
 def class_scores(
-    y: object, scores: object, *, classes: Sequence[Label], counts: object = None, weights: object = None
+    y: object,
+    scores: object,
+    *,
+    classes: Sequence[Label] | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+    count: str | None = None,
+    counts: object = None,
+    weights: object = None,
 ) -> ClassScores:
     """Everything a K-class score matrix can tell: argmax confusion, moments and runs by class.
+
+    ``class_scores(y, matrix, classes=[…])`` takes columns, ``class_scores(frame, {"cat": "p_cat", …}, label="y")`` a
+    dataframe and the score column of each class.
 
     >>> import tallymark as tm
     >>> s = tm.class_scores([0, 1, 2], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=[0, 1, 2])
     >>> tm.metrics.auroc_ovo(s)
     1.0
     """
+    if is_frame(y):
+        if not isinstance(scores, Mapping):
+            raise InputError('With a dataframe say which column scores each class: {"cat": "p_cat", "dog": "p_dog"}.')
+        found = _named(y, label, weight, count, [(column, "scores=") for column in scores.values()])
+        classes, columns = list(scores), [_check.scores(found.columns[column], column) for column in scores.values()]
+        y, scores, counts, weights = found.truth, np.column_stack(columns), found.counts, found.weights
+    if classes is None:
+        raise InputError("Say which class each score column is for: classes=[…], in order.")
     codes, s, names, n, w = _class_columns(y, scores, classes, counts, weights)
     return ClassScores.of(codes, s, names, counts=n, weights=w)
 
@@ -186,6 +212,8 @@ def panel(
     scores: Mapping[str, object] | Sequence[str],
     *,
     label: str | None = None,
+    weight: str | None = None,
+    count: str | None = None,
     counts: object = None,
     weights: object = None,
     pos_label: Label | None = None,
@@ -193,7 +221,7 @@ def panel(
 ) -> Panel:
     """Labels and the scores of several models on the same rows.
 
-    ``panel(y, {"a": score_a, "b": score_b})``, or ``panel(frame, ["a", "b"], label="y")``. `extra` columns (price,
+    ``panel(y, {"a": score_a, "b": score_b})``, or ``panel(frame, ["a", "b"], label="y", weight="w")``. `extra` columns (price,
     period, …) are kept beside the rows.
 
     >>> import tallymark as tm
@@ -202,9 +230,9 @@ def panel(
     """
     if is_frame(y):
         names = [scores] if isinstance(scores, str) else list(scores)
-        truth = require(label, "label", "label")
-        found = read_columns(y, [(truth, "label="), *((name, "scores") for name in names)])
-        y, scores = found[truth], {name: found[name] for name in names}
+        found = _named(y, label, weight, count, [(name, "scores=") for name in names])
+        y, counts, weights = found.truth, found.counts, found.weights
+        scores = {name: found.columns[name] for name in names}
     if not isinstance(scores, Mapping) or not scores:
         raise InputError('scores must map each model\'s name to its column: tm.panel(y, {"a": score_a, "b": score_b}).')
     is_positive, labels = _check.binary_labels(y, pos_label)
@@ -237,15 +265,35 @@ def is_saved(path: str | PathLike[str]) -> bool:
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read what a summary's ``save`` wrote: a Tally, Tallies, Confusion, Moments or Panel.
+    """Read what a summary's ``save`` wrote: a Tally, Tallies, Confusion, Moments, ClassScores or Panel.
 
     The file is checked before it is believed; nothing in it is ever executed.
     """
     kinds = {
         "tally": Tally.unpack, "tallies": Tallies.unpack, "confusion": Confusion.unpack, "moments": Moments.unpack,
-        "panel": Panel.unpack,
+        "panel": Panel.unpack, "class scores": ClassScores.unpack,
     }  # fmt: skip
     return storage.read(path, kinds)
+
+
+class _Named(NamedTuple):
+    """Columns of a dataframe by what they are for."""
+
+    truth: NDArray[Any]
+    counts: NDArray[Any] | None
+    weights: NDArray[Any] | None
+    columns: Columns
+
+
+def _named(
+    frame: object, label: str | None, weight: str | None, count: str | None, others: Sequence[tuple[str, str]]
+) -> _Named:
+    truth = require(label, "label", "label")
+    masses = [(name, option) for name, option in ((weight, "weight="), (count, "count=")) if name is not None]
+    columns = read_columns(frame, [(truth, "label="), *masses, *others])
+    return _Named(
+        columns[truth], None if count is None else columns[count], None if weight is None else columns[weight], columns
+    )
 
 
 def tallies_of_columns(

@@ -1,6 +1,6 @@
 """Tallies of files larger than memory: the engine groups, only cells cross over.
 
-Each row's score gets a key that every engine computes alike (:mod:`tallymark.summaries.cells`); the engine counts
+Each row's score gets a key that every engine computes alike (:mod:`tallymark.summaries.quantising`); the engine counts
 rows by label and key and notes each cell's lowest and highest score. Repeated scores therefore stay exact, and the
 few heaviest cells are split finer in a second pass.
 """
@@ -20,7 +20,7 @@ from tallymark.errors import InputError
 from tallymark.sources.doors import group_values, guard_hard_labels, tallies_of_columns
 from tallymark.sources.engine import Engine, Paths, Progress, engine, quoted
 from tallymark.sources.files import bools_from_text, columns_of
-from tallymark.summaries.cells import HUGE, SCALE_DOWN, SPLITTER, Grid
+from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -39,7 +39,7 @@ _SPREAD = f"(s * {SPLITTER!r}::DOUBLE)"
 _SMALLER = f"(s * {SCALE_DOWN!r}::DOUBLE)"
 _SMALLER_SPREAD = f"({_SMALLER} * {SPLITTER!r}::DOUBLE)"
 
-#: :func:`tallymark.summaries.cells.cell_key` of s, in SQL: the same operations in the same order.
+#: :func:`tallymark.summaries.quantising.cell_key` of s, in SQL: the same operations in the same order.
 KEY = (
     f"CASE WHEN abs(s) > {HUGE!r}::DOUBLE "
     f"THEN ({_SMALLER_SPREAD} - ({_SMALLER_SPREAD} - {_SMALLER})) / {SCALE_DOWN!r}::DOUBLE "
@@ -66,7 +66,7 @@ def scan(
 ) -> Any:
     r"""Tally files of any size: a path, a pattern or a list; Parquet, CSV, TSV or JSON lines, also compressed.
 
-    Up to two million rows the tally is exact. Beyond, scores share cells of about 12 significant bits; a cell of one
+    Up to two million rows the tally is exact. Beyond, scores share cells of about 13 significant bits; a cell of one
     repeated score is exact, so are the asked `thresholds` and the moments, the heaviest cells are split finer, and
     :func:`tallymark.bound` says how far each metric can be off. `exact` True never quantises, False always does.
     `where` is an SQL condition on the rows; `memory_limit` (``"1GB"``) and `threads` bound the engine, which spills to

@@ -278,9 +278,14 @@ class Confusion(Shown):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
+        header, arrays = self.pack()
+        storage.write(path, "confusion", header, arrays)
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays for a file."""
         header = {"labels": self.labels, "positive": self.positive, "prior": self.prior, "threshold": self.threshold}
         arrays = {"matrix": self.matrix, "squares": self.squares, "rows_per_cell": self.rows_per_cell}
-        storage.write(path, "confusion", header, {k: v for k, v in arrays.items() if v is not None})
+        return header, {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Confusion:

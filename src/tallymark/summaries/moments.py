@@ -121,7 +121,11 @@ class Moments(Shown):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
-        storage.write(path, "moments", {"labels": self.labels}, self._arrays())
+        storage.write(path, "moments", *self.pack())
+
+    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Header and arrays for a file."""
+        return {"labels": self.labels}, self._arrays()
 
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Moments:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from tallymark._check import Floats, Ints, Label
 from tallymark._show import Row, Shown, number
 from tallymark.errors import InputError
+from tallymark.summaries import storage
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.moments import Moments
-from tallymark.summaries.run import Run
+from tallymark.summaries.run import Run, checked_run
 from tallymark.summaries.tally import Tally
 
 
@@ -25,7 +27,7 @@ class ClassScores(Shown):
 
     >>> import tallymark as tm
     >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
-    >>> tm.metrics.accuracy(s.confusion).__round__(4)
+    >>> round(tm.metrics.accuracy(s.confusion), 4)
     0.6667
     """
 
@@ -82,6 +84,31 @@ class ClassScores(Shown):
             for mine, theirs in zip(self.runs, other.runs, strict=True)
         )
         return ClassScores(self.labels, runs, self.confusion.merge(other.confusion), self.moments.merge(other.moments))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file that :func:`tallymark.load` reads."""
+        parts = {"confusion": self.confusion.pack(), "moments": self.moments.pack()}
+        arrays = {f"{part}/{name}": array for part, (_, found) in parts.items() for name, array in found.items()}
+        for i, runs in enumerate(self.runs):
+            for c, run in enumerate(runs):
+                arrays |= {f"{i}/{c}/{name}": array for name, array in run.columns().items()}
+        header = {"labels": self.labels, **{part: head for part, (head, _) in parts.items()}}
+        storage.write(path, "class scores", header, arrays)
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ClassScores:
+        """From what :meth:`save` wrote."""
+
+        def under(prefix: str) -> dict[str, Any]:
+            return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+        k = len(header["labels"])
+        return cls(
+            tuple(header["labels"]),
+            tuple(tuple(checked_run(under(f"{i}/{c}/")) for c in range(k)) for i in range(k)),
+            Confusion.unpack(header["confusion"], under("confusion/")),
+            Moments.unpack(header["moments"], under("moments/")),
+        )
 
     def heading(self) -> str:
         """Kind and size."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -242,3 +242,15 @@ def grouped_at(run: Run, starts: Ints) -> Run:
     if run.lo is not None and run.hi is not None:
         summed |= {"lo": np.minimum.reduceat(run.lo, starts), "hi": np.maximum.reduceat(run.hi, starts)}
     return replace(run, scores=run.scores[starts], **summed)
+
+
+def checked_run(columns: dict[str, Any], moments: Sequence[float] | None = None) -> Run:
+    """A run read from a file, with every promise checked."""
+    run = Run(**columns, known_moments=None if moments is None else ScoreMoments(*moments))
+    if any(array.ndim != 1 or len(array) != len(run) for array in run.columns().values()):
+        raise InputError("columns of different lengths")
+    if not np.isfinite(run.scores).all() or (np.diff(run.scores) < 0).any():
+        raise InputError("scores are not ascending finite numbers")
+    if any((array < 0).any() for name, array in run.columns().items() if name in {"counts", "weights", "rows"}):
+        raise InputError("negative counts")
+    return run

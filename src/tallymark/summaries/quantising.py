@@ -1,6 +1,6 @@
 """Scores grouped into narrow cells that every engine computes alike.
 
-The key of a score is its value rounded to about 12 significant bits with one multiplication and two
+The key of a score is its value rounded to about 13 significant bits with one multiplication and two
 subtractions (Veltkamp's splitting), so a database and NumPy agree to the last bit, and the relative width of a
 cell is the same at 1e-9 and at 1e9. Asked thresholds split cells, so they are always exact.
 """
@@ -17,7 +17,7 @@ from tallymark.summaries.run import Run, concatenated, grouped_at, require_same_
 from tallymark.summaries.sorting import group_starts
 
 #: Multiplying by this and taking the product away again keeps the upper bits only.
-SPLITTER = 2.0**40 + 1.0
+SPLITTER = 2.0**39 + 1.0
 
 #: Beyond this the multiplication overflows, so the value is scaled down and up again.
 HUGE = 1e290
@@ -40,10 +40,10 @@ class Grid:
 
 
 def cell_key(scores: Floats) -> Floats:
-    """The score rounded to about 12 significant bits; monotone, the same in every engine.
+    """The score rounded to about 13 significant bits; monotone, the same in every engine.
 
     >>> cell_key(np.array([0.1, 0.1001, 0.2]))
-    array([0.1000061 , 0.10009766, 0.20001221])
+    array([0.09999847, 0.10009766, 0.19999695])
     """
     huge = np.abs(scores) > HUGE
     small = np.where(huge, scores * SCALE_DOWN, scores)
