@@ -18,6 +18,7 @@ _GIB = 2**30
 def write(path: Path, rows: int) -> None:
     """Five per cent positives, normal scores through a logistic function."""
     with duckdb.connect() as engine:
+        engine.execute("SET enable_progress_bar = false")
         engine.execute("SELECT setseed(0.5)")
         engine.execute(
             f"""COPY (SELECT label, 1 / (1 + exp(-(sqrt(-2 * ln(random() + 1e-300)) * cos(2 * pi() * random()) + 2 * label))) AS score
@@ -30,6 +31,7 @@ def run(rows: int, repeats: int) -> Iterator[bool]:
         path = Path(folder) / "scores.parquet"
         write(path, rows)
         with duckdb.connect() as engine:
+            engine.execute("SET enable_progress_bar = false")
             seconds = rounds(
                 {
                     "sum": lambda: engine.execute(f"SELECT sum(score), sum(label) FROM '{path}'").fetchall(),

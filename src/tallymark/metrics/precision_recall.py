@@ -10,7 +10,8 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.metrics.declare import metric
 from tallymark.registry import choose
-from tallymark.summaries.tally import Steps, Tally
+from tallymark.summaries.cutoffs import Steps
+from tallymark.summaries.tally import Tally
 
 Interpolation = Literal["step", "trapezoid", "davis_goadrich"]
 

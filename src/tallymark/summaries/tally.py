@@ -7,41 +7,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
+from tallymark._check import Bools, Floats, Ints, Label, Scores
 from tallymark._show import Row, Shown
 from tallymark._show import number as shown_number
 from tallymark.errors import InputError, guard
 from tallymark.registry import parse_policy
 from tallymark.summaries import quantising, storage
 from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.cutoffs import Cutoffs, Steps, all_cutoffs, steps_at
 from tallymark.summaries.run import Run, ScoreMoments, checked_run
 from tallymark.summaries.sorting import blocks, placements, sort_in_place, starts_of_groups
-
-
-class Steps(NamedTuple):
-    """Masses at each distinct positive score, from the highest down: the only cut-offs where recall moves.
-
-    `tp` and `fp` are the positives and negatives at or above the threshold, `before` and `above` those strictly above.
-    """
-
-    thresholds: Scores
-    tp: Masses
-    before: Masses
-    fp: Masses
-    above: Masses
-
-
-class Cutoffs(NamedTuple):
-    """Masses at or above every distinct score of either class, from ``+inf`` (nothing positive) down."""
-
-    thresholds: Scores
-    tp: Masses
-    fp: Masses
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -295,32 +275,7 @@ class Tally(Shown):
     @cached_property
     def cutoffs(self) -> Cutoffs:
         """Masses at every distinct score, as they are in the sample."""
-        positive, negative = self.positive, self.negative
-        total = len(positive) + len(negative)
-        from_positive = np.zeros(total, dtype=np.bool_)
-        from_positive[self.placements[0] + np.arange(len(positive))] = True
-        thresholds = np.empty(total + 1, dtype=positive.scores.dtype)
-        merged = thresholds[:-1]
-        merged[from_positive] = positive.scores
-        np.logical_not(from_positive, out=from_positive)
-        merged[from_positive] = negative.scores
-        # Entries of each class before a place; +inf stands after all of them.
-        negatives_before = np.zeros(total + 1, dtype=np.int64)
-        np.cumsum(from_positive, out=negatives_before[1:])
-        positives_before = np.arange(total + 1)
-        positives_before -= negatives_before
-        thresholds[-1] = np.inf
-        fresh = np.ones(total + 1, dtype=np.bool_)
-        np.not_equal(thresholds[1:], thresholds[:-1], out=fresh[1:])
-        if not fresh.all():
-            thresholds = thresholds[fresh]
-            negatives_before = negatives_before[fresh]
-            positives_before = positives_before[fresh]
-        tp = self._mass_from(positive, positives_before)
-        fp = self._mass_from(negative, negatives_before)
-        for array in (thresholds, tp, fp):
-            array.flags.writeable = False
-        return Cutoffs(thresholds[::-1], tp[::-1], fp[::-1])
+        return all_cutoffs(self.positive, self.negative, self.placements[0])
 
     def heading(self) -> str:
         """Kind and size."""
@@ -425,27 +380,12 @@ class Tally(Shown):
         scores = self.positive.scores
         return None if (scores[1:] != scores[:-1]).all() else starts_of_groups(scores)
 
+    def _steps_at(self, block: slice) -> Steps:
+        return steps_at(block, self.positive, self.negative, self.placements, self._first_of_score)
+
     @property
     def _n_steps(self) -> int:
         return len(self.positive) if self._first_of_score is None else len(self._first_of_score)
-
-    def _steps_at(self, block: slice) -> Steps:
-        positive, negative, first = self.positive, self.negative, self._first_of_score
-        below, at_or_below = self.placements
-        if first is None:
-            index, following = np.arange(block.start, block.stop), np.arange(block.start + 1, block.stop + 1)
-        else:
-            index = first[block]
-            following = np.append(first[block.start + 1 : block.stop + 1], len(positive))[: len(index)]
-        at: Any = block if first is None else index
-        fp = negative.mass_from(below[at])
-        above = fp if at_or_below is below else negative.mass_from(at_or_below[at])
-        tp, before = (positive.mass_from(i) for i in (index, following))
-        return Steps(positive.scores[at][::-1], tp[::-1], before[::-1], fp[::-1], above[::-1])
-
-    @staticmethod
-    def _mass_from(run: Run, before: Ints) -> Masses:
-        return np.subtract(len(run), before, out=before) if run.kind == "unit" else run.mass_from(before)
 
 
 #: Scores below 2**300 in size have finite third powers, above 2**-300 ones that do not vanish.
