@@ -31,4 +31,5 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_sidebars = {"**": []}
 html_show_sourcelink = False

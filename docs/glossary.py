@@ -3,7 +3,6 @@
 from itertools import groupby
 from pathlib import Path
 
-from tallymark._show import number
 from tallymark.registry import METRICS, POLICIES
 
 FAMILIES = {
@@ -43,7 +42,7 @@ def metrics_page():
                 "",
             ]
             facts = [
-                f"from {number(metric.low)} to {number(metric.high)}, {DIRECTIONS[metric.better]}",
+                f"from {metric.low:g} to {metric.high:g}, {DIRECTIONS[metric.better]}",
                 "does not move with prevalence" if metric.prevalence_free else "moves with prevalence",
                 "depends on the order of the scores only" if metric.rank_only else "depends on the scores themselves",
                 f"needs {NEEDS[metric.needs]}",
