@@ -73,10 +73,15 @@ class Files:
 
 
 class Engine:
-    """A connection of our own to DuckDB, with limits, a place to spill to, and errors in plain words."""
+    """A connection of our own to DuckDB, with limits, a place to spill to, and errors in plain words.
+
+    `reader` stands for the files in a query's FROM, once in each; `shown` names them in messages.
+    """
 
     def __init__(self, files: Files, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
-        self.files = files
+        self.reader = files.reader
+        self.shown = files.shown
+        self._files = files
         self._connection = connection
         self._progress = progress
 
@@ -84,13 +89,13 @@ class Engine:
         """The type of each column, by name."""
         types = self._described()
         marks = [mark for mark in ",;|\t" if len(types) == 1 and mark in next(iter(types))]
-        if marks and self.files.reader == _CSV:
+        if marks and self.reader == _CSV:
             # A ragged line makes DuckDB take the whole header for one column.
-            _refuse_ragged(self.files.names, marks[0])
+            _refuse_ragged(self._files.names, marks[0])
         return types
 
     def _described(self) -> dict[str, str]:
-        described = self.query(f"DESCRIBE SELECT * FROM {self.files.reader}", [self.files.places])
+        described = self.query(f"DESCRIBE SELECT * FROM {self.reader}")
         return dict(zip(described["column_name"].tolist(), described["column_type"].tolist(), strict=True))
 
     def require(self, wanted: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -101,23 +106,16 @@ class Engine:
                 raise ColumnError.missing(name, list(types), option)
         return types
 
-    def query(self, sql: str, values: Sequence[Any]) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str) -> dict[str, NDArray[Any]]:
         """Run one statement and fetch its columns; a second statement is refused, never run."""
         import duckdb
 
         try:
             if len(self._connection.extract_statements(sql)) != 1:
                 raise InputError("where= must be one condition, not several statements.")
-            return self._run(lambda: self._connection.execute(sql, values).fetchnumpy())
+            return self._run(lambda: self._connection.execute(sql, [self._files.places]).fetchnumpy())
         except duckdb.Error as error:
-            raise InputError(f"Cannot read {self.files.shown!r}: {_first_sentence(error)}") from None
-
-    def register(self, name: str, columns: dict[str, NDArray[Any]]) -> None:
-        """Make NumPy columns a table the next query can join."""
-        listed = ", ".join(f"UNNEST($%d) AS {column}" % (i + 1) for i, column in enumerate(columns))
-        self._connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT {listed}", [column.tolist() for column in columns.values()]
-        )
+            raise InputError(f"Cannot read {self.shown!r}: {_first_sentence(error)}") from None
 
     def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
         if self._progress is None:

@@ -33,7 +33,7 @@ def labels_in(paths: Paths, column: str, option: str) -> list[Label]:
     """The values of a label column, found by the engine."""
     with engine(paths) as source:
         source.require([(column, option)])
-        found = source.query(f"SELECT DISTINCT {quoted(column)} AS c FROM {source.files.reader}", [source.files.places])
+        found = source.query(f"SELECT DISTINCT {quoted(column)} AS c FROM {source.reader}")
     return _check.distinct(_check.labels(bools_from_text(found["c"]), column), column)
 
 
@@ -43,10 +43,10 @@ def columns_of(source: Engine, wanted: Sequence[tuple[str, str]], where: str | N
     names = list(dict.fromkeys(name for name, _ in wanted))
     listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
     condition = "" if where is None else f" WHERE ({where})"
-    found = source.query(f"SELECT {listed} FROM {source.files.reader}{condition}", [source.files.places])
+    found = source.query(f"SELECT {listed} FROM {source.reader}{condition}")
     columns = {name: bools_from_text(found[f"c{i}"]) for i, name in enumerate(names)}
     if any(len(column) == 0 for column in columns.values()):
-        raise InputError(f"{source.files.shown!r} has no rows" + (" that satisfy the condition." if where else "."))
+        raise InputError(f"{source.shown!r} has no rows" + (" that satisfy the condition." if where else "."))
     return columns
 
 

@@ -1,0 +1,203 @@
+"""From cells that an engine counted to tallies.
+
+A cell table has one row per label, group and cell: `label`, `g0`, `g1`, … (groups), `key` and `side` (the cell), `n`,
+`mass` and `squares` (rows, their mass and its squares), `lo` and `hi` (extreme scores), `d1` and `d2` (sums of score
+minus key and of its square).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark._check import Bools, Floats, Ints, Label
+from tallymark.sources.doors import group_values
+from tallymark.sources.files import bools_from_text
+from tallymark.summaries.quantising import Grid
+from tallymark.summaries.run import Run, ScoreMoments
+from tallymark.summaries.tally import Tally
+
+CellTable = Mapping[str, NDArray[Any]]
+
+#: Cells are split finer where AUROC could be off by more than this on either side.
+_AUROC_BOUND = 2e-5
+
+#: At most so many cells are split.
+_SPLIT_CELLS = 1_024
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which columns play which part."""
+
+    label: str | None
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    count: str | None = None
+    pos_label: Label | None = None
+
+    @property
+    def mass(self) -> str | None:
+        """The column that says what a row counts, None when each counts one."""
+        return self.weight if self.weight is not None else self.count
+
+
+#: Counts the given cells of a group again in finer parts: a cell table with a `part` column.
+Split = Callable[[tuple[Any, ...], "Heavy"], CellTable]
+
+
+@dataclass(frozen=True)
+class Heavy:
+    """Cells to be split: their key and side, and their lowest and highest score."""
+
+    key: Floats
+    side: Floats
+    low: Floats
+    high: Floats
+
+
+def tallies_of_cells(
+    cells: CellTable, question: Question, grid: Grid, split: Split | None = None
+) -> Iterator[tuple[tuple[Any, ...], Tally]]:
+    """The tally of each group, its heaviest cells counted again if the engine can."""
+    labels, code = _classes(cells, question)
+    for group, part in _by_group(cells, len(question.by)):
+        own = {name: column[part] for name, column in cells.items()}
+        own_code = code[part]
+        moments = [_moments(own, own_code == side) for side in range(1 if labels is None else 2)]
+        plain = {name: plain_numbers(own[name]) for name in ("key", "side", "n", "mass", "squares", "lo", "hi")}
+        plain["part"] = np.zeros(len(own_code))
+        if labels is not None and split is not None:
+            plain, own_code = _finer(group, plain, own_code, labels, split)
+        yield group, _tally(plain, own_code, moments, labels, grid, weighted=question.weight is not None)
+
+
+def _classes(cells: CellTable, question: Question) -> tuple[tuple[Label, Label] | None, Ints]:
+    if question.label is None:
+        return None, np.zeros(len(cells["n"]), dtype=np.int64)
+    is_positive, labels = _check.binary_labels(bools_from_text(cells["label"]), question.pos_label, question.label)
+    return labels, is_positive.astype(np.int64)
+
+
+def _by_group(cells: CellTable, columns: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if not columns:
+        yield (), slice(None)
+        return
+    keys = list(zip(*(group_values(np.asarray(cells[f"g{i}"])) for i in range(columns)), strict=True))
+    found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
+    number = {key: i for i, key in enumerate(found)}
+    place = np.array([number[key] for key in keys])
+    for key, i in number.items():
+        yield key, np.flatnonzero(place == i)
+
+
+def _finer(
+    group: tuple[Any, ...], plain: dict[str, Floats], code: Ints, labels: Any, split: Split
+) -> tuple[dict[str, Floats], Ints]:
+    cell, heavy = _heaviest(plain, code)
+    if not heavy.any():
+        return plain, code
+    lows, highs = _cell_ends(plain, cell)
+    at = np.flatnonzero(heavy)[np.unique(cell[heavy], return_index=True)[1]]
+    again = split(group, Heavy(plain["key"][at], plain["side"][at], lows[at], highs[at]))
+    truth = (bools_from_text(again["label"]) == labels[1]).astype(np.int64)
+    joined = {name: np.concatenate((plain[name][~heavy], plain_numbers(again[name]))) for name in plain}
+    return joined, np.concatenate((code[~heavy], truth))
+
+
+def missing(column: NDArray[Any]) -> Bools:
+    """Which entries of a fetched column are null."""
+    return (
+        np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), dtype=np.bool_)
+    )
+
+
+def plain_numbers(column: NDArray[Any]) -> Floats:
+    """A fetched column as float64, null as 0."""
+    filled = column.filled(0) if isinstance(column, np.ma.MaskedArray) else column
+    return np.asarray(filled, dtype=np.float64)
+
+
+def _cell_numbers(plain: Mapping[str, Floats]) -> Ints:
+    """The same number for both classes' halves of a cell, ascending with the scores."""
+    stacked = np.stack([plain["key"], plain["side"], plain["part"]])
+    order = np.lexsort(stacked[::-1])
+    changed = (stacked[:, order][:, 1:] != stacked[:, order][:, :-1]).any(axis=0)
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = np.concatenate(([0], np.cumsum(changed)))
+    return numbers
+
+
+def _cell_ends(plain: Mapping[str, Floats], cell: Ints) -> tuple[Floats, Floats]:
+    """Lowest and highest score of each entry's cell, both classes together."""
+    lows, highs = np.full(cell.max() + 1, np.inf), np.full(cell.max() + 1, -np.inf)
+    np.minimum.at(lows, cell, plain["lo"])
+    np.maximum.at(highs, cell, plain["hi"])
+    return lows[cell], highs[cell]
+
+
+def _heaviest(plain: Mapping[str, Floats], code: Ints) -> tuple[Ints, Bools]:
+    """Cell numbers, and which entries belong to cells that must be split for the ranking to be known well enough."""
+    cell = _cell_numbers(plain)
+    lows, highs = _cell_ends(plain, cell)
+    pairs = np.ones(cell.max() + 1)
+    for side in (0, 1):
+        pairs *= np.bincount(cell[code == side], plain["mass"][code == side], cell.max() + 1)
+    wide = np.zeros(len(pairs), dtype=np.bool_)
+    wide[cell[highs > lows]] = True
+    unknown = np.where(wide, pairs, 0.0)
+    all_pairs = float(plain["mass"][code == 1].sum()) * float(plain["mass"][code == 0].sum())
+    order = np.argsort(-unknown)[:_SPLIT_CELLS]
+    # Leave alone what adds up to less than the bound; a pair whose order is unknown is off by a half at most.
+    allowed = 2.0 * _AUROC_BOUND * all_pairs
+    left = unknown.sum() - np.concatenate(([0.0], np.cumsum(unknown[order])))
+    needed = int(np.argmax(left <= allowed)) if (left <= allowed).any() else len(order)
+    chosen = np.zeros(len(pairs), dtype=np.bool_)
+    chosen[order[:needed]] = True
+    return cell, chosen[cell] & wide[cell]
+
+
+def _tally(
+    plain: Mapping[str, Floats], code: Ints, moments: Sequence[ScoreMoments], labels: Any, grid: Grid, *, weighted: bool
+) -> Tally:
+    """A quantised tally from cells."""
+    columns: dict[str, Any] = {
+        "scores": _cell_ends(plain, _cell_numbers(plain))[0],
+        "lo": plain["lo"],
+        "hi": plain["hi"],
+    }
+    if weighted:
+        columns |= {"weights": plain["mass"], "squares": plain["squares"], "rows": plain["n"].astype(np.int64)}
+    else:
+        columns |= {"counts": plain["mass"].astype(np.int64)}
+    runs = []
+    for side, known in enumerate(moments):
+        entries = np.flatnonzero((code == side) & (plain["mass"] > 0))
+        entries = entries[np.argsort(columns["scores"][entries], kind="stable")]
+        runs.append(Run(**{name: column[entries] for name, column in columns.items()}, known_moments=known))
+    return Tally(tuple(runs), labels, grid=grid)
+
+
+def _moments(cells: Mapping[str, NDArray[Any]], of_class: Bools) -> ScoreMoments:
+    """Moments of a class's rows from each cell's sums of (score - key) and its square.
+
+    The third moment inside a cell is left out: a cell is so narrow that it would change the eleventh digit.
+    """
+    used = of_class & (plain_numbers(cells["mass"]) > 0)
+    n, key, d1, d2 = (plain_numbers(cells[name])[used] for name in ("mass", "key", "d1", "d2"))
+    if not len(n):
+        return ScoreMoments(0.0, 0.0, 0.0, 0.0)
+    mean = key + d1 / n
+    m2 = d2 - d1**2 / n
+    total = float(n.sum())
+    centre = mean[len(mean) // 2]
+    centre += float(np.sum(n * (mean - centre))) / total
+    gap = mean - centre
+    return ScoreMoments(
+        total, float(centre), float(np.sum(m2 + n * gap**2)), float(np.sum(3.0 * gap * m2 + n * gap**3))
+    )
