@@ -75,7 +75,7 @@ def test_small_files_are_exact_and_exact_can_be_asked_for(data):
 
 
 def test_large_files_are_quantised_by_themselves(data, monkeypatch):
-    monkeypatch.setattr(scanning, "_SMALL", 1_000)
+    monkeypatch.setattr(scanning, "SMALL", 1_000)
     s = tm.scan(data / "d.parquet", label="y", score="smooth")
     assert s.grid is not None
     ev = tm.evaluate(s)

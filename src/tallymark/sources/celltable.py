@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
-from tallymark.sources.doors import group_values
+from tallymark.sources.columns import group_values
 from tallymark.sources.files import bools_from_text
 from tallymark.summaries.quantising import Grid
 from tallymark.summaries.run import Run, ScoreMoments

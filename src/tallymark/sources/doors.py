@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, NamedTuple, overload
 
@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Label
-from tallymark.errors import InputError, guard, shown
-from tallymark.sources.frames import is_frame, read_columns, require
+from tallymark.errors import InputError, shown
+from tallymark.sources.celltable import Question
+from tallymark.sources.columns import Columns, checked_mass, guard_hard_labels, tallies_of_columns
+from tallymark.sources.frames import is_frame, is_relation, lazy_frame, read_columns, require
+from tallymark.sources.lazy import number_of_rows, tallies_of_lazy
+from tallymark.sources.scan import SMALL, tallies_of_relation
 from tallymark.summaries import storage
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.moments import Moments
@@ -20,8 +24,6 @@ from tallymark.summaries.multiclass import ClassScores
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
-
-Columns = Mapping[str, NDArray[Any]]
 
 
 @overload
@@ -32,17 +34,19 @@ def tally(
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
-    pos_label: Label | None = ..., strict: bool = ...,
+    pos_label: Label | None = ..., exact: bool | None = ..., strict: bool = ...,
 ) -> Tally: ...  # fmt: skip
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: list[str] | tuple[str, ...], by: str | Sequence[str] = ...,
-    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., strict: bool = ...,
+    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
+    strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: str, by: str | Sequence[str],
-    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., strict: bool = ...,
+    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
+    strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 def tally(
     y: object = None,
@@ -56,6 +60,7 @@ def tally(
     counts: object = None,
     weights: object = None,
     pos_label: Label | None = None,
+    exact: bool | None = None,
     strict: bool = False,
 ) -> Tally | Tallies:
     """Summarise labels and scores: the start of everything.
@@ -63,7 +68,9 @@ def tally(
     ``tally(y, scores)`` takes columns, ``tally(scores=…)`` an unlabelled sample, ``tally(frame, label=, score=)`` any
     dataframe; there several scores or ``by=`` give :class:`Tallies`. `counts` says how often each row occurs,
     `weights` are survey or expenditure weights. `pos_label` names the positive label where it is not obvious.
-    `strict` turns guards into errors.
+    Lazy frames (Polars, DuckDB, Dask, PySpark, Ibis) of more than two million rows are grouped in their own engine
+    into cells, as :func:`tallymark.scan` does for files; `exact` True never does, False always. `strict` turns guards
+    into errors.
 
     >>> import tallymark as tm
     >>> tm.tally(["no", "yes", "no"], [0.1, 0.8, 0.3], pos_label="yes").positives
@@ -74,7 +81,7 @@ def tally(
     if is_frame(y):
         if scores is not None or counts is not None or weights is not None:
             raise InputError("With a dataframe name the columns: tm.tally(frame, label='y', score='p', weight='w').")
-        return _tally_frame(y, label, score, by, weight, count, pos_label, strict=strict)
+        return _tally_frame(y, label, score, by, weight, count, pos_label, exact=exact, strict=strict)
     if score is not None or label is not None or by or weight is not None or count is not None:
         raise InputError(
             f"label=, score=, weight=, count= and by= name columns of a dataframe, but the first argument is a "
@@ -98,7 +105,7 @@ def tally_of_arrays(
 ) -> Tally:
     """The tally of one model from columns; `one_class` accepts a sample in which a class is absent."""
     s = _check.scores(scores, names[1])
-    n, w = _mass(counts, weights)
+    n, w = checked_mass(counts, weights)
     is_positive, labels = (
         (None, None) if y is None else _check.binary_labels(y, pos_label, names[0], one_class=one_class)
     )
@@ -140,7 +147,7 @@ def confusion(
         found_in = _named(y, label, weight, count, [(name, "predicted=")])
         y, predicted, counts, weights = found_in.truth, found_in.columns[name], found_in.counts, found_in.weights
     truth, guess = _check.labels(y, "labels"), _check.labels(predicted, "predicted")
-    n, w = _mass(counts, weights)
+    n, w = checked_mass(counts, weights)
     _check.same_length({"labels": truth, "predicted": guess, "counts": n, "weights": w})
     found = _check.distinct(truth), _check.distinct(guess, "predicted")
     if isinstance(found[0][0], str) != isinstance(found[1][0], str):
@@ -236,7 +243,7 @@ def panel(
     if not isinstance(scores, Mapping) or not scores:
         raise InputError('scores must map each model\'s name to its column: tm.panel(y, {"a": score_a, "b": score_b}).')
     is_positive, labels = _check.binary_labels(y, pos_label)
-    n, w = _mass(counts, weights)
+    n, w = checked_mass(counts, weights)
     columns = {name: _check.scores(column, f"scores of {name!r}") for name, column in scores.items()}
     others = {name: _extra(column, name) for name, column in (extra or {}).items()}
     names_in_use = [*map(str, columns), *map(str, others)]
@@ -296,36 +303,6 @@ def _named(
     )
 
 
-def tallies_of_columns(
-    columns: Columns,
-    label: str | None,
-    scores: Sequence[str],
-    by: Sequence[str] = (),
-    *,
-    weight: str | None = None,
-    count: str | None = None,
-    pos_label: Label | None = None,
-    strict: bool = False,
-) -> Tallies:
-    """Tallies by score column and group, from columns already read."""
-    is_positive, labels = None, None
-    if label is not None:
-        # Which label is positive is settled on all rows; a single group may lack a class.
-        is_positive, labels = _check.binary_labels(columns[label], pos_label, label)
-    n, w = _mass(None if count is None else columns[count], None if weight is None else columns[weight])
-    groups = list(_groups([_check.column(columns[name], name) for name in by]))
-    entries: dict[tuple[Any, ...], Tally] = {}
-    for name in scores:
-        s = _check.scores(columns[name], name)
-        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w})
-        for key, rows in groups:
-            part, truth, repeated, weighed = (None if a is None else a[rows] for a in (s, is_positive, n, w))
-            made = Tally.of(part, truth, labels, counts=repeated, weights=weighed)  # type: ignore[arg-type]
-            guard_hard_labels(made, name, strict=strict)
-            entries[name, *key] = made
-    return Tallies(("model", *by), entries)
-
-
 def _tally_frame(
     frame: object,
     label: str | None,
@@ -335,6 +312,7 @@ def _tally_frame(
     count: str | None,
     pos_label: Label | None,
     *,
+    exact: bool | None,
     strict: bool,
 ) -> Tally | Tallies:
     if score is None:
@@ -344,35 +322,20 @@ def _tally_frame(
     wanted = [(name, "score=") for name in scores] + [(name, "by=") for name in groups]
     named = (("label", label), ("weight", weight), ("count", count))
     wanted += [(name, f"{option}=") for option, name in named if name is not None]
-    columns = read_columns(frame, wanted)
-    made = tallies_of_columns(
-        columns, label, scores, groups, weight=weight, count=count, pos_label=pos_label, strict=strict
-    )
+    question = Question(label, tuple(groups), weight, count, pos_label)
+    lazy = lazy_frame(frame, wanted)
+    if lazy is not None and not exact and (exact is False or number_of_rows(lazy) > SMALL):
+        made = (tallies_of_relation if is_relation(frame) else tallies_of_lazy)(
+            frame if is_relation(frame) else lazy, question, scores, strict=strict
+        )
+    else:
+        columns = read_columns(frame, wanted)
+        made = tallies_of_columns(
+            columns, label, scores, groups, weight=weight, count=count, pos_label=pos_label, strict=strict
+        )
     if isinstance(score, str) and not groups:
         _refuse_weightless_class(made[score])
     return made.of_one_model() if isinstance(score, str) else made
-
-
-def _groups(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], Any]]:
-    """Each combination of group values with the rows that have it."""
-    if not columns:
-        yield (), slice(None)
-        return
-    keys = list(zip(*map(group_values, columns), strict=True))
-    found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
-    index = {key: code for code, key in enumerate(found)}
-    codes = np.fromiter((index[key] for key in keys), np.int64, len(keys))
-    order = np.argsort(codes, kind="stable")
-    cuts = np.searchsorted(codes[order], np.arange(1, len(found)))
-    yield from zip(found, np.split(order, cuts), strict=True)
-
-
-def group_values(column: NDArray[Any]) -> list[Label]:
-    """Group values as plain labels; dates and the like by their text."""
-    if column.dtype.kind == "M":
-        days = column.astype("datetime64[D]")
-        column = np.datetime_as_string(days if (days == column).all() else column)
-    return [v if isinstance(v, bool | int | float | str) else str(v) for v in column.tolist()]
 
 
 def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: object, weights: object) -> Any:
@@ -381,15 +344,9 @@ def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: 
         raise InputError(f"classes={shown(names)} must name two or more different classes, one per score column.")
     s = _check.matrix(scores, "scores", columns=len(names))
     codes = _check.encode(_check.labels(y, "labels"), names, "labels")
-    n, w = _mass(counts, weights)
+    n, w = checked_mass(counts, weights)
     _check.same_length({"labels": codes, "scores": s, "counts": n, "weights": w})
     return codes, s, names, n, w
-
-
-def _mass(counts: object, weights: object) -> tuple[Any, Any]:
-    if counts is not None and weights is not None:
-        raise InputError("Give counts= (repeated rows) or weights= (survey weights), not both.")
-    return (None if counts is None else _check.counts(counts)), (None if weights is None else _check.weights(weights))
 
 
 def _positive_of(names: tuple[Label, ...], pos_label: Label | None) -> int | None:
@@ -409,15 +366,3 @@ def _refuse_weightless_class(made: Tally) -> None:
             raise InputError(
                 f"All rows of class {label!r} have weight 0, so one class only is left; check the weights."
             )
-
-
-def guard_hard_labels(made: Tally, name: str, *, strict: bool) -> None:
-    """Report scores that look like predicted labels."""
-    low, high = made.range
-    if made.n_rows > 2 and made.n and all(_only_ends(run.scores, low, high) for run in made.runs):
-        guard("TM101", f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics "
-              "need the score behind them; for labels use tm.confusion(y, predicted)", strict=strict)  # fmt: skip
-
-
-def _only_ends(ascending: NDArray[Any], low: float, high: float) -> bool:
-    return bool(np.searchsorted(ascending, low, "right") == np.searchsorted(ascending, high, "left"))

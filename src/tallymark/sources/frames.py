@@ -23,8 +23,29 @@ def is_frame(data: object) -> bool:
         return True  # a frame with something wrong in it, which read_columns will name
 
 
+def is_relation(data: object) -> bool:
+    """Whether something is a DuckDB relation, which is asked in SQL."""
+    return type(data).__name__ == "DuckDBPyRelation"
+
+
+def lazy_frame(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:
+    """A lazy frame as Narwhals sees it, with the wanted columns there; None when the frame is eager."""
+    import narwhals as nw
+
+    data = _with_columns(frame, wanted)
+    return data if isinstance(data, nw.LazyFrame) else None
+
+
 def read_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> dict[str, NDArray[Any]]:
     """The wanted columns, given as (column, the option that named it); missing values become a masked array."""
+    import narwhals as nw
+
+    data = _with_columns(frame, wanted).select([name for name, _ in dict(wanted).items()])
+    eager = data.collect() if isinstance(data, nw.LazyFrame) else data
+    return {name: as_array(eager[name]) for name, _ in dict(wanted).items()}
+
+
+def _with_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:
     import narwhals as nw
 
     try:
@@ -37,12 +58,11 @@ def read_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> dict[str, NDA
             raise InputError(f"{option}{name!r}: columns are named by text; rename the column first.")
         if name not in present:
             raise ColumnError.missing(name, present, option)
-    data = data.select([name for name, _ in dict(wanted).items()])
-    eager = data.collect() if isinstance(data, nw.LazyFrame) else data
-    return {name: _array(eager[name]) for name, _ in dict(wanted).items()}
+    return data
 
 
-def _array(series: Any) -> NDArray[Any]:
+def as_array(series: Any) -> NDArray[Any]:
+    """A Narwhals series as NumPy; missing values become a masked array."""
     import narwhals as nw
 
     if isinstance(series.dtype, nw.Decimal):

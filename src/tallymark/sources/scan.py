@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tallymark._check import Label
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Question, missing, plain_numbers, tallies_of_cells
-from tallymark.sources.doors import guard_hard_labels, tallies_of_columns
+from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
 from tallymark.sources.engine import Engine, Paths, Progress, engine, quoted
 from tallymark.sources.files import columns_of
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
@@ -25,20 +25,20 @@ from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 #: Up to this many rows the columns are read whole and nothing is quantised.
-_SMALL = 2_000_000
+SMALL = 2_000_000
 
 #: Heavy cells are split into so many parts in all: a single one gets them to itself.
 _PARTS = 2**17
 
 
 _SPREAD = f"(s * {SPLITTER!r}::DOUBLE)"
-_SMALLER = f"(s * {SCALE_DOWN!r}::DOUBLE)"
-_SMALLER_SPREAD = f"({_SMALLER} * {SPLITTER!r}::DOUBLE)"
+SMALLER = f"(s * {SCALE_DOWN!r}::DOUBLE)"
+SMALLER_SPREAD = f"({SMALLER} * {SPLITTER!r}::DOUBLE)"
 
 #: :func:`tallymark.summaries.quantising.cell_key` of s, in SQL: the same operations in the same order.
 KEY = (
     f"CASE WHEN abs(s) > {HUGE!r}::DOUBLE "
-    f"THEN ({_SMALLER_SPREAD} - ({_SMALLER_SPREAD} - {_SMALLER})) / {SCALE_DOWN!r}::DOUBLE "
+    f"THEN ({SMALLER_SPREAD} - ({SMALLER_SPREAD} - {SMALLER})) / {SCALE_DOWN!r}::DOUBLE "
     f"ELSE {_SPREAD} - ({_SPREAD} - s) END"
 )
 
@@ -85,7 +85,7 @@ def scan(
     wanted += [(name, f"{option}=") for option, name in named if name is not None]
     with engine(paths, memory_limit=memory_limit, threads=threads, progress=progress) as source:
         types = source.require(wanted)
-        small = exact is None and _number_of_rows(source, where) <= _SMALL
+        small = exact is None and _number_of_rows(source, where) <= SMALL
         if small or exact:
             columns = columns_of(source, wanted, where)
             found = tallies_of_columns(
@@ -93,12 +93,7 @@ def scan(
             )
         else:
             ask = _Scan(source, Question(label, tuple(groups), weight, count, pos_label), where, tuple(thresholds))
-            entries: dict[tuple[Any, ...], Tally] = {}
-            for name in scores:
-                for key, tally in ask.tallies(name, types[name]):
-                    guard_hard_labels(tally, name, strict=strict)
-                    entries[name, *key] = tally
-            found = Tallies(("model", *groups), entries)
+            found = _asked(ask, scores, types, strict=strict)
     return found.of_one_model() if isinstance(score, str) else found
 
 
@@ -108,11 +103,62 @@ def _number_of_rows(source: Engine, where: str | None) -> int:
     return int(counted["n"][0])
 
 
+class Source(Protocol):
+    """Something that answers queries about one table."""
+
+    @property
+    def reader(self) -> str:
+        """What stands for the table in a query's FROM."""
+
+    @property
+    def shown(self) -> str:
+        """What the table is called in messages."""
+
+    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+        """Run one statement and fetch its columns."""
+
+
+@dataclass(frozen=True)
+class _Relation:
+    """A DuckDB relation of the user's, asked on the user's own connection."""
+
+    relation: Any
+    reader: str = "tallymark_rows"
+    shown: str = "the relation"
+
+    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+        """Run one statement over the relation."""
+        found: dict[str, NDArray[Any]] = self.relation.query(self.reader, sql).fetchnumpy()
+        return found
+
+
+def tallies_of_relation(
+    relation: Any,
+    question: Question,
+    scores: Sequence[str],
+    thresholds: Iterable[float] = (0.5,),
+    *,
+    strict: bool = False,
+) -> Tallies:
+    """Tallies by score column and group of a DuckDB relation, grouped where it lives."""
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    return _asked(_Scan(_Relation(relation), question, None, tuple(thresholds)), scores, types, strict=strict)
+
+
+def _asked(ask: _Scan, scores: Sequence[str], types: Mapping[str, str], *, strict: bool) -> Tallies:
+    entries: dict[tuple[Any, ...], Tally] = {}
+    for name in scores:
+        for key, tally in ask.tallies(name, types[name]):
+            guard_hard_labels(tally, name, strict=strict)
+            entries[name, *key] = tally
+    return Tallies(("model", *ask.question.by), entries)
+
+
 @dataclass(frozen=True)
 class _Scan:
     """A question to an engine, for any of its score columns."""
 
-    source: Engine
+    source: Source
     question: Question
     where: str | None
     thresholds: tuple[float, ...]

@@ -1,0 +1,88 @@
+"""Columns already read, tallied by model and group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark._check import Label
+from tallymark.errors import InputError, guard
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+def tallies_of_columns(
+    columns: Columns,
+    label: str | None,
+    scores: Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    weight: str | None = None,
+    count: str | None = None,
+    pos_label: Label | None = None,
+    strict: bool = False,
+) -> Tallies:
+    """Tallies by score column and group, from columns already read."""
+    is_positive, labels = None, None
+    if label is not None:
+        # Which label is positive is settled on all rows; a single group may lack a class.
+        is_positive, labels = _check.binary_labels(columns[label], pos_label, label)
+    n, w = checked_mass(None if count is None else columns[count], None if weight is None else columns[weight])
+    groups = list(_groups([_check.column(columns[name], name) for name in by]))
+    entries: dict[tuple[Any, ...], Tally] = {}
+    for name in scores:
+        s = _check.scores(columns[name], name)
+        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w})
+        for key, rows in groups:
+            part, truth, repeated, weighed = (None if a is None else a[rows] for a in (s, is_positive, n, w))
+            made = Tally.of(part, truth, labels, counts=repeated, weights=weighed)  # type: ignore[arg-type]
+            guard_hard_labels(made, name, strict=strict)
+            entries[name, *key] = made
+    return Tallies(("model", *by), entries)
+
+
+def _groups(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], Any]]:
+    """Each combination of group values with the rows that have it."""
+    if not columns:
+        yield (), slice(None)
+        return
+    keys = list(zip(*map(group_values, columns), strict=True))
+    found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
+    index = {key: code for code, key in enumerate(found)}
+    codes = np.fromiter((index[key] for key in keys), np.int64, len(keys))
+    order = np.argsort(codes, kind="stable")
+    cuts = np.searchsorted(codes[order], np.arange(1, len(found)))
+    yield from zip(found, np.split(order, cuts), strict=True)
+
+
+def group_values(column: NDArray[Any]) -> list[Label]:
+    """Group values as plain labels; dates and the like by their text."""
+    if column.dtype.kind == "M":
+        days = column.astype("datetime64[D]")
+        column = np.datetime_as_string(days if (days == column).all() else column)
+    return [v if isinstance(v, bool | int | float | str) else str(v) for v in column.tolist()]
+
+
+def checked_mass(counts: object, weights: object) -> tuple[Any, Any]:
+    """Clean counts or weights; not both."""
+    if counts is not None and weights is not None:
+        raise InputError("Give counts= (repeated rows) or weights= (survey weights), not both.")
+    return (None if counts is None else _check.counts(counts)), (None if weights is None else _check.weights(weights))
+
+
+def guard_hard_labels(made: Tally, name: str, *, strict: bool) -> None:
+    """Report scores that look like predicted labels."""
+    low, high = made.range
+    if made.n_rows > 2 and made.n and all(_only_ends(run.scores, low, high) for run in made.runs):
+        guard("TM101", f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics "
+              "need the score behind them; for labels use tm.confusion(y, predicted)", strict=strict)  # fmt: skip
+
+
+def _only_ends(ascending: NDArray[Any], low: float, high: float) -> bool:
+    return bool(np.searchsorted(ascending, low, "right") == np.searchsorted(ascending, high, "left"))

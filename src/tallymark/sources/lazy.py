@@ -1,0 +1,101 @@
+"""Lazy dataframes: the grouping happens in their engine, only cells cross over.
+
+Polars, Dask, PySpark and Ibis come in through Narwhals, whose expressions each engine runs in its own way. The key is
+arithmetic only, so the cells are the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tallymark.errors import InputError
+from tallymark.sources.celltable import CellTable, Question, plain_numbers, tallies_of_cells
+from tallymark.sources.columns import guard_hard_labels
+from tallymark.sources.frames import as_array
+from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+
+def tallies_of_lazy(
+    frame: Any, question: Question, scores: Sequence[str], thresholds: Iterable[float] = (0.5,), *, strict: bool = False
+) -> Tallies:
+    """Tallies by score column and group of a Narwhals lazy frame, one query for each score."""
+    import narwhals as nw
+
+    schema = frame.collect_schema()
+    entries: dict[tuple[Any, ...], Tally] = {}
+    for name in scores:
+        dtype = np.dtype(np.float32 if schema[name] == nw.Float32 else np.float64)
+        grid = Grid(tuple(sorted({float(dtype.type(t)) for t in thresholds})), str(dtype))
+        _refuse_bad_rows(frame, question, name)
+        for group, tally in tallies_of_cells(_cells(frame, question, name, grid), question, grid):
+            guard_hard_labels(tally, name, strict=strict)
+            entries[name, *group] = tally
+    return Tallies(("model", *question.by), entries)
+
+
+def number_of_rows(frame: Any) -> int:
+    """How many rows a lazy frame has."""
+    import narwhals as nw
+
+    return int(frame.select(nw.len()).collect().item())
+
+
+def _refuse_bad_rows(frame: Any, question: Question, score: str) -> None:
+    """Engines differ in what they do with null groups and NaN keys, so such rows are counted before any grouping."""
+    import narwhals as nw
+
+    needed = [name for name in (score, question.label, question.mass, *question.by) if name is not None]
+    finite = nw.col(score).cast(nw.Float64)
+    asked = {f"no {name}": nw.col(name).is_null() for name in dict.fromkeys(needed)}
+    asked["a NaN or infinite score"] = finite.is_nan() | (finite.abs() == float("inf"))
+    if question.mass is not None:
+        mass = nw.col(question.mass).cast(nw.Float64)
+        asked["a negative, NaN or infinite weight"] = (mass < 0) | mass.is_nan() | (mass == float("inf"))
+    counted = frame.select(
+        *(flag.cast(nw.Int64).sum().alias(f"bad{i}") for i, flag in enumerate(asked.values()))
+    ).collect()
+    for i, what in enumerate(asked):
+        many = counted[f"bad{i}"].to_list()[0] or 0
+        if many:
+            raise InputError(
+                f"{score}: {int(many)} rows have {what}; drop or repair them, e.g. with the frame's filter."
+            )
+
+
+def _cells(frame: Any, question: Question, score: str, grid: Grid) -> CellTable:
+    """Count, extremes and sums by label, group and cell."""
+    import narwhals as nw
+
+    s, d = nw.col("s"), nw.col("d")
+    spread, smaller = s * SPLITTER, s * SCALE_DOWN
+    large = smaller * SPLITTER
+    key = nw.when(s.abs() > HUGE).then((large - (large - smaller)) / SCALE_DOWN).otherwise(spread - (spread - s))
+    side = nw.lit(0)
+    for threshold in grid.thresholds:
+        side = side + (s >= threshold).cast(nw.Int64)
+    chosen = {"s": nw.col(score).cast(nw.Float64) + 0.0}
+    chosen |= {f"g{i}": nw.col(name) for i, name in enumerate(question.by)}
+    if question.label is not None:
+        chosen["label"] = nw.col(question.label)
+    if question.mass is not None:
+        chosen["m"] = nw.col(question.mass).cast(nw.Int64 if question.weight is None else nw.Float64)
+    rows = frame.select(*(column.alias(name) for name, column in chosen.items()))
+    rows = rows.with_columns(key=key, side=side).with_columns(d=s - nw.col("key"))
+    times = nw.lit(1) if question.mass is None else nw.col("m")
+    rows = rows.with_columns(d1=times * d, d2=times * d * d)
+    sums = [nw.len().alias("n"), nw.col("s").min().alias("lo"), nw.col("s").max().alias("hi")]
+    sums += [nw.col(name).sum().alias(name) for name in ("d1", "d2")]
+    if question.mass is not None:
+        rows = rows.with_columns(squares=nw.col("m") * nw.col("m"), there=(nw.col("m") > 0).cast(nw.Int64))
+        sums += [nw.col("m").sum().alias("mass"), *(nw.col(name).sum().alias(name) for name in ("squares", "there"))]
+    keys = [name for name in chosen if name == "label" or name.startswith("g")]
+    grouped = rows.group_by(*keys, "key", "side").agg(*sums).collect()
+    found = {name: as_array(grouped[name]) for name in grouped.columns}
+    if question.mass is None:
+        return {**found, "mass": found["n"], "squares": found["n"]}
+    return {**found, "n": plain_numbers(found["there"])}
