@@ -127,6 +127,19 @@ def test_nulls_are_counted(engine, column, message):
         tm.tally(ENGINES[engine](made), label="y", score="s", by="region", exact=False)
 
 
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask", "ibis"])
+@pytest.mark.parametrize("exact", [None, False])
+def test_missing_values_can_be_dropped(engine, exact):
+    made = data().head(50)
+    made.loc[[3, 7], "s"] = None
+    made.loc[[7, 9], "region"] = None
+    options = {"label": "y", "score": "s", "by": "region", "drop_missing": True}
+    found = tm.tally(ENGINES[engine](made), exact=exact, **options)
+    assert sum(t.n for t in found.values()) == 47
+    eager = tm.tally(made, **options)
+    assert {k: t.n for k, t in found.items()} == {k: t.n for k, t in eager.items()}
+
+
 @pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
 def test_negative_weights_are_counted(engine):
     made = data().head(50)

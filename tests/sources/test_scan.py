@@ -184,6 +184,15 @@ def test_bad_rows_are_counted(tmp_path, column, value, message):
         tm.scan(tmp_path / "d.parquet", label="y", score="p", weight="w", by="g", exact=False)
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_missing_values_can_be_dropped(tmp_path, exact):
+    (tmp_path / "d.csv").write_text("y,p,g\n0,0.1,a\n1,,a\n0,0.3,\n1,0.4,a\n,0.5,a\n1,nan,a\n")
+    t = tm.scan(tmp_path / "d.csv", label="y", score="p", by="g", drop_missing=True, exact=exact)
+    assert (t["a"].positives, t["a"].negatives) == (1, 1)
+    text = tm.scan(tmp_path / "d.csv", label="y", score="p", drop_missing=True, exact=exact, where="p > 0.2")
+    assert text.n == 2
+
+
 def test_bad_files(tmp_path, data):
     good = (data / "d.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(good[: len(good) // 2])

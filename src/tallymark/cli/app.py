@@ -59,6 +59,7 @@ def evaluate(
     prevalence: Annotated[float | None, typer.Option(help="State the prevalence the numbers should speak of.")] = None,
     metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeat for more.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Never quantise scores, whatever the size.")] = False,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
     every: Annotated[bool, typer.Option("--all", help="List every metric, not only the headline ones.")] = False,
@@ -71,7 +72,7 @@ def evaluate(
     evaluating.run(
         evaluating.Asked(
             file, label, score or (), predicted or (), probability or (), pos_label, weight, count, by or (), where,
-            threshold, prevalence, metric, exact or None, memory_limit, threads, every, strict, json,
+            threshold, prevalence, metric, exact or None, drop_missing, memory_limit, threads, every, strict, json,
         )
     )  # fmt: skip
 

@@ -52,6 +52,7 @@ class Asked:
     prevalence: float | None = None
     metrics: Sequence[str] | None = None
     exact: bool | None = None
+    drop_missing: bool = False
     memory_limit: str | None = None
     threads: int | None = None
     every: bool = False
@@ -92,8 +93,8 @@ def _evaluate(asked: Asked, options: dict[str, Any]) -> Evaluations:
     groups = [name for part in asked.by for name in part.split(",")]
     if asked.scores:
         return _of_scores(asked, asked.label, groups, options)
-    if groups or asked.where is not None:
-        raise InputError("--by and --where go with --score.")
+    if groups or asked.where is not None or asked.drop_missing:
+        raise InputError("--by, --where and --drop-missing go with --score.")
     pairs = [_class_and_column(text) for text in asked.probabilities]
     wanted = [*_columns(asked, asked.label), *((name, "--predicted") for name in asked.predicted)]
     wanted += [(name, "--probability") for _, name in pairs]
@@ -129,7 +130,7 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
         found = scan(
             asked.file, label=label, score=list(asked.scores), by=groups, weight=asked.weight, count=asked.count,
             where=asked.where, thresholds=[0.5, *_numbers(asked.threshold)], pos_label=_positive(asked, label),
-            exact=asked.exact, memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
+            exact=asked.exact, drop_missing=asked.drop_missing, memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
             strict=asked.strict,
         )  # fmt: skip
     evaluations: Evaluations = evaluate(found, **options)

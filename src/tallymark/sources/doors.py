@@ -14,7 +14,7 @@ from tallymark._check import Label
 from tallymark.errors import InputError, shown
 from tallymark.sources.celltable import Question
 from tallymark.sources.columns import Columns, checked_mass, guard_hard_labels, tallies_of_columns
-from tallymark.sources.frames import is_frame, is_relation, lazy_frame, read_columns, require
+from tallymark.sources.frames import is_frame, is_relation, lazy_frame, read_columns, require, without_missing
 from tallymark.sources.lazy import number_of_rows, tallies_of_lazy
 from tallymark.sources.scan import SMALL, tallies_of_relation
 from tallymark.summaries import storage
@@ -34,19 +34,20 @@ def tally(
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
-    pos_label: Label | None = ..., exact: bool | None = ..., strict: bool = ...,
+    pos_label: Label | None = ..., exact: bool | None = ..., drop_missing: bool = ...,
+    strict: bool = ...,
 ) -> Tally: ...  # fmt: skip
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: list[str] | tuple[str, ...], by: str | Sequence[str] = ...,
     weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
-    strict: bool = ...,
+    drop_missing: bool = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: str, by: str | Sequence[str],
     weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
-    strict: bool = ...,
+    drop_missing: bool = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 def tally(
     y: object = None,
@@ -61,6 +62,7 @@ def tally(
     weights: object = None,
     pos_label: Label | None = None,
     exact: bool | None = None,
+    drop_missing: bool = False,
     strict: bool = False,
 ) -> Tally | Tallies:
     """Summarise labels and scores: the start of everything.
@@ -69,8 +71,8 @@ def tally(
     dataframe; there several scores or ``by=`` give :class:`Tallies`. `counts` says how often each row occurs,
     `weights` are survey or expenditure weights. `pos_label` names the positive label where it is not obvious.
     Lazy frames (Polars, DuckDB, Dask, PySpark, Ibis) of more than two million rows are grouped in their own engine
-    into cells, as :func:`tallymark.scan` does for files; `exact` True never does, False always. `strict` turns guards
-    into errors.
+    into cells, as :func:`tallymark.scan` does for files; `exact` True never does, False always. Missing values are an
+    error that counts them; `drop_missing` leaves out the rows of a frame that have one. `strict` turns guards into errors.
 
     >>> import tallymark as tm
     >>> tm.tally(["no", "yes", "no"], [0.1, 0.8, 0.3], pos_label="yes").positives
@@ -81,7 +83,9 @@ def tally(
     if is_frame(y):
         if scores is not None or counts is not None or weights is not None:
             raise InputError("With a dataframe name the columns: tm.tally(frame, label='y', score='p', weight='w').")
-        return _tally_frame(y, label, score, by, weight, count, pos_label, exact=exact, strict=strict)
+        return _tally_frame(
+            y, label, score, by, weight, count, pos_label, exact=exact, drop_missing=drop_missing, strict=strict
+        )
     if score is not None or label is not None or by or weight is not None or count is not None:
         raise InputError(
             f"label=, score=, weight=, count= and by= name columns of a dataframe, but the first argument is a "
@@ -313,6 +317,7 @@ def _tally_frame(
     pos_label: Label | None,
     *,
     exact: bool | None,
+    drop_missing: bool,
     strict: bool,
 ) -> Tally | Tallies:
     if score is None:
@@ -324,12 +329,15 @@ def _tally_frame(
     wanted += [(name, f"{option}=") for option, name in named if name is not None]
     question = Question(label, tuple(groups), weight, count, pos_label)
     lazy = lazy_frame(frame, wanted)
+    if lazy is not None and drop_missing:
+        lazy = without_missing(lazy, [name for name, _ in wanted])
     if lazy is not None and not exact and (exact is False or number_of_rows(lazy) > SMALL):
-        made = (tallies_of_relation if is_relation(frame) else tallies_of_lazy)(
-            frame if is_relation(frame) else lazy, question, scores, strict=strict
-        )
+        if is_relation(frame):
+            made = tallies_of_relation(lazy.to_native(), question, scores, strict=strict)
+        else:
+            made = tallies_of_lazy(lazy, question, scores, strict=strict)
     else:
-        columns = read_columns(frame, wanted)
+        columns = read_columns(frame, wanted, drop_missing=drop_missing)
         made = tallies_of_columns(
             columns, label, scores, groups, weight=weight, count=count, pos_label=pos_label, strict=strict
         )

@@ -6,7 +6,7 @@ import csv
 import gzip
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
@@ -115,7 +115,7 @@ class Engine:
                 raise InputError("where= must be one condition, not several statements.")
             return self._run(lambda: self._connection.execute(sql, [self._files.places]).fetchnumpy())
         except duckdb.Error as error:
-            raise InputError(f"Cannot read {self.shown!r}: {_first_sentence(error)}") from None
+            raise unreadable(self.shown, error) from None
 
     def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
         if self._progress is None:
@@ -215,6 +215,21 @@ def _reader(file: Path) -> str:
 def _literal(path: str) -> str:
     """The path with wildcards turned off: a file may well be called ``scores[1].csv``."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in path)
+
+
+def unreadable(shown: str, error: Exception) -> InputError:
+    """DuckDB's error in one sentence that names what was read."""
+    return InputError(f"Cannot read {shown!r}: {_first_sentence(error)}")
+
+
+def not_missing(columns: Iterable[str], where: str | None) -> str:
+    """A condition that leaves out rows in which one of the columns is missing or NaN, besides those `where` does."""
+    # A text column has no NaN; try_cast makes it null there, and null is not NaN.
+    kept = [
+        f"{quoted(name)} IS NOT NULL AND NOT coalesce(isnan(try_cast({quoted(name)} AS DOUBLE)), false)"
+        for name in columns
+    ]
+    return " AND ".join([*kept, *([] if where is None else [f"({where})"])])
 
 
 def _first_sentence(error: Exception) -> str:

@@ -36,13 +36,29 @@ def lazy_frame(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:
     return data if isinstance(data, nw.LazyFrame) else None
 
 
-def read_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> dict[str, NDArray[Any]]:
+def read_columns(
+    frame: Any, wanted: Sequence[tuple[str, str]], *, drop_missing: bool = False
+) -> dict[str, NDArray[Any]]:
     """The wanted columns, given as (column, the option that named it); missing values become a masked array."""
     import narwhals as nw
 
-    data = _with_columns(frame, wanted).select([name for name, _ in dict(wanted).items()])
+    data = _with_columns(frame, wanted)
+    data = without_missing(data, [name for name, _ in wanted]) if drop_missing else data
+    data = data.select([name for name, _ in dict(wanted).items()])
     eager = data.collect() if isinstance(data, nw.LazyFrame) else data
     return {name: as_array(eager[name]) for name, _ in dict(wanted).items()}
+
+
+def without_missing(data: Any, columns: Sequence[str]) -> Any:
+    """The rows of a Narwhals frame in which no named column is missing or NaN."""
+    import narwhals as nw
+
+    schema = data.collect_schema()
+    for name in dict.fromkeys(columns):
+        data = data.filter(~nw.col(name).is_null())
+        if schema[name].is_float():
+            data = data.filter(~nw.col(name).is_nan())
+    return data
 
 
 def _with_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:

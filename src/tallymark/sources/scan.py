@@ -18,7 +18,7 @@ from tallymark._check import Label
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Question, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
-from tallymark.sources.engine import Engine, Paths, Progress, engine, quoted
+from tallymark.sources.engine import Engine, Paths, Progress, engine, not_missing, quoted, unreadable
 from tallymark.sources.files import columns_of
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.tallies import Tallies
@@ -55,6 +55,7 @@ def scan(
     thresholds: Iterable[float] = (0.5,),
     pos_label: Label | None = None,
     exact: bool | None = None,
+    drop_missing: bool = False,
     memory_limit: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -65,7 +66,7 @@ def scan(
     Up to two million rows the tally is exact. Beyond, scores share cells of about 13 significant bits; a cell of one
     repeated score is exact, so are the asked `thresholds` and the moments, the heaviest cells are split finer, and
     :func:`tallymark.bound` says how far each metric can be off. `exact` True never quantises, False always does.
-    `where` is an SQL condition on the rows; `memory_limit` (``"1GB"``) and `threads` bound the engine, which spills to
+    `where` is an SQL condition on the rows; `drop_missing` leaves out rows in which a named column is missing; `memory_limit` (``"1GB"``) and `threads` bound the engine, which spills to
     disk; `progress` is called with the percentage done.
 
     >>> import tallymark as tm, tempfile, pathlib
@@ -85,6 +86,7 @@ def scan(
     wanted += [(name, f"{option}=") for option, name in named if name is not None]
     with engine(paths, memory_limit=memory_limit, threads=threads, progress=progress) as source:
         types = source.require(wanted)
+        where = not_missing([name for name, _ in wanted], where) if drop_missing else where
         small = exact is None and _number_of_rows(source, where) <= SMALL
         if small or exact:
             columns = columns_of(source, wanted, where)
@@ -128,7 +130,12 @@ class _Relation:
 
     def query(self, sql: str) -> dict[str, NDArray[Any]]:
         """Run one statement over the relation."""
-        found: dict[str, NDArray[Any]] = self.relation.query(self.reader, sql).fetchnumpy()
+        import duckdb
+
+        try:
+            found: dict[str, NDArray[Any]] = self.relation.query(self.reader, sql).fetchnumpy()
+        except duckdb.Error as error:
+            raise unreadable(self.shown, error) from None
         return found
 
 
