@@ -33,7 +33,7 @@ docs: $(VENV)/docs.stamp
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/bench.stamp
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench run
 
 format: $(VENV)/lint.stamp
 	$(BIN)/ruff check --fix .

@@ -1,26 +1,50 @@
-"""``python -m bench``: run the benchmarks and print each measure beside its goal."""
+"""``python -m bench list`` and ``python -m bench run [NAME …]``: peers and us in one run on the same data."""
 
 import argparse
+import importlib
+import json
+import os
 import platform
+from collections.abc import Mapping
+from importlib.metadata import version
 
-import numpy as np
-
-from bench import curves_and_ranking, scanning, startup
+#: Each benchmark: its module, the rows it runs on by default, and what it compares.
+BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
+    "startup": ("bench.startup", 0, "import and --help beside import numpy"),
+    "first-look": ("bench.curves_and_ranking", 10_000_000, "AUROC and both curves beside scikit-learn and one sort"),
+    "frames": ("bench.frames", 10_000_000, "AUROC from dataframes beside scikit-learn"),
+    "scan": ("bench.scanning", 20_000_000, "a Parquet file beside DuckDB's own sum over it"),
+}
+PEERS = ("numpy", "scipy", "scikit-learn", "duckdb", "pandas", "polars", "pyarrow")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--file-rows", type=int, default=20_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="what there is")
+    run = commands.add_parser("run", help="run some, or all")
+    run.add_argument("names", nargs="*", metavar="NAME", choices=[*BENCHMARKS, []])
+    run.add_argument("--size", type=int, help="rows, instead of each benchmark's own")
+    run.add_argument("--repeats", type=int, default=3)
+    run.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
-    print(f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}")
-    reached = [
-        *startup.run(options.repeats * 3),
-        *curves_and_ranking.run(options.rows, options.repeats),
-        *scanning.run(options.file_rows, options.repeats),
-    ]
-    raise SystemExit(0 if all(reached) else 1)
+    if options.command == "list":
+        for name, (_, rows, what) in BENCHMARKS.items():
+            print(f"{name:<12} {what}" + (f" ({rows / 1e6:g} M rows)" if rows else ""))
+        return
+    here = {"python": platform.python_version(), "cores": os.cpu_count(), **{peer: version(peer) for peer in PEERS}}
+    if not options.json:
+        print(", ".join(f"{name} {value}" for name, value in here.items()))
+    measured = []
+    for name in options.names or BENCHMARKS:
+        module, rows, _ = BENCHMARKS[name]
+        for one in importlib.import_module(module).run(options.size or rows, options.repeats):
+            measured.append(one)
+            if not options.json:
+                print(one.line(), flush=True)
+    if options.json:
+        print(json.dumps({"versions": here, "measures": [one.to_dict() for one in measured]}, indent=2))
+    raise SystemExit(0 if all(one.reached for one in measured) else 1)
 
 
 if __name__ == "__main__":

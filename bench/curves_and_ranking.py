@@ -1,15 +1,13 @@
 """AUROC, and everything a first look needs, beside scikit-learn and beside one sort of the scores."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import numpy as np
 from sklearn import metrics as peer
 
 import tallymark as tm
-from bench.report import at_least, at_most
-from bench.timing import memory_bytes, ratio, rounds
+from bench.report import Measured, at_most, faster
+from bench.timing import memory_bytes, ratios, rounds, run_python
 
 
 def sample(rows: int, prevalence: float) -> tuple[np.ndarray, np.ndarray]:
@@ -38,7 +36,7 @@ def peers_first_look(y: np.ndarray, s: np.ndarray) -> None:
     peer.precision_recall_curve(y, s)
 
 
-def run(rows: int, repeats: int) -> Iterator[bool]:
+def run(rows: int, repeats: int) -> Iterator[Measured]:
     for prevalence in (0.0023, 0.5):
         y, s = sample(rows, prevalence)
         name = f"{rows / 1e6:g} M rows, {100 * prevalence:g} % positive"
@@ -53,16 +51,16 @@ def run(rows: int, repeats: int) -> Iterator[bool]:
             },
             repeats,
         )
-        yield at_least(f"AUROC, {name}", ratio(seconds, "peer auroc", "auroc"), 12)
-        yield at_least(f"first look, {name}", ratio(seconds, "peer look", "look"), 25)
-        yield at_most(f"first look, {name}", ratio(seconds, "look", "sort"), 6, "of one np.sort")
-        yield at_most(f"memory of the first look, {name}", memory(rows, prevalence), 6, "of the score array")
+        yield faster(f"AUROC, {name}", ratios(seconds, "peer auroc", "auroc"), 12)
+        yield faster(f"first look, {name}", ratios(seconds, "peer look", "look"), 25)
+        yield at_most(f"first look, {name}", ratios(seconds, "look", "sort"), 6, "of one np.sort")
+        yield at_most(f"memory of the first look, {name}", [memory(rows, prevalence)], 6, "of the score array")
 
 
 def memory(rows: int, prevalence: float) -> float:
     """Peak memory of a first look beyond what the data itself takes, over the size of the scores."""
     code = f"from bench.curves_and_ranking import measure_memory; measure_memory({rows}, {prevalence})"
-    return float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+    return float(run_python(["-c", code]))
 
 
 def measure_memory(rows: int, prevalence: float) -> None:

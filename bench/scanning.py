@@ -1,7 +1,5 @@
 """Tallying a Parquet file beside DuckDB's own sum over it, within 1 GiB of memory."""
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +7,8 @@ from pathlib import Path
 import duckdb
 
 import tallymark as tm
-from bench.report import at_most
-from bench.timing import memory_bytes, ratio, rounds
+from bench.report import Measured, at_most
+from bench.timing import memory_bytes, ratios, rounds, run_python
 
 _GIB = 2**30
 
@@ -26,7 +24,7 @@ def write(path: Path, rows: int) -> None:
         )
 
 
-def run(rows: int, repeats: int) -> Iterator[bool]:
+def run(rows: int, repeats: int) -> Iterator[Measured]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.parquet"
         write(path, rows)
@@ -40,12 +38,11 @@ def run(rows: int, repeats: int) -> Iterator[bool]:
                 repeats,
             )
         name = f"scan of {rows / 1e6:g} M rows"
-        yield at_most(name, ratio(seconds, "scan", "sum"), 8, "of DuckDB's sum")
+        yield at_most(name, ratios(seconds, "scan", "sum"), 8, "of DuckDB's sum")
         code = f"from bench.scanning import measure_memory; measure_memory({str(path)!r})"
-        run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-        bytes_held, low, high = map(float, run.stdout.split())
-        yield at_most(f"memory of the {name}", bytes_held / _GIB, 1, "of a GiB")
-        print(f"      AUROC between {low:.7f} and {high:.7f}")
+        held, low, high = map(float, run_python(["-c", code]).split())
+        note = f"AUROC between {low:.7f} and {high:.7f}"
+        yield at_most(f"memory of the {name}", [held / _GIB], 1, "of a GiB", note)
 
 
 def measure_memory(path: str) -> None:

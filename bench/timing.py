@@ -1,11 +1,10 @@
-"""Interleaved timing: each round runs every contender once, the ratio is the median over rounds."""
+"""Interleaved timing: each round runs every contender once, and a ratio compares times of one round."""
 
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import median
 
 
 def rounds(contenders: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
@@ -19,19 +18,14 @@ def rounds(contenders: Mapping[str, Callable[[], object]], repeats: int) -> dict
     return seconds
 
 
-def ratio(seconds: Mapping[str, list[float]], name: str, to: str) -> float:
-    """Median over rounds of one contender's time over another's."""
-    return median(a / b for a, b in zip(seconds[name], seconds[to], strict=True))
+def ratios(seconds: Mapping[str, list[float]], name: str, to: str) -> list[float]:
+    """One contender's time over another's, by round."""
+    return [a / b for a, b in zip(seconds[name], seconds[to], strict=True)]
 
 
-def command_seconds(code: list[str], repeats: int) -> list[float]:
-    """Wall time of a Python command, several times; the first, which fills the disk cache, does not count."""
-    found = []
-    for _ in range(repeats + 1):
-        start = time.perf_counter()
-        subprocess.run([sys.executable, *code], check=True, capture_output=True)
-        found.append(time.perf_counter() - start)
-    return found[1:]
+def run_python(arguments: list[str]) -> str:
+    """What a fresh interpreter prints."""
+    return subprocess.run([sys.executable, *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def memory_bytes(field: str) -> int:
