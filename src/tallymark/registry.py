@@ -7,7 +7,7 @@ and loads it on first use.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -131,6 +131,11 @@ class Policy:
 
 METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics")
 POLICIES: Registry[Policy] = Registry("threshold policy", "tallymark.thresholds")
+
+
+def require_one_of(name: str, value: str, options: Iterable[str]) -> None:
+    """Refuse a word that is not one of the options, listing them."""
+    choose(name, value, dict.fromkeys(options))
 
 
 def choose(name: str, value: str, options: Mapping[str, Any]) -> Any:

@@ -63,24 +63,17 @@ def _at_positives(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
 
     At equal recall a lower cut-off only adds false positives, so no other can win on a metric that dislikes them.
     """
-    yield np.array([np.inf]), _cells(tally, np.zeros(1), np.zeros(1))
+    yield np.array([np.inf]), tally.cells(np.zeros(1), np.zeros(1))
     for steps in tally.step_blocks():
-        yield steps.thresholds.astype(np.float64), _cells(tally, steps.tp, steps.fp)
-    yield np.array([min(tally.range)]), _cells(tally, np.array([tally.positives]), np.array([tally.negatives]))
+        yield steps.thresholds.astype(np.float64), tally.cells(steps.tp, steps.fp)
+    yield np.array([min(tally.range)]), tally.cells(np.array([tally.positives]), np.array([tally.negatives]))
 
 
 def _at_all(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
     """Every distinct score, and ``+inf``, from the highest down."""
     cut = tally.cutoffs
     for block in blocks(len(cut.thresholds)):
-        yield cut.thresholds[block].astype(np.float64), _cells(tally, cut.tp[block], cut.fp[block])
-
-
-def _cells(tally: Tally, tp: Any, fp: Any) -> Cells:
-    down, up = tally.scale
-    positives, negatives = float(tally.positives) * up, float(tally.negatives) * down
-    tp, fp = tp * up, fp * down
-    return Cells(tp, fp, positives - tp, negatives - fp)
+        yield cut.thresholds[block].astype(np.float64), tally.cells(cut.tp[block], cut.fp[block])
 
 
 def _as_counted(tally: Tally) -> Tally:

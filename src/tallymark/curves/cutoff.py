@@ -300,9 +300,8 @@ def over_thresholds(
     """
     t = with_both_classes(tally, "over_thresholds")
     metrics = [metrics] if isinstance(metrics, str) else metrics
-    cut, (down, up) = t.cutoffs, t.scale
-    tp, fp = cut.tp * up, cut.fp * down
-    fn, tn = float(t.positives) * up - tp, float(t.negatives) * down - fp
+    cut = t.cutoffs
+    cells = t.cells(cut.tp, cut.fp)
     unused = set(parameters) - {key for name in metrics for key in METRICS[name].parameters}
     if unused:
         raise InputError(f"None of these metrics has a parameter {shown(unused)}.")
@@ -313,5 +312,5 @@ def over_thresholds(
             known = ", ".join(other for other in METRICS if METRICS[other].expression)
             raise InputError(f"{name} is not a metric of the four cells; choose from {known}.")
         settings = settings_of(name, facts.parameters, {k: v for k, v in parameters.items() if k in facts.parameters})
-        values[name] = expressions.to_numpy(facts.expression)(tp, fp, fn, tn, **settings)
+        values[name] = expressions.to_numpy(facts.expression)(*cells, **settings)
     return ThresholdCurve(t, *cut, values)

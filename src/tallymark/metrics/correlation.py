@@ -12,9 +12,8 @@ from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.ranking import auroc_of, best_informedness
+from tallymark.metrics.references import GUBBELS
 from tallymark.summaries.tally import Tally
-
-_GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
 
 
 class _Spread(NamedTuple):
@@ -40,7 +39,7 @@ def _ratio(name: str, gap: float, spread: float) -> float:
     title="Sample Pearson correlation (sPCC)", family="correlation", needs="tally", low=-1.0, high=1.0,
     better="higher", chance=0.0, bound="moments",
     formula=r"\sqrt{\tfrac{N P}{(N+P)(N+P-1)}}\;\frac{\bar s^+ - \bar s^-}{s}",
-    meaning="Correlation of the 0/1 label with the score; on hard labels it is the MCC.", reference=_GUBBELS,
+    meaning="Correlation of the 0/1 label with the score; on hard labels it is the MCC.", reference=GUBBELS,
 )  # fmt: skip
 def spcc(tally: Tally) -> float:
     r"""Pearson correlation of label and score, :math:`\sqrt{\frac{NP}{(N+P)(N+P-1)}}\,\frac{\bar s^+-\bar s^-}{s}`.
@@ -100,7 +99,7 @@ def d_e(tally: Tally) -> float:
     title="Discriminability d′b", family="correlation", needs="tally", low=0.0, high=math.inf, better="higher",
     chance=0.0, prevalence_free=True, rank_only=True, bound="order", formula=r"2\, Z\left(\max_t \mathrm{BA}(t)\right)",
     meaning="The d′ of two equal normals that would allow the best balanced accuracy seen at a single threshold.",
-    reference=_GUBBELS,
+    reference=GUBBELS,
 )  # fmt: skip
 def d_b(tally: Tally) -> float:
     r"""Bayes discriminability from one threshold, :math:`d'_b = 2 Z(\max_t \mathrm{BA}(t))`.

@@ -41,12 +41,12 @@ def h_measure(tally: Tally, *, severity_ratio: float | None = None) -> float:
             raise InputError(f"severity_ratio is {severity_ratio!r}, expected a positive number.")
         a, b = 2.0, 1.0 + 1.0 / ratio
     hull = roc_hull(tally)
-    loss = _mean_loss(hull.fpr, hull.tpr, p1, a, b)
-    constant = _mean_loss(np.array([0.0, 1.0]), np.array([0.0, 1.0]), p1, a, b)
+    loss = _expected_loss(hull.fpr, hull.tpr, p1, a, b)
+    constant = _expected_loss(np.array([0.0, 1.0]), np.array([0.0, 1.0]), p1, a, b)
     return min(1.0, max(0.0, 1.0 - loss / constant))
 
 
-def _mean_loss(fpr: Floats, tpr: Floats, p1: float, a: float, b: float) -> float:
+def _expected_loss(fpr: Floats, tpr: Floats, p1: float, a: float, b: float) -> float:
     """Expected least loss under Beta(a, b) costs, for hull corners from (0, 0) to (1, 1)."""
     from scipy.special import betainc
 

@@ -7,9 +7,8 @@ import math
 import numpy as np
 
 from tallymark.metrics.declare import metric
+from tallymark.metrics.references import GUBBELS
 from tallymark.summaries.tally import Tally
-
-_GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
 
 
 def _mean_score(tally: Tally) -> float:
@@ -48,7 +47,7 @@ def _sd_bound(tally: Tally) -> tuple[float, float]:
     title="Bias of the probabilities", family="counting", needs="probabilities", low=-1.0, high=1.0, better="zero",
     chance=lambda tally: _mean_score(tally) - tally.prevalence, one_class=True, bound="moments",
     formula=r"\frac1n \Big(\sum_i s_i - P\Big)",
-    meaning="How far the mean probability overshoots the true share of positives.", reference=_GUBBELS,
+    meaning="How far the mean probability overshoots the true share of positives.", reference=GUBBELS,
 )  # fmt: skip
 def bias(tally: Tally) -> float:
     r"""Bias of the probabilities, :math:`(\sum_i s_i - P)/n`. Gubbels (2023).
@@ -63,7 +62,7 @@ def bias(tally: Tally) -> float:
 @metric(
     title="Positive estimate", family="counting", needs="probabilities", low=0.0, high=math.inf, better="neither",
     chance=lambda tally: _mean_score(tally) * float(tally.n), one_class=True, bound="moments", formula=r"\sum_i s_i",
-    meaning="Number of positives the probabilities add up to.", reference=_GUBBELS,
+    meaning="Number of positives the probabilities add up to.", reference=GUBBELS,
 )  # fmt: skip
 def positive_estimate(tally: Tally) -> float:
     r"""Expected number of positives, :math:`\sum_i s_i`. Works without labels. Gubbels (2023).
@@ -80,7 +79,7 @@ def positive_estimate(tally: Tally) -> float:
     better="neither", chance=lambda tally: math.sqrt(max(0.0, _bernoulli_variance(tally))), one_class=True,
     formula=r"\sqrt{\sum_i s_i (1 - s_i)}",
     meaning="Coin-tossing noise inside the sample; not the error of the count, and too small to make an interval from.",
-    reference=_GUBBELS, bound=_sd_bound,
+    reference=GUBBELS, bound=_sd_bound,
 )  # fmt: skip
 def positive_sd(tally: Tally) -> float:
     r"""Bernoulli noise of the positive estimate, :math:`\sqrt{\sum_i s_i(1-s_i)}` (with weights,

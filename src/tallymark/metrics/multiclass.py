@@ -11,12 +11,12 @@ from tallymark._check import Floats
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.metrics.declare import metric
 from tallymark.metrics.ranking import auroc_of
-from tallymark.registry import choose
+from tallymark.metrics.references import GUBBELS
+from tallymark.registry import require_one_of
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.multiclass import ClassScores
 from tallymark.summaries.tally import Tally
 
-_GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
 _HAND_TILL = "Hand & Till (2001), Mach. Learn. 45(2)."
 
 Scheme = Literal["ovo", "ovr"]
@@ -96,7 +96,8 @@ _REDUCTIONS: dict[str, tuple[Callable[[Floats], float], str, str]] = {
 
 def reduce_spcc(moments: Moments, scheme: Scheme, how: str) -> float:
     """One number for all class pairs (`ovo`) or classes (`ovr`): ``min``, ``geometric`` or ``fisher``."""
-    if choose("scheme", scheme, {"ovo": True, "ovr": False}):
+    require_one_of("scheme", scheme, ("ovo", "ovr"))
+    if scheme == "ovo":
         values = spcc_one_vs_one(moments)[~np.eye(len(moments.labels), dtype=np.bool_)]
     else:
         values = spcc_one_vs_rest(moments)
@@ -124,7 +125,7 @@ def _declare(scheme: Scheme, how: str) -> Callable[[Moments], float]:
     """
     return metric(
         title=f"sPCC over {what} ({how})", family="correlation", needs="moments", low=-1.0, high=1.0,
-        better="higher", chance=0.0, formula=formula, reference=_GUBBELS,
+        better="higher", chance=0.0, formula=formula, reference=GUBBELS,
         meaning=f"{words} the correlations over {what}; look at the matrix too, one number hides failures.",
     )(spcc)  # fmt: skip
 

@@ -10,7 +10,7 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
-from tallymark.registry import choose
+from tallymark.registry import require_one_of
 from tallymark.summaries.tally import Tally
 
 Range = tuple[float, float]
@@ -93,7 +93,7 @@ def partial_auc(
     [0.25, 0.5, 0.6666666666666666, 0.5]
     """
     low, high = _ends(fpr, tpr)
-    choose("standard", standard, dict.fromkeys(("none", "mcclish", "box", "concordant")))
+    require_one_of("standard", standard, ("none", "mcclish", "box", "concordant"))
     x, y = _stretch(*roc_path(tally), low, high, by_recall=tpr is not None)
     vertical, horizontal = float(np.trapezoid(y, x)), float(np.trapezoid(1.0 - x, y))
     area = vertical if tpr is None else horizontal

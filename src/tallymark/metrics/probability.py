@@ -13,7 +13,7 @@ from tallymark._check import Floats
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
-from tallymark.registry import METRICS, choose
+from tallymark.registry import METRICS, choose, require_one_of
 from tallymark.summaries.run import ScoreMoments
 from tallymark.summaries.tally import Tally
 
@@ -114,7 +114,8 @@ def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
     scores = cut.thresholds[1:].astype(np.float64)[::-1]
     positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
     mass = positive + negative
-    if choose("by", by, {"width": True, "mass": False}):
+    require_one_of("by", by, ("width", "mass"))
+    if by == "width":
         # Tenths as people write them, rounded like the scores: linspace would give 0.30000000000000004.
         edges = (np.arange(bins + 1) / bins).astype(cut.thresholds.dtype).astype(np.float64)
         which = np.clip(np.searchsorted(edges, scores, "right") - 1, 0, bins - 1)

@@ -13,7 +13,7 @@ from tallymark import _check
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.metrics.ranking import wins
-from tallymark.registry import choose
+from tallymark.registry import choose, require_one_of
 from tallymark.summaries.tally import Tally
 
 Method = Literal["auto", "exact", "normal"]
@@ -93,7 +93,7 @@ def mann_whitney(
     cut = tally.cutoffs
     groups = np.diff(cut.tp + cut.fp).astype(np.float64)
     tied = bool((groups > 1).any())
-    choose("method", method, dict.fromkeys(("auto", "exact", "normal")))
+    require_one_of("method", method, ("auto", "exact", "normal"))
     sides = choose("alternative", alternative, {"two-sided": (1, -1), "greater": (1,), "less": (-1,)})
     if method == "exact" and tied:
         raise InputError("An exact p-value needs scores without ties; use method='normal'.")

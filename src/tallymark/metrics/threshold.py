@@ -8,6 +8,7 @@ import numpy as np
 
 from tallymark.errors import Undefined
 from tallymark.metrics.declare import cell_metric, metric
+from tallymark.metrics.references import GUBBELS
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 
@@ -107,7 +108,7 @@ predicted_prevalence = cell_metric(
 label_bias = cell_metric(
     "label_bias", "(fp - fn) / n", title="Bias of the labels", low=-1.0, better="zero", undefined=_NO_ROWS,
     meaning="How far counting the predicted positives overshoots the true share.",
-    reference="Gubbels (2023), master thesis, TU Eindhoven, ch. 1.",
+    reference=GUBBELS,
 )  # fmt: skip
 f1 = cell_metric(
     "f1", "2 * tp / (2 * tp + fp + fn)", title="F1", f_of_means=True,

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Ints, Label, Scores
+from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._show import Row, Shown
 from tallymark._show import number as shown_number
 from tallymark.errors import InputError, guard
 from tallymark.registry import parse_policy
 from tallymark.summaries import quantising, storage
-from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.confusion import Cells, Confusion
 from tallymark.summaries.cutoffs import Cutoffs, Steps, all_cutoffs, steps_at
 from tallymark.summaries.run import Run, ScoreMoments, checked_run
 from tallymark.summaries.sorting import blocks, placements, sort_in_place, starts_of_groups
@@ -276,6 +276,12 @@ class Tally(Shown):
     def cutoffs(self) -> Cutoffs:
         """Masses at every distinct score, as they are in the sample."""
         return all_cutoffs(self.positive, self.negative, self.placements[0])
+
+    def cells(self, tp: Masses, fp: Masses) -> Cells:
+        """The four cells at cut-offs with these positives and negatives at or above, at the prevalence looked at."""
+        down, up = self.scale
+        hits, false = tp * up, fp * down
+        return Cells(hits, false, float(self.positives) * up - hits, float(self.negatives) * down - false)
 
     def heading(self) -> str:
         """Kind and size."""
