@@ -37,8 +37,13 @@ def in_duckdb(frame):
     import duckdb
 
     connection = duckdb.connect()
+    _CONNECTIONS.append(connection)
     connection.register("frame", frame)
     return connection.sql("SELECT * FROM frame")
+
+
+#: A relation lives as long as its connection.
+_CONNECTIONS = []
 
 
 def in_dask(frame):

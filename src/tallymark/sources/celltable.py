@@ -105,6 +105,9 @@ def _finer(
     lows, highs = _cell_ends(plain, cell)
     at = np.flatnonzero(heavy)[np.unique(cell[heavy], return_index=True)[1]]
     again = split(group, Heavy(plain["key"][at], plain["side"][at], lows[at], highs[at]))
+    if plain_numbers(again["n"]).sum() != plain["n"][heavy].sum():
+        # The rows changed between the two passes, or the engine's arithmetic did: the first count stands.
+        return plain, code
     truth = (bools_from_text(again["label"]) == labels[1]).astype(np.int64)
     joined = {name: np.concatenate((plain[name][~heavy], plain_numbers(again[name]))) for name in plain}
     return joined, np.concatenate((code[~heavy], truth))

@@ -222,6 +222,11 @@ def unreadable(shown: str, error: Exception) -> InputError:
     return InputError(f"Cannot read {shown!r}: {_first_sentence(error)}")
 
 
+def double(value: float) -> str:
+    """A float as SQL, to the last bit: a bare literal may be read as a decimal first and land beside it."""
+    return f"'{value!r}'::DOUBLE"
+
+
 def not_missing(columns: Iterable[str], where: str | None) -> str:
     """A condition that leaves out rows in which one of the columns is missing or NaN, besides those `where` does."""
     # A text column has no NaN; try_cast makes it null there, and null is not NaN.

@@ -18,7 +18,7 @@ from tallymark._check import Label
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Question, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
-from tallymark.sources.engine import Engine, Paths, Progress, engine, not_missing, quoted, unreadable
+from tallymark.sources.engine import Engine, Paths, Progress, double, engine, not_missing, quoted, unreadable
 from tallymark.sources.files import columns_of
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.tallies import Tallies
@@ -31,14 +31,14 @@ SMALL = 2_000_000
 _PARTS = 2**17
 
 
-_SPREAD = f"(s * {SPLITTER!r}::DOUBLE)"
-SMALLER = f"(s * {SCALE_DOWN!r}::DOUBLE)"
-SMALLER_SPREAD = f"({SMALLER} * {SPLITTER!r}::DOUBLE)"
+_SPREAD = f"(s * {double(SPLITTER)})"
+SMALLER = f"(s * {double(SCALE_DOWN)})"
+SMALLER_SPREAD = f"({SMALLER} * {double(SPLITTER)})"
 
 #: :func:`tallymark.summaries.quantising.cell_key` of s, in SQL: the same operations in the same order.
 KEY = (
-    f"CASE WHEN abs(s) > {HUGE!r}::DOUBLE "
-    f"THEN ({SMALLER_SPREAD} - ({SMALLER_SPREAD} - {SMALLER})) / {SCALE_DOWN!r}::DOUBLE "
+    f"CASE WHEN abs(s) > {double(HUGE)} "
+    f"THEN ({SMALLER_SPREAD} - ({SMALLER_SPREAD} - {SMALLER})) / {double(SCALE_DOWN)} "
     f"ELSE {_SPREAD} - ({_SPREAD} - s) END"
 )
 
@@ -217,7 +217,7 @@ class _Scan:
         mass = "" if self.question.mass is None else f", {quoted(self.question.mass)}::{kind} AS m"
         groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(self.question.by))
         truth = "0" if self.question.label is None else quoted(self.question.label)
-        side = " + ".join(f"(s >= {t!r}::DOUBLE)::INTEGER" for t in grid.thresholds) or "0"
+        side = " + ".join(f"(s >= {double(t)})::INTEGER" for t in grid.thresholds) or "0"
         return f"""SELECT *, {KEY} AS key, {side} AS side FROM (
                      SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{mass}{groups}
                      FROM {self.source.reader}{condition})"""
@@ -254,7 +254,7 @@ class _Scan:
         parts = _PARTS // len(heavy.key)
         per = parts / (heavy.high - heavy.low)
         listed = ", ".join(
-            f"({k!r}::DOUBLE, {int(d)}, {low!r}::DOUBLE, {p!r}::DOUBLE)"
+            f"({double(k)}, {int(d)}, {double(low)}, {double(p)})"
             for k, d, low, p in zip(*(a.tolist() for a in (heavy.key, heavy.side, heavy.low, per)), strict=True)
         )
         same_group = " AND ".join(_has_value(f"g{i}", value) for i, value in enumerate(group)) or "true"
