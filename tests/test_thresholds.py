@@ -58,7 +58,9 @@ def test_given_rates(sample, sixtieths):
     assert t.at(f"tpr:{rate!r}").threshold == max(c for c in cuts if tpr[c] >= rate)
     assert t.at(f"fpr:{rate!r}").threshold == min(c for c in cuts if fpr[c] <= rate)
     half = t.at("t50").threshold
-    assert abs(np.mean(s[y == 1] >= half) - 0.5) == pytest.approx(min(abs(v - 0.5) for v in tpr.values()))
+    # In whole numbers, so that equally near is exactly equal: |2 tp - P|, the lowest positive's score of those.
+    near = {c: abs(2 * np.sum(s[y == 1] >= c) - np.sum(y == 1)) for c in (*np.unique(s[y == 1]), s.min(), np.inf)}
+    assert half == min(c for c, gap in near.items() if gap == min(near.values()))
 
 
 @given(labelled_scores(), st.integers(0, 60))

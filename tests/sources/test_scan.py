@@ -236,11 +236,13 @@ def test_an_interrupt_leaves_nothing_behind(data, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
 
-    def stop(_):
-        raise KeyboardInterrupt
+    for failure in (KeyboardInterrupt, ZeroDivisionError):
 
-    with pytest.raises(KeyboardInterrupt):
-        tm.scan(data / "d.csv", label="y", score="smooth", exact=False, progress=stop)
+        def stop(_, failure=failure):
+            raise failure
+
+        with pytest.raises(failure):
+            tm.scan(data / "d.csv", label="y", score="smooth", exact=False, progress=stop)
     assert not list(tmp_path.iterdir())
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
-from tallymark.sources.columns import group_values
+from tallymark.sources.columns import rows_by_group
 from tallymark.sources.files import bools_from_text
 from tallymark.summaries.quantising import Grid
 from tallymark.summaries.run import Run, ScoreMoments
@@ -66,7 +66,7 @@ def tallies_of_cells(
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
     """The tally of each group, its heaviest cells counted again if the engine can."""
     labels, code = _classes(cells, question)
-    for group, part in _by_group(cells, len(question.by)):
+    for group, part in rows_by_group([np.asarray(cells[f"g{i}"]) for i in range(len(question.by))]):
         own = {name: column[part] for name, column in cells.items()}
         own_code = code[part]
         moments = [_moments(own, own_code == side) for side in range(1 if labels is None else 2)]
@@ -82,18 +82,6 @@ def _classes(cells: CellTable, question: Question) -> tuple[tuple[Label, Label] 
         return None, np.zeros(len(cells["n"]), dtype=np.int64)
     is_positive, labels = _check.binary_labels(bools_from_text(cells["label"]), question.pos_label, question.label)
     return labels, is_positive.astype(np.int64)
-
-
-def _by_group(cells: CellTable, columns: int) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    if not columns:
-        yield (), slice(None)
-        return
-    keys = list(zip(*(group_values(np.asarray(cells[f"g{i}"])) for i in range(columns)), strict=True))
-    found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
-    number = {key: i for i, key in enumerate(found)}
-    place = np.array([number[key] for key in keys])
-    for key, i in number.items():
-        yield key, np.flatnonzero(place == i)
 
 
 def _finer(

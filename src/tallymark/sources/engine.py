@@ -135,7 +135,8 @@ class Engine:
             while thread.is_alive():
                 thread.join(_POLL_SECONDS)
                 self._progress(max(0.0, self._connection.query_progress()))
-        except KeyboardInterrupt:
+        except BaseException:
+            # Ctrl-C, or a progress callback that failed: the query must not outlive its connection.
             self._connection.interrupt()
             thread.join()
             raise
