@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tallymark import intervals as intervals
     from tallymark import metrics as metrics
     from tallymark import scorers as scorers
     from tallymark.curves import brier_curve as brier_curve
@@ -76,7 +77,7 @@ _HOMES = {
     "summaries.tally": ("Tally",),
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
-_MODULES = ("metrics", "scorers")
+_MODULES = ("intervals", "metrics", "scorers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605

@@ -213,6 +213,14 @@ def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -
     return _within(2.0 * half * math.sqrt(2.0 * p * (1.0 - p)) / math.sqrt(1.0 - squares))
 
 
+def rank_slope(name: str, tally: Tally) -> float:
+    """How much Spearman's ρ or Kendall's τ-b moves with AUROC while the tied mass stays."""
+    formula, power = (_spearman, 3) if name == "spearman" else (_kendall, 2)
+    n, tied = _tie_sums(tally)
+    # A tenth stays well inside the range of both.
+    return 10.0 * formula(tally, 0.1, tied(power) / n**power)
+
+
 def _within(correlation: float) -> float:
     """A correlation without the last digit's overshoot."""
     return max(-1.0, min(1.0, correlation))

@@ -27,6 +27,7 @@ _LATEX_NAMES = {
 }  # fmt: skip
 
 
+@cache
 def to_numpy(expression: str) -> Callable[..., Any]:
     """A function of tp, fp, fn, tn and the parameters, for numbers or arrays; 0/0 is nan."""
     code = compile(ast.fix_missing_locations(ast.Expression(_expanded(expression))), f"<{expression}>", "eval")

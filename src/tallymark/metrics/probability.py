@@ -52,12 +52,14 @@ def _shuffled_brier(tally: Tally) -> float:
     )
 
 
-def _log_to_one(s: Floats) -> Floats:
+def log_to_one(s: Floats) -> Floats:
+    """Surprise at a positive of probability s."""
     with np.errstate(divide="ignore"):
         return -np.log(s)
 
 
-def _log_to_zero(s: Floats) -> Floats:
+def log_to_zero(s: Floats) -> Floats:
+    """Surprise at a negative of probability s."""
     with np.errstate(divide="ignore"):
         return -np.log1p(-s)
 
@@ -82,7 +84,7 @@ def brier(tally: Tally) -> float:
 
 @metric(
     title="Log loss", family="probability", needs="probabilities", low=0.0, high=math.inf, better="lower",
-    chance=lambda tally: _shuffled_loss(tally, _log_to_one, _log_to_zero), one_class=True, bound="order",
+    chance=lambda tally: _shuffled_loss(tally, log_to_one, log_to_zero), one_class=True, bound="order",
     formula=r"-\frac1n \sum_i y_i \ln s_i + (1 - y_i) \ln (1 - s_i)",
     meaning="Mean surprise at what happened; infinite when something said to be impossible occurs.",
     reference="Good (1952), J. R. Stat. Soc. B 14(1).",
@@ -94,7 +96,7 @@ def log_loss(tally: Tally) -> float:
     >>> round(tm.metrics.log_loss(tm.tally([0, 1], [0.2, 0.9])), 4)
     0.1643
     """
-    return _mean_loss(tally, _log_to_one, _log_to_zero)
+    return _mean_loss(tally, log_to_one, log_to_zero)
 
 
 class Bins(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -222,12 +223,18 @@ def d_prime(confusion: Confusion) -> float:
     >>> round(tm.metrics.d_prime(tm.Confusion.of_cells(tp=8, fp=2, fn=2, tn=8)), 4)
     1.6832
     """
-    from scipy.special import ndtri
-
     tp, fp, fn, tn = confusion.cells
     if tp + fn == 0 or fp + tn == 0:
         raise Undefined("d_prime: both classes are needed")
-    value = float(ndtri(tp / (tp + fn))) - float(ndtri(fp / (fp + tn)))
+    value = float(d_prime_of_rates(tp / (tp + fn), fp / (fp + tn)))
     if math.isnan(value):
         raise Undefined("d_prime: everything was classified alike, so both rates are 0 or both are 1")
     return value
+
+
+def d_prime_of_rates(tpr: Any, fpr: Any) -> Any:
+    """Z(tpr) - Z(fpr) of numbers or arrays; nan where both are infinite."""
+    from scipy.special import ndtri
+
+    with np.errstate(invalid="ignore"):
+        return ndtri(tpr) - ndtri(fpr)

@@ -381,24 +381,24 @@ class Tally(Shown):
         return replace(self, runs=quantising.merged(mine, theirs, grid), labels=labels, grid=grid)
 
     @cached_property
-    def _first_of_score(self) -> Ints | None:
+    def first_of_score(self) -> Ints | None:
         """Where each distinct score begins in the positive run; None when all are distinct anyway."""
         scores = self.positive.scores
         return None if (scores[1:] != scores[:-1]).all() else starts_of_groups(scores)
 
     def _steps_at(self, block: slice) -> Steps:
-        return steps_at(block, self.positive, self.negative, self.placements, self._first_of_score)
+        return steps_at(block, self.positive, self.negative, self.placements, self.first_of_score)
 
     @property
     def _n_steps(self) -> int:
-        return len(self.positive) if self._first_of_score is None else len(self._first_of_score)
+        return len(self.positive) if self.first_of_score is None else len(self.first_of_score)
 
 
 #: Scores below 2**300 in size have finite third powers, above 2**-300 ones that do not vanish.
 _SAFE_EXPONENT = 300
 
 #: Cached views that do not depend on the stated prevalence.
-_LENS_FREE = frozenset({"placements", "cutoffs", "_first_of_score"})
+_LENS_FREE = frozenset({"placements", "cutoffs", "first_of_score"})
 
 
 def _common_labels(mine: Any, theirs: Any) -> tuple[Label, Label] | None:

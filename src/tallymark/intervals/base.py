@@ -1,0 +1,123 @@
+"""What every interval is, and how an estimate with a standard error becomes one that keeps inside its range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tallymark import _check
+from tallymark._show import Row, Shown, number, plain
+from tallymark.errors import InputError
+
+Seed = int | np.random.Generator
+
+
+@dataclass(frozen=True, repr=False)
+class Interval(Shown):
+    """An estimate with its confidence limits, the method that gave them and their nominal level.
+
+    >>> import tallymark as tm
+    >>> tm.intervals.proportion(5, 5)
+    1.0000 (0.5655 to 1.0000, 95 % wilson)
+    """
+
+    value: float
+    low: float
+    high: float
+    method: str
+    level: float
+
+    def __repr__(self) -> str:
+        return (
+            f"{number(float(self.value))} ({number(float(self.low))} to {number(float(self.high))}, "
+            f"{100 * self.level:g} % {self.method})"
+        )
+
+    def heading(self) -> str:
+        """The estimate."""
+        return repr(self)
+
+    def rows(self) -> list[Row]:
+        """One line."""
+        return [asdict(self)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {name: plain(value) for name, value in asdict(self).items()}
+
+
+class Scale(NamedTuple):
+    """A scale on which estimates are nearly normal: there, back, and the slope of the way there."""
+
+    name: str
+    there: Callable[[float], float]
+    back: Callable[[float], float]
+    slope: Callable[[float], float]
+
+
+_LOG = Scale("log", math.log, math.exp, lambda v: 1.0 / v)
+_PLAIN = Scale("plain", float, float, lambda _: 1.0)
+
+
+def _logit(low: float, high: float) -> Scale:
+    """Logit of where a value lies between its ends; for correlations that is Fisher's z, but for a factor."""
+    width = high - low
+    return Scale(
+        "logit",
+        lambda v: math.log((v - low) / (high - v)),
+        lambda x: low + width / (1.0 + math.exp(-x)),
+        lambda v: width / ((v - low) * (high - v)),
+    )
+
+
+def scale_of(low: float, high: float) -> Scale:
+    """The usual scale for values of a given range."""
+    if math.isfinite(high - low):
+        return _logit(low, high)
+    return _LOG if low == 0.0 else _PLAIN
+
+
+def on_scale(
+    value: float, error: float, freedom: float, level: float, scale: Scale, centre: float | None = None
+) -> tuple[float, float]:
+    """Limits of a Student interval on the scale, put back; `centre` is where it lies when that is not the estimate."""
+    from scipy.special import stdtrit
+
+    middle = value if centre is None else centre
+    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error * scale.slope(middle)
+    ends = []
+    for end in (scale.there(middle) - reach, scale.there(middle) + reach):
+        try:
+            ends.append(scale.back(end))
+        except OverflowError:
+            ends.append(scale.back(math.copysign(700.0, end)))
+    return min(ends[0], value), max(ends[1], value)
+
+
+def checked_level(level: object) -> float:
+    """A confidence level as a share between 0 and 1."""
+    value = _check.real(level, "level")
+    if not 0.0 < value < 1.0:
+        hint = f"; write level={value / 100:g}" if 1.0 < value < 100.0 else ""
+        raise InputError(f"level is {level!r}, expected a share between 0 and 1 such as 0.95{hint}.")
+    return value
+
+
+def normal_quantile(share: float) -> float:
+    """The standard normal quantile."""
+    from scipy.special import ndtri
+
+    return float(ndtri(share))
+
+
+def seeds(seed: Seed, blocks: int) -> list[np.random.SeedSequence]:
+    """One seed for each block of work, the same whatever number of jobs does them."""
+    if isinstance(seed, np.random.Generator):
+        return list(np.random.SeedSequence(int(seed.integers(2**63))).spawn(blocks))
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed is {seed!r}, expected a whole number of 0 or more, or a numpy.random.Generator.")
+    return list(np.random.SeedSequence(int(seed)).spawn(blocks))

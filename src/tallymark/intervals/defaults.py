@@ -1,0 +1,90 @@
+"""Which interval each metric gets when none is named: the one that covers best in simulation (see the docs' table)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.errors import Undefined
+from tallymark.intervals.base import Seed, on_scale, scale_of
+from tallymark.intervals.influence import SPREADS
+from tallymark.intervals.perfect import limits_of_perfection
+from tallymark.intervals.rates import Limits
+from tallymark.intervals.replicates import bootstrap
+from tallymark.registry import METRICS
+from tallymark.summaries.tally import Tally
+
+#: Entries a default bootstrap resamples at most: the spread of a metric does not need more.
+_MOST = 2**12
+
+
+#: Replicates of a default bootstrap, which only needs a mean and a standard error.
+_REPLICATES = 400
+
+
+def tally_limits(
+    names: Iterable[str], tally: Tally, level: float, *, replicates: int = _REPLICATES, seed: Seed = 0
+) -> dict[str, Limits]:
+    """Low, high and method of metrics of a whole tally; those without an interval are left out."""
+    found: dict[str, Limits] = {}
+    resampled = []
+    for name in names:
+        if name not in SPREADS:
+            resampled.append(name)
+        elif (limits := _closed_form(name, tally, level)) is not None:
+            found[name] = limits
+    if resampled:
+        draws = bootstrap(tally, resampled, replicates=replicates, seed=seed, most=_MOST)
+        for name in resampled:
+            if (limits := _of_replicates(name, tally, level, draws.estimates[name], draws[name])) is not None:
+                found[name] = limits
+    return found
+
+
+def _closed_form(name: str, tally: Tally, level: float) -> Limits | None:
+    facts = METRICS[name]
+    try:
+        value, spread = facts.compute(tally), SPREADS[name](tally)
+    except Undefined:
+        return None
+    if not facts.low < value < facts.high or not spread.error > 0.0:
+        return _of_perfection(name, tally, level)
+    low, high = on_scale(value, spread.error, spread.freedom, level, scale_of(facts.low, facts.high), spread.centre)
+    rank = name in {"auroc", "gini", "spearman", "kendall"}
+    return low, high, f"{'DeLong' if rank else 'influence'}, {scale_of(facts.low, facts.high).name}"
+
+
+def _of_replicates(name: str, tally: Tally, level: float, value: float, drawn: Floats) -> Limits | None:
+    """Student's interval on the metric's scale, centred where the bootstrap's own bias is taken off.
+
+    Percentiles would double the bias of metrics that are maxima (KS, hulls): these overshoot in every resample.
+    """
+    facts = METRICS[name]
+    known = drawn[np.isfinite(drawn)]
+    if math.isnan(value) or len(known) < _DEFINED * len(drawn):
+        return None
+    if not facts.low < value < facts.high or float(np.ptp(known)) == 0.0:
+        return _of_perfection(name, tally, level)
+    from scipy.special import stdtrit
+
+    scale, fewest = scale_of(facts.low, facts.high), min(run.n_rows for run in tally.runs)
+    # Half a row short of perfect: a resample without errors is no proof of infinite odds.
+    margin = (facts.high - facts.low if math.isfinite(facts.high) else value) / (2 * fewest)
+    there = np.array([scale.there(v) for v in np.clip(known, facts.low + margin, facts.high - margin).tolist()])
+    error = float(there.std(ddof=1))
+    reach = float(stdtrit(max(fewest - 1, 1), 0.5 + level / 2)) * error
+    middle = 2.0 * scale.there(min(max(value, facts.low + margin), facts.high - margin)) - float(there.mean())
+    low, high = scale.back(middle - reach), scale.back(middle + reach)
+    return min(low, value), max(high, value), "stratified bootstrap, bias-corrected"
+
+
+def _of_perfection(name: str, tally: Tally, level: float) -> Limits | None:
+    low, high = limits_of_perfection(name, tally, level)
+    return None if math.isnan(low) else (low, high, "exact")
+
+
+#: A metric undefined in more resamples than this leaves has no interval.
+_DEFINED = 0.9

@@ -1,0 +1,163 @@
+"""DeLong's variance and covariance of AUROCs, in one sort a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tallymark._check import Bools, Floats, Scores
+from tallymark._show import Row, Shown, plain
+from tallymark.errors import InputError, shown
+from tallymark.intervals.base import Interval, checked_level, normal_quantile, on_scale, scale_of
+from tallymark.intervals.influence import SPREADS
+from tallymark.intervals.perfect import limits_of_perfection
+from tallymark.metrics.ranking import auroc_of
+from tallymark.registry import require_one_of
+from tallymark.summaries.panel import Panel
+from tallymark.summaries.sorting import starts_of_groups
+from tallymark.summaries.tally import Tally
+
+AurocMethod = Literal["logit", "plain", "hanley_mcneil"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeLong(Shown):
+    """AUROCs of several models on the same rows and the covariance of their estimates."""
+
+    models: tuple[str, ...]
+    aurocs: Floats
+    covariance: Floats
+
+    def __post_init__(self) -> None:
+        for array in (self.aurocs, self.covariance):
+            array.flags.writeable = False
+
+    def difference(self, first: str, second: str) -> tuple[float, float]:
+        """AUROC of the first less that of the second, and the standard error of the difference."""
+        i, j = (self._index(model) for model in (first, second))
+        c = self.covariance
+        # Two models that rank alike have no variance, up to rounding.
+        return float(self.aurocs[i] - self.aurocs[j]), math.sqrt(max(0.0, float(c[i, i] + c[j, j] - 2.0 * c[i, j])))
+
+    def _index(self, model: str) -> int:
+        if model not in self.models:
+            raise InputError(f"No model {model!r}; there are {shown(self.models)}.")
+        return self.models.index(model)
+
+    def heading(self) -> str:
+        """What the table shows."""
+        return f"AUROC of {len(self.models)} models with DeLong standard errors and their correlations"
+
+    def rows(self) -> list[Row]:
+        """One line per model."""
+        errors = np.sqrt(np.diag(self.covariance))
+        scale = np.where(errors > 0, errors, 1.0)
+        correlations = self.covariance / np.outer(scale, scale)
+        return [
+            {"model": model, "auroc": float(self.aurocs[i]), "error": float(errors[i]),
+             **{name: float(correlations[i, j]) for j, name in enumerate(self.models)}}
+            for i, model in enumerate(self.models)
+        ]  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"models": list(self.models), "auroc": plain(self.aurocs), "covariance": plain(self.covariance)}
+
+
+def delong(panel: Panel) -> DeLong:
+    r"""AUROCs of the models of a panel and their covariance.
+
+    With placements :math:`V_i` (the share of the other class on the right side of a score, ties one half),
+    :math:`\mathrm{Cov} = S_{10}/P + S_{01}/N`, S the covariance matrices of the placements of the positives and of
+    the negatives. With weights each row's part is squared: :math:`\sum w_i^2 (V_i - A)(V_i' - A') / (\sum w_i)^2`.
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44(3); Sun & Xu (2014), IEEE Signal Process. Lett. 21(11).
+
+    >>> import tallymark as tm
+    >>> p = tm.panel([0, 0, 0, 1, 1, 1], {"a": [1, 2, 4, 3, 5, 6], "b": [1, 4, 5, 2, 3, 6]})
+    >>> found = tm.intervals.delong(p)
+    >>> [round(float(a), 4) for a in found.aurocs]
+    [0.8889, 0.5556]
+    """
+    if not isinstance(panel, Panel):
+        raise InputError(f'delong takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": scores}}).')
+    there = panel.mass > 0
+    is_positive, mass = panel.is_positive[there], panel.mass[there].astype(np.float64)
+    if is_positive.all() or not is_positive.any():
+        raise InputError("delong needs rows of both classes.")
+    placed = {name: _placements(scores[there], is_positive, mass) for name, scores in panel.scores.items()}
+    return _of_placements(placed, is_positive, mass, weighted=panel.weights is not None)
+
+
+def _placements(scores: Scores, is_positive: Bools, mass: Floats) -> Floats:
+    """For each row, the share of the other class on the right side of its score; ties count one half."""
+    order = np.argsort(scores)
+    ascending, up = scores[order], is_positive[order]
+    starts = starts_of_groups(ascending)
+    sizes = np.diff(np.append(starts, len(ascending)))
+    middles = []
+    for side in (~up, up):
+        upto = np.concatenate(([0.0], np.cumsum(np.where(side, mass[order], 0.0))))
+        middles.append((upto[starts] + upto[starts + sizes]) / (2.0 * upto[-1]))
+    below_negatives, below_positives = (np.repeat(middle, sizes) for middle in middles)
+    found = np.empty(len(order))
+    found[order] = np.where(up, below_negatives, 1.0 - below_positives)
+    return found
+
+
+def _of_placements(placed: Mapping[str, Floats], is_positive: Bools, mass: Floats, *, weighted: bool) -> DeLong:
+    total = float(mass[is_positive].sum())
+    aurocs = np.array([float(np.sum((mass * values)[is_positive])) / total for values in placed.values()])
+    covariance = np.zeros((len(placed), len(placed)))
+    for side in (~is_positive, is_positive):
+        own = mass[side]
+        rows = float(len(own)) if weighted else float(own.sum())
+        if rows < 2:
+            raise InputError("delong needs two rows or more of each class.")
+        # Σ w² over (Σ w)²; a count of c is c rows of weight 1, so its part is c, not c².
+        part = (own if weighted else np.sqrt(own)) / own.sum()
+        gaps = np.stack([(values[side] - a) * part for values, a in zip(placed.values(), aurocs, strict=True)])
+        # Not a matrix product: BLAS results depend on the number of threads.
+        covariance += np.einsum("ik,jk->ij", gaps, gaps) * (rows / (rows - 1.0))
+    return DeLong(tuple(placed), aurocs, covariance)
+
+
+def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -> Interval:
+    r"""AUROC with its confidence interval.
+
+    `logit` takes DeLong's standard error to the logit scale, with Student's t where positives are few; `plain` is
+    :math:`A \pm z\,\mathrm{SE}`; `hanley_mcneil` is plain with the standard error of exponential scores. A perfect
+    ranking has no variance: then, with m rows in the smaller class, the lower limit is :math:`(\alpha/2)^{1/m}`.
+    Qin & Hotilovac (2008), Stat. Methods Med. Res. 17(2); Hanley & McNeil (1982).
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
+    >>> tm.intervals.auroc(t, method="hanley_mcneil")
+    0.8889 (0.5902 to 1.0000, 95 % hanley_mcneil)
+    """
+    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
+        raise InputError("auroc takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    require_one_of("method", method, ("logit", "plain", "hanley_mcneil"))
+    share, value = checked_level(level), auroc_of(tally)
+    z = normal_quantile(0.5 + share / 2)
+    if method == "hanley_mcneil":
+        reach = z * _hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
+        return Interval(value, max(0.0, value - reach), min(1.0, value + reach), method, share)
+    found = SPREADS["auroc"](tally)
+    if not found.error > 0.0:
+        low, high = limits_of_perfection("auroc", tally, share)
+        return Interval(value, low, high, "exact", share)
+    if method == "plain":
+        reach = z * found.error
+        return Interval(value, max(0.0, value - reach), min(1.0, value + reach), "DeLong, plain", share)
+    low, high = on_scale(value, found.error, found.freedom, share, scale_of(0.0, 1.0))
+    return Interval(value, low, high, "DeLong, logit", share)
+
+
+def _hanley_mcneil(a: float, positives: float, negatives: float) -> float:
+    q1, q2 = a / (2.0 - a), 2.0 * a * a / (1.0 + a)
+    spread = a * (1.0 - a) + (positives - 1.0) * (q1 - a * a) + (negatives - 1.0) * (q2 - a * a)
+    return math.sqrt(spread / (positives * negatives))

@@ -1,0 +1,225 @@
+r"""Influence functions: how much each row moves a metric, and the standard error that follows.
+
+With class sizes held fixed, the variance of a smooth metric is the sum over the classes of
+:math:`\sum_i w_i^2 \mathrm{IF}_i^2 / (\sum_i w_i)^2`; counts stand for repeated rows, weights bring their squares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.metrics.correlation import rank_slope
+from tallymark.metrics.probability import log_to_one, log_to_zero
+from tallymark.registry import METRICS
+from tallymark.summaries.run import Run, ScoreMoments
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard error of an estimate, its Welch–Satterthwaite degrees of freedom and its skewness."""
+
+    error: float
+    freedom: float
+    #: Acceleration of the BCa interval, one sixth of the skewness of the influence values.
+    acceleration: float
+    #: Where an interval should lie when that is not the estimate itself.
+    centre: float | None = None
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Influence of the rows of one class: values, and how many rows and what squared weight stand behind each."""
+
+    values: Floats
+    rows: Floats
+    squares: Floats
+    total: float
+
+    def moments(self) -> tuple[float, float, int]:
+        """Variance of the class's share in the estimate, its third cumulant, and the rows behind it."""
+        n = int(self.rows.sum())
+        # Σ w² IF², with the correction of a sample variance.
+        correction = n / (n - 1) if n > 1 else math.nan
+        variance = float(np.sum(self.squares * self.values**2)) / self.total**2 * correction
+        cubes = float(np.sum(np.divide(self.squares**1.5, np.sqrt(self.rows), out=np.zeros_like(self.squares),
+                                       where=self.rows > 0) * self.values**3)) / self.total**3  # fmt: skip
+        return variance, cubes, n
+
+
+def spread(negative: Influence, positive: Influence, centre: float | None = None) -> Spread:
+    """Standard error of a metric from the influence of both classes."""
+    parts = [side.moments() for side in (negative, positive)]
+    variance = sum(v for v, _, _ in parts)
+    if not variance > 0.0:
+        return Spread(0.0 if variance == 0.0 else math.nan, math.inf, 0.0, centre)
+    freedom = variance**2 / sum(v**2 / (n - 1) for v, _, n in parts if n > 1)
+    return Spread(math.sqrt(variance), freedom, sum(c for _, c, _ in parts) / (6.0 * variance**1.5), centre)
+
+
+def masses(run: Run) -> tuple[Floats, Floats, Floats]:
+    """Mass, squared weight and rows of each entry, as floats."""
+    mass = run.mass.astype(np.float64)
+    if run.squares is not None and run.rows is not None:
+        return mass, run.squares, run.rows.astype(np.float64)
+    return mass, mass, mass
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Both classes in the order of their scores, negatives between neighbouring positive scores joined into one cell.
+
+    Cells ascend; odd ones hold a distinct positive score and the negatives tied with it, even ones the negatives
+    between. Nothing that depends on the ranking alone is lost.
+    """
+
+    negative: tuple[Floats, Floats, Floats]
+    positive: tuple[Floats, Floats, Floats]
+
+    @classmethod
+    def of(cls, tally: Tally) -> Order:
+        """The order behind a tally."""
+        below, at_or_below = tally.placements
+        first = tally.first_of_score
+        starts = np.arange(len(tally.positive)) if first is None else first
+        edges = np.empty(2 * len(starts) + 2, dtype=np.int64)
+        edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = 0, below[starts], at_or_below[starts], len(tally.negative)
+        negative = [_sums_between(tally.negative, column, edges) for column in ("mass", "squares", "rows")]
+        positive = []
+        for column in masses(tally.positive):
+            cells = np.zeros(len(edges) - 1)
+            cells[1::2] = column if first is None else np.add.reduceat(column, first)
+            positive.append(cells)
+        return cls(tuple(negative), tuple(positive))  # type: ignore[arg-type]
+
+    def influence(self, negative: Floats, positive: Floats) -> tuple[Influence, Influence]:
+        """Influence values per cell, with the rows behind them."""
+        made = []
+        for values, (mass, squares, rows) in ((negative, self.negative), (positive, self.positive)):
+            made.append(Influence(values, rows, squares, float(mass.sum())))
+        return made[0], made[1]
+
+
+def _sums_between(run: Run, column: str, edges: np.ndarray) -> Floats:
+    values = None if run.kind != "weights" or column == "mass" else getattr(run, column)
+    if values is None:
+        return np.diff(run.mass_before(edges)).astype(np.float64)
+    return np.diff(np.concatenate(([0.0], np.cumsum(values)))[edges])
+
+
+def auroc_influence(order: Order) -> tuple[Influence, Influence]:
+    """DeLong's placements less the AUROC: the share of the other class on the right side of each score."""
+    (down, _, _), (up, _, _) = order.negative, order.positive
+    beaten = (np.cumsum(down) - down / 2) / down.sum()
+    beating = (np.cumsum(up[::-1])[::-1] - up / 2) / up.sum()
+    auroc = float(np.sum(up * beaten)) / float(up.sum())
+    return order.influence(beating - auroc, beaten - auroc)
+
+
+def _auroc(tally: Tally) -> Spread:
+    return spread(*auroc_influence(Order.of(tally)))
+
+
+def _gini(tally: Tally) -> Spread:
+    found = _auroc(tally)
+    return replace(found, error=2.0 * found.error)
+
+
+def _rank_correlation(name: str) -> Callable[[Tally], Spread]:
+    """A multiple of AUROC - ½ while prevalence and tied mass stay as they are."""
+
+    def found(tally: Tally) -> Spread:
+        of_auroc = _auroc(tally)
+        return replace(of_auroc, error=rank_slope(name, tally) * of_auroc.error)
+
+    return found
+
+
+def _average_precision(tally: Tally) -> Spread:
+    r"""AP as a mean over positives of :math:`T/(T + rF)`, T and F the shares at or above, r the odds of a negative.
+
+    A positive counts itself among those at or above its own score, which flatters the top of a short list. The
+    interval is centred where half a row less (and half a negative more) would put the estimate, in proportion to the
+    square of what is missing to 1: nothing for a good list, all of it for a poor one.
+    """
+    order = Order.of(tally)
+    (down, _, down_rows), (up, _, up_rows) = order.negative, order.positive
+    r = (1.0 - tally.prevalence) / tally.prevalence
+    share = up / up.sum()
+    above = np.cumsum(up[::-1])[::-1] / up.sum()
+    false = np.cumsum(down[::-1])[::-1] / down.sum()
+    held = share > 0
+    total = np.where(held, above + r * false, 1.0)
+    precision = above / total
+    value = float(np.sum(share * precision))
+    by_true, by_false = share * r * false / total**2, -share * r * above / total**2
+    positive = precision - value + np.cumsum(by_true) - float(np.sum(by_true * above))
+    negative = np.cumsum(by_false) - float(np.sum(by_false * false))
+    half = 0.5 * (1.0 - value) ** 2
+    fewer = np.maximum(above - half / up_rows.sum(), 0.0)
+    more = false + half / down_rows.sum()
+    centre = float(np.sum(share * np.where(held, fewer / (fewer + r * more), 0.0)))
+    return spread(*order.influence(negative, positive), centre=centre)
+
+
+def _of_moments(name: str) -> Callable[[Tally], Spread]:
+    """A metric of class means and variances: the chain rule, with slopes by central differences."""
+
+    def found(tally: Tally) -> Spread:
+        sides = []
+        for index, run in enumerate(tally.runs):
+            moments = run.moments
+            sd = math.sqrt(max(moments.variance, 0.0)) or 1.0
+            by_mean, by_variance = (
+                _slope(name, tally, index, change, step)
+                for change, step in (("mean", 1e-4 * sd), ("variance", 1e-4 * sd**2))
+            )
+            gap = run.scores.astype(np.float64) - moments.mean
+            mass, squares, rows = masses(run)
+            values = by_mean * gap + by_variance * (gap**2 - moments.variance)
+            sides.append(Influence(values, rows, squares, float(mass.sum())))
+        return spread(sides[0], sides[1])
+
+    return found
+
+
+def _slope(name: str, tally: Tally, index: int, change: str, step: float) -> float:
+    up, down = (METRICS[name].compute(_shifted(tally, index, **{change: by})) for by in (step, -step))
+    return (up - down) / (2.0 * step)
+
+
+def _shifted(tally: Tally, index: int, *, mean: float = 0.0, variance: float = 0.0) -> Tally:
+    """The tally with one class's mean or variance moved, its masses as they are."""
+    runs = list(tally.runs)
+    m = runs[index].moments
+    moved = ScoreMoments(m.mass, m.mean + mean, m.m2 + variance * m.mass, m.m3)
+    runs[index] = replace(runs[index], known_moments=moved)
+    return replace(tally, runs=tuple(runs))
+
+
+def _log_loss(tally: Tally) -> Spread:
+    """A mean of losses: each class's own spread, by its share."""
+    p = tally.prevalence
+    sides = []
+    for run, share, loss in zip(tally.runs, (1.0 - p, p), (log_to_zero, log_to_one), strict=True):
+        mass, squares, rows = masses(run)
+        values = loss(run.scores.astype(np.float64))
+        mean = float(np.sum(mass * values)) / float(mass.sum())
+        sides.append(Influence(share * (values - mean), rows, squares, float(mass.sum())))
+    return spread(sides[0], sides[1])
+
+
+#: Metrics whose standard error has a closed form.
+SPREADS: dict[str, Callable[[Tally], Spread]] = {
+    "auroc": _auroc,
+    "gini": _gini,
+    "average_precision": _average_precision,
+    "log_loss": _log_loss,
+    **{name: _rank_correlation(name) for name in ("spearman", "kendall")},
+    **{name: _of_moments(name) for name in ("spcc", "d_a", "d_e", "d_b_normal", "brier", "bias", "positive_estimate")},
+}

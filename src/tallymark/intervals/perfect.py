@@ -1,0 +1,44 @@
+"""Limits where the data show no variance at all: nothing was ever wrong, but little was seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from tallymark.errors import Undefined
+from tallymark.registry import METRICS
+from tallymark.summaries.run import Run
+from tallymark.summaries.tally import Tally
+
+
+def limits_of_perfection(name: str, tally: Tally, level: float) -> tuple[float, float]:
+    r"""The metric as it is, and as it would be had a share of one class been on the wrong side.
+
+    Of m rows that all fell right, up to :math:`1 - (\alpha/2)^{1/m}` of their kind may fall wrong (Clopper–Pearson);
+    that share of the positives is put below everything, then that share of the negatives above everything.
+    """
+    value = METRICS[name].compute(tally)
+    found = [value]
+    for side in (0, 1):
+        wrong = 1.0 - ((1.0 - level) / 2) ** (1.0 / tally.runs[side].n_rows)
+        try:
+            found.append(METRICS[name].compute(_with_wrong(tally, side, wrong, beyond=METRICS[name].rank_only)))
+        except Undefined:
+            continue
+    return (min(found), max(found)) if max(found) > min(found) else (math.nan, math.nan)
+
+
+def _with_wrong(tally: Tally, side: int, wrong: float, *, beyond: bool) -> Tally:
+    """The tally with a share of one class moved to the far end of all scores, or just beyond it."""
+    end = tally.range[1 - side]
+    if beyond:
+        end = math.nextafter(end, -math.inf if side else math.inf)
+    runs = []
+    for index, run in enumerate(tally.runs):
+        scores, weights = run.scores.astype(np.float64), run.mass.astype(np.float64)
+        if index == side:
+            scores, weights = np.append(scores, end), np.append(weights * (1.0 - wrong), weights.sum() * wrong)
+        runs.append(Run.of(scores, weights=weights))
+    return replace(tally, runs=tuple(runs), grid=None)

@@ -1,0 +1,428 @@
+"""Bootstrap: every metric of one set of resampled masses, without sorting again and without copying rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from tallymark._check import Floats, Masses, Scores
+from tallymark._frozen import FrozenDict
+from tallymark._show import Row, Shown, plain
+from tallymark.errors import InputError, Undefined
+from tallymark.intervals.base import Interval, Seed, checked_level, normal_quantile, seeds
+from tallymark.intervals.influence import SPREADS
+from tallymark.intervals.pool import MOST, Pool, Stratum
+from tallymark.metrics import expressions
+from tallymark.registry import METRICS, require_one_of
+from tallymark.summaries.run import Run, ScoreMoments
+from tallymark.summaries.tally import Tally
+
+Sampling = Literal["stratified", "plain"]
+BootstrapMethod = Literal["percentile", "bca"]
+
+#: Masses held at once: replicates come in blocks of so many numbers, whatever their total.
+_BLOCK = 2**18
+
+#: Replicates whose metric is undefined are left out; with more than this share of them there is no interval.
+_UNDEFINED = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """A block of resamples: masses of every entry, one row per replicate."""
+
+    pool: Pool
+    negative: Masses
+    positive: Masses
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    @cached_property
+    def totals(self) -> tuple[Floats, Floats]:
+        """Masses of the classes."""
+        down, up = (masses.sum(axis=1).astype(np.float64) for masses in (self.negative, self.positive))
+        return down, up
+
+    @cached_property
+    def as_floats(self) -> tuple[Floats, Floats]:
+        """The masses of both classes as floats."""
+        down, up = (masses.astype(np.float64, copy=False) for masses in (self.negative, self.positive))
+        return down, up
+
+    def at(self, threshold: float) -> tuple[Floats, Floats]:
+        """Positives and negatives at or above a threshold."""
+        down, up = self.pool.strata
+        tp, fp = (
+            masses[:, np.searchsorted(stratum.cells, threshold, "left") :].sum(axis=1)
+            for masses, stratum in ((self.positive, up), (self.negative, down))
+        )
+        return tp, fp
+
+    @cached_property
+    def above(self) -> tuple[Masses, Masses]:
+        """Positives and negatives at or above each positive entry."""
+        tp = np.cumsum(self.positive[:, ::-1], axis=1)[:, ::-1]
+        return tp, self._before[:, -1:] - self._below[0]
+
+    @cached_property
+    def beaten(self) -> Masses:
+        """Negatives below each positive entry, ties counted one half."""
+        below, at_or_below = self._below
+        return below if below is at_or_below else (below + at_or_below) / 2
+
+    @cached_property
+    def _before(self) -> Masses:
+        """Negatives before each negative entry, and all of them."""
+        before = np.zeros((len(self), self.negative.shape[1] + 1), dtype=self.negative.dtype)
+        np.cumsum(self.negative, axis=1, out=before[:, 1:])
+        return before
+
+    @cached_property
+    def _below(self) -> tuple[Masses, Masses]:
+        """Negatives strictly below, and at or below, each positive entry; one array when nothing is tied."""
+        places = self.pool.placements
+        below = np.take(self._before, places[0], axis=1)
+        return below, below if places[0] is places[1] else np.take(self._before, places[1], axis=1)
+
+    @cached_property
+    def tallies_by_cell(self) -> list[Tally]:
+        """Each replicate as a tally whose entries stand at the edges of their cells: right for rankings."""
+        return self._tallies([stratum.cells for stratum in self.pool.strata])
+
+    @cached_property
+    def tallies_by_score(self) -> list[Tally]:
+        """Each replicate as a tally whose entries stand at their own mean score: right for sums."""
+        return self._tallies([stratum.scores for stratum in self.pool.strata])
+
+    def _tallies(self, scores: Sequence[Scores]) -> list[Tally]:
+        return [
+            self._tally([
+                Run(own[held], weights=mass[held], squares=mass[held], rows=np.ones(np.count_nonzero(held), np.int64))
+                for own, mass in zip(scores, masses, strict=True)
+                for held in [mass > 0]
+            ])
+            for masses in zip(*self.as_floats, strict=True)
+        ]  # fmt: skip
+
+    @cached_property
+    def tallies_of_moments(self) -> list[Tally]:
+        """Each replicate as a tally that knows its classes' masses and moments, and no score but the extremes."""
+        ends = [np.array([run.scores[0], run.scores[-1]]) for run in self.pool.tally.runs]
+        sides = [_moments(s, m) for s, m in zip(self.pool.strata, self.as_floats, strict=True)]
+        return [
+            self._tally(
+                [Run(end, weights=np.full(2, m.mass / 2), known_moments=m) for end, m in zip(ends, pair, strict=True)]
+            )
+            for pair in zip(*sides, strict=True)
+        ]
+
+    def _tally(self, runs: Sequence[Run]) -> Tally:
+        return Tally(tuple(runs), self.pool.tally.labels, self.pool.tally.prior)
+
+
+def _moments(stratum: Stratum, masses: Floats) -> list[ScoreMoments]:
+    """Moments of the class in every replicate. Sums by einsum: BLAS results depend on the number of threads."""
+    centre, gap, square = stratum.gaps
+    total = masses.sum(axis=1)
+    first, second = (np.einsum("rk,k->r", masses, values) / total for values in (gap, square))
+    m2 = np.maximum(second - first**2, 0.0) * total
+    # No metric of moments looks at the third one.
+    return [
+        ScoreMoments(n, centre + a, b, math.nan)
+        for n, a, b in zip(total.tolist(), first.tolist(), m2.tolist(), strict=True)
+    ]
+
+
+def _auroc(draws: Draws) -> Floats:
+    down, up = draws.totals
+    found: Floats = np.einsum("rk,rk->r", draws.as_floats[1], draws.beaten.astype(np.float64, copy=False)) / (down * up)
+    return found
+
+
+def _average_precision(draws: Draws) -> Floats:
+    down, up = draws.pool.tally.scale
+    tp, fp = draws.above
+    called = tp + (fp if down == up else fp * (down / up))
+    # A replicate without the entry and all above it has 0 of 0 there; it adds nothing.
+    precision = np.divide(tp, called, out=np.zeros(tp.shape), where=called > 0)
+    found: Floats = np.einsum("rk,rk->r", draws.as_floats[1], precision) / draws.totals[1]
+    return found
+
+
+def _ks(draws: Draws) -> Floats:
+    down, up = draws.totals
+    tp, fp = draws.above
+    gaps = tp * (1.0 / up)[:, None]
+    gaps -= fp * (1.0 / down)[:, None]
+    found: Floats = np.maximum(gaps.max(axis=1), 0.0)
+    return found
+
+
+def _d_b(draws: Draws) -> Floats:
+    from scipy.special import ndtri
+
+    found: Floats = 2.0 * ndtri((1.0 + _ks(draws)) / 2)
+    return found
+
+
+def _log_loss(draws: Draws) -> Floats:
+    p = draws.pool.tally.prior
+    totals = draws.totals
+    shares = totals[1] / (totals[0] + totals[1]) if p is None else p
+    of_negative, of_positive = (
+        np.einsum("rk,k->r", masses, loss) / total
+        for masses, loss, total in zip(draws.as_floats, draws.pool.log_losses, totals, strict=True)
+    )
+    found: Floats = shares * of_positive + (1.0 - shares) * of_negative
+    return found
+
+
+#: Metrics computed for a whole block of replicates at once.
+_BLOCKWISE: dict[str, Callable[[Draws], Floats]] = {
+    "auroc": _auroc,
+    "gini": lambda draws: 2.0 * _auroc(draws) - 1.0,
+    "average_precision": _average_precision,
+    "ks": _ks,
+    "d_b": _d_b,
+    "log_loss": _log_loss,
+}
+
+
+def _of_cells(name: str, draws: Draws, threshold: float) -> Floats:
+    facts = METRICS[name]
+    tp, fp = draws.at(threshold)
+    down, up = draws.totals
+    prior = draws.pool.tally.prior
+    if prior is not None:
+        n = down + up
+        tp, fp, up, down = tp / up * prior * n, fp / down * (1.0 - prior) * n, prior * n, (1.0 - prior) * n
+    if facts.expression is None:
+        from tallymark.metrics.threshold import d_prime_of_rates
+
+        of_rates: Floats = d_prime_of_rates(tp / up, fp / down)
+        return of_rates
+    found: Floats = expressions.to_numpy(facts.expression)(tp, fp, up - tp, down - fp, **facts.parameters)
+    return found
+
+
+def _values(name: str, draws: Draws, threshold: float | None) -> Floats:
+    facts = METRICS[name]
+    if facts.needs == "confusion":
+        if threshold is None:
+            raise InputError(f"{name} needs a threshold: bootstrap(tally, {name!r}, threshold=0.5).")
+        return _of_cells(name, draws, threshold)
+    if name in _BLOCKWISE:
+        return _BLOCKWISE[name](draws)
+    if facts.bound == "moments":
+        tallies = draws.tallies_of_moments
+    else:
+        tallies = draws.tallies_by_cell if facts.rank_only else draws.tallies_by_score
+    return np.array([_or_nan(facts.compute, tally) for tally in tallies])
+
+
+def _or_nan(compute: Callable[[Tally], float], tally: Tally) -> float:
+    try:
+        return compute(tally)
+    except Undefined:
+        return math.nan
+
+
+def over_replicates(
+    tally: Tally, function: Callable[[Draws], Any], *, replicates: int, sampling: str = "stratified",
+    seed: Seed = 0, jobs: int | None = None, most: int = MOST, edges: Iterable[float] = (),
+) -> list[Any]:  # fmt: skip
+    """A function of every block of resamples, in order; the same for any number of jobs."""
+    require_one_of("sampling", sampling, ("stratified", "plain"))
+    if not isinstance(replicates, int) or isinstance(replicates, bool) or replicates < 2:
+        raise InputError(f"replicates is {replicates!r}, expected a whole number of 2 or more.")
+    pool = Pool.of(tally, most, edges)
+    pool.placements  # noqa: B018 - cached before threads share it
+    per_block = max(1, min(64, _BLOCK // pool.size))
+    sizes = [min(per_block, replicates - start) for start in range(0, replicates, per_block)]
+
+    def block(part: tuple[int, np.random.SeedSequence]) -> Any:
+        times, entropy = part
+        return function(_drawn(pool, np.random.Generator(np.random.SFC64(entropy)), times, sampling))
+
+    parts = list(zip(sizes, seeds(seed, len(sizes)), strict=True))
+    with ThreadPoolExecutor(jobs or _JOBS) as workers:
+        return list(workers.map(block, parts))
+
+
+#: NumPy works outside the interpreter lock, so two threads nearly halve the time.
+_JOBS = 2
+
+
+def _drawn(pool: Pool, rng: np.random.Generator, times: int, sampling: str) -> Draws:
+    if sampling == "stratified":
+        return Draws(pool, pool.negative.draw(rng, times), pool.positive.draw(rng, times))
+    n, p = pool.negative.n + pool.positive.n, pool.positive.n
+    # A sample without one of the classes has no metric; the others keep their share.
+    ups = np.clip(rng.binomial(n, p / n, times), 1, n - 1)
+    drawn = [
+        np.concatenate([stratum.draw(rng, 1, int(size)) for size in sizes])
+        for stratum, sizes in ((pool.negative, n - ups), (pool.positive, ups))
+    ]
+    return Draws(pool, drawn[0], drawn[1])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replicates(Shown, Mapping[str, Floats]):
+    """Bootstrap values of each metric, and the intervals they give. A mapping from metric to its replicates."""
+
+    estimates: Mapping[str, float]
+    samples: Mapping[str, Floats]
+    sampling: str
+    tally: Tally
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("estimates", "samples"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.samples[METRICS[name].name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.samples)
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    def error(self, name: str) -> float:
+        """Bootstrap standard error."""
+        return float(np.nanstd(self[name], ddof=1))
+
+    def interval(self, name: str, *, level: float = 0.95, method: BootstrapMethod = "percentile") -> Interval:
+        """Percentile or BCa interval of one metric; nan limits when it is undefined in many replicates."""
+        require_one_of("method", method, ("percentile", "bca"))
+        share, values, estimate = checked_level(level), self[name], self.estimates[METRICS[name].name]
+        known = values[~np.isnan(values)]
+        if len(known) < (1.0 - _UNDEFINED) * len(values):
+            return Interval(estimate, math.nan, math.nan, f"{self.sampling} bootstrap, {method}", share)
+        tails = np.array([(1.0 - share) / 2, (1.0 + share) / 2])
+        if method == "bca":
+            tails = _bca(known, estimate, _acceleration(METRICS[name].name, self.tally, self.threshold), tails)
+        low, high = np.quantile(known, tails)
+        return Interval(estimate, float(low), float(high), f"{self.sampling} bootstrap, {method}", share)
+
+    def heading(self) -> str:
+        """How many of what."""
+        return f"{len(next(iter(self.samples.values())))} {self.sampling} bootstrap replicates"
+
+    def rows(self) -> list[Row]:
+        """One line per metric."""
+        return [
+            {"metric": name, "value": found.value, "error": self.error(name), "low": found.low, "high": found.high}
+            for name in self
+            for found in [self.interval(name)]
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Estimates, standard errors and percentile limits."""
+        return {str(row["metric"]): plain({k: v for k, v in row.items() if k != "metric"}) for row in self.rows()}
+
+
+def _bca(known: Floats, estimate: float, acceleration: float, tails: Floats) -> Floats:
+    """Tails of the bias-corrected accelerated interval. Efron (1987), JASA 82(397)."""
+    from scipy.special import ndtr
+
+    # Ties with the estimate count one half, and no replicate below or above it is not proof of an infinite bias.
+    below = float(np.mean(known < estimate) + np.mean(known == estimate) / 2)
+    bias = normal_quantile(min(max(below, 0.5 / len(known)), 1.0 - 0.5 / len(known)))
+    z = np.array([normal_quantile(tail) for tail in tails])
+    found: Floats = ndtr(bias + (bias + z) / (1.0 - acceleration * (bias + z)))
+    return found
+
+
+def bootstrap(
+    tally: Tally,
+    metrics: str | Iterable[str],
+    *,
+    threshold: float | str | None = None,
+    replicates: int = 2_000,
+    sampling: Sampling = "stratified",
+    seed: Seed = 0,
+    jobs: int | None = None,
+    most: int = MOST,
+) -> Replicates:
+    """Resample the rows behind a tally and compute every metric on each resample.
+
+    `stratified` resamples within each class, `plain` all rows together. Metrics at one threshold need `threshold`, a
+    number or a policy; a policy's choice is then held fixed (:func:`tallymark.intervals.chosen_threshold` resamples
+    the choice too). All metrics share one set of resamples. Beyond `most` distinct scores neighbouring ones share a
+    cell, and replicates are shifted by what that does to the estimate. The same seed gives the same numbers for any
+    number of `jobs`. Weights: rows are resampled with theirs; where an entry holds several, their spread (Σw²) is
+    drawn. Efron & Tibshirani (1993).
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.7, 0.9])
+    >>> found = tm.intervals.bootstrap(t, ["auroc", "recall"], threshold=0.5, replicates=500)
+    >>> found.interval("auroc", method="bca").value
+    0.8888888888888888
+    """
+    names = [METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    _require_both(tally)
+    for name in names:
+        if METRICS[name].needs not in {"tally", "probabilities", "confusion"}:
+            raise InputError(f"{name} needs rows of K classes, which a tally of two does not have.")
+    matrix = None if threshold is None else tally.at(threshold)
+    cut = None if matrix is None else matrix.threshold
+    found = over_replicates(
+        tally, lambda draws: {name: _values(name, draws, cut) for name in names}, replicates=replicates,
+        sampling=sampling, seed=seed, jobs=jobs, most=most, edges=() if cut is None or math.isinf(cut) else (cut,),
+    )  # fmt: skip
+    estimates, values = {}, {}
+    pool = Pool.of(tally, most, () if cut is None or math.isinf(cut) else (cut,))
+    whole = Draws(pool, *(stratum.mass[None, :] for stratum in pool.strata))
+    for name in names:
+        facts = METRICS[name]
+        try:
+            estimates[name] = facts.compute(matrix if facts.needs == "confusion" else tally)
+        except Undefined:
+            estimates[name] = math.nan
+        coarse = float(_values(name, whole, cut)[0])
+        shift = estimates[name] - coarse if math.isfinite(estimates[name] - coarse) else 0.0
+        values[name] = np.concatenate([block[name] for block in found]) + shift
+    return Replicates(estimates, values, sampling, tally, cut)
+
+
+def _acceleration(name: str, tally: Tally, threshold: float | None) -> float:
+    """Skewness of the influence values over 6: in closed form where there is one, else over groups of neighbours."""
+    if name in SPREADS:
+        return SPREADS[name](tally).acceleration
+    pool = Pool.of(tally, _GROUPS, () if threshold is None or math.isinf(threshold) else (threshold,))
+    whole = [stratum.mass[None, :] for stratum in pool.strata]
+    squares = cubes = 0.0
+    for side, stratum in enumerate(pool.strata):
+        entries = len(stratum.rows)
+        masses = np.repeat(whole[side], 2 * entries, axis=0)
+        masses[np.arange(entries), np.arange(entries)] *= 1.0 + _STEP
+        masses[np.arange(entries) + entries, np.arange(entries)] *= 1.0 - _STEP
+        moved = [np.repeat(mass, len(masses), axis=0) for mass in whole]
+        moved[side] = masses
+        values = _values(name, Draws(pool, *moved), threshold)
+        rows = stratum.rows.astype(np.float64)
+        slopes = np.nan_to_num((values[:entries] - values[entries:]) / (2 * _STEP)) / rows
+        slopes -= np.sum(slopes * rows) / rows.sum()
+        squares += float(np.sum(rows * slopes**2))
+        cubes += float(np.sum(rows * slopes**3))
+    return cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
+
+
+#: Groups of neighbouring scores whose mass is moved to learn a metric's influence, and by how much.
+_GROUPS, _STEP = 256, 1e-4
+
+
+def _require_both(tally: object) -> None:
+    if not isinstance(tally, Tally):
+        raise InputError(f"bootstrap takes a Tally, got {type(tally).__name__}. Write tm.tally(y, scores).")
+    if not tally.labelled or not tally.positives or not tally.negatives:
+        raise InputError("A bootstrap needs a labelled tally with rows of both classes.")
