@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tallymark import intervals as intervals
     from tallymark import metrics as metrics
     from tallymark import scorers as scorers
+    from tallymark.comparison import Comparison as Comparison
+    from tallymark.comparison import compare as compare
     from tallymark.curves import brier_curve as brier_curve
     from tallymark.curves import calibration_curve as calibration_curve
     from tallymark.curves import cost_curve as cost_curve
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from tallymark.errors import Undefined as Undefined
     from tallymark.errors import UndefinedWarning as UndefinedWarning
     from tallymark.evaluation import evaluate as evaluate
+    from tallymark.intervals.sizes import by_sample_size as by_sample_size
+    from tallymark.intervals.sizes import sample_size as sample_size
     from tallymark.metrics.bounds import bound as bound
     from tallymark.metrics.probability import brier_parts as brier_parts
     from tallymark.metrics.rank_test import mann_whitney as mann_whitney
@@ -56,12 +60,14 @@ __version__ = "0.1.0"
 
 #: Where each public name lives.
 _HOMES = {
+    "comparison": ("Comparison", "compare"),
     "curves": (
         "brier_curve", "calibration_curve", "cost_curve", "det", "gain", "over_prevalence", "over_thresholds",
         "positive_tradeoff", "pr", "predictive_roc", "roc",
     ),
     "errors": ("GuardError", "GuardWarning", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
     "evaluation": ("evaluate",),
+    "intervals.sizes": ("by_sample_size", "sample_size"),
     "metrics.bounds": ("bound",),
     "metrics.probability": ("brier_parts",),
     "metrics.rank_test": ("mann_whitney",),

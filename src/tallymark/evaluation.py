@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import singledispatch
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from tallymark.errors import GuardWarning, InputError, Undefined, guard
+from tallymark.intervals.base import Sampling, Seed, checked_level
+from tallymark.intervals.defaults import tally_limits
+from tallymark.intervals.rates import Limits, class_limits, rate_limits
+from tallymark.intervals.replicates import bootstrap
 from tallymark.metrics.bounds import bound
 from tallymark.metrics.multiclass import spcc_one_vs_one, spcc_one_vs_rest
-from tallymark.registry import METRICS, Metric
+from tallymark.registry import METRICS, Metric, require_one_of
 from tallymark.results import Evaluation, Evaluations, Measure, Note
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.moments import Moments
@@ -24,6 +29,7 @@ from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 Metrics = str | Iterable[str] | None
+IntervalMethod = Literal["default", "percentile", "bca"]
 
 #: Below chance by this many standard errors the direction of the scores is doubted.
 _INVERTED = -3.0
@@ -56,10 +62,12 @@ _PER_CLASS = ("precision", "recall", "f1", "specificity")
 
 @overload
 def evaluate(data: Tallies | Panel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
-             prevalence: float | None = ..., strict: bool = ...) -> Evaluations: ...  # fmt: skip
+             level: float | None = ..., prevalence: float | None = ..., interval: IntervalMethod = ...,
+             sampling: Sampling = ..., seed: Seed = ..., strict: bool = ...) -> Evaluations: ...  # fmt: skip
 @overload
 def evaluate(data: Tally | Confusion | Moments | ClassScores, /, *, metrics: Metrics = ...,
-             threshold: float | str | None = ..., prevalence: float | None = ...,
+             threshold: float | str | None = ..., level: float | None = ..., prevalence: float | None = ...,
+             interval: IntervalMethod = ..., sampling: Sampling = ..., seed: Seed = ...,
              strict: bool = ...) -> Evaluation: ...  # fmt: skip
 def evaluate(
     data: Tally | Tallies | Panel | Confusion | Moments | ClassScores,
@@ -67,7 +75,11 @@ def evaluate(
     *columns: object,
     metrics: Metrics = None,
     threshold: float | str | None = None,
+    level: float | None = 0.95,
     prevalence: float | None = None,
+    interval: IntervalMethod = "default",
+    sampling: Sampling = "stratified",
+    seed: Seed = 0,
     strict: bool = False,
 ) -> Evaluation | Evaluations:
     """Every metric that fits the data: an :class:`Evaluation`, or :class:`Evaluations` for several models or groups.
@@ -76,18 +88,28 @@ def evaluate(
     ``"youden"`` elsewhere. `prevalence` states the prevalence that prior-dependent numbers should speak of.
     `metrics` picks some by name. `strict` turns guards into errors.
 
+    `level` is that of the confidence intervals, None leaves them out. By ``"default"`` each metric gets the method that
+    covers best in simulation, named in `method`; ``"percentile"`` and ``"bca"`` are bootstrap intervals. `stratified`
+    `sampling` holds the class sizes fixed, `plain` takes all rows as drawn at random. A threshold chosen by a policy is
+    held fixed; :func:`tallymark.intervals.chosen_threshold` tells what choosing it on the same rows does.
+
     >>> import tallymark as tm
-    >>> ev = tm.evaluate(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), threshold="youden")
+    >>> ev = tm.evaluate(tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.7, 0.9]), threshold=0.5)
     >>> ev["auroc"].value, ev["auroc"].chance
-    (0.75, 0.5)
-    >>> ev.threshold, ev["recall"].value
-    (0.35, 1.0)
+    (0.8888888888888888, 0.5)
+    >>> ev["recall"]
+    recall = 0.6667, interval 0.2077 to 0.9385, chance 0.5000
     """
     if columns:
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
     names = [metrics] if isinstance(metrics, str) else metrics
     chosen = None if names is None else [METRICS[name].name for name in names]
-    result: Evaluation | Evaluations = _evaluate(data, _Asked(chosen, threshold, prevalence, strict))
+    asked = _Asked(
+        chosen, threshold, prevalence, strict, None if level is None else checked_level(level),
+        require_one_of("interval", interval, ("default", "percentile", "bca")),
+        require_one_of("sampling", sampling, ("stratified", "plain")), seed,
+    )  # fmt: skip
+    result: Evaluation | Evaluations = _evaluate(data, asked)
     for note in result.warnings:
         warnings.warn(GuardWarning(note.code, note.message), stacklevel=2)
     return result
@@ -111,6 +133,21 @@ class _Asked:
     threshold: float | str | None
     prevalence: float | None
     strict: bool
+    level: float | None = None
+    interval: str = "default"
+    sampling: Sampling = "stratified"
+    seed: Seed = 0
+
+    def with_limits(self, measures: dict[str, Measure], limits: Mapping[str, Limits]) -> dict[str, Measure]:
+        """The measures with their intervals; an estimate at the end of its range belongs to its interval."""
+        return measures | {
+            name: replace(
+                measures[name], low=min(low, measures[name].value), high=max(high, measures[name].value), method=method,
+                level=self.level,
+            )
+            for name, (low, high, method) in limits.items()
+            if not math.isnan(measures[name].value)
+        }  # fmt: skip
 
     def fitting(self, *needs: str) -> list[str]:
         """The asked metrics, or all that these summaries can give."""
@@ -155,6 +192,8 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
             measures[name] = Measure(name=name, value=math.nan, reason=reason or no_matrix)
         else:
             measures[name] = _measure(facts, summary)
+    if asked.level is not None:
+        measures = asked.with_limits(measures, _limits_of_tally(measures, tally, matrix, asked, asked.level))
     return Evaluation(
         measures,
         n=tally.n,
@@ -198,9 +237,11 @@ def _(data: Confusion, asked: _Asked) -> Evaluation:
         if asked.prevalence is not None:
             raise InputError("prevalence= speaks of one positive class; take one with .one_vs_rest(label) first.")
         asked.fitting("confusion")
-        return _of_classes(data, asked.metrics)
+        return _of_classes(data, asked)
     seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
     measures = {name: _measure(METRICS[name], seen) for name in asked.fitting("confusion")}
+    if asked.level is not None:
+        measures = asked.with_limits(measures, rate_limits(measures, seen, asked.level, asked.sampling))
     return Evaluation(
         measures,
         n=data.n,
@@ -223,7 +264,7 @@ def _(data: Moments, asked: _Asked) -> Evaluation:
 def _(data: ClassScores, asked: _Asked) -> Evaluation:
     asked.refuse_binary_options()
     names = asked.fitting("moments", "multiclass", "confusion")
-    labels = _of_classes(data.confusion, asked.metrics)
+    labels = _of_classes(data.confusion, asked)
     measures = dict(labels.measures)
     for name in names:
         if METRICS[name].needs == "moments":
@@ -240,24 +281,56 @@ def _(data: ClassScores, asked: _Asked) -> Evaluation:
     )
 
 
-def _of_classes(confusion: Confusion, metrics: list[str] | None) -> Evaluation:
+def _of_classes(confusion: Confusion, asked: _Asked) -> Evaluation:
     averaged = {metric for _, metric, _ in _AVERAGES}
+    metrics = asked.metrics
     for name in metrics or ():
         if METRICS[name].needs == "confusion" and name not in {*_WHOLE, *averaged}:
             raise InputError(
                 f"{name} speaks of two classes, here are {len(confusion.labels)}. "
                 f"Average it: tm.metrics.{name}(confusion, average='macro')."
             )
-    whole = [name for name in _WHOLE if metrics is None or name in metrics]
-    measures = {name: _measure(METRICS[name], confusion) for name in whole}
-    for name, metric, average in _AVERAGES:
-        if metrics is None or metric in metrics:
-            measures[name] = _measure(METRICS[metric], confusion, name, average=average)
-    per_class = {
-        str(label): {name: _measure(METRICS[name], confusion.one_vs_rest(label)) for name in _PER_CLASS}
-        for label in confusion.labels
+    options: dict[str, tuple[str, dict[str, Any]]] = {
+        name: (name, {}) for name in _WHOLE if metrics is None or name in metrics
     }
+    options |= {
+        name: (metric, {"average": average})
+        for name, metric, average in _AVERAGES
+        if metrics is None or metric in metrics
+    }
+    measures = {name: _measure(METRICS[metric], confusion, name, **more) for name, (metric, more) in options.items()}
+    per_class = {}
+    for label in confusion.labels:
+        part = confusion.one_vs_rest(label)
+        found = {name: _measure(METRICS[name], part) for name in _PER_CLASS}
+        if asked.level is not None:
+            found = asked.with_limits(found, rate_limits(found, part, asked.level, asked.sampling))
+        per_class[str(label)] = found
+    if asked.level is not None:
+        computes = {
+            name: functools.partial(METRICS[metric].compute, **more)
+            for name, (metric, more) in options.items()
+            if not math.isnan(measures[name].value)
+        }
+        measures = asked.with_limits(measures, class_limits(confusion, computes, asked.level, asked.seed))
     return Evaluation(measures, n=confusion.n, n_rows=confusion.n_rows, confusion=confusion, per_class=per_class)
+
+
+def _limits_of_tally(
+    measures: Mapping[str, Measure], tally: Tally, matrix: Confusion | None, asked: _Asked, level: float
+) -> dict[str, Limits]:
+    """Intervals of what has a value, where both classes have the two rows an interval needs."""
+    defined = [name for name, measure in measures.items() if not math.isnan(measure.value)]
+    if not defined or min(run.n_rows for run in tally.runs) < 2:
+        return {}
+    of_rates = [name for name in defined if METRICS[name].needs == "confusion"]
+    if asked.interval != "default":
+        threshold = None if matrix is None else matrix.threshold
+        found = bootstrap(tally, defined, threshold=threshold, sampling=asked.sampling, seed=asked.seed)
+        drawn = {name: found.interval(name, level=level, method=asked.interval) for name in defined}  # type: ignore[arg-type]
+        return {name: (i.low, i.high, i.method) for name, i in drawn.items() if not math.isnan(i.low)}
+    limits = {} if matrix is None else rate_limits(of_rates, matrix, level, asked.sampling)
+    return limits | tally_limits([name for name in defined if name not in of_rates], tally, level, seed=asked.seed)
 
 
 def _measure(facts: Metric, summary: Any, name: str | None = None, **options: Any) -> Measure:
@@ -331,7 +404,8 @@ def _guard_scores(tally: Tally, asked: _Asked) -> None:
               "probabilities first", strict=strict)  # fmt: skip
     few = min(run.n_rows for run in tally.runs)
     if few < _FEW:
-        guard("TM107", f"only {few} rows of one class; every number is shaky, gather more", strict=strict)
+        guard("TM107", f"only {few} rows of one class; every number is shaky and intervals hold their level from "
+              f"{_FEW} on: gather {_FEW - few} more", strict=strict)  # fmt: skip
     up, down = (float(run.n_rows) for run in (tally.positive, tally.negative))
     auroc = METRICS["auroc"].compute(tally)
     if (auroc - 0.5) / math.sqrt((up + down + 1.0) / (12.0 * up * down)) < _INVERTED:

@@ -133,9 +133,9 @@ METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics")
 POLICIES: Registry[Policy] = Registry("threshold policy", "tallymark.thresholds")
 
 
-def require_one_of(name: str, value: str, options: Iterable[str]) -> None:
-    """Refuse a word that is not one of the options, listing them."""
-    choose(name, value, dict.fromkeys(options))
+def require_one_of(name: str, value: str, options: Iterable[str]) -> Any:
+    """The word, if it is one of the options; else an error that lists them."""
+    return choose(name, value, {option: option for option in options})
 
 
 def choose(name: str, value: str, options: Mapping[str, Any]) -> Any:

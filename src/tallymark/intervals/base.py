@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tallymark._show import Row, Shown, number, plain
 from tallymark.errors import InputError
 
 Seed = int | np.random.Generator
+Sampling = Literal["stratified", "plain"]
 
 
 @dataclass(frozen=True, repr=False)

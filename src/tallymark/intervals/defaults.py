@@ -10,6 +10,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.intervals.base import Seed, on_scale, scale_of
+from tallymark.intervals.calibrated import BINNED, calibration_limits
 from tallymark.intervals.influence import SPREADS
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.rates import Limits
@@ -32,7 +33,9 @@ def tally_limits(
     found: dict[str, Limits] = {}
     resampled = []
     for name in names:
-        if name not in SPREADS:
+        if name in BINNED:
+            found[name] = calibration_limits(name, tally, level, replicates=replicates, seed=seed)
+        elif name not in SPREADS:
             resampled.append(name)
         elif (limits := _closed_form(name, tally, level)) is not None:
             found[name] = limits
@@ -50,7 +53,9 @@ def _closed_form(name: str, tally: Tally, level: float) -> Limits | None:
         value, spread = facts.compute(tally), SPREADS[name](tally)
     except Undefined:
         return None
-    if not facts.low < value < facts.high or not spread.error > 0.0:
+    if math.isnan(spread.error):
+        return None
+    if not facts.low < value < facts.high or spread.error == 0.0:
         return _of_perfection(name, tally, level)
     low, high = on_scale(value, spread.error, spread.freedom, level, scale_of(facts.low, facts.high), spread.centre)
     rank = name in {"auroc", "gini", "spearman", "kendall"}
@@ -63,11 +68,13 @@ def _of_replicates(name: str, tally: Tally, level: float, value: float, drawn: F
     Percentiles would double the bias of metrics that are maxima (KS, hulls): these overshoot in every resample.
     """
     facts = METRICS[name]
-    known = drawn[np.isfinite(drawn)]
-    if math.isnan(value) or len(known) < _DEFINED * len(drawn):
+    if math.isnan(value):
         return None
-    if not facts.low < value < facts.high or float(np.ptp(known)) == 0.0:
+    known = drawn[np.isfinite(drawn)]
+    if not facts.low < value < facts.high or (len(known) and float(np.ptp(known)) <= _NO_SPREAD * abs(value)):
         return _of_perfection(name, tally, level)
+    if len(known) < _DEFINED * len(drawn):
+        return None
     from scipy.special import stdtrit
 
     scale, fewest = scale_of(facts.low, facts.high), min(run.n_rows for run in tally.runs)
@@ -85,6 +92,9 @@ def _of_perfection(name: str, tally: Tally, level: float) -> Limits | None:
     low, high = limits_of_perfection(name, tally, level)
     return None if math.isnan(low) else (low, high, "exact")
 
+
+#: Replicates closer together than this, relatively, differ by rounding only.
+_NO_SPREAD = 1e-9
 
 #: A metric undefined in more resamples than this leaves has no interval.
 _DEFINED = 0.9

@@ -163,7 +163,7 @@ def _average_precision(tally: Tally) -> Spread:
     half = 0.5 * (1.0 - value) ** 2
     fewer = np.maximum(above - half / up_rows.sum(), 0.0)
     more = false + half / down_rows.sum()
-    centre = float(np.sum(share * np.where(held, fewer / (fewer + r * more), 0.0)))
+    centre = float(np.sum(share * fewer / np.where(held, fewer + r * more, 1.0)))
     return spread(*order.influence(negative, positive), centre=centre)
 
 

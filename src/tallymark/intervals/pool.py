@@ -86,6 +86,16 @@ class Stratum:
             masses += np.sqrt(drawn) * self._weight_sd * rng.standard_normal(drawn.shape)
         return np.maximum(masses, 0.0)
 
+    def subsample(self, rng: np.random.Generator, size: int, times: int) -> Masses:
+        """Masses of the entries in `times` samples of `size` rows without replacement."""
+        if self._entry_of_row is None:
+            counts = np.zeros((times, self.n), dtype=np.int64)
+            for row in counts:
+                row[rng.choice(self.n, size, replace=False, shuffle=False)] = 1
+        else:
+            counts = rng.multivariate_hypergeometric(self.rows, size, times, method="marginals")
+        return counts if self._weight is None else counts * self._weight
+
 
 @dataclass(frozen=True, eq=False)
 class Pool:

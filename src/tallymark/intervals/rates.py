@@ -10,18 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tallymark._check import Floats
+from tallymark.intervals.base import Sampling, Seed, seeds
 from tallymark.intervals.proportions import effective_rate, limits
 from tallymark.metrics import expressions
 from tallymark.metrics.threshold import d_prime_of_rates
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 
-Sampling = Literal["stratified", "plain"]
 Limits = tuple[float, float, str]
 
 #: Points at which posteriors are drawn: evenly spread, so that no seed is needed.
@@ -62,7 +62,7 @@ def rate_limits(
         elif name != "prevalence":
             drawn = drawn or _draws(confusion, sampling)
             tail = (1.0 - level) / 2
-            low, high = np.quantile(_values(name, drawn), [tail, 1.0 - tail], method="nearest")
+            low, high = np.nanquantile(_values(name, drawn), [tail, 1.0 - tail], method="nearest")
             found[name] = float(low), float(high), "jeffreys"
     return found
 
@@ -127,7 +127,7 @@ def _values(name: str, cells: tuple[Floats, ...]) -> Floats:
     return of_rates
 
 
-def class_limits(confusion: Confusion, computes: dict[str, Any], level: float, seed: int = 0) -> dict[str, Limits]:
+def class_limits(confusion: Confusion, computes: dict[str, Any], level: float, seed: Seed = 0) -> dict[str, Limits]:
     """Limits of metrics of a K-class matrix: each true class's answers drawn from a Dirichlet posterior.
 
     One pseudo-row is spread over the K answers of a class, so rare answers stay possible and large K does no harm.
@@ -137,7 +137,7 @@ def class_limits(confusion: Confusion, computes: dict[str, Any], level: float, s
     if confusion.squares is not None:
         totals, squares = matrix.sum(axis=1, keepdims=True), confusion.squares.sum(axis=1, keepdims=True)
         matrix = matrix * np.divide(totals, squares, out=np.zeros_like(totals), where=squares > 0)
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    rng = np.random.default_rng(seeds(seed, 1)[0])
     truth = confusion.matrix.sum(axis=1, keepdims=True)
     found: dict[str, list[float]] = {name: [] for name in computes}
     for _ in range(_CLASS_DRAWS):

@@ -15,7 +15,7 @@ from tallymark._check import Floats, Masses, Scores
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined
-from tallymark.intervals.base import Interval, Seed, checked_level, normal_quantile, seeds
+from tallymark.intervals.base import Interval, Sampling, Seed, checked_level, normal_quantile, seeds
 from tallymark.intervals.influence import SPREADS
 from tallymark.intervals.pool import MOST, Pool, Stratum
 from tallymark.metrics import expressions
@@ -23,7 +23,6 @@ from tallymark.registry import METRICS, require_one_of
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
 
-Sampling = Literal["stratified", "plain"]
 BootstrapMethod = Literal["percentile", "bca"]
 
 #: Masses held at once: replicates come in blocks of so many numbers, whatever their total.
@@ -40,6 +39,12 @@ class Draws:
     pool: Pool
     negative: Masses
     positive: Masses
+
+    @classmethod
+    def of(cls, tally: Tally, most: int = MOST, edges: Iterable[float] = ()) -> Draws:
+        """The sample itself as the only replicate."""
+        pool = Pool.of(tally, most, edges)
+        return cls(pool, *(stratum.mass[None, :] for stratum in pool.strata))
 
     def __len__(self) -> int:
         return len(self.positive)
@@ -212,7 +217,8 @@ def _of_cells(name: str, draws: Draws, threshold: float) -> Floats:
     return found
 
 
-def _values(name: str, draws: Draws, threshold: float | None) -> Floats:
+def values_of(name: str, draws: Draws, threshold: float | None) -> Floats:
+    """A metric of every replicate of a block."""
     facts = METRICS[name]
     if facts.needs == "confusion":
         if threshold is None:
@@ -375,20 +381,20 @@ def bootstrap(
             raise InputError(f"{name} needs rows of K classes, which a tally of two does not have.")
     matrix = None if threshold is None else tally.at(threshold)
     cut = None if matrix is None else matrix.threshold
+    edges = () if cut is None or math.isinf(cut) else (cut,)
     found = over_replicates(
-        tally, lambda draws: {name: _values(name, draws, cut) for name in names}, replicates=replicates,
-        sampling=sampling, seed=seed, jobs=jobs, most=most, edges=() if cut is None or math.isinf(cut) else (cut,),
+        tally, lambda draws: {name: values_of(name, draws, cut) for name in names}, replicates=replicates,
+        sampling=sampling, seed=seed, jobs=jobs, most=most, edges=edges,
     )  # fmt: skip
     estimates, values = {}, {}
-    pool = Pool.of(tally, most, () if cut is None or math.isinf(cut) else (cut,))
-    whole = Draws(pool, *(stratum.mass[None, :] for stratum in pool.strata))
+    whole = Draws.of(tally, most, edges)
     for name in names:
         facts = METRICS[name]
         try:
             estimates[name] = facts.compute(matrix if facts.needs == "confusion" else tally)
         except Undefined:
             estimates[name] = math.nan
-        coarse = float(_values(name, whole, cut)[0])
+        coarse = float(values_of(name, whole, cut)[0])
         shift = estimates[name] - coarse if math.isfinite(estimates[name] - coarse) else 0.0
         values[name] = np.concatenate([block[name] for block in found]) + shift
     return Replicates(estimates, values, sampling, tally, cut)
@@ -408,7 +414,7 @@ def _acceleration(name: str, tally: Tally, threshold: float | None) -> float:
         masses[np.arange(entries) + entries, np.arange(entries)] *= 1.0 - _STEP
         moved = [np.repeat(mass, len(masses), axis=0) for mass in whole]
         moved[side] = masses
-        values = _values(name, Draws(pool, *moved), threshold)
+        values = values_of(name, Draws(pool, *moved), threshold)
         rows = stratum.rows.astype(np.float64)
         slopes = np.nan_to_num((values[:entries] - values[entries:]) / (2 * _STEP)) / rows
         slopes -= np.sum(slopes * rows) / rows.sum()

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tallymark._check import Floats
+from tallymark._check import Floats, Ints
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
@@ -107,8 +107,16 @@ class Bins(NamedTuple):
     observed: Floats
 
 
-def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
-    """Rows binned by score: equal `width` over [0, 1] (1.0 falls in the last), or equal `mass`, ties kept together."""
+class _Binned(NamedTuple):
+    """Distinct scores in ascending order, their mass and positives, and the bin each falls in."""
+
+    scores: Floats
+    mass: Floats
+    positive: Floats
+    which: Ints
+
+
+def _binned(tally: Tally, bins: int, by: Binning) -> _Binned:
     if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
         raise InputError(f"bins is {bins!r}, expected a whole number of 1 or more.")
     cut = tally.cutoffs
@@ -126,11 +134,23 @@ def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
         middle = (np.cumsum(mass) - mass / 2) / mass.sum()
         # The margin keeps a middle that falls on an edge there, whatever the rounding of the weights.
         which = np.clip((middle * bins + 1e-9).astype(np.int64), 0, bins - 1)
-    total = np.bincount(which, mass, bins).astype(np.float64)
+    return _Binned(scores, mass, positive, which)
+
+
+def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
+    """Rows binned by score: equal `width` over [0, 1] (1.0 falls in the last), or equal `mass`, ties kept together."""
+    found = _binned(tally, bins, by)
+    total = np.bincount(found.which, found.mass, bins).astype(np.float64)
     held = total > 0
-    sums = np.bincount(which, mass * scores, bins)[held]
-    hits = np.bincount(which, positive, bins)[held]
+    sums = np.bincount(found.which, found.mass * found.scores, bins)[held]
+    hits = np.bincount(found.which, found.positive, bins)[held]
     return Bins(total[held], sums / total[held], hits / total[held])
+
+
+def calibration_starts(tally: Tally, bins: int, by: Binning) -> Floats:
+    """The lowest score in each bin that holds something."""
+    found = _binned(tally, bins, by)
+    return found.scores[np.concatenate(([0], np.flatnonzero(np.diff(found.which)) + 1))]
 
 
 def _calibration_error(tally: Tally, bins: int, by: Binning, norm: str) -> float:

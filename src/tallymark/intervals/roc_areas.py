@@ -136,7 +136,7 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
     >>> tm.intervals.auroc(t, method="hanley_mcneil")
-    0.8889 (0.5902 to 1.0000, 95 % hanley_mcneil)
+    0.8889 (0.5885 to 1.0000, 95 % hanley_mcneil)
     """
     if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
         raise InputError("auroc takes a labelled tally with rows of both classes: tm.tally(y, scores).")

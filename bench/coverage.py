@@ -1,0 +1,140 @@
+"""Do 95 % intervals hold the truth 95 % of the time, and do tests err 5 % of the time? By simulation.
+
+``make coverage`` prints the tables of the docs; the test suite runs a short version of the same functions.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+from scipy import integrate, special, stats
+
+import tallymark as tm
+from tallymark.metrics.expressions import to_numpy
+from tallymark.registry import METRICS
+
+#: Negatives are N(0, 1), positives N(DISTANCE, 1); the threshold lies where recall is 0.77.
+DISTANCE = 1.5
+THRESHOLD = 0.75
+
+POSITIVES = (20, 50, 200)
+PREVALENCES = (0.5, 0.05, 0.002)
+METRICS_SHOWN = ("auroc", "average_precision", "spcc", "precision", "f1", "mcc", "balanced_accuracy")
+
+
+def truth(name, prevalence, scores="raw"):
+    """The metric of the whole population at a prevalence."""
+    if name == "auroc":
+        return float(special.ndtr(DISTANCE / np.sqrt(2)))
+    if name == "average_precision":
+        odds = (1 - prevalence) / prevalence
+        return integrate.quad(
+            lambda x: stats.norm.pdf(x - DISTANCE) * special.ndtr(DISTANCE - x)
+            / (special.ndtr(DISTANCE - x) + odds * special.ndtr(-x)), -8, 10, limit=200)[0]  # fmt: skip
+    if name == "spcc":
+        means, squares = zip(*(_moments(centre, prevalence, scores) for centre in (0.0, DISTANCE)), strict=True)
+        spread = [b - a * a for a, b in zip(means, squares, strict=True)]
+        gap, share = means[1] - means[0], prevalence * (1 - prevalence)
+        within = (1 - prevalence) * spread[0] + prevalence * spread[1]
+        return float(np.sqrt(share) * gap / np.sqrt(share * gap**2 + within))
+    tpr, fpr = special.ndtr(DISTANCE - THRESHOLD), special.ndtr(-THRESHOLD)
+    cells = prevalence * tpr, (1 - prevalence) * fpr, prevalence * (1 - tpr), (1 - prevalence) * (1 - fpr)
+    return float(to_numpy(METRICS[name].expression)(*cells))
+
+
+def _moments(centre, prevalence, scores):
+    return [
+        integrate.quad(lambda x, p=p: stats.norm.pdf(x - centre) * shown(x, prevalence, scores) ** p, -9, 11, limit=200)[0]
+        for p in (1, 2)
+    ]  # fmt: skip
+
+
+def shown(x, prevalence, scores):
+    """A score as it is, or as the probability it stands for."""
+    if scores == "raw":
+        return x
+    return special.expit(DISTANCE * x - DISTANCE**2 / 2 + special.logit(prevalence))
+
+
+def sample(rng, positives, prevalence, scores="raw", weights=None):
+    """A stratified sample as a tally."""
+    negatives = round(positives / prevalence) - positives
+    x = np.concatenate([rng.normal(size=negatives), rng.normal(DISTANCE, size=positives)])
+    y = np.concatenate([np.zeros(negatives, np.int64), np.ones(positives, np.int64)])
+    return tm.tally(y, shown(x, prevalence, scores), weights=None if weights is None else weights(rng, x))
+
+
+def coverage(name, positives, prevalence, repeats, seed=0, scores="raw", weights=None, **options):
+    """Share of simulated 95 % intervals that hold the truth."""
+    rng = np.random.default_rng([seed, positives, round(1 / prevalence)])
+    wanted = truth(name, prevalence, scores)
+    held = 0
+    for _ in range(repeats):
+        tally = sample(rng, positives, prevalence, scores, weights)
+        found = tm.evaluate(tally.at_prevalence(prevalence), metrics=name, threshold=THRESHOLD, **options)[name]
+        held += found.low is not None and found.low <= wanted <= found.high
+    return held / repeats
+
+
+def null_panel(rng, positives, negatives):
+    """Two models that are equally good, and agree in part."""
+    y = np.concatenate([np.zeros(negatives, np.int64), np.ones(positives, np.int64)])
+    common = rng.normal(size=len(y))
+    return tm.panel(y, {m: DISTANCE * y + (common + rng.normal(size=len(y))) / np.sqrt(2) for m in "ab"})
+
+
+def size(repeats, positives, negatives, seed=0, **options):
+    """Share of paired tests that reject at 5 % where there is no difference."""
+    rng = np.random.default_rng([seed, positives, negatives])
+    return np.mean(
+        [tm.compare(null_panel(rng, positives, negatives), **options).p_value < 0.05 for _ in range(repeats)]
+    )
+
+
+def _print_row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def _table(repeats, title, metrics, **options):
+    print(f"\n{title}\n")
+    heads = [f"{100 * p:g} %, {n}" for p in PREVALENCES for n in POSITIVES]
+    _print_row(["metric", *heads])
+    _print_row(["---", *["---:"] * len(heads)])
+    for name in metrics:
+        cells = []
+        for prevalence in PREVALENCES:
+            for positives in POSITIVES:
+                if sys.stderr.isatty():
+                    print(f"\r{name} {prevalence} {positives}   ", end="", file=sys.stderr)
+                rows = positives / prevalence
+                times = max(200, repeats // 4) if rows > 20_000 else repeats
+                cells.append(f"{100 * coverage(name, positives, prevalence, times, **options):.1f}")
+        _print_row([name, *cells])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=2_000)
+    repeats = parser.parse_args().repeats
+    _table(repeats, "Default intervals: share that holds the truth (prevalence, positives)", METRICS_SHOWN)
+    _table(repeats, "The same for probabilities instead of raw scores", ["spcc"], scores="probability")
+    few = max(200, repeats // 5)
+    _table(few, "Percentile bootstrap", METRICS_SHOWN, interval="percentile")
+    _table(few, "BCa bootstrap", METRICS_SHOWN, interval="bca")
+    print("\nPaired tests at 5 % where there is no difference\n")
+    _print_row(["test", "50 + 450 rows", "200 + 800 rows"])
+    _print_row(["---", "---:", "---:"])
+    tests = {
+        "DeLong (auroc)": {"metric": "auroc"},
+        "McNemar mid-p (accuracy)": {"metric": "accuracy", "threshold": THRESHOLD},
+        "McNemar exact (accuracy)": {"metric": "accuracy", "threshold": THRESHOLD, "mcnemar_kind": "exact"},
+        "bootstrap (average precision)": {"metric": "average_precision", "replicates": 400},
+        "bootstrap (f1)": {"metric": "f1", "threshold": THRESHOLD, "replicates": 400},
+        "permutation (auroc)": {"metric": "auroc", "method": "permutation", "replicates": 200},
+    }
+    for name, options in tests.items():
+        _print_row([name, *(f"{100 * size(few, *rows, **options):.1f} %" for rows in ((50, 450), (200, 800)))])
+
+
+if __name__ == "__main__":
+    main()

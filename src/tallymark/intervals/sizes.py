@@ -1,0 +1,178 @@
+"""How numbers and their intervals depend on how much data there is, and how much is needed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallymark import _check
+from tallymark._check import Floats
+from tallymark._frozen import FrozenDict
+from tallymark._show import Row, Shown, plain
+from tallymark.errors import InputError
+from tallymark.intervals.base import Seed, checked_level, normal_quantile, seeds
+from tallymark.intervals.pool import Pool
+from tallymark.intervals.replicates import Draws, values_of
+from tallymark.registry import METRICS
+from tallymark.summaries.tally import Tally
+
+#: Shares of the rows that are drawn unless sizes are given.
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+
+#: Fewer positives than this in a subsample tell nothing.
+_FEWEST = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BySize(Shown):
+    """Metrics of repeated subsamples of growing size. `values` holds, for each size, one row per repeat."""
+
+    sizes: tuple[int, ...]
+    positives: tuple[int, ...]
+    metrics: tuple[str, ...]
+    values: tuple[Floats, ...]
+    level: float
+
+    def rows(self) -> list[Row]:
+        """One line per size: mean and central interval of each metric, and the correlation of the first two."""
+        tails = [(1.0 - self.level) / 2, (1.0 + self.level) / 2]
+        found: list[Row] = []
+        for n, p, values in zip(self.sizes, self.positives, self.values, strict=True):
+            row: dict[str, Any] = {"n": n, "positives": p}
+            for name, column in zip(self.metrics, values.T, strict=True):
+                low, high = np.nanquantile(column, tails)
+                row |= {name: float(np.nanmean(column)), f"{name} low": float(low), f"{name} high": float(high)}
+            if len(self.metrics) > 1:
+                row["pearson r"] = _correlation(values[:, 0], values[:, 1])
+            found.append(row)
+        return found
+
+    def halving(self, metric: str) -> float:
+        """By what factor the number of positives must grow to halve the interval; 4 when width falls as 1/√n."""
+        column = self.metrics.index(METRICS[metric].name)
+        widths = [float(np.nanstd(values[:, column])) for values in self.values]
+        known = [(math.log(p), math.log(w)) for p, w in zip(self.positives, widths, strict=True) if w > 0]
+        if len(known) < 2:
+            raise InputError("Two sizes or more with some spread are needed.")
+        x, y = np.array(known).T - np.mean(known, axis=0)[:, None]
+        slope = float(np.sum(x * y) / np.sum(x * x))
+        return 2.0 ** (-1.0 / slope) if slope < 0 else math.inf
+
+    def heading(self) -> str:
+        """How many repeats."""
+        return f"{len(self.values[0])} stratified subsamples of each size"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"rows": plain(list(self.rows())), "halving": {m: plain(self.halving(m)) for m in self.metrics}}
+
+
+def by_sample_size(
+    tally: Tally, metrics: Iterable[str] = ("auroc", "pr_auc"), *, sizes: Sequence[int] | None = None, repeats: int = 200,
+    level: float = 0.95, seed: Seed = 0,
+) -> BySize:  # fmt: skip
+    """How metrics scatter with the number of rows: repeated stratified subsamples without replacement.
+
+    Subsamples of nearly all rows overlap and look surer than they are, so the default stops at 70 %.
+
+    >>> import numpy as np, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.3
+    >>> found = tm.by_sample_size(tm.tally(y, rng.normal(y * 1.0)), sizes=[100, 400], repeats=50)
+    >>> found.sizes, found.positives
+    ((100, 400), (30, 121))
+    """
+    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
+        raise InputError("by_sample_size takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    share = checked_level(level)
+    names = tuple(METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics))
+    if any(METRICS[name].needs not in {"tally", "probabilities"} for name in names):
+        raise InputError("by_sample_size takes metrics of the whole ranking, such as auroc, pr_auc or brier.")
+    pool = Pool.of(tally)
+    n, up = pool.negative.n + pool.positive.n, pool.positive.n
+    wanted = [round(n * part) for part in _SHARES] if sizes is None else [int(size) for size in sizes]
+    drawn = [(size, round(size * up / n)) for size in wanted]
+    if sizes is None:
+        drawn = [(size, p) for size, p in drawn if p >= _FEWEST and size - p >= _FEWEST]
+    if not drawn or any(not 0 < p <= up or not 0 < size - p <= n - up for size, p in drawn):
+        raise InputError(f"sizes must leave rows of both classes and lie below {n}; got {wanted}.")
+    pool.placements  # noqa: B018 - cached before threads share it
+
+    def sample(part: tuple[tuple[int, int], np.random.SeedSequence]) -> Floats:
+        (size, p), entropy = part
+        rng = np.random.default_rng(entropy)
+        down, above = pool.negative.subsample(rng, size - p, repeats), pool.positive.subsample(rng, p, repeats)
+        return np.stack([values_of(name, Draws(pool, down, above), None) for name in names], axis=1)
+
+    with ThreadPoolExecutor(2) as workers:
+        values = tuple(workers.map(sample, zip(drawn, seeds(seed, len(drawn)), strict=True)))
+    return BySize(tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, values, share)
+
+
+def _correlation(a: Floats, b: Floats) -> float:
+    known = np.isfinite(a) & np.isfinite(b)
+    if np.count_nonzero(known) < 3 or not a[known].std() or not b[known].std():
+        return math.nan
+    return float(np.corrcoef(a[known], b[known])[0, 1])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleSize(Shown):
+    """Rows and positives needed to show a difference of AUROCs."""
+
+    n: int
+    positives: int
+    conditions: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "conditions", FrozenDict(self.conditions))
+
+    def heading(self) -> str:
+        """The answer."""
+        return f"{self.n} rows, {self.positives} of them positive"
+
+    def rows(self) -> list[Row]:
+        """What it was computed for."""
+        return [dict(self.conditions)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"n": self.n, "positives": self.positives, **self.conditions}
+
+
+def sample_size(
+    *, auroc: float, difference: float, prevalence: float = 0.5, correlation: float = 0.5, power: float = 0.8,
+    level: float = 0.95,
+) -> SampleSize:  # fmt: skip
+    r"""Rows needed to tell two models on the same rows apart by their AUROC, before any data.
+
+    With :math:`V` the variance of one AUROC for one positive (Hanley & McNeil 1982) and r the `correlation` of the two
+    estimates, :math:`P = (z_{1-\alpha/2} + z_{\mathrm{power}})^2\, 2V(1-r)/\delta^2`. From a pilot, use
+    ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish (1997), Stat. Med. 16(13).
+
+    >>> import tallymark as tm
+    >>> tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1).positives
+    73
+    """
+    shares = {"auroc": auroc, "difference": difference, "prevalence": prevalence, "power": power}
+    for name, value in shares.items():
+        if not 0.0 < _check.real(value, name) < 1.0:
+            raise InputError(f"{name} is {value!r}, expected a number between 0 and 1.")
+    if not -1.0 < _check.real(correlation, "correlation") < 1.0:
+        raise InputError(f"correlation is {correlation!r}, expected a number between -1 and 1.")
+    share = checked_level(level)
+    z = normal_quantile(0.5 + share / 2) + normal_quantile(power)
+    ratio = (1.0 - prevalence) / prevalence
+    q1, q2 = auroc / (2.0 - auroc), 2.0 * auroc**2 / (1.0 + auroc)
+    # Per positive, in large samples: the negatives come at `ratio` each.
+    variance = (q1 - auroc**2) + (q2 - auroc**2) / ratio
+    positives = math.ceil(z**2 * 2.0 * variance * (1.0 - correlation) / difference**2)
+    return SampleSize(
+        math.ceil(positives / prevalence), positives,
+        {**shares, "correlation": correlation, "level": share},
+    )  # fmt: skip
