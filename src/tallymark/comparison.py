@@ -11,10 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark import _check
+from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, number, plain
 from tallymark.errors import InputError, UnknownNameError, shown
 from tallymark.intervals.base import Seed, checked_level, normal_quantile
+from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.paired import (
     Difference,
     PairedMethod,
@@ -23,11 +25,12 @@ from tallymark.intervals.paired import (
     holm,
     mcnemar,
     metric_named,
-    normal_difference,
     permutation_p,
+    row_influence,
+    student_difference,
     value_of,
-)  # fmt: skip
-from tallymark.intervals.roc_areas import DeLong, delong
+)
+from tallymark.intervals.roc_areas import DeLong, covariance, delong
 from tallymark.registry import Metric, require_one_of
 from tallymark.summaries.panel import Panel
 
@@ -168,9 +171,10 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Compare models on the same rows by one metric: difference, interval, p-value and a verdict for every pair.
 
-    Left out, `method` is DeLong's test for auroc and gini, McNemar's for accuracy and error of unweighted rows, and the
-    paired stratified bootstrap for everything else; ``"permutation"`` exchanges the two models' scores row by row
-    (its interval is the bootstrap's). A metric at one threshold needs `threshold`, a number or a policy that each model
+    Left out, `method` is DeLong's test for auroc and gini; the same with the metric's own ``"influence"`` function where
+    it has one (average precision, sPCC, Brier score, log loss, …); McNemar's for accuracy and error of unweighted rows;
+    and the paired stratified bootstrap for everything else. ``"permutation"`` exchanges the two models' scores row by
+    row (its interval is the bootstrap's). A metric at one threshold needs `threshold`, a number or a policy that each model
     then chooses by. With `equivalence` δ a pair is called equivalent when its interval at level 1 − 2α lies within ±δ
     (two one-sided tests). Several pairs: Holm's correction.
 
@@ -208,7 +212,7 @@ def compare_aurocs(found: DeLong, *, n: int, positives: int, level: float, equiv
 
     values = {model: float(auroc) for model, auroc in zip(found.models, found.aurocs, strict=True)}
     differences = {
-        pair: normal_difference(*found.difference(*pair), level, "DeLong")
+        pair: student_difference(*found.difference(*pair), level, "DeLong")
         for pair in itertools.combinations(found.models, 2)
     }
     margin = None if equivalence is None else _margin(equivalence)
@@ -267,7 +271,16 @@ class _Ask:
         """The method for this metric when none is named."""
         if self.facts.name in _OF_AUROC:
             return "delong"
+        if self.facts.name in EFFECTS:
+            return "influence"
         return "mcnemar" if self.facts.name in _SHARES_RIGHT and self.panel.weights is None else "bootstrap"
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom: rows of the smaller class, less one."""
+        there = self.panel.mass > 0 if self.panel.counts is None else self.panel.mass
+        positives = float(np.sum(there * self.panel.is_positive))
+        return max(1.0, min(positives, float(np.sum(there)) - positives) - 1.0)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -295,10 +308,30 @@ def _by_delong(ask: _Ask) -> dict[tuple[str, str], Difference]:
         raise InputError(f"DeLong's test compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
     found, factor = delong(ask.panel), _OF_AUROC[ask.facts.name]
     return {
-        pair: normal_difference(factor * difference, factor * error, ask.level, "DeLong")
+        pair: student_difference(factor * difference, factor * error, ask.level, "DeLong")
         for pair in ask.pairs
         for difference, error in [found.difference(*pair)]
     }
+
+
+def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
+    if ask.facts.name not in EFFECTS:
+        raise InputError(f"{ask.facts.name} has no influence function in closed form; use method='bootstrap'.")
+    panel, values = ask.panel, ask.values
+    found = covariance(
+        row_influence(panel, ask.facts.name), panel.is_positive, panel.mass.astype(np.float64),
+        weighted=panel.weights is not None,
+    )  # fmt: skip
+    place = {model: i for i, model in enumerate(panel.models)}
+    return {
+        (a, b): student_difference(values[a] - values[b], _error(found, place[a], place[b]), ask.level, "influence", ask.freedom)
+        for a, b in ask.pairs
+    }  # fmt: skip
+
+
+def _error(covariances: Floats, i: int, j: int) -> float:
+    """Standard error of a difference; two models that do the same have none, up to rounding."""
+    return math.sqrt(max(0.0, float(covariances[i, i] + covariances[j, j] - 2.0 * covariances[i, j])))
 
 
 def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
@@ -317,7 +350,10 @@ def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
         ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.jobs
     )
     values = ask.values
-    return {(a, b): bootstrap_difference(values[a] - values[b], drawn[a] - drawn[b], ask.level) for a, b in ask.pairs}
+    return {
+        (a, b): bootstrap_difference(values[a] - values[b], drawn[a] - drawn[b], ask.level, ask.freedom)
+        for a, b in ask.pairs
+    }
 
 
 def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
@@ -329,5 +365,5 @@ def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 _WAYS: Mapping[str, Callable[[_Ask], dict[tuple[str, str], Difference]]] = {
-    "delong": _by_delong, "mcnemar": _by_mcnemar, "bootstrap": _by_bootstrap, "permutation": _by_permutation,
+    "delong": _by_delong, "influence": _by_influence, "mcnemar": _by_mcnemar, "bootstrap": _by_bootstrap, "permutation": _by_permutation,
 }  # fmt: skip

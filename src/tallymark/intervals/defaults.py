@@ -11,7 +11,7 @@ from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.intervals.base import Seed, on_scale, scale_of
 from tallymark.intervals.calibrated import BINNED, calibration_limits
-from tallymark.intervals.influence import SPREADS
+from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.rates import Limits
 from tallymark.intervals.replicates import bootstrap
@@ -35,7 +35,7 @@ def tally_limits(
     for name in names:
         if name in BINNED:
             found[name] = calibration_limits(name, tally, level, replicates=replicates, seed=seed)
-        elif name not in SPREADS:
+        elif name not in EFFECTS:
             resampled.append(name)
         elif (limits := _closed_form(name, tally, level)) is not None:
             found[name] = limits
@@ -50,7 +50,7 @@ def tally_limits(
 def _closed_form(name: str, tally: Tally, level: float) -> Limits | None:
     facts = METRICS[name]
     try:
-        value, spread = facts.compute(tally), SPREADS[name](tally)
+        value, spread = facts.compute(tally), EFFECTS[name](tally).spread()
     except Undefined:
         return None
     if math.isnan(spread.error):

@@ -7,12 +7,13 @@ With class sizes held fixed, the variance of a smooth metric is the sum over the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
-from tallymark._check import Floats
+from tallymark._check import Floats, Ints, Scores
 from tallymark.metrics.correlation import rank_slope
 from tallymark.metrics.probability import log_to_one, log_to_zero
 from tallymark.registry import METRICS
@@ -70,85 +71,112 @@ def masses(run: Run) -> tuple[Floats, Floats, Floats]:
     return mass, mass, mass
 
 
-@dataclass(frozen=True, eq=False)
-class Order:
-    """Both classes in the order of their scores, negatives between neighbouring positive scores joined into one cell.
+class Effect(Protocol):
+    """How much a row moves a metric, by its class and score."""
 
-    Cells ascend; odd ones hold a distinct positive score and the negatives tied with it, even ones the negatives
-    between. Nothing that depends on the ranking alone is lost.
+    def spread(self) -> Spread:
+        """Standard error of the metric over the tally it was made for."""
+
+    def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
+        """Influence of rows of one class."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankEffect:
+    """Influence that depends on where a score stands among the distinct positive scores.
+
+    Cells ascend; odd ones hold a positive score and the negatives tied with it, even ones the negatives between, which
+    are joined: nothing that depends on the ranking alone is lost. `negative` and `positive` hold mass, squared weights
+    and rows per cell.
     """
 
+    tally: Tally
     negative: tuple[Floats, Floats, Floats]
     positive: tuple[Floats, Floats, Floats]
+    of_negative: Floats
+    of_positive: Floats
+    centre: float | None = None
 
-    @classmethod
-    def of(cls, tally: Tally) -> Order:
-        """The order behind a tally."""
-        below, at_or_below = tally.placements
-        first = tally.first_of_score
-        starts = np.arange(len(tally.positive)) if first is None else first
-        edges = np.empty(2 * len(starts) + 2, dtype=np.int64)
-        edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = 0, below[starts], at_or_below[starts], len(tally.negative)
-        negative = [_sums_between(tally.negative, column, edges) for column in ("mass", "squares", "rows")]
-        positive = []
-        for column in masses(tally.positive):
-            cells = np.zeros(len(edges) - 1)
-            cells[1::2] = column if first is None else np.add.reduceat(column, first)
-            positive.append(cells)
-        return cls(tuple(negative), tuple(positive))  # type: ignore[arg-type]
+    def spread(self) -> Spread:
+        """Standard error over the cells."""
+        sides = [
+            Influence(values, rows, squares, float(mass.sum()))
+            for values, (mass, squares, rows) in ((self.of_negative, self.negative), (self.of_positive, self.positive))
+        ]
+        return spread(sides[0], sides[1], self.centre)
 
-    def influence(self, negative: Floats, positive: Floats) -> tuple[Influence, Influence]:
-        """Influence values per cell, with the rows behind them."""
-        made = []
-        for values, (mass, squares, rows) in ((negative, self.negative), (positive, self.positive)):
-            made.append(Influence(values, rows, squares, float(mass.sum())))
-        return made[0], made[1]
+    def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
+        """Influence of each row's cell."""
+        first = self.tally.first_of_score
+        distinct = self.tally.positive.scores if first is None else self.tally.positive.scores[first]
+        cell = np.searchsorted(distinct, scores, "left") + np.searchsorted(distinct, scores, "right")
+        found: Floats = (self.of_positive if positive else self.of_negative)[cell]
+        return found
 
 
-def _sums_between(run: Run, column: str, edges: np.ndarray) -> Floats:
+@dataclass(frozen=True, eq=False)
+class ScoreEffect:
+    """Influence that is a function of the score itself, one for each class."""
+
+    tally: Tally
+    of_negative: Callable[[Floats], Floats]
+    of_positive: Callable[[Floats], Floats]
+
+    def spread(self) -> Spread:
+        """Standard error over the entries of the tally."""
+        sides = []
+        for run, function in zip(self.tally.runs, (self.of_negative, self.of_positive), strict=True):
+            mass, squares, rows = masses(run)
+            sides.append(Influence(function(run.scores.astype(np.float64)), rows, squares, float(mass.sum())))
+        return spread(sides[0], sides[1])
+
+    def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
+        """Influence of each score."""
+        return (self.of_positive if positive else self.of_negative)(scores.astype(np.float64))
+
+
+def _cells(tally: Tally) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+    """Mass, squared weights and rows of both classes in the cells of a :class:`RankEffect`."""
+    below, at_or_below = tally.placements
+    first = tally.first_of_score
+    starts = np.arange(len(tally.positive)) if first is None else first
+    edges = np.empty(2 * len(starts) + 2, dtype=np.int64)
+    edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = 0, below[starts], at_or_below[starts], len(tally.negative)
+    negative = tuple(_sums_between(tally.negative, column, edges) for column in ("mass", "squares", "rows"))
+    positive = []
+    for column in masses(tally.positive):
+        cells = np.zeros(len(edges) - 1)
+        cells[1::2] = column if first is None else np.add.reduceat(column, first)
+        positive.append(cells)
+    return negative, tuple(positive)  # type: ignore[return-value]
+
+
+def _sums_between(run: Run, column: str, edges: Ints) -> Floats:
     values = None if run.kind != "weights" or column == "mass" else getattr(run, column)
     if values is None:
         return np.diff(run.mass_before(edges)).astype(np.float64)
     return np.diff(np.concatenate(([0.0], np.cumsum(values)))[edges])
 
 
-def auroc_influence(order: Order) -> tuple[Influence, Influence]:
+def _auroc(tally: Tally, factor: float = 1.0) -> RankEffect:
     """DeLong's placements less the AUROC: the share of the other class on the right side of each score."""
-    (down, _, _), (up, _, _) = order.negative, order.positive
+    negative, positive = _cells(tally)
+    down, up = negative[0], positive[0]
     beaten = (np.cumsum(down) - down / 2) / down.sum()
     beating = (np.cumsum(up[::-1])[::-1] - up / 2) / up.sum()
-    auroc = float(np.sum(up * beaten)) / float(up.sum())
-    return order.influence(beating - auroc, beaten - auroc)
+    value = float(np.sum(up * beaten)) / float(up.sum())
+    return RankEffect(tally, negative, positive, factor * (beating - value), factor * (beaten - value))
 
 
-def _auroc(tally: Tally) -> Spread:
-    return spread(*auroc_influence(Order.of(tally)))
-
-
-def _gini(tally: Tally) -> Spread:
-    found = _auroc(tally)
-    return replace(found, error=2.0 * found.error)
-
-
-def _rank_correlation(name: str) -> Callable[[Tally], Spread]:
-    """A multiple of AUROC - ½ while prevalence and tied mass stay as they are."""
-
-    def found(tally: Tally) -> Spread:
-        of_auroc = _auroc(tally)
-        return replace(of_auroc, error=rank_slope(name, tally) * of_auroc.error)
-
-    return found
-
-
-def _average_precision(tally: Tally) -> Spread:
+def _average_precision(tally: Tally) -> RankEffect:
     r"""AP as a mean over positives of :math:`T/(T + rF)`, T and F the shares at or above, r the odds of a negative.
 
     A positive counts itself among those at or above its own score, which flatters the top of a short list. The
     interval is centred where half a row less (and half a negative more) would put the estimate, in proportion to the
     square of what is missing to 1: nothing for a good list, all of it for a poor one.
     """
-    order = Order.of(tally)
-    (down, _, down_rows), (up, _, up_rows) = order.negative, order.positive
+    negative, positive = _cells(tally)
+    (down, _, down_rows), (up, _, up_rows) = negative, positive
     r = (1.0 - tally.prevalence) / tally.prevalence
     share = up / up.sum()
     above = np.cumsum(up[::-1])[::-1] / up.sum()
@@ -158,68 +186,77 @@ def _average_precision(tally: Tally) -> Spread:
     precision = above / total
     value = float(np.sum(share * precision))
     by_true, by_false = share * r * false / total**2, -share * r * above / total**2
-    positive = precision - value + np.cumsum(by_true) - float(np.sum(by_true * above))
-    negative = np.cumsum(by_false) - float(np.sum(by_false * false))
+    of_positive = precision - value + np.cumsum(by_true) - float(np.sum(by_true * above))
+    of_negative = np.cumsum(by_false) - float(np.sum(by_false * false))
     half = 0.5 * (1.0 - value) ** 2
     fewer = np.maximum(above - half / up_rows.sum(), 0.0)
     more = false + half / down_rows.sum()
     centre = float(np.sum(share * fewer / np.where(held, fewer + r * more, 1.0)))
-    return spread(*order.influence(negative, positive), centre=centre)
+    return RankEffect(tally, negative, positive, of_negative, of_positive, centre)
 
 
-def _of_moments(name: str) -> Callable[[Tally], Spread]:
+def _of_moments(name: str) -> Callable[[Tally], ScoreEffect]:
     """A metric of class means and variances: the chain rule, with slopes by central differences."""
 
-    def found(tally: Tally) -> Spread:
-        sides = []
-        for index, run in enumerate(tally.runs):
-            moments = run.moments
-            sd = math.sqrt(max(moments.variance, 0.0)) or 1.0
-            by_mean, by_variance = (
-                _slope(name, tally, index, change, step)
-                for change, step in (("mean", 1e-4 * sd), ("variance", 1e-4 * sd**2))
-            )
-            gap = run.scores.astype(np.float64) - moments.mean
-            mass, squares, rows = masses(run)
-            values = by_mean * gap + by_variance * (gap**2 - moments.variance)
-            sides.append(Influence(values, rows, squares, float(mass.sum())))
-        return spread(sides[0], sides[1])
+    def effect(tally: Tally) -> ScoreEffect:
+        functions = [_moment_effect(name, tally, side) for side in (0, 1)]
+        return ScoreEffect(tally, functions[0], functions[1])
 
-    return found
+    return effect
 
 
-def _slope(name: str, tally: Tally, index: int, change: str, step: float) -> float:
-    up, down = (METRICS[name].compute(_shifted(tally, index, **{change: by})) for by in (step, -step))
+def _moment_effect(name: str, tally: Tally, side: int) -> Callable[[Floats], Floats]:
+    moments = tally.runs[side].moments
+    sd = math.sqrt(max(moments.variance, 0.0)) or 1.0
+    by_mean, by_variance = (
+        _slope(name, tally, side, change, step) for change, step in (("mean", 1e-4 * sd), ("variance", 1e-4 * sd**2))
+    )
+
+    def of(scores: Floats) -> Floats:
+        gap = scores - moments.mean
+        # Scores near the largest float overflow; their metric has no interval.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Floats = by_mean * gap + by_variance * (gap**2 - moments.variance)
+        return found
+
+    return of
+
+
+def _slope(name: str, tally: Tally, side: int, change: str, step: float) -> float:
+    up, down = (METRICS[name].compute(_shifted(tally, side, **{change: by})) for by in (step, -step))
     return (up - down) / (2.0 * step)
 
 
-def _shifted(tally: Tally, index: int, *, mean: float = 0.0, variance: float = 0.0) -> Tally:
+def _shifted(tally: Tally, side: int, *, mean: float = 0.0, variance: float = 0.0) -> Tally:
     """The tally with one class's mean or variance moved, its masses as they are."""
     runs = list(tally.runs)
-    m = runs[index].moments
+    m = runs[side].moments
     moved = ScoreMoments(m.mass, m.mean + mean, m.m2 + variance * m.mass, m.m3)
-    runs[index] = replace(runs[index], known_moments=moved)
+    runs[side] = replace(runs[side], known_moments=moved)
     return replace(tally, runs=tuple(runs))
 
 
-def _log_loss(tally: Tally) -> Spread:
+def _log_loss(tally: Tally) -> ScoreEffect:
     """A mean of losses: each class's own spread, by its share."""
     p = tally.prevalence
-    sides = []
-    for run, share, loss in zip(tally.runs, (1.0 - p, p), (log_to_zero, log_to_one), strict=True):
-        mass, squares, rows = masses(run)
-        values = loss(run.scores.astype(np.float64))
-        mean = float(np.sum(mass * values)) / float(mass.sum())
-        sides.append(Influence(share * (values - mean), rows, squares, float(mass.sum())))
-    return spread(sides[0], sides[1])
+
+    def centred(run: Run, share: float, loss: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
+        mean = run.sum_of(loss) / float(run.total)
+        return lambda scores: share * (loss(scores) - mean)
+
+    return ScoreEffect(
+        tally, centred(tally.negative, 1.0 - p, log_to_zero), centred(tally.positive, p, log_to_one)
+    )  # fmt: skip
 
 
-#: Metrics whose standard error has a closed form.
-SPREADS: dict[str, Callable[[Tally], Spread]] = {
+#: Metrics whose influence function has a closed form. Rank correlations are multiples of AUROC - ½ while prevalence
+#: and tied mass stay as they are.
+EFFECTS: Mapping[str, Callable[[Tally], Effect]] = {
     "auroc": _auroc,
-    "gini": _gini,
+    "gini": lambda tally: _auroc(tally, 2.0),
+    "spearman": lambda tally: _auroc(tally, rank_slope("spearman", tally)),
+    "kendall": lambda tally: _auroc(tally, rank_slope("kendall", tally)),
     "average_precision": _average_precision,
     "log_loss": _log_loss,
-    **{name: _rank_correlation(name) for name in ("spearman", "kendall")},
     **{name: _of_moments(name) for name in ("spcc", "d_a", "d_e", "d_b_normal", "brier", "bias", "positive_estimate")},
 }

@@ -12,7 +12,8 @@ import numpy as np
 
 from tallymark._check import Bools, Floats, Ints, Masses, Scores
 from tallymark.errors import InputError, Undefined
-from tallymark.intervals.base import Seed, normal_quantile, seeds
+from tallymark.intervals.base import Seed, seeds
+from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.pool import Pool, Stratum
 from tallymark.intervals.replicates import Draws, values_of
 from tallymark.registry import METRICS, Metric
@@ -36,13 +37,25 @@ class Difference:
     method: str
 
 
-def normal_difference(difference: float, error: float, level: float, method: str) -> Difference:
-    """From a difference and its standard error."""
-    from scipy.special import ndtr
+def student_difference(
+    difference: float, error: float, level: float, method: str, freedom: float = math.inf
+) -> Difference:
+    """From a difference and its standard error; normal unless degrees of freedom are given."""
+    from scipy.special import stdtr, stdtrit
 
-    reach = normal_quantile(0.5 + level / 2) * error
-    p = 2.0 * float(ndtr(-abs(difference) / error)) if error > 0.0 else float(difference == 0.0)
+    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
+    p = 2.0 * float(stdtr(freedom, -abs(difference) / error)) if error > 0.0 else float(difference == 0.0)
     return Difference(difference, error, difference - reach, difference + reach, p, method)
+
+
+def row_influence(panel: Panel, metric: str) -> Floats:
+    """Influence of every row (columns) on the metric of each model (rows)."""
+    found = np.zeros((len(panel.models), panel.n))
+    for own, model in zip(found, panel.models, strict=True):
+        effect = EFFECTS[metric](panel.tally(model))
+        for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
+            own[side] = effect.of_rows(panel.scores[model][side], positive=positive)
+    return found
 
 
 class Resampler:
@@ -111,15 +124,15 @@ class Resampler:
         return {model: np.concatenate([found[model] for found in blocks]) for model in self._models}
 
 
-def bootstrap_difference(estimate: float, drawn: Floats, level: float) -> Difference:
+def bootstrap_difference(estimate: float, drawn: Floats, level: float, freedom: float) -> Difference:
     """From the differences of paired resamples: their standard error on either side of the estimate.
 
-    The normal p-value keeps its size where percentiles of few positives do not.
+    Student's p-value keeps its size where percentiles of few positives do not.
     """
     known = drawn[np.isfinite(drawn)]
     if len(known) < 0.9 * len(drawn):
         raise Undefined("the metric is undefined in many resamples; more rows are needed")
-    return normal_difference(estimate, float(known.std(ddof=1)), level, "paired bootstrap")
+    return student_difference(estimate, float(known.std(ddof=1)), level, "paired bootstrap", freedom)
 
 
 def mcnemar(
@@ -226,4 +239,4 @@ def metric_named(name: str) -> Metric:
     return facts
 
 
-PairedMethod = Literal["delong", "mcnemar", "bootstrap", "permutation"]
+PairedMethod = Literal["delong", "influence", "mcnemar", "bootstrap", "permutation"]

@@ -16,7 +16,7 @@ from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined
 from tallymark.intervals.base import Interval, Sampling, Seed, checked_level, normal_quantile, seeds
-from tallymark.intervals.influence import SPREADS
+from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.pool import MOST, Pool, Stratum
 from tallymark.metrics import expressions
 from tallymark.registry import METRICS, require_one_of
@@ -402,8 +402,8 @@ def bootstrap(
 
 def _acceleration(name: str, tally: Tally, threshold: float | None) -> float:
     """Skewness of the influence values over 6: in closed form where there is one, else over groups of neighbours."""
-    if name in SPREADS:
-        return SPREADS[name](tally).acceleration
+    if name in EFFECTS:
+        return EFFECTS[name](tally).spread().acceleration
     pool = Pool.of(tally, _GROUPS, () if threshold is None or math.isinf(threshold) else (threshold,))
     whole = [stratum.mass[None, :] for stratum in pool.strata]
     squares = cubes = 0.0

@@ -13,7 +13,7 @@ from tallymark._check import Bools, Floats, Scores
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, shown
 from tallymark.intervals.base import Interval, checked_level, normal_quantile, on_scale, scale_of
-from tallymark.intervals.influence import SPREADS
+from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import require_one_of
@@ -111,18 +111,23 @@ def _placements(scores: Scores, is_positive: Bools, mass: Floats) -> Floats:
 def _of_placements(placed: Mapping[str, Floats], is_positive: Bools, mass: Floats, *, weighted: bool) -> DeLong:
     total = float(mass[is_positive].sum())
     aurocs = np.array([float(np.sum((mass * values)[is_positive])) / total for values in placed.values()])
-    covariance = np.zeros((len(placed), len(placed)))
+    influence = np.stack([values - value for values, value in zip(placed.values(), aurocs, strict=True)])
+    return DeLong(tuple(placed), aurocs, covariance(influence, is_positive, mass, weighted=weighted))
+
+
+def covariance(influence: Floats, is_positive: Bools, mass: Floats, *, weighted: bool) -> Floats:
+    """Covariance of estimates, given the influence of every row (columns) on each (rows), class sizes held fixed."""
+    found = np.zeros((len(influence), len(influence)))
     for side in (~is_positive, is_positive):
         own = mass[side]
         rows = float(len(own)) if weighted else float(own.sum())
         if rows < 2:
-            raise InputError("delong needs two rows or more of each class.")
+            raise InputError("Two rows or more of each class are needed.")
         # Σ w² over (Σ w)²; a count of c is c rows of weight 1, so its part is c, not c².
-        part = (own if weighted else np.sqrt(own)) / own.sum()
-        gaps = np.stack([(values[side] - a) * part for values, a in zip(placed.values(), aurocs, strict=True)])
+        gaps = influence[:, side] * ((own if weighted else np.sqrt(own)) / own.sum())
         # Not a matrix product: BLAS results depend on the number of threads.
-        covariance += np.einsum("ik,jk->ij", gaps, gaps) * (rows / (rows - 1.0))
-    return DeLong(tuple(placed), aurocs, covariance)
+        found += np.einsum("ik,jk->ij", gaps, gaps) * (rows / (rows - 1.0))
+    return found
 
 
 def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -> Interval:
@@ -146,7 +151,7 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -
     if method == "hanley_mcneil":
         reach = z * _hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
         return Interval(value, max(0.0, value - reach), min(1.0, value + reach), method, share)
-    found = SPREADS["auroc"](tally)
+    found = EFFECTS["auroc"](tally).spread()
     if not found.error > 0.0:
         low, high = limits_of_perfection("auroc", tally, share)
         return Interval(value, low, high, "exact", share)
