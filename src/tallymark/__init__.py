@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tallymark.sources.doors import moments as moments
     from tallymark.sources.doors import panel as panel
     from tallymark.sources.doors import tally as tally
+    from tallymark.sources.filepanel import scan_panel as scan_panel
     from tallymark.sources.scan import scan as scan
     from tallymark.summaries.confusion import Confusion as Confusion
     from tallymark.summaries.moments import Moments as Moments
@@ -74,6 +75,7 @@ _HOMES = {
     "results": ("Evaluation", "Evaluations", "Measure"),
     "simple": ("without_simple",),
     "sources.doors": ("class_scores", "confusion", "load", "moments", "panel", "tally"),
+    "sources.filepanel": ("scan_panel",),
     "sources.scan": ("scan",),
     "summaries.confusion": ("Confusion",),
     "summaries.moments": ("Moments",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,8 +31,15 @@ from tallymark.intervals.paired import (
     value_of,
 )
 from tallymark.intervals.roc_areas import DeLong, covariance, delong
+from tallymark.metrics.bounds import bound
+from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import Metric, require_one_of
+from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.panel import Panel
+from tallymark.summaries.quantising import cell_key
+from tallymark.summaries.run import grouped_at
+from tallymark.summaries.sorting import starts_of_groups
+from tallymark.summaries.tally import Tally
 
 #: What each method can compare.
 _SHARES_RIGHT = frozenset({"accuracy", "error"})
@@ -165,7 +172,7 @@ class Comparison(Shown):
 
 
 def compare(
-    panel: Panel, *, metric: str = "auroc", method: PairedMethod | None = None, threshold: float | str | None = None,
+    panel: Panel | FilePanel, *, metric: str = "auroc", method: PairedMethod | None = None, threshold: float | str | None = None,
     level: float = 0.95, equivalence: float | None = None, mcnemar_kind: Literal["exact", "mid_p"] = "mid_p",
     replicates: int = 2_000, seed: Seed = 0, jobs: int | None = None,
 ) -> Comparison:  # fmt: skip
@@ -175,7 +182,7 @@ def compare(
     it has one (average precision, sPCC, Brier score, log loss, …); McNemar's for accuracy and error of unweighted rows;
     and the paired stratified bootstrap for everything else. ``"permutation"`` exchanges the two models' scores row by
     row (its interval is the bootstrap's). A metric at one threshold needs `threshold`, a number or a policy that each model
-    then chooses by. With `equivalence` δ a pair is called equivalent when its interval at level 1 − 2α lies within ±δ
+    then chooses by. Files beyond two million rows (:func:`tallymark.scan_panel`) are compared by AUROC. With `equivalence` δ a pair is called equivalent when its interval at level 1 − 2α lies within ±δ
     (two one-sided tests). Several pairs: Holm's correction.
 
     >>> import numpy as np, tallymark as tm
@@ -188,13 +195,17 @@ def compare(
     >>> found.sample_size(0.02)["positives"] > 143
     True
     """
-    if not isinstance(panel, Panel):
+    if not isinstance(panel, Panel | FilePanel):
         raise InputError(
             f'compare takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": score_a, "b": score_b}}).'
         )
     if len(panel.models) < 2:
         raise InputError("compare needs two models or more on the same rows.")
     facts, share = metric_named(metric), checked_level(level)
+    if isinstance(panel, FilePanel):
+        if not panel.small:
+            return _compare_files(panel, facts, method, share, equivalence)
+        panel = panel.read()
     margin = None if equivalence is None else _margin(equivalence)
     ask = _Ask(panel, facts, threshold, share, replicates, seed, jobs, mcnemar_kind)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
@@ -206,17 +217,57 @@ def compare(
     )  # fmt: skip
 
 
-def compare_aurocs(found: DeLong, *, n: int, positives: int, level: float, equivalence: float | None) -> Comparison:
-    """The comparison that DeLong's covariance gives, wherever it was computed."""
-    from tallymark.registry import METRICS
-
-    values = {model: float(auroc) for model, auroc in zip(found.models, found.aurocs, strict=True)}
+def _compare_files(
+    panel: FilePanel, facts: Metric, method: str | None, level: float, equivalence: float | None
+) -> Comparison:
+    """DeLong's comparison from cells: tallies in a first pass, products of looked-up placements in a second."""
+    if facts.name != "auroc" or method not in {None, "delong"}:
+        raise InputError(
+            f"{panel.n} rows are compared by auroc with DeLong's test; for {facts.name} read fewer rows with where=."
+        )
+    tallies = panel.tallies(exact=False)
+    lookups = {}
+    for (model,), tally in tallies.entries.items():
+        low, high = bound("auroc", tally)
+        if high - low > _SURE:
+            raise InputError(
+                f"{model}: too many scores share a cell to compare ranks (AUROC is only known to lie in {low:.4f} to "
+                f"{high:.4f}); spread the scores out, e.g. by a logit, or read fewer rows with where=."
+            )
+        lookups[model] = _placements_by_key(tally)
+    covariances = np.zeros((len(lookups), len(lookups)))
+    for sums in panel.products(lookups):
+        mass, rows = sums[-1, :2]
+        rows = rows if panel.weight is not None else mass
+        covariances += sums[:-1] / mass**2 * (rows / (rows - 1.0))
+    values = {model: auroc_of(tally) for (model,), tally in tallies.entries.items()}
+    found = DeLong(tuple(values), np.array(list(values.values())), covariances)
     differences = {
         pair: student_difference(*found.difference(*pair), level, "DeLong")
         for pair in itertools.combinations(found.models, 2)
     }
-    margin = None if equivalence is None else _margin(equivalence)
-    return _comparison(METRICS["auroc"], values, differences, level, margin, n=n, positives=positives)
+    first = next(iter(tallies.values()))
+    return _comparison(
+        facts, values, differences, level, None if equivalence is None else _margin(equivalence),
+        n=first.n_rows, positives=first.positive.n_rows,
+    )  # fmt: skip
+
+
+#: AUROC must be known this well from cells before ranks are compared by them.
+_SURE = 1e-3
+
+
+def _placements_by_key(tally: Tally) -> tuple[Floats, Floats, Floats]:
+    """The keys of all cells, and DeLong's influence of a negative and of a positive row in each."""
+    joined = []
+    for run in tally.runs:
+        keys = cell_key(run.scores.astype(np.float64))
+        starts = starts_of_groups(keys)
+        joined.append(replace(grouped_at(run, starts), scores=keys[starts], lo=None, hi=None))
+    coarse = replace(tally, runs=tuple(joined), grid=None)
+    effect = EFFECTS["auroc"](coarse)
+    keys = np.union1d(*(run.scores for run in joined))
+    return keys, effect.of_rows(keys, positive=False), effect.of_rows(keys, positive=True)
 
 
 def _margin(equivalence: float) -> float:

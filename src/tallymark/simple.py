@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -12,7 +14,9 @@ from tallymark._check import Bools
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined
 from tallymark.registry import METRICS
+from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.panel import Panel
+from tallymark.summaries.tally import Tally
 
 Verdict = Literal["negligible", "moderate", "decisive"]
 
@@ -20,23 +24,31 @@ Verdict = Literal["negligible", "moderate", "decisive"]
 _MODERATE, _DECISIVE = 0.02, 0.30
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NoSimple(Shown):
-    """A panel without its simple objects, beside the whole panel.
+class WithoutSimple(Shown):
+    """Models with and without their simple objects, wherever the rows are.
 
-    `simple` marks the rows left out. AUROC's order of the models never changes by this, only their differences
-    grow; other metrics can reorder them.
+    AUROC's order of the models never changes by leaving them out, only their differences grow; other metrics can
+    reorder them.
     """
 
-    panel: Panel
-    reduced: Panel
-    simple: Bools
+    @property
+    def n(self) -> int:
+        """Rows in all."""
+        raise TypeError(f"{type(self).__name__} has no n")
+
+    @property
+    def n_simple(self) -> int:
+        """Rows left out."""
+        raise TypeError(f"{type(self).__name__} has no n_simple")
 
     @property
     def share(self) -> float:
         """Share of simple objects, by count or weight."""
-        mass = self.panel.mass
-        return float(np.sum(mass[self.simple]) / np.sum(mass)) if len(mass) else 0.0
+        raise TypeError(f"{type(self).__name__} has no share")
+
+    def pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
+        """Each model's tally of all rows and of the rows that are left; None when there are none."""
+        raise TypeError(f"{type(self).__name__} has no pairs()")
 
     @property
     def verdict(self) -> Verdict:
@@ -54,13 +66,12 @@ class NoSimple(Shown):
         if facts.needs == "confusion" and threshold is None:
             raise InputError(f"{metric} needs a threshold: compare({metric!r}, threshold=0.5).")
         rows: list[Row] = []
-        for model in self.panel.models:
+        for model, pair in self.pairs().items():
             found, reason = {}, None
-            for name, data in (("original", self.panel), ("without_simple", self.reduced)):
+            for name, tally in zip(("original", "without_simple"), pair, strict=True):
                 try:
-                    if not data.n:
+                    if tally is None:
                         raise Undefined("all objects are simple; nothing is left to evaluate")
-                    tally = data.tally(model)
                     summary = tally.at(threshold) if facts.needs == "confusion" and threshold is not None else tally
                     found[name] = facts.compute(summary, **options)
                 except Undefined as error:
@@ -71,9 +82,8 @@ class NoSimple(Shown):
 
     def heading(self) -> str:
         """Share and verdict."""
-        left_out = int(self.simple.sum())
         return (
-            f"NoSimple: {left_out} of {self.panel.n} rows are simple ({100 * self.share:.1f} %, {self.verdict}); "
+            f"NoSimple: {self.n_simple} of {self.n} rows are simple ({100 * self.share:.1f} %, {self.verdict}); "
             f"AUROC with and without them"
         )
 
@@ -84,12 +94,88 @@ class NoSimple(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "n": self.panel.n,
-            "simple": int(self.simple.sum()),
+            "n": self.n,
+            "simple": self.n_simple,
             "share": self.share,
             "verdict": self.verdict,
             "auroc": plain(self.compare("auroc")),
         }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoSimple(WithoutSimple):
+    """A panel without its simple objects, beside the whole panel. `simple` marks the rows left out."""
+
+    panel: Panel
+    reduced: Panel
+    simple: Bools
+
+    @property
+    def n(self) -> int:
+        """Rows in all."""
+        return self.panel.n
+
+    @property
+    def n_simple(self) -> int:
+        """Rows left out."""
+        return int(self.simple.sum())
+
+    @property
+    def share(self) -> float:
+        """Share of simple objects, by count or weight."""
+        mass = self.panel.mass
+        return float(np.sum(mass[self.simple]) / np.sum(mass)) if len(mass) else 0.0
+
+    def pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
+        """Each model's tally of all rows and of the rows that are left."""
+        return {
+            model: (
+                self.panel.tally(model) if self.panel.n else None,
+                self.reduced.tally(model) if self.reduced.n else None,
+            )
+            for model in self.panel.models
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FileNoSimple(WithoutSimple):
+    """The same for files: the engine found the simple rows and left them out; no row was read.
+
+    `original` and `reduced` look at the files with and without them.
+    """
+
+    original: FilePanel
+    reduced: FilePanel
+
+    @property
+    def n(self) -> int:
+        """Rows in all."""
+        return self.original.n
+
+    @property
+    def n_simple(self) -> int:
+        """Rows left out."""
+        return self.original.n - self.reduced.n
+
+    @cached_property
+    def _share(self) -> float:
+        return 1.0 - self.reduced.mass() / self.original.mass()
+
+    @property
+    def share(self) -> float:
+        """Share of simple objects, by count or weight."""
+        return self._share
+
+    @cached_property
+    def _pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
+        left = self.reduced.tallies() if self.reduced.n else None
+        return {
+            model: (tally, None if left is None else left[model]) for model, tally in self.original.tallies().items()
+        }
+
+    def pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
+        """Each model's tally of all rows and of the rows that are left."""
+        return self._pairs
 
 
 def simple_rows(panel: Panel) -> Bools:
@@ -105,10 +191,15 @@ def simple_rows(panel: Panel) -> Bools:
     return simple
 
 
-def without_simple(panel: Panel) -> NoSimple:
+@overload
+def without_simple(panel: Panel) -> NoSimple: ...
+@overload
+def without_simple(panel: FilePanel) -> FileNoSimple: ...
+def without_simple(panel: Panel | FilePanel) -> NoSimple | FileNoSimple:
     """Leave out the objects that all models of a panel classify correctly whatever the threshold.
 
-    Rahardja & Fränti, NoSimple: data bias evaluation metrics. The panel itself is not changed.
+    Rahardja & Fränti, NoSimple: data bias evaluation metrics. The panel itself is not changed. A panel in files
+    (:func:`tallymark.scan_panel`) is searched and reduced by the engine.
 
     >>> import tallymark as tm
     >>> p = tm.panel([0, 0, 0, 1, 1, 0, 0], {"a": [1, 2, 110, 6, 120, 0, 0], "b": [100, 150, 2, 130, 3, 0, 0]})
@@ -118,6 +209,8 @@ def without_simple(panel: Panel) -> NoSimple:
     >>> [round(row["without_simple"], 4) for row in result.compare("auroc")]
     [0.8333, 0.5]
     """
+    if isinstance(panel, FilePanel):
+        return FileNoSimple(panel, panel.keep(f"NOT ({panel.simple_condition()})"))
     if not isinstance(panel, Panel):
         raise InputError(
             f'without_simple takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": score_a, "b": score_b}}).'

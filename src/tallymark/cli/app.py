@@ -57,6 +57,8 @@ def evaluate(
         str | None, typer.Option(help="A number or a policy: youden, f1, tpr:0.9, cost:1,50, rate:0.002, …")
     ] = None,
     prevalence: Annotated[float | None, typer.Option(help="State the prevalence the numbers should speak of.")] = None,
+    level: Annotated[float, typer.Option(help="Level of the confidence intervals; 0 leaves them out.")] = 0.95,
+    interval: Annotated[str, typer.Option(help="default (best for each metric), percentile or bca.")] = "default",
     metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeat for more.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Never quantise scores, whatever the size.")] = False,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
@@ -72,7 +74,43 @@ def evaluate(
     evaluating.run(
         evaluating.Asked(
             file, label, score or (), predicted or (), probability or (), pos_label, weight, count, by or (), where,
-            threshold, prevalence, metric, exact or None, drop_missing, memory_limit, threads, every, strict, json,
+            threshold, prevalence, level or None, interval, metric, exact or None, drop_missing, memory_limit, threads,
+            every, strict, json,
+        )
+    )  # fmt: skip
+
+
+@app.command()
+def compare(
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
+    label: Annotated[str, typer.Option(help="Column with the true class.")],
+    score: Annotated[list[str], typer.Option(help="Score column; once per model, two or more.")],
+    pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
+    count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")] = None,
+    where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
+    metric: Annotated[str, typer.Option(help="Compare by this metric.")] = "auroc",
+    method: Annotated[
+        str | None, typer.Option(help="delong, influence, mcnemar, bootstrap or permutation; left out, the usual one.")
+    ] = None,
+    threshold: Annotated[str | None, typer.Option(help="A number or a policy, for a metric at one threshold.")] = None,
+    level: Annotated[float, typer.Option(help="Level of intervals and verdicts.")] = 0.95,
+    equivalence: Annotated[float | None, typer.Option(help="A difference so small that it does not matter.")] = None,
+    without_simple: Annotated[
+        bool, typer.Option("--without-simple", help="Leave out the rows that every model gets right.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of bootstrap and permutations.")] = 0,
+    memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
+    json: Json = False,
+) -> None:
+    """Compare models on the same rows: difference, interval, p-value and a verdict for every pair."""
+    from tallymark.cli import comparing
+
+    comparing.run(
+        comparing.Asked(
+            file, label, score, pos_label, weight, count, where, metric, method, threshold, level, equivalence,
+            without_simple, seed, memory_limit, threads, json,
         )
     )  # fmt: skip
 

@@ -12,13 +12,13 @@ from rich.text import Text
 
 from tallymark import _check
 from tallymark._show import number
-from tallymark.cli.printing import console, print_json, print_notes, progress_bar, table
+from tallymark.cli.printing import console, positive_label, print_json, print_notes, progress_bar, table
 from tallymark.errors import GuardWarning, InputError, shown
 from tallymark.evaluation import evaluate
 from tallymark.registry import METRICS
 from tallymark.results import Evaluation, Evaluations, Measure, Note
 from tallymark.sources.doors import class_scores, confusion, is_saved, load
-from tallymark.sources.files import labels_in, read_files, require_columns
+from tallymark.sources.files import read_files, require_columns
 from tallymark.sources.scan import scan
 from tallymark.summaries.confusion import Confusion
 
@@ -28,7 +28,7 @@ _HEADLINE = (
     "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "mcc",
     "brier", "ece", "bias", "positive_estimate", "predicted_prevalence",
 )  # fmt: skip
-_BY_GROUP = ("auroc", "average_precision", "precision", "recall", "f1", "mcc")
+_BY_GROUP = ("auroc", "average_precision", "f1")
 
 #: Classes listed when there are many: those with the lowest F1.
 _WORST = 15
@@ -50,6 +50,8 @@ class Asked:
     where: str | None = None
     threshold: str | None = None
     prevalence: float | None = None
+    level: float | None = 0.95
+    interval: str = "default"
     metrics: Sequence[str] | None = None
     exact: bool | None = None
     drop_missing: bool = False
@@ -63,7 +65,8 @@ class Asked:
 def run(asked: Asked) -> Evaluations:
     """Read, evaluate, print; gives back what was printed."""
     options: dict[str, Any] = {
-        "metrics": asked.metrics, "threshold": asked.threshold, "prevalence": asked.prevalence, "strict": asked.strict
+        "metrics": asked.metrics, "threshold": asked.threshold, "prevalence": asked.prevalence, "level": asked.level,
+        "interval": asked.interval, "strict": asked.strict,
     }  # fmt: skip
     result: Evaluations
     with warnings.catch_warnings(record=True) as caught:
@@ -106,7 +109,7 @@ def _evaluate(asked: Asked, options: dict[str, Any]) -> Evaluations:
     if pairs:
         scored = evaluate(_class_scores(columns, asked.label, pairs, masses), **options)
         return Evaluations(("model",), {("probability",): scored})
-    positive = _positive(asked, asked.label)
+    positive = positive_label(asked.file, asked.label, asked.pos_label)
     return Evaluations(("model",), {
         (name,): evaluate(confusion(columns[asked.label], columns[name], pos_label=positive, **masses), **options)
         for name in asked.predicted
@@ -129,10 +132,17 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
     with progress_bar(f"Reading {asked.file}") as progress:
         found = scan(
             asked.file, label=label, score=list(asked.scores), by=groups, weight=asked.weight, count=asked.count,
-            where=asked.where, thresholds=[0.5, *_numbers(asked.threshold)], pos_label=_positive(asked, label),
+            where=asked.where, thresholds=[0.5, *_numbers(asked.threshold)], pos_label=positive_label(asked.file, label, asked.pos_label),
             exact=asked.exact, drop_missing=asked.drop_missing, memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
             strict=asked.strict,
         )  # fmt: skip
+    if asked.metrics is None and not asked.every and not asked.as_json:
+        # Only what will be shown: intervals of the rest would be computed for nothing.
+        probabilities = all(tally.is_probability for tally in found.values())
+        options = options | {"metrics": [
+            name for name in (_BY_GROUP if groups else _HEADLINE)
+            if probabilities or METRICS[name].needs != "probabilities"
+        ]}  # fmt: skip
     evaluations: Evaluations = evaluate(found, **options)
     return evaluations
 
@@ -142,19 +152,6 @@ def _numbers(threshold: str | None) -> list[float]:
         return [] if threshold is None else [float(threshold)]
     except ValueError:
         return []
-
-
-def _positive(asked: Asked, label: str) -> Any:
-    """The label a user typed, in the type it has in the file."""
-    text = asked.pos_label
-    if text is None:
-        return None
-    present = labels_in(asked.file, label, "--label")
-    for spelled in (str, lambda value: str(value).lower()):
-        matches = [value for value in present if spelled(value) == spelled(text)]
-        if len(matches) == 1:
-            return matches[0]
-    raise InputError(f"--pos-label {text!r} does not occur in {label!r}, which has the values {shown(present)}.")
 
 
 def _class_scores(columns: Any, label: str, pairs: Sequence[tuple[str, str]], masses: Any) -> Any:
@@ -207,26 +204,29 @@ def _print(result: Evaluations, asked: Asked) -> None:
     title = f"{file}: {first.size()}{lens}"
     names = list(first) if every or metrics else [name for name in _HEADLINE if name in first]
     out.print(_value_table(title, dict(result), names))
+    if len(result) > 1:
+        reasons = dict.fromkeys(e[name].reason for e in result.values() for name in names if e[name].reason)
+        for line in (*reasons, "`tallymark metrics NAME` says what a metric means."):
+            out.print(Text(f"  {line}", style="dim"))
 
 
 def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence[str]) -> Any:
-    several = len(evaluations) > 1
-    heads = [("metric", "left"), *((name if several else "value", "right") for name in evaluations)]
+    """Metrics down, models across; one model alone leaves room for what each metric means."""
+    alone = len(evaluations) == 1
     bounded = any(e[name].bound for e in evaluations.values() for name in names)
-    heads += [("chance", "right"), *([("bound", "right")] if bounded else []), ("what it means", "left")]
+    heads = [("metric", "left"), *(("value" if alone else name, "right") for name in evaluations), ("chance", "right")]
+    heads += [*([("bound", "right")] if bounded else []), *([("what it means", "left")] if alone else [])]
     rows = []
-    thresholds = [number(e.threshold) + (f" ({e.policy})" if e.policy else "") for e in evaluations.values()]
     if any(e.threshold is not None for e in evaluations.values()):
-        rows.append(
-            ["threshold", *thresholds, "", *([""] if bounded else []), "score from which a row is called positive"]
-        )
+        thresholds = [number(e.threshold) + (f" ({e.policy})" if e.policy else "") for e in evaluations.values()]
+        meaning = "score from which a row is called positive"
+        rows.append(["threshold", *thresholds, "", *([""] if bounded else []), *([meaning] if alone else [])])
     for name in names:
         measures = [e[name] for e in evaluations.values()]
-        reasons = {m.reason for m in measures if m.reason}
         classes = any(e.per_class for e in evaluations.values())
-        meaning = "; ".join(sorted(reasons)) or (_OF_CLASSES.get(name) if classes else None) or METRICS[name].meaning
-        rows.append([name, *(number(m.value) for m in measures), _same(measures),
-                     *([_bounds(measures)] if bounded else []), meaning])  # fmt: skip
+        meaning = measures[0].reason or (_OF_CLASSES.get(name) if classes else None) or METRICS[name].meaning
+        rows.append([name, *map(_with_interval, measures), _same(measures),
+                     *([_bounds(measures)] if bounded else []), *([meaning] if alone else [])])  # fmt: skip
     return table(title, heads, rows)
 
 
@@ -243,6 +243,12 @@ _OF_CLASSES = {
     "recall_weighted": "Mean of the classes' recalls, by class size: accuracy again.",
     "f1_weighted": "Mean of the classes' F1, by class size.",
 }
+
+
+def _with_interval(measure: Measure) -> str:
+    if measure.interval is None:
+        return number(measure.value)
+    return f"{number(measure.value)} ({'–'.join(number(float(end)) for end in measure.interval)})"
 
 
 def _same(measures: Sequence[Measure]) -> str:
@@ -271,30 +277,30 @@ def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> A
 
 
 def _group_table(result: Evaluations, asked: Asked) -> Any:
-    names = [
-        METRICS[name].name for name in asked.metrics or (next(iter(result.values())) if asked.every else _BY_GROUP)
-    ]
-    heads = [*((name, "left") for name in result.names), ("n", "right"), ("positive", "right"), ("threshold", "right")]
+    names = _group_metrics(result, asked)
+    cuts = {e.threshold for e in result.values()}
+    policy = next(iter(result.values())).policy
+    said = f", threshold {number(next(iter(cuts)))}" if len(cuts) == 1 else f", threshold by {policy} in each"
+    heads = [*((name, "left") for name in result.names), ("n", "right"), ("positive", "right")]
+    heads += [("threshold", "right")] if len(cuts) > 1 else []
     rows = [
         [
-            *map(str, key),
-            number(e.n),
-            number(e.positives),
-            number(e.threshold),
-            *(number(e[name].value) for name in names),
+            *map(str, key), number(e.n), number(e.positives), *([number(e.threshold)] if len(cuts) > 1 else []),
+            *(_with_interval(e[name]) for name in names),
         ]
         for key, e in result.entries.items()
-    ]
-    policy = next(iter(result.values())).policy
-    chosen = f", threshold by {policy} in each" if policy else ""
-    return table(
-        f"{asked.file} by {', '.join(result.names[1:])}{chosen}", [*heads, *((n, "right") for n in names)], rows
-    )
+    ]  # fmt: skip
+    return table(f"{asked.file} by {', '.join(result.names[1:])}{said}", [*heads, *((n, "right") for n in names)], rows)
+
+
+def _group_metrics(result: Evaluations, asked: Asked) -> list[str]:
+    first = next(iter(result.values()))
+    return [METRICS[name].name for name in asked.metrics or (first if asked.every else _BY_GROUP) if name in first]
 
 
 def _reasons(result: Evaluations, asked: Asked) -> list[str]:
     """Why values of the group table are undefined, each reason once."""
-    names = [METRICS[name].name for name in asked.metrics or _BY_GROUP]
+    names = _group_metrics(result, asked)
     found = (
         f"{', '.join(map(str, key))}: {evaluation[name].reason}"
         for key, evaluation in result.entries.items()

@@ -1,4 +1,4 @@
-"""What every command prints with: a table, a JSON object, a warning."""
+"""What every command needs: a table, a JSON object, a warning, a bar, and the label a user typed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tallymark._show import plain
+from tallymark.errors import InputError, shown
 from tallymark.results import Note
+from tallymark.sources.files import labels_in
 
 
 def console() -> Console:
@@ -55,3 +57,15 @@ def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequenc
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))
     return made
+
+
+def positive_label(file: str, column: str, text: str | None) -> Any:
+    """The label a user typed, in the type it has in the file."""
+    if text is None:
+        return None
+    present = labels_in(file, column, "--label")
+    for spelled in (str, lambda value: str(value).lower()):
+        matches = [value for value in present if spelled(value) == spelled(text)]
+        if len(matches) == 1:
+            return matches[0]
+    raise InputError(f"--pos-label {text!r} does not occur in {column!r}, which has the values {shown(present)}.")

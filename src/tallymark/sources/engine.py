@@ -6,7 +6,7 @@ import csv
 import gzip
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
@@ -78,7 +78,10 @@ class Engine:
     `reader` stands for the files in a query's FROM, once in each; `shown` names them in messages.
     """
 
-    def __init__(self, files: Files, connection: duckdb.DuckDBPyConnection, progress: Progress | None) -> None:
+    def __init__(
+        self, files: Files, connection: duckdb.DuckDBPyConnection, progress: Progress | None, spill: str
+    ) -> None:
+        self._spill = spill
         self.reader = files.reader
         self.shown = files.shown
         self._files = files
@@ -114,8 +117,24 @@ class Engine:
             if len(self._connection.extract_statements(sql)) != 1:
                 raise InputError("where= must be one condition, not several statements.")
             return self._run(lambda: self._connection.execute(sql, [self._files.places]).fetchnumpy())
+        except duckdb.OutOfMemoryException as error:
+            raise InputError(
+                f"Out of memory or of room to spill while reading {self.shown!r}: {_first_sentence(error)} "
+                "Raise memory_limit=, or set TMPDIR to a disk with more room."
+            ) from None
+        except duckdb.IOException as error:
+            if self._spill not in str(error):
+                raise unreadable(self.shown, error) from None
+            raise InputError(
+                f"Cannot spill to disk while reading {self.shown!r}: {_first_sentence(error)} "
+                "Set TMPDIR to a disk with more room, or raise memory_limit=."
+            ) from None
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
+
+    def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Let queries see arrays of ours as a table."""
+        self._connection.register(name, dict(columns))
 
     def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
         if self._progress is None:
@@ -166,7 +185,7 @@ def engine(
         connection.execute("SET preserve_insertion_order = false")
         # DuckDB would draw on standard output, where a JSON object may be wanted.
         connection.execute("SET enable_progress_bar = false")
-        yield Engine(files, connection, progress)
+        yield Engine(files, connection, progress, spill)
 
 
 def _refuse_ragged(names: Sequence[str], separator: str) -> None:

@@ -31,16 +31,14 @@ SMALL = 2_000_000
 _PARTS = 2**17
 
 
-_SPREAD = f"(s * {double(SPLITTER)})"
-SMALLER = f"(s * {double(SCALE_DOWN)})"
-SMALLER_SPREAD = f"({SMALLER} * {double(SPLITTER)})"
-
-#: :func:`tallymark.summaries.quantising.cell_key` of s, in SQL: the same operations in the same order.
-KEY = (
-    f"CASE WHEN abs(s) > {double(HUGE)} "
-    f"THEN ({SMALLER_SPREAD} - ({SMALLER_SPREAD} - {SMALLER})) / {double(SCALE_DOWN)} "
-    f"ELSE {_SPREAD} - ({_SPREAD} - s) END"
-)
+def key_of(score: str) -> str:
+    """:func:`tallymark.summaries.quantising.cell_key` of a column, in SQL: the same operations in the same order."""
+    spread, smaller = f"({score} * {double(SPLITTER)})", f"({score} * {double(SCALE_DOWN)})"
+    large = f"({smaller} * {double(SPLITTER)})"
+    return (
+        f"CASE WHEN abs({score}) > {double(HUGE)} THEN ({large} - ({large} - {smaller})) / {double(SCALE_DOWN)} "
+        f"ELSE {spread} - ({spread} - {score}) END"
+    )
 
 
 def scan(
@@ -87,7 +85,7 @@ def scan(
     with engine(paths, memory_limit=memory_limit, threads=threads, progress=progress) as source:
         types = source.require(wanted)
         where = not_missing([name for name, _ in wanted], where) if drop_missing else where
-        small = exact is None and _number_of_rows(source, where) <= SMALL
+        small = exact is None and number_of_rows(source, where) <= SMALL
         if small or exact:
             columns = columns_of(source, wanted, where)
             found = tallies_of_columns(
@@ -99,7 +97,8 @@ def scan(
     return found.of_one_model() if isinstance(score, str) else found
 
 
-def _number_of_rows(source: Engine, where: str | None) -> int:
+def number_of_rows(source: Engine, where: str | None) -> int:
+    """Rows of the files that satisfy a condition."""
     condition = "" if where is None else f" WHERE ({where})"
     counted = source.query(f"SELECT count(*) AS n FROM {source.reader}{condition}")
     return int(counted["n"][0])
@@ -218,7 +217,7 @@ class _Scan:
         groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(self.question.by))
         truth = "0" if self.question.label is None else quoted(self.question.label)
         side = " + ".join(f"(s >= {double(t)})::INTEGER" for t in grid.thresholds) or "0"
-        return f"""SELECT *, {KEY} AS key, {side} AS side FROM (
+        return f"""SELECT *, {key_of("s")} AS key, {side} AS side FROM (
                      SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{mass}{groups}
                      FROM {self.source.reader}{condition})"""
 

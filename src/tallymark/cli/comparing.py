@@ -1,0 +1,97 @@
+"""``tallymark compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tallymark._show import number
+from tallymark.cli.printing import console, positive_label, print_json, progress_bar, table
+from tallymark.comparison import Comparison, compare
+from tallymark.simple import FileNoSimple, without_simple
+from tallymark.sources.filepanel import scan_panel
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asked for."""
+
+    file: str
+    label: str
+    scores: Sequence[str]
+    pos_label: str | None = None
+    weight: str | None = None
+    count: str | None = None
+    where: str | None = None
+    metric: str = "auroc"
+    method: str | None = None
+    threshold: str | None = None
+    level: float = 0.95
+    equivalence: float | None = None
+    without_simple: bool = False
+    seed: int = 0
+    memory_limit: str | None = None
+    threads: int | None = None
+    as_json: bool = False
+
+
+def run(asked: Asked) -> Comparison:
+    """Read, compare, print; gives back what was printed."""
+    with progress_bar(f"Reading {asked.file}") as progress:
+        panel = scan_panel(
+            asked.file, label=asked.label, scores=asked.scores, weight=asked.weight, count=asked.count,
+            where=asked.where, pos_label=positive_label(asked.file, asked.label, asked.pos_label),
+            memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
+        )  # fmt: skip
+        reduced = without_simple(panel) if asked.without_simple else None
+        found = compare(
+            panel if reduced is None else reduced.reduced, metric=asked.metric, method=asked.method,  # type: ignore[arg-type]
+            threshold=asked.threshold, level=asked.level, equivalence=asked.equivalence, seed=asked.seed,
+        )  # fmt: skip
+    if asked.as_json:
+        print_json(found.to_dict() | ({} if reduced is None else {"simple": _simple(reduced)}))
+    else:
+        _print(found, asked, reduced)
+    return found
+
+
+def _simple(reduced: FileNoSimple) -> dict[str, Any]:
+    return {"rows": reduced.n_simple, "share": reduced.share, "verdict": reduced.verdict}
+
+
+def _print(found: Comparison, asked: Asked, reduced: FileNoSimple | None) -> None:
+    out = console()
+    if reduced is not None:
+        out.print(
+            f"{reduced.n_simple} of {reduced.n} rows are right for every model at any threshold "
+            f"({100 * reduced.share:.1f} %, {reduced.verdict}); they are left out."
+        )
+    several = len(found.pairs) > 1
+    level = f"{100 * found.level:g} %"
+    out.print(
+        table(
+            f"{asked.file}: {found.metric} on the same {found.n} rows, {found.positives} positive",
+            [("model", "left"), (found.metric, "right")],
+            [[model, number(float(value))] for model, value in found.values.items()],
+        )
+    )
+    heads = [("pair", "left"), ("difference", "right"), (f"{level} interval", "right"), ("p", "right")]
+    heads += [("p (Holm)", "right")] if several else []
+    out.print(
+        table(
+            "",
+            [*heads, ("verdict", "left"), ("method", "left")],
+            [
+                [
+                    f"{pair.first} - {pair.second}", number(pair.difference), f"{number(pair.low)} to {number(pair.high)}",
+                    _p(pair.p_value), *([_p(pair.p_holm)] if several else []), pair.verdict, pair.method,
+                ]
+                for pair in found.pairs
+            ],
+        )
+    )  # fmt: skip
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"
