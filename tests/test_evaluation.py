@@ -21,7 +21,10 @@ def test_every_fitting_metric_with_what_belongs_beside_it():
     assert ev.threshold == t.at("youden").threshold
     assert ev.policy == "youden"
     for measure in ev.values():
-        assert (measure.low, measure.high, measure.method, measure.level, measure.bound) == (None,) * 5
+        assert measure.low <= measure.value <= measure.high
+        assert (measure.level, measure.bound) == (0.95, None)
+    for measure in tm.evaluate(t, level=None).values():
+        assert (measure.low, measure.high, measure.method, measure.level) == (None,) * 4
 
 
 def test_the_default_threshold():

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rich.text import Text
+
 from tallymark._show import number
 from tallymark.cli.printing import console, positive_label, print_json, progress_bar, table
 from tallymark.comparison import Comparison, compare
@@ -70,12 +72,11 @@ def _print(found: Comparison, asked: Asked, reduced: FileNoSimple | None) -> Non
     several = len(found.pairs) > 1
     level = f"{100 * found.level:g} %"
     out.print(
-        table(
-            f"{asked.file}: {found.metric} on the same {found.n} rows, {found.positives} positive",
-            [("model", "left"), (found.metric, "right")],
-            [[model, number(float(value))] for model, value in found.values.items()],
-        )
+        Text(f"{asked.file}: {found.metric} on the same {found.n} rows, {found.positives} positive", style="bold")
     )
+    values = [[model, number(float(value))] for model, value in found.values.items()]
+    out.print(table("", [("model", "left"), (found.metric, "right")], values))
+    out.print()
     heads = [("pair", "left"), ("difference", "right"), (f"{level} interval", "right"), ("p", "right")]
     heads += [("p (Holm)", "right")] if several else []
     out.print(

@@ -50,7 +50,12 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
 def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> Table:
     """A table of (heading, left|right) columns. Cells are plain text, so user text is never read as markup."""
     made = Table(
-        title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False, header_style="dim"
+        title=Text(title) if title else None,
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        pad_edge=False,
+        header_style="dim",
     )
     for heading, side in columns:
         made.add_column(Text(heading), justify=side, no_wrap=side == "right")  # type: ignore[arg-type]

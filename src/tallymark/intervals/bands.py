@@ -13,11 +13,13 @@ from tallymark._check import Floats
 from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
 from tallymark.intervals.base import Seed, checked_level
+from tallymark.intervals.calibrated import rows_in_bins
 from tallymark.intervals.influence import masses
 from tallymark.intervals.proportions import limits
 from tallymark.intervals.replicates import Draws, over_replicates
 from tallymark.metrics.probability import Binning, calibration_bins, calibration_starts
 from tallymark.registry import require_one_of
+from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
 RocBandMethod = Literal["fixed_fpr", "fixed_threshold", "kolmogorov"]
@@ -75,7 +77,7 @@ def roc_band(
         points = {"x": grid, "value": found[0], "low": np.minimum(found[1], low), "high": np.maximum(found[2], high)}
         return Band(points, "ROC curve", method, share, simultaneous)
     cut = tally.cutoffs
-    down, up = (effective_rows(run) for run in tally.runs)
+    down, up = (_effective_rows(run) for run in tally.runs)
     fpr, tpr = cut.fp / tally.negatives, cut.tp / tally.positives
     if method == "fixed_threshold":
         if simultaneous:
@@ -123,26 +125,16 @@ def calibration_band(
     tally, share = with_both_classes(tally, "calibration_band"), checked_level(level)
     found, starts = calibration_bins(tally, bins, by), calibration_starts(tally, bins, by)
     each = 1.0 - (1.0 - share) / len(starts) if simultaneous else share
-    n = np.array([_effective_rows_between(tally, a, b) for a, b in zip(starts, [*starts[1:], np.inf], strict=True)])
+    n = rows_in_bins(tally, starts)
     low, high = limits(found.observed * n, n, each)
     points = {"x": found.mean_score, "value": found.observed, "low": low, "high": high, "n": n}
     return Band(points, "Calibration curve", "wilson", share, simultaneous)
 
 
-def effective_rows(run: Any) -> float:
+def _effective_rows(run: Run) -> float:
     """Rows that would give the same variance had they equal weight (Kish)."""
     mass, squares, _ = masses(run)
     return float(mass.sum()) ** 2 / float(squares.sum())
-
-
-def _effective_rows_between(tally: Tally, start: float, end: float) -> float:
-    total = of_squares = 0.0
-    for run in tally.runs:
-        mass, squares, _ = masses(run)
-        part = slice(*np.searchsorted(run.scores, [start, end], "left"))
-        total += float(mass[part].sum())
-        of_squares += float(squares[part].sum())
-    return total**2 / of_squares
 
 
 def _kolmogorov(n: float, level: float) -> float:

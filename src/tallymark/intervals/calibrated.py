@@ -4,54 +4,50 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark._check import Floats
-from tallymark.intervals.base import Seed
+from tallymark._check import Floats, Ints
+from tallymark.intervals.base import Seed, seeds
+from tallymark.intervals.influence import masses
 from tallymark.intervals.rates import Limits
-from tallymark.intervals.replicates import Draws, over_replicates
-from tallymark.metrics.probability import Binning, calibration_starts
+from tallymark.metrics.probability import Binning, calibration_bins, calibration_starts
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
-#: Calibration errors, by how they bin.
+#: Calibration errors, by how they bin; and the number of bins they have unless told.
 BINNED: dict[str, Binning] = {"ece": "width", "ace": "mass"}
-
 _BINS = 10
 
-#: Entries resampled at most: bins are coarse.
-_MOST = 2**12
+_DRAWS = 2_000
 
 
-def calibration_limits(name: str, tally: Tally, level: float, *, replicates: int, seed: Seed) -> Limits:
+def calibration_limits(name: str, tally: Tally, level: float, seed: Seed = 0) -> Limits:
     r"""Limits of a binned calibration error that hold although it is biased upward by noise.
 
     The error differs from its true value by at most :math:`D = \sum_b \frac{n_b}{n} |g_b - \gamma_b|`, where g are the
-    gaps seen in the bins and γ the true ones. A quantile of D over resamples is therefore a margin on either side; the
-    limits are wide rather than wrong.
+    gaps seen in the bins and γ the true ones. A quantile of D, with the noise of each bin's share normal, is therefore a
+    margin on either side; the limits are wide rather than wrong.
     """
     value = METRICS[name].compute(tally)
-    starts = calibration_starts(tally, _BINS, BINNED[name])
-    blocks = over_replicates(
-        tally, lambda draws: _gaps(draws, starts), replicates=replicates, seed=seed, most=_MOST, edges=starts
-    )
-    whole = _gaps(Draws.of(tally, _MOST, starts), starts)
-    off = np.sum(np.abs(np.concatenate(blocks) - whole), axis=1)
-    margin = float(np.quantile(off, level))
-    return max(0.0, value - margin), min(1.0, value + margin), "stratified bootstrap, triangle"
+    found = calibration_bins(tally, _BINS, BINNED[name])
+    n = rows_in_bins(tally, calibration_starts(tally, _BINS, BINNED[name]))
+    # One hit and one miss more: a bin of misses alone is not certain to have no hit.
+    share = (found.observed * n + 1.0) / (n + 2.0)
+    noise = found.mass / found.mass.sum() * np.sqrt(share * (1.0 - share) / n)
+    draws = np.random.default_rng(seeds(seed, 1)[0]).standard_normal((_DRAWS, len(n)))
+    margin = float(np.quantile(np.sum(np.abs(draws) * noise, axis=1), level))
+    return max(0.0, value - margin), min(1.0, value + margin), "triangle"
 
 
-def _gaps(draws: Draws, starts: Floats) -> Floats:
-    """In each replicate, the share of each bin times the gap between its observed share and its mean score."""
-    prior = draws.pool.tally.prior
-    down, up = draws.totals
-    shares = (down / (down + up), up / (down + up)) if prior is None else (1.0 - prior, prior)
-    total = np.zeros((len(draws), len(starts)))
-    for masses, stratum, share, mass, is_positive in zip(
-        draws.as_floats, draws.pool.strata, shares, (down, up), (0.0, 1.0), strict=True
-    ):
-        gap = is_positive - stratum.scores
-        ends = np.append(np.searchsorted(stratum.cells, starts[1:], "left"), len(gap))
-        begin = 0
-        for b, end in enumerate(ends.tolist()):
-            total[:, b] += np.einsum("rk,k->r", masses[:, begin:end], gap[begin:end]) * share / mass
-            begin = end
-    return total
+def rows_in_bins(tally: Tally, starts: Floats) -> Floats:
+    """In each bin, the rows of equal weight that would be as sure (Kish), at the prevalence looked at."""
+    total, of_squares = np.zeros(len(starts)), np.zeros(len(starts))
+    for run, scale in zip(tally.runs, tally.scale, strict=True):
+        mass, squares, _ = masses(run)
+        ends = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
+        total += scale * _sums_between(mass, ends)
+        of_squares += scale**2 * _sums_between(squares, ends)
+    found: Floats = total**2 / of_squares
+    return found
+
+
+def _sums_between(values: Floats, ends: Ints) -> Floats:
+    return np.diff(np.concatenate(([0.0], np.cumsum(values)))[ends])

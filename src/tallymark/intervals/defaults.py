@@ -34,7 +34,7 @@ def tally_limits(
     resampled = []
     for name in names:
         if name in BINNED:
-            found[name] = calibration_limits(name, tally, level, replicates=replicates, seed=seed)
+            found[name] = calibration_limits(name, tally, level, seed)
         elif name not in EFFECTS:
             resampled.append(name)
         elif (limits := _closed_form(name, tally, level)) is not None:

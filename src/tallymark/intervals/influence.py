@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from tallymark._check import Floats, Ints, Scores
+from tallymark.errors import Undefined
 from tallymark.metrics.correlation import rank_slope
 from tallymark.metrics.probability import log_to_one, log_to_zero
 from tallymark.registry import METRICS
@@ -207,7 +208,10 @@ def _of_moments(name: str) -> Callable[[Tally], ScoreEffect]:
 
 def _moment_effect(name: str, tally: Tally, side: int) -> Callable[[Floats], Floats]:
     moments = tally.runs[side].moments
-    sd = math.sqrt(max(moments.variance, 0.0)) or 1.0
+    if moments.variance <= 0.0:
+        # All rows of the class score alike; as far as they tell, it has no spread.
+        return np.zeros_like
+    sd = math.sqrt(moments.variance)
     by_mean, by_variance = (
         _slope(name, tally, side, change, step) for change, step in (("mean", 1e-4 * sd), ("variance", 1e-4 * sd**2))
     )
@@ -242,6 +246,8 @@ def _log_loss(tally: Tally) -> ScoreEffect:
 
     def centred(run: Run, share: float, loss: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
         mean = run.sum_of(loss) / float(run.total)
+        if math.isinf(mean):
+            raise Undefined("log_loss: infinite, so it has no spread")
         return lambda scores: share * (loss(scores) - mean)
 
     return ScoreEffect(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tallymark.errors import Undefined
+from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
@@ -17,10 +18,12 @@ def limits_of_perfection(name: str, tally: Tally, level: float) -> tuple[float, 
     r"""The metric as it is, and as it would be had a share of one class been on the wrong side.
 
     Of m rows that all fell right, up to :math:`1 - (\alpha/2)^{1/m}` of their kind may fall wrong (Clopper–Pearson);
-    that share of the positives is put below everything, then that share of the negatives above everything.
+    that share of the positives is put below everything, then that share of the negatives above everything. Only classes
+    that do not overlap are judged so; elsewhere no spread means no information, and the limits are nan.
     """
-    value = METRICS[name].compute(tally)
-    found = [value]
+    if auroc_of(tally) not in {0.0, 1.0}:
+        return math.nan, math.nan
+    found = [METRICS[name].compute(tally)]
     for side in (0, 1):
         wrong = 1.0 - ((1.0 - level) / 2) ** (1.0 / tally.runs[side].n_rows)
         try:

@@ -25,7 +25,7 @@ from tallymark.summaries.confusion import Confusion
 Limits = tuple[float, float, str]
 
 #: Points at which posteriors are drawn: evenly spread, so that no seed is needed.
-_DRAWS = 4_096
+_DRAWS = 2**13
 
 #: Shares of a fixed margin, by (hits, misses): Wilson's interval is made for them.
 _OF_A_CLASS = {"recall": ("tp", "fn"), "fnr": ("fn", "tp"), "specificity": ("tn", "fp"), "fpr": ("fp", "tn")}
@@ -111,10 +111,8 @@ def _posterior(points: Floats, hits: float, n: float) -> Floats:
 
 @cache
 def _points() -> Floats:
-    """Evenly spread points of the unit cube: a Kronecker sequence with the plastic-like constant of three dimensions."""
-    # Roberts (2018): the real root of x⁴ = x + 1; its powers fill the cube evenly.
-    root = 1.2207440846057596
-    return np.stack([(0.5 + np.arange(1, _DRAWS + 1) / root**power) % 1.0 for power in (1, 2, 3)])
+    """Evenly spread points of the unit cube: multiples of square roots, without their whole part (Kronecker)."""
+    return np.stack([np.arange(1, _DRAWS + 1) * math.sqrt(prime) % 1.0 for prime in (2, 3, 5)])
 
 
 def _values(name: str, cells: tuple[Floats, ...]) -> Floats:

@@ -177,12 +177,19 @@ def _d_b(draws: Draws) -> Floats:
     return found
 
 
+def _sums(masses: Floats, values: Floats) -> Floats:
+    """Masses times values, where nothing of infinity is nothing."""
+    endless = np.isinf(values)
+    found: Floats = np.einsum("rk,k->r", masses, np.where(endless, 0.0, values) if endless.any() else values)
+    return np.where(masses[:, endless].any(axis=1), np.inf, found) if endless.any() else found
+
+
 def _log_loss(draws: Draws) -> Floats:
     p = draws.pool.tally.prior
     totals = draws.totals
     shares = totals[1] / (totals[0] + totals[1]) if p is None else p
     of_negative, of_positive = (
-        np.einsum("rk,k->r", masses, loss) / total
+        _sums(masses, loss) / total
         for masses, loss, total in zip(draws.as_floats, draws.pool.log_losses, totals, strict=True)
     )
     found: Floats = shares * of_positive + (1.0 - shares) * of_negative
@@ -310,8 +317,8 @@ class Replicates(Shown, Mapping[str, Floats]):
         """Percentile or BCa interval of one metric; nan limits when it is undefined in many replicates."""
         require_one_of("method", method, ("percentile", "bca"))
         share, values, estimate = checked_level(level), self[name], self.estimates[METRICS[name].name]
-        known = values[~np.isnan(values)]
-        if len(known) < (1.0 - _UNDEFINED) * len(values):
+        known = values[np.isfinite(values)]
+        if len(known) < (1.0 - _UNDEFINED) * len(values) or not math.isfinite(estimate):
             return Interval(estimate, math.nan, math.nan, f"{self.sampling} bootstrap, {method}", share)
         tails = np.array([(1.0 - share) / 2, (1.0 + share) / 2])
         if method == "bca":

@@ -95,8 +95,13 @@ class FilePanel(Shown):
 
     def mass(self) -> float:
         """Rows, or the sum of their counts or weights."""
+        column = self.weight or self.count
+        if column is None:
+            return float(self.n)
         with self._engine() as source:
-            found = source.query(f"SELECT coalesce(sum(m), 0)::DOUBLE AS m FROM ({self._rows(source)})")
+            found = source.query(
+                f"SELECT coalesce(sum({quoted(column)}), 0)::DOUBLE AS m FROM {source.reader}{self._condition}"
+            )
         return float(found["m"][0])
 
     def products(self, values: Mapping[str, tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats]:
@@ -163,20 +168,23 @@ class FilePanel(Shown):
         """Each row's truth, mass and scores, in SQL."""
         source.require(self._wanted())
         mass = self.weight or self.count
-        condition = "" if self.where is None else f" WHERE ({self.where})"
         scores = ", ".join(f"{quoted(model)}::DOUBLE + 0.0 AS s{i}" for i, model in enumerate(self.models))
         positive = str(self._positive).replace("'", "''")
         return f"""SELECT {quoted(self.label)}::VARCHAR = '{positive}' AS positive,
-                   {"1" if mass is None else quoted(mass)} AS m, {scores} FROM {source.reader}{condition}"""
+                   {"1" if mass is None else quoted(mass)} AS m, {scores} FROM {source.reader}{self._condition}"""
+
+    @property
+    def _condition(self) -> str:
+        return "" if self.where is None else f" WHERE ({self.where})"
 
     @cached_property
     def _positive(self) -> str:
         """The positive label as the engine writes it."""
         with self._engine() as source:
             source.require(self._wanted())
-            condition = "" if self.where is None else f" WHERE ({self.where})"
             found = source.query(
-                f"SELECT DISTINCT {quoted(self.label)} AS c, {quoted(self.label)}::VARCHAR AS t FROM {source.reader}{condition}"
+                f"SELECT DISTINCT {quoted(self.label)} AS c, {quoted(self.label)}::VARCHAR AS t "
+                f"FROM {source.reader}{self._condition}"
             )
         is_positive, _ = _check.binary_labels(bools_from_text(found["c"]), self.pos_label, self.label)
         return str(found["t"][is_positive][0])

@@ -1,0 +1,112 @@
+"""DeLong, against the double loop of the paper."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import tallymark as tm
+from samples import labelled_scores, normal_sample, with_counts
+from tallymark.intervals.roc_areas import _hanley_mcneil
+
+
+def _delong_by_loops(y, columns):
+    """DeLong, DeLong & Clarke-Pearson (1988), eqs. 3-7, pair by pair."""
+    kernel = lambda a, b: (a > b) + 0.5 * (a == b)
+    v10, v01, areas = [], [], []
+    for s in columns:
+        up, down = s[y == 1], s[y == 0]
+        v10.append([np.mean([kernel(a, b) for b in down]) for a in up])
+        v01.append([np.mean([kernel(a, b) for a in up]) for b in down])
+        areas.append(np.mean(v10[-1]))
+    s10, s01 = (np.atleast_2d(np.cov(v)) for v in (v10, v01))
+    return np.array(areas), s10 / np.sum(y == 1) + s01 / np.sum(y == 0)
+
+
+def _panel(seed=0, n=60, decimals=1):
+    y, a = normal_sample(n, 0.4, 1.0, seed, decimals)
+    _, b = normal_sample(n, 0.4, 1.0, seed + 1, decimals)
+    return y, {"a": a, "b": b + y, "c": (a + b).round(decimals)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_covariance_is_that_of_the_paper(seed):
+    y, columns = _panel(seed)
+    found = tm.intervals.delong(tm.panel(y, columns))
+    areas, covariance = _delong_by_loops(y, list(columns.values()))
+    assert found.aurocs == pytest.approx(areas)
+    assert found.covariance == pytest.approx(covariance)
+
+
+def test_counts_are_repeated_rows_and_weights_have_no_unit():
+    y, columns = _panel()
+    c = np.random.default_rng(0).integers(0, 4, len(y))
+    c[:2] = 1
+    repeated = tm.intervals.delong(tm.panel(np.repeat(y, c), {k: np.repeat(v, c) for k, v in columns.items()}))
+    counted = tm.intervals.delong(tm.panel(y, columns, counts=c))
+    assert counted.covariance == pytest.approx(repeated.covariance)
+    w = np.random.default_rng(1).exponential(size=len(y))
+    one, other = (tm.intervals.delong(tm.panel(y, columns, weights=k * w)).covariance for k in (1.0, 1e6))
+    assert one == pytest.approx(other)
+    equal = tm.intervals.delong(tm.panel(y, columns, weights=np.full(len(y), 5.0))).covariance
+    assert equal == pytest.approx(tm.intervals.delong(tm.panel(y, columns)).covariance)
+
+
+@given(labelled_scores())
+def test_one_model_of_a_panel_and_its_tally_agree(sample):
+    y, s = sample
+    if min(np.sum(y), np.sum(1 - y)) < 2:
+        return
+    found = tm.intervals.delong(tm.panel(y, {"a": s}))
+    interval = tm.intervals.auroc(tm.tally(y, s), method="plain")
+    if interval.method == "exact":
+        assert found.covariance[0, 0] == pytest.approx(0.0, abs=1e-12)
+    else:
+        reach = 1.959964 * math.sqrt(found.covariance[0, 0])
+        assert interval.low == pytest.approx(max(0.0, interval.value - reach), abs=1e-6)
+
+
+@given(with_counts(labelled_scores()))
+def test_logit_limits_stay_inside_and_hold_the_estimate(sample):
+    y, s, c = sample
+    if min(c[y == 1].sum(), c[y == 0].sum()) < 2:
+        return
+    found = tm.intervals.auroc(tm.tally(y, s, counts=c))
+    if not math.isnan(found.low):
+        assert 0.0 <= found.low <= found.value <= found.high <= 1.0
+        assert found.low < found.high
+
+
+def test_billions_of_rows_do_not_overflow():
+    y, s = [0, 0, 1, 1], [1.0, 3.0, 2.0, 4.0]
+    small = tm.intervals.auroc(tm.tally(y, s, counts=[10, 10, 10, 10]))
+    huge = tm.intervals.auroc(tm.tally(y, s, counts=[4_000_000_000] * 4))
+    assert huge.value == small.value
+    assert (small.high - small.low) > 1e3 * (huge.high - huge.low) > 0
+
+
+def test_a_perfect_ranking_is_not_certain():
+    found = tm.intervals.auroc(tm.tally([0] * 5 + [1] * 5, range(10)))
+    assert found.method == "exact"
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 5), 1.0))
+    few, many = (tm.intervals.auroc(tm.tally([0] * n + [1] * n, range(2 * n))).low for n in (3, 300))
+    assert few < 0.3
+    assert many > 0.98
+
+
+def test_hanley_and_mcneils_error_is_right_for_the_scores_it_assumes():
+    """Exponential scores: positives with mean 3, so the area is 3/4."""
+    rng = np.random.default_rng(0)
+    up, down = rng.exponential(3.0, (4000, 40)), rng.exponential(1.0, (4000, 60))
+    areas = np.mean(up[:, :, None] > down[:, None, :], axis=(1, 2))
+    assert _hanley_mcneil(0.75, 40, 60) == pytest.approx(areas.std(), rel=0.04)
+
+
+def test_bad_input():
+    with pytest.raises(tm.InputError, match="takes a Panel"):
+        tm.intervals.delong([1, 2])
+    with pytest.raises(tm.InputError, match="Two rows or more"):
+        tm.intervals.delong(tm.panel([0, 0, 1], {"a": [1, 2, 3]}))
+    with pytest.raises(tm.InputError, match="No model 'x'"):
+        tm.intervals.delong(tm.panel([0, 0, 1, 1], {"a": [1, 2, 3, 4]})).difference("a", "x")

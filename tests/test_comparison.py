@@ -1,0 +1,200 @@
+"""Which model is better on the same rows."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import tallymark as tm
+from tallymark.intervals.paired import holm, mcnemar
+
+
+def _panel(n=400, seed=0, distances=(1.5, 1.0), **masses):
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.3
+    y[:2] = False, True
+    common = rng.normal(size=n)
+    columns = {name: y * d + (common + rng.normal(size=n)) / 2 for name, d in zip("abcd", distances, strict=False)}
+    return tm.panel(y, columns, **masses)
+
+
+def test_delongs_test_by_its_formula():
+    panel = _panel()
+    found, covariance = tm.compare(panel), tm.intervals.delong(panel)
+    difference = covariance.aurocs[0] - covariance.aurocs[1]
+    error = math.sqrt(covariance.covariance[0, 0] + covariance.covariance[1, 1] - 2 * covariance.covariance[0, 1])
+    assert found.difference == pytest.approx(difference)
+    assert found.p_value == pytest.approx(2 * stats.norm.sf(abs(difference / error)))
+    assert found.high - found.low == pytest.approx(2 * stats.norm.ppf(0.975) * error)
+    assert found.verdict == "a is better"
+    gini = tm.compare(panel, metric="gini")
+    assert (gini.difference, gini.p_value) == pytest.approx((2 * difference, found.p_value))
+
+
+@pytest.mark.parametrize("metric", ["average_precision", "spcc", "d_a"])
+def test_influence_and_bootstrap_agree(metric):
+    panel = _panel(800, seed=2)
+    closed, drawn = (tm.compare(panel, metric=metric, method=m, replicates=1500) for m in ("influence", "bootstrap"))
+    assert closed.pairs[0].error == pytest.approx(drawn.pairs[0].error, rel=0.12)
+    assert closed.difference == drawn.difference
+
+
+def test_influence_of_auroc_is_delong():
+    panel = _panel(seed=3)
+    assert tm.compare(panel, method="influence").pairs[0].error == pytest.approx(tm.compare(panel).pairs[0].error)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 60), st.integers(1, 60))
+def test_mcnemar_is_the_binomial_test(b, c, both, neither):
+    first = np.repeat([True, False, True, False], [b, c, both, neither])
+    second = np.repeat([False, True, True, False], [b, c, both, neither])
+    ones = np.ones(len(first), dtype=np.int64)
+    exact, mid = (mcnemar(first, second, ones, 0.95, kind) for kind in ("exact", "mid_p"))
+    wanted = stats.binomtest(b, b + c).pvalue if b + c else 1.0
+    assert exact.p_value == pytest.approx(wanted)
+    if b != c:
+        assert mid.p_value == pytest.approx(wanted - stats.binom.pmf(min(b, c), b + c, 0.5))
+    assert exact.low <= exact.difference <= exact.high
+    assert -1.0 <= exact.low < exact.high <= 1.0
+
+
+def test_newcombes_published_interval():
+    """Newcombe (1998), Stat. Med. 17:2635, table II, method 10: 36, 12, 2, 0 gives 0.0569 to 0.3404."""
+    first = np.repeat([True, False, True, False], [12, 2, 36, 0])
+    second = np.repeat([False, True, True, False], [12, 2, 36, 0])
+    found = mcnemar(first, second, np.ones(50, dtype=np.int64), 0.95)
+    assert (found.difference, found.low, found.high) == pytest.approx((0.2, 0.0569, 0.3404), abs=5e-5)
+
+
+def test_accuracy_goes_to_mcnemar_and_error_is_its_mirror():
+    panel = _panel()
+    accuracy, error = (tm.compare(panel, metric=m, threshold=0.75) for m in ("accuracy", "error"))
+    assert accuracy.pairs[0].method == "McNemar, mid-p"
+    assert accuracy.difference == pytest.approx(-error.difference)
+    assert accuracy.p_value == error.p_value
+    assert accuracy.difference == pytest.approx(
+        tm.metrics.accuracy(panel.tally("a").at(0.75)) - tm.metrics.accuracy(panel.tally("b").at(0.75))
+    )
+    assert ("a is better" in accuracy.verdict) == ("a is better" in error.verdict)
+
+
+def test_permutation_and_delong_agree():
+    panel = _panel(300, seed=5, distances=(1.3, 1.0))
+    delong, permuted = (tm.compare(panel, method=m, replicates=500) for m in ("delong", "permutation"))
+    assert permuted.p_value == pytest.approx(delong.p_value, abs=0.06)
+    # Ranks are exchanged, so the scale of one model does not matter.
+    columns = dict(panel.scores) | {"b": np.exp(panel.scores["b"]) * 1000}
+    other = tm.compare(tm.panel(panel.is_positive, columns), method="permutation", replicates=500)
+    assert other.p_value == permuted.p_value
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12))
+def test_holm_by_its_definition(p_values):
+    p = np.array(p_values)
+    found = holm(p)
+    order = np.argsort(p, kind="stable")
+    wanted, running = np.empty(len(p)), 0.0
+    for rank, i in enumerate(order):
+        running = max(running, min(1.0, (len(p) - rank) * p[i]))
+        wanted[i] = running
+    assert found == pytest.approx(wanted)
+
+
+def test_many_models_at_once():
+    found = tm.compare(_panel(600, distances=(2.0, 1.0, 1.0, 0.5)))
+    assert len(found.pairs) == 6
+    assert all(pair.p_holm >= pair.p_value for pair in found.pairs)
+    assert found["a", "d"].verdict == "a is better"
+    assert "p_holm" in found.rows()[0]
+    with pytest.raises(tm.InputError, match="6 pairs"):
+        found.difference
+    with pytest.raises(KeyError, match="No pair"):
+        found["d", "a"]
+
+
+def test_equivalence_needs_an_interval_inside_the_margin():
+    panel = _panel(4000, distances=(1.0, 1.0))
+    assert tm.compare(panel, equivalence=0.05).verdict == "equivalent within 0.05"
+    assert tm.compare(panel, equivalence=0.0001).verdict == "no difference shown"
+    better = _panel(4000, seed=1, distances=(1.08, 1.0))
+    assert tm.compare(better, equivalence=0.2).verdict.endswith("equivalent within 0.2")
+
+
+def test_a_lower_loss_is_better():
+    panel = _panel(2000, distances=(3.0, 0.5))
+    columns = {name: 1 / (1 + np.exp(-s + 0.8)) for name, s in panel.scores.items()}
+    found = tm.compare(tm.panel(panel.is_positive, columns), metric="brier")
+    assert found.difference < 0
+    assert found.verdict == "a is better"
+
+
+def test_models_that_rank_alike():
+    panel = _panel()
+    found = tm.compare(tm.panel(panel.is_positive, {"a": panel.scores["a"], "b": 2 * panel.scores["a"]}))
+    assert (found.difference, found.p_value, found.verdict) == (0.0, 1.0, "no difference shown")
+    with pytest.raises(tm.InputError, match="do not differ"):
+        found.power(0.1)
+
+
+def test_power_and_sample_size_invert_each_other():
+    found = tm.compare(_panel())
+    need = found.sample_size(0.05, power=0.9)
+    factor = need["n"] / found.n
+    again = tm.compare(_panel()).pairs[0].error / math.sqrt(factor)
+    z = 0.05 / again
+    assert stats.norm.cdf(z - 1.959964) == pytest.approx(0.9, abs=0.002)
+    assert found.power(1e-12) == pytest.approx(0.05)
+    assert found.power(10.0) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("metric", ["auroc", "average_precision", "f1"])
+def test_counts_are_repeated_rows_and_weights_have_no_unit(metric):
+    panel = _panel(200, seed=4)
+    c = np.random.default_rng(0).integers(1, 4, 200)
+    options = {"metric": metric, "threshold": 0.5, "replicates": 1500}
+    counted = tm.compare(tm.panel(panel.is_positive, panel.scores, counts=c), **options)
+    repeated = tm.compare(
+        tm.panel(np.repeat(panel.is_positive, c), {k: np.repeat(v, c) for k, v in panel.scores.items()}), **options
+    )
+    assert counted.difference == pytest.approx(repeated.difference)
+    assert counted.pairs[0].error == pytest.approx(repeated.pairs[0].error, rel=0.1 if metric == "f1" else 1e-9)
+    assert (counted.n, counted.positives) == (repeated.n, repeated.positives)
+    w = np.random.default_rng(1).exponential(size=200)
+    one, other = (tm.compare(tm.panel(panel.is_positive, panel.scores, weights=k * w), **options) for k in (1, 50))
+    assert one.pairs[0].error == pytest.approx(other.pairs[0].error)
+
+
+def test_same_seed_same_numbers_for_any_number_of_jobs():
+    panel = _panel()
+    one, two = (tm.compare(panel, metric="ks", replicates=200, jobs=jobs) for jobs in (1, 3))
+    assert one.pairs == two.pairs
+
+
+def test_bad_input():
+    panel = _panel(50)
+    for arguments, message in (
+        ({"metric": "f1"}, "needs a threshold"),
+        ({"metric": "auroc_ovo"}, "K classes"),
+        ({"metric": "f1", "threshold": 0.5, "method": "delong"}, "use method='bootstrap'"),
+        ({"metric": "f1", "threshold": 0.5, "method": "influence"}, "closed form"),
+        ({"metric": "f1", "threshold": 0.5, "method": "mcnemar"}, "McNemar"),
+        ({"method": "wilcoxon"}, "Choose one of"),
+        ({"equivalence": -1}, "equivalence is -1"),
+        ({"level": 2}, "level is 2"),
+    ):
+        with pytest.raises(tm.InputError, match=message):
+            tm.compare(panel, **arguments)
+    with pytest.raises(tm.InputError, match="takes a Panel"):
+        tm.compare([1, 2])
+    with pytest.raises(tm.InputError, match="two models"):
+        tm.compare(tm.panel(panel.is_positive, {"a": panel.scores["a"]}))
+
+
+def test_shown():
+    found = tm.compare(_panel())
+    assert "on the same 400 rows" in repr(found)
+    assert found.to_dict()["pairs"][0]["verdict"] == "a is better"
+    assert "<table>" in found._repr_html_()
