@@ -14,7 +14,7 @@ else
   CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 endif
 
-.PHONY: demo test check docs bench format clean
+.PHONY: demo test check docs bench coverage format clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
@@ -34,6 +34,9 @@ docs: $(VENV)/docs.stamp
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench run
+
+coverage: $(VENV)/bench.stamp
+	$(BIN)/python -m bench.coverage
 
 format: $(VENV)/lint.stamp
 	$(BIN)/ruff check --fix .

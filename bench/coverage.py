@@ -5,6 +5,8 @@
 
 import argparse
 import sys
+import warnings
+from collections import Counter
 
 import numpy as np
 from scipy import integrate, special, stats
@@ -64,16 +66,32 @@ def sample(rng, positives, prevalence, scores="raw", weights=None):
     return tm.tally(y, shown(x, prevalence, scores), weights=None if weights is None else weights(rng, x))
 
 
-def coverage(name, positives, prevalence, repeats, seed=0, scores="raw", weights=None, **options):
-    """Share of simulated 95 % intervals that hold the truth."""
+def coverages(names, positives, prevalence, repeats, seed=0, scores="raw", weights=None, intervals=None):
+    """Share of simulated 95 % intervals that hold the truth, by metric (and by method, if `intervals` gives several)."""
     rng = np.random.default_rng([seed, positives, round(1 / prevalence)])
-    wanted = truth(name, prevalence, scores)
-    held = 0
-    for _ in range(repeats):
-        tally = sample(rng, positives, prevalence, scores, weights)
-        found = tm.evaluate(tally.at_prevalence(prevalence), metrics=name, threshold=THRESHOLD, **options)[name]
-        held += found.low is not None and found.low <= wanted <= found.high
-    return held / repeats
+    wanted = {name: truth(name, prevalence, scores) for name in names}
+    held = Counter()
+    for i in range(repeats):
+        tally = sample(rng, positives, prevalence, scores, weights).at_prevalence(prevalence)
+        for key, (low, high) in (intervals or default_intervals)(tally, names, i).items():
+            held[key] += low <= wanted[key[0]] <= high
+    return {key: n / repeats for key, n in held.items()}
+
+
+def default_intervals(tally, names, _):
+    found = tm.evaluate(tally, metrics=names, threshold=THRESHOLD)
+    return {(name,): found[name].interval or (np.nan, np.nan) for name in names}
+
+
+def bootstrap_intervals(tally, names, seed):
+    found = tm.intervals.bootstrap(tally, names, threshold=THRESHOLD, replicates=1_000, seed=seed)
+    ends = {(n, m): found.interval(n, method=m) for n in names for m in ("percentile", "bca")}
+    return {key: (interval.low, interval.high) for key, interval in ends.items()}
+
+
+def coverage(name, positives, prevalence, repeats, **options):
+    """The same for one metric and its default interval."""
+    return coverages([name], positives, prevalence, repeats, **options).get((name,), 0.0)
 
 
 def null_panel(rng, positives, negatives):
@@ -95,32 +113,30 @@ def _print_row(cells):
     print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def _table(repeats, title, metrics, **options):
+def _table(title, names, repeats, prevalences=PREVALENCES, **options):
     print(f"\n{title}\n")
-    heads = [f"{100 * p:g} %, {n}" for p in PREVALENCES for n in POSITIVES]
-    _print_row(["metric", *heads])
+    heads = [(p, n) for p in prevalences for n in POSITIVES]
+    columns = []
+    for prevalence, positives in heads:
+        if sys.stderr.isatty():
+            print(f"\r{title[:40]} {100 * prevalence:g} %, {positives}    ", end="", file=sys.stderr)
+        times = max(200, repeats // 4) if positives / prevalence > 20_000 else repeats
+        columns.append(coverages(names, positives, prevalence, times, **options))
+    _print_row(["metric", *(f"{100 * p:g} %, {n}" for p, n in heads)])
     _print_row(["---", *["---:"] * len(heads)])
-    for name in metrics:
-        cells = []
-        for prevalence in PREVALENCES:
-            for positives in POSITIVES:
-                if sys.stderr.isatty():
-                    print(f"\r{name} {prevalence} {positives}   ", end="", file=sys.stderr)
-                rows = positives / prevalence
-                times = max(200, repeats // 4) if rows > 20_000 else repeats
-                cells.append(f"{100 * coverage(name, positives, prevalence, times, **options):.1f}")
-        _print_row([name, *cells])
+    for key in sorted({key for column in columns for key in column}, key=lambda key: (names.index(key[0]), key)):
+        _print_row([", ".join(key), *(f"{100 * column.get(key, 0.0):.1f}" for column in columns)])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=2_000)
     repeats = parser.parse_args().repeats
-    _table(repeats, "Default intervals: share that holds the truth (prevalence, positives)", METRICS_SHOWN)
-    _table(repeats, "The same for probabilities instead of raw scores", ["spcc"], scores="probability")
-    few = max(200, repeats // 5)
-    _table(few, "Percentile bootstrap", METRICS_SHOWN, interval="percentile")
-    _table(few, "BCa bootstrap", METRICS_SHOWN, interval="bca")
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    names, few = list(METRICS_SHOWN), max(200, repeats // 5)
+    _table("Default intervals: share that holds the truth (prevalence, positives)", names, repeats)
+    _table("The same of probabilities instead of raw scores", ["spcc"], repeats, scores="probability")
+    _table("Bootstrap", names, few, PREVALENCES[:2], intervals=bootstrap_intervals)
     print("\nPaired tests at 5 % where there is no difference\n")
     _print_row(["test", "50 + 450 rows", "200 + 800 rows"])
     _print_row(["---", "---:", "---:"])
