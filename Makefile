@@ -55,6 +55,10 @@ $(VENV)/run.stamp: pyproject.toml $(VENV)/$(TOOL).stamp
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
+$(VENV)/bench.stamp: bench/peers.txt $(VENV)/run.stamp
+	$(INSTALL) --requirement bench/peers.txt
+	@touch $@
+
 $(VENV)/%.stamp: $(VENV)/run.stamp
 	$(INSTALL) --group $*
 	@touch $@

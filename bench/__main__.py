@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 
 #: Each benchmark: its module, the rows it runs on by default, and what it compares.
 BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
@@ -14,8 +15,19 @@ BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
     "first-look": ("bench.curves_and_ranking", 10_000_000, "AUROC and both curves beside scikit-learn and one sort"),
     "frames": ("bench.frames", 10_000_000, "AUROC from dataframes beside scikit-learn"),
     "scan": ("bench.scanning", 20_000_000, "a Parquet file beside DuckDB's own sum over it"),
+    "growth": ("bench.growth", 20_000_000, "time per row of a scan as files grow"),
+    "intervals": (
+        "bench.intervals",
+        100_000,
+        "bootstrap and DeLong beside scikit-learn, MLstatkit, confidenceinterval",
+    ),
+    "clusters": ("bench.clusters", 2_000_000, "Spark beside MLlib, Dask beside fetching the rows"),
 }
-PEERS = ("numpy", "scipy", "scikit-learn", "duckdb", "pandas", "polars", "pyarrow")
+PEERS = tuple(
+    line.split("==")[0].split("[")[0]
+    for line in (Path(__file__).parent / "peers.txt").read_text(encoding="utf-8").splitlines()
+    if "==" in line
+)
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from tallymark.summaries.tally import Tally
 BootstrapMethod = Literal["percentile", "bca"]
 
 #: Masses held at once: replicates come in blocks of so many numbers, whatever their total.
-_BLOCK = 2**18
+_BLOCK = 2**17
 
 #: Replicates whose metric is undefined are left out; with more than this share of them there is no interval.
 _UNDEFINED = 0.1
@@ -61,8 +61,17 @@ class Draws:
         down, up = (masses.astype(np.float64, copy=False) for masses in (self.negative, self.positive))
         return down, up
 
+    @cached_property
+    def _at(self) -> dict[float, tuple[Floats, Floats]]:
+        return {}
+
     def at(self, threshold: float) -> tuple[Floats, Floats]:
         """Positives and negatives at or above a threshold."""
+        if threshold not in self._at:
+            self._at[threshold] = self._count_at(threshold)
+        return self._at[threshold]
+
+    def _count_at(self, threshold: float) -> tuple[Floats, Floats]:
         down, up = self.pool.strata
         tp, fp = (
             masses[:, np.searchsorted(stratum.cells, threshold, "left") :].sum(axis=1)
@@ -155,8 +164,8 @@ def _average_precision(draws: Draws) -> Floats:
     down, up = draws.pool.tally.scale
     tp, fp = draws.above
     called = tp + (fp if down == up else fp * (down / up))
-    # A replicate without the entry and all above it has 0 of 0 there; it adds nothing.
-    precision = np.divide(tp, called, out=np.zeros(tp.shape), where=called > 0)
+    # A replicate without the entry and all above it has 0 of 0 there, which adds nothing.
+    precision = tp / np.maximum(called, np.finfo(np.float64).tiny)
     found: Floats = np.einsum("rk,rk->r", draws.as_floats[1], precision) / draws.totals[1]
     return found
 
