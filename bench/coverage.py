@@ -141,15 +141,20 @@ def main():
     _print_row(["test", "50 + 450 rows", "200 + 800 rows"])
     _print_row(["---", "---:", "---:"])
     tests = {
-        "DeLong (auroc)": {"metric": "auroc"},
-        "McNemar mid-p (accuracy)": {"metric": "accuracy", "threshold": THRESHOLD},
-        "McNemar exact (accuracy)": {"metric": "accuracy", "threshold": THRESHOLD, "mcnemar_kind": "exact"},
-        "bootstrap (average precision)": {"metric": "average_precision", "replicates": 400},
-        "bootstrap (f1)": {"metric": "f1", "threshold": THRESHOLD, "replicates": 400},
-        "permutation (auroc)": {"metric": "auroc", "method": "permutation", "replicates": 200},
+        "DeLong (auroc)": (repeats, {"metric": "auroc"}),
+        "influence (average precision)": (repeats, {"metric": "average_precision"}),
+        "influence (spcc)": (repeats, {"metric": "spcc"}),
+        "McNemar mid-p (accuracy)": (repeats, {"metric": "accuracy", "threshold": THRESHOLD}),
+        "McNemar exact (accuracy)": (repeats, {"metric": "accuracy", "threshold": THRESHOLD, "mcnemar_kind": "exact"}),
+        "bootstrap (f1)": (repeats // 2, {"metric": "f1", "threshold": THRESHOLD, "replicates": 300}),
+        "bootstrap (average precision)": (
+            few,
+            {"metric": "average_precision", "method": "bootstrap", "replicates": 300},
+        ),
+        "permutation (auroc)": (few, {"metric": "auroc", "method": "permutation", "replicates": 199}),
     }
-    for name, options in tests.items():
-        _print_row([name, *(f"{100 * size(few, *rows, **options):.1f} %" for rows in ((50, 450), (200, 800)))])
+    for name, (times, options) in tests.items():
+        _print_row([name, *(f"{100 * size(times, *rows, **options):.1f} %" for rows in ((50, 450), (200, 800)))])
 
 
 if __name__ == "__main__":
