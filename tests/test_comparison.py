@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import tallymark as tm
+from tallymark.errors import Undefined
 from tallymark.intervals.paired import holm, mcnemar
 
 
@@ -111,8 +112,10 @@ def test_many_models_at_once():
     assert "p_holm" in found.rows()[0]
     with pytest.raises(tm.InputError, match="6 pairs"):
         found.difference
-    with pytest.raises(KeyError, match="No pair"):
+    with pytest.raises(KeyError, match="other way round"):
         found["d", "a"]
+    with pytest.raises(KeyError, match="No pair"):
+        found["a", "x"]
 
 
 def test_equivalence_needs_an_interval_inside_the_margin():
@@ -139,6 +142,44 @@ def test_models_that_rank_alike():
         found.power(0.1)
 
 
+def test_a_difference_without_variance_is_not_certain():
+    with pytest.raises(Undefined, match="no variance"):
+        tm.compare(tm.panel([0, 0, 1, 1], {"perfect": [0, 0, 1, 1], "constant": [0.5] * 4}))
+    with pytest.raises(tm.InputError, match="Two rows or more"):
+        tm.compare(tm.panel([0, 1], {"a": [0.1, 0.2], "b": [0.3, 0.1]}), method="bootstrap")
+    with pytest.raises(Undefined):
+        huge = {"a": np.array([1, 2, 4, 3, 5, 6]) * 1e300, "b": np.array([1, 4, 5, 2, 3, 6]) * 1e300}
+        tm.compare(tm.panel([0, 0, 0, 1, 1, 1], huge), metric="spcc")
+
+
+def test_four_rows_are_not_equivalent():
+    panel = tm.panel([0, 0, 1, 1], {"a": [0, 0.2, 0.7, 1], "b": [0, 0.2, 0.8, 1]})
+    found = tm.compare(panel, metric="accuracy", threshold=0.5, equivalence=0.001)
+    assert found.verdict == "no difference shown"
+
+
+def test_rows_without_weight_are_not_there():
+    panel = _panel(200, seed=4)
+    w = np.where(np.arange(200) % 3 == 0, 1.0, 0.0)
+    whole = tm.compare(tm.panel(panel.is_positive, panel.scores, weights=w), metric="average_precision")
+    part = tm.compare(panel.keep(w > 0), metric="average_precision")
+    assert whole.pairs[0].error == pytest.approx(part.pairs[0].error)
+    assert whole.n == part.n
+
+
+def test_counted_rows_are_exchanged_one_by_one():
+    panel = _panel(60, seed=8)
+    counts = np.full(60, 3)
+    repeated = panel.keep(np.repeat(np.arange(60), 3))
+    counted = tm.compare(tm.panel(panel.is_positive, panel.scores, counts=counts), method="permutation", replicates=200)
+    assert counted.p_value == tm.compare(repeated, method="permutation", replicates=200).p_value
+
+
+def test_limits_stay_in_range():
+    found = tm.compare(tm.panel([0, 0, 0, 1, 1], {"a": [1, 2, 5, 3, 4], "b": [2, 1, 3, 4, 2]}))
+    assert -1.0 <= found.low <= found.high <= 1.0
+
+
 def test_power_and_sample_size_invert_each_other():
     found = tm.compare(_panel())
     need = found.sample_size(0.05, power=0.9)
@@ -154,7 +195,7 @@ def test_power_and_sample_size_invert_each_other():
 def test_counts_are_repeated_rows_and_weights_have_no_unit(metric):
     panel = _panel(200, seed=4)
     c = np.random.default_rng(0).integers(1, 4, 200)
-    options = {"metric": metric, "threshold": 0.5, "replicates": 1500}
+    options = {"metric": metric, "replicates": 1500} | ({"threshold": 0.5} if metric == "f1" else {})
     counted = tm.compare(tm.panel(panel.is_positive, panel.scores, counts=c), **options)
     repeated = tm.compare(
         tm.panel(np.repeat(panel.is_positive, c), {k: np.repeat(v, c) for k, v in panel.scores.items()}), **options
@@ -184,6 +225,10 @@ def test_bad_input():
         ({"method": "wilcoxon"}, "Choose one of"),
         ({"equivalence": -1}, "equivalence is -1"),
         ({"level": 2}, "level is 2"),
+        ({"threshold": 0.5}, "does not depend on a threshold"),
+        ({"metric": "prevalence"}, "whatever the model"),
+        ({"metric": "f1", "threshold": 0.5, "replicates": 0}, "replicates is 0"),
+        ({"metric": "f1", "threshold": 0.5, "jobs": -1}, "jobs is -1"),
     ):
         with pytest.raises(tm.InputError, match=message):
             tm.compare(panel, **arguments)

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ from tallymark.intervals.paired import (
     student_difference,
     value_of,
 )
-from tallymark.intervals.roc_areas import DeLong, covariance, delong
+from tallymark.intervals.roc_areas import DeLong, covariance, delong, error_of_difference
 from tallymark.metrics.bounds import bound
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import Metric, require_one_of
@@ -85,6 +86,8 @@ class Comparison(Shown):
         for pair in self.pairs:
             if (pair.first, pair.second) == models:
                 return pair
+            if (pair.second, pair.first) == models:
+                raise UnknownNameError(f"{models!r} was compared the other way round: {models[::-1]!r}.")
         raise UnknownNameError(f"No pair {models!r}; there are {shown([(p.first, p.second) for p in self.pairs])}.")
 
     @property
@@ -128,7 +131,7 @@ class Comparison(Shown):
     def sample_size(self, difference: float, *, power: float = 0.8) -> dict[str, int]:
         """Rows and positives like these that show a true difference of this size with the given power."""
         gap = abs(_check.real(difference, "difference"))
-        if not gap or not 0.0 < power < 1.0:
+        if not gap or not 0.0 < _check.real(power, "power") < 1.0:
             raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
         z = normal_quantile(0.5 + self.level / 2) + normal_quantile(power)
         factor = (z * self._error / gap) ** 2
@@ -149,7 +152,7 @@ class Comparison(Shown):
         return self.pairs[0]
 
     def heading(self) -> str:
-        """The models' values, best first in the order given."""
+        """The models' values."""
         values = ", ".join(f"{model} {number(float(value))}" for model, value in self.values.items())
         return f"{self.metric} on the same {self.n} rows ({self.positives} positive): {values}"
 
@@ -206,6 +209,12 @@ def compare(
         if not panel.small:
             return _compare_files(panel, facts, method, share, equivalence)
         panel = panel.read()
+    if facts.name == "prevalence" or (threshold is not None and facts.needs != "confusion"):
+        raise InputError(
+            f"{facts.name} does not depend on a threshold; leave it out." if threshold is not None
+            else "The prevalence is that of the data, whatever the model."
+        )  # fmt: skip
+    panel = panel.keep(panel.mass > 0)
     margin = None if equivalence is None else _margin(equivalence)
     ask = _Ask(panel, facts, threshold, share, replicates, seed, jobs, mcnemar_kind)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
@@ -221,12 +230,12 @@ def _compare_files(
     panel: FilePanel, facts: Metric, method: str | None, level: float, equivalence: float | None
 ) -> Comparison:
     """DeLong's comparison from cells: tallies in a first pass, products of looked-up placements in a second."""
-    if facts.name != "auroc" or method not in {None, "delong"}:
+    if facts.name not in _OF_AUROC or method not in {None, "delong"}:
         raise InputError(
             f"{panel.n} rows are compared by auroc with DeLong's test; for {facts.name} read fewer rows with where=."
         )
     tallies = panel.tallies(exact=False)
-    lookups = {}
+    lookups, slack = {}, {}
     for (model,), tally in tallies.entries.items():
         low, high = bound("auroc", tally)
         if high - low > _SURE:
@@ -234,22 +243,38 @@ def _compare_files(
                 f"{model}: too many scores share a cell to compare ranks (AUROC is only known to lie in {low:.4f} to "
                 f"{high:.4f}); spread the scores out, e.g. by a logit, or read fewer rows with where=."
             )
-        lookups[model] = _placements_by_key(tally)
+        lookups[model], slack[model] = _placements_by_key(tally), (high - low) / 2
     covariances = np.zeros((len(lookups), len(lookups)))
     for sums in panel.products(lookups):
         mass, rows = sums[-1, :2]
         rows = rows if panel.weight is not None else mass
+        if rows < 2:
+            raise InputError("Two rows or more of each class are needed.")
         covariances += sums[:-1] / mass**2 * (rows / (rows - 1.0))
-    values = {model: auroc_of(tally) for (model,), tally in tallies.entries.items()}
-    found = DeLong(tuple(values), np.array(list(values.values())), covariances)
+    aurocs = {model: auroc_of(tally) for (model,), tally in tallies.entries.items()}
+    found, factor = DeLong(tuple(aurocs), np.array(list(aurocs.values())), covariances), _OF_AUROC[facts.name]
     differences = {
-        pair: student_difference(*found.difference(*pair), level, "DeLong")
-        for pair in itertools.combinations(found.models, 2)
+        (a, b): _known_up_to(found.difference(a, b), slack[a] + slack[b], factor, level)
+        for a, b in itertools.combinations(found.models, 2)
     }
+    values = {model: facts.compute(tally) for (model,), tally in tallies.entries.items()}
     first = next(iter(tallies.values()))
     return _comparison(
         facts, values, differences, level, None if equivalence is None else _margin(equivalence),
         n=first.n_rows, positives=first.positive.n_rows,
+    )  # fmt: skip
+
+
+def _known_up_to(found: tuple[float, float], slack: float, factor: float, level: float) -> Difference:
+    """A comparison whose difference is only known up to the cells: limits wider by that much, p at the nearer end."""
+    difference, error = found
+    nearer = math.copysign(max(0.0, abs(difference) - slack), difference)
+    cautious = student_difference(factor * nearer, factor * error, level, "DeLong")
+    asked = student_difference(factor * difference, factor * error, level, "DeLong")
+    off = factor * slack
+    return replace(
+        asked, low=asked.low - off, high=asked.high + off, p_value=cautious.p_value,
+        inner=(asked.inner[0] - off, asked.inner[1] + off),
     )  # fmt: skip
 
 
@@ -281,8 +306,9 @@ def _comparison(
     margin: float | None, *, n: int, positives: int,
 ) -> Comparison:  # fmt: skip
     adjusted = holm(np.array([found.p_value for found in differences.values()]))
+    most = facts.high - facts.low
     pairs = tuple(
-        Pair(first, second, d.difference, d.error, d.low, d.high, d.p_value, float(p),
+        Pair(first, second, d.difference, d.error, max(d.low, -most), min(d.high, most), d.p_value, float(p),
              _verdict(facts, first, second, d, float(p), level, margin), d.method)
         for ((first, second), d), p in zip(differences.items(), adjusted, strict=True)
     )  # fmt: skip
@@ -292,16 +318,12 @@ def _comparison(
 def _verdict(
     facts: Metric, first: str, second: str, found: Difference, p: float, level: float, margin: float | None
 ) -> str:
-    # Two one-sided tests at α: the interval at 1 − 2α must lie within the margin.
-    reach = normal_quantile(level) * found.error
-    same = margin is not None and abs(found.difference) + reach <= margin
-    if p < 1.0 - level:
-        word = {"higher": "better", "lower": "worse"}.get(facts.better, "higher")
-        higher = first if found.difference > 0 else second
-        lower = second if found.difference > 0 else first
-        said = f"{lower} is better" if word == "worse" else f"{higher} is {word}"
-        return f"{said}, but equivalent within {margin:g}" if same else said
-    return f"equivalent within {margin:g}" if same else "no difference shown"
+    same = margin is not None and -margin <= found.inner[0] and found.inner[1] <= margin
+    if p >= 1.0 - level:
+        return f"equivalent within {margin:g}" if same else "no difference shown"
+    higher, lower = (first, second) if found.difference > 0 else (second, first)
+    said = {"higher": f"{higher} is better", "lower": f"{lower} is better"}.get(facts.better, f"{higher} is higher")
+    return f"{said}, but equivalent within {margin:g}" if same else said
 
 
 @dataclass(frozen=True)
@@ -338,7 +360,7 @@ class _Ask:
         """Every pair once."""
         return list(itertools.combinations(self.panel.models, 2))
 
-    @property
+    @cached_property
     def thresholds(self) -> dict[str, float | None]:
         """What each model is cut at."""
         if self.facts.needs != "confusion":
@@ -347,7 +369,7 @@ class _Ask:
             raise InputError(f"{self.facts.name} needs a threshold: compare(panel, metric=…, threshold=0.5).")
         return {model: self.panel.tally(model).at(self.threshold).threshold for model in self.panel.models}
 
-    @property
+    @cached_property
     def values(self) -> dict[str, float]:
         """Each model's own value."""
         cuts = self.thresholds
@@ -375,14 +397,9 @@ def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
     )  # fmt: skip
     place = {model: i for i, model in enumerate(panel.models)}
     return {
-        (a, b): student_difference(values[a] - values[b], _error(found, place[a], place[b]), ask.level, "influence", ask.freedom)
+        (a, b): student_difference(values[a] - values[b], error_of_difference(found, place[a], place[b]), ask.level, "influence", ask.freedom)
         for a, b in ask.pairs
     }  # fmt: skip
-
-
-def _error(covariances: Floats, i: int, j: int) -> float:
-    """Standard error of a difference; two models that do the same have none, up to rounding."""
-    return math.sqrt(max(0.0, float(covariances[i, i] + covariances[j, j] - 2.0 * covariances[i, j])))
 
 
 def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
@@ -411,7 +428,7 @@ def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
     found = {}
     for (a, b), d in _by_bootstrap(ask).items():
         p = permutation_p(ask.panel, a, b, ask.facts, ask.thresholds, d.difference, ask.replicates, ask.seed)
-        found[a, b] = Difference(d.difference, d.error, d.low, d.high, p, "permutation")
+        found[a, b] = replace(d, p_value=p, method="permutation")
     return found
 
 

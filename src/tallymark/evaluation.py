@@ -21,6 +21,7 @@ from tallymark.metrics.bounds import bound
 from tallymark.metrics.multiclass import spcc_one_vs_one, spcc_one_vs_rest
 from tallymark.registry import METRICS, Metric, require_one_of
 from tallymark.results import Evaluation, Evaluations, Measure, Note
+from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.multiclass import ClassScores
@@ -61,7 +62,7 @@ _PER_CLASS = ("precision", "recall", "f1", "specificity")
 
 
 @overload
-def evaluate(data: Tallies | Panel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
+def evaluate(data: Tallies | Panel | FilePanel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
              level: float | None = ..., prevalence: float | None = ..., interval: IntervalMethod = ...,
              sampling: Sampling = ..., seed: Seed = ..., strict: bool = ...) -> Evaluations: ...  # fmt: skip
 @overload
@@ -70,7 +71,7 @@ def evaluate(data: Tally | Confusion | Moments | ClassScores, /, *, metrics: Met
              interval: IntervalMethod = ..., sampling: Sampling = ..., seed: Seed = ...,
              strict: bool = ...) -> Evaluation: ...  # fmt: skip
 def evaluate(
-    data: Tally | Tallies | Panel | Confusion | Moments | ClassScores,
+    data: Tally | Tallies | Panel | FilePanel | Confusion | Moments | ClassScores,
     /,
     *columns: object,
     metrics: Metrics = None,
@@ -158,6 +159,11 @@ class _Asked:
                 raise InputError(f"{name} {_LACKING[METRICS[name].needs]}.")
         return self.metrics
 
+    def refuse_resampling(self) -> None:
+        """A matrix alone is not resampled: its default intervals need nothing but the cells."""
+        if self.level is not None and self.interval != "default":
+            raise InputError(f"interval={self.interval!r} resamples scores; labels alone have default intervals only.")
+
     def refuse_binary_options(self) -> None:
         if self.threshold is not None or self.prevalence is not None:
             raise InputError(
@@ -230,9 +236,16 @@ def _(data: Panel, asked: _Asked) -> Evaluations:
 
 
 @_evaluate.register
+def _(data: FilePanel, asked: _Asked) -> Evaluations:
+    evaluations: Evaluations = _evaluate(data.tallies(), asked)
+    return evaluations
+
+
+@_evaluate.register
 def _(data: Confusion, asked: _Asked) -> Evaluation:
     if asked.threshold is not None:
         raise InputError("A confusion matrix has its threshold behind it; evaluate a tally to choose one.")
+    asked.refuse_resampling()
     if not data.is_binary:
         if asked.prevalence is not None:
             raise InputError("prevalence= speaks of one positive class; take one with .one_vs_rest(label) first.")
@@ -263,6 +276,7 @@ def _(data: Moments, asked: _Asked) -> Evaluation:
 @_evaluate.register
 def _(data: ClassScores, asked: _Asked) -> Evaluation:
     asked.refuse_binary_options()
+    asked.refuse_resampling()
     names = asked.fitting("moments", "multiclass", "confusion")
     labels = _of_classes(data.confusion, asked)
     measures = dict(labels.measures)
@@ -312,7 +326,9 @@ def _of_classes(confusion: Confusion, asked: _Asked) -> Evaluation:
             for name, (metric, more) in options.items()
             if not math.isnan(measures[name].value)
         }
-        measures = asked.with_limits(measures, class_limits(confusion, computes, asked.level, asked.seed))
+        measures = asked.with_limits(
+            measures, class_limits(confusion, computes, asked.level, asked.sampling, asked.seed)
+        )
     return Evaluation(measures, n=confusion.n, n_rows=confusion.n_rows, confusion=confusion, per_class=per_class)
 
 
@@ -330,7 +346,9 @@ def _limits_of_tally(
         drawn = {name: found.interval(name, level=level, method=asked.interval) for name in defined}  # type: ignore[arg-type]
         return {name: (i.low, i.high, i.method) for name, i in drawn.items() if not math.isnan(i.low)}
     limits = {} if matrix is None else rate_limits(of_rates, matrix, level, asked.sampling)
-    return limits | tally_limits([name for name in defined if name not in of_rates], tally, level, seed=asked.seed)
+    return limits | tally_limits(
+        [name for name in defined if name not in of_rates], tally, level, asked.sampling, seed=asked.seed
+    )
 
 
 def _measure(facts: Metric, summary: Any, name: str | None = None, **options: Any) -> Measure:

@@ -231,3 +231,38 @@ def test_the_installed_command_answers():
         [sys.executable, "-m", "tallymark.cli.app", "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout.startswith("tallymark ")
+
+
+def test_evaluate_shows_intervals_and_their_method(data):
+    found = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--level", "0.9")
+    measure = found["models"]["p"]["metrics"]["auroc"]
+    assert measure["low"] < measure["value"] < measure["high"]
+    assert (measure["method"], measure["level"]) == ("DeLong, logit", 0.9)
+    none = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--level", "0")
+    assert none["models"]["p"]["metrics"]["auroc"]["low"] is None
+    drawn = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--interval", "bca", "--metric", "f1")
+    assert drawn["models"]["p"]["metrics"]["f1"]["method"] == "stratified bootstrap, bca"
+
+
+def test_compare(data):
+    table = run("compare", data / "d.csv", "--label", "y", "--score", "p", "--score", "w").stdout
+    assert "p - w" in table
+    assert "DeLong" in table
+    found = run_json(
+        "compare", data / "d.parquet", "--label", "word", "--pos-label", "yes", "--score", "p", "--score", "q",
+        "--metric", "f1", "--threshold", "0.5", "--without-simple", "--equivalence", "0.5", "--weight", "w",
+    )  # fmt: skip
+    assert found["pairs"][0]["method"] == "paired bootstrap"
+    assert found["simple"]["verdict"] in {"negligible", "moderate", "decisive"}
+    assert set(found["values"]) == {"p", "q"}
+
+
+def test_compare_says_what_is_wrong(data, monkeypatch, capsys):
+    for arguments, message in (
+        (("--score", "p"), "two models"),
+        (("--score", "p", "--score", "p"), "each once"),
+        (("--score", "p", "--score", "nope"), "'nope'"),
+        (("--score", "p", "--score", "q", "--metric", "f1"), "needs a threshold"),
+        (("--score", "p", "--score", "q", "--threshold", "0.5"), "does not depend on a threshold"),
+    ):
+        assert message in fails(monkeypatch, capsys, "compare", data / "d.csv", "--label", "y", *arguments)

@@ -125,6 +125,8 @@ def test_choosing_needs_a_policy_and_a_metric_at_one_threshold():
     tally = tm.tally(*normal_sample(50))
     with pytest.raises(tm.InputError, match="not a metric at one threshold"):
         tm.intervals.chosen_threshold(tally, "f1", metric="auroc")
+    with pytest.raises(tm.InputError, match="not chosen from the data"):
+        tm.intervals.chosen_threshold(tally, 0.5)
     with pytest.raises(tm.InputError, match="No threshold policy"):
         tm.intervals.chosen_threshold(tally, "nonsense")
 
@@ -168,6 +170,39 @@ def test_planned_sample_size_has_the_planned_power():
     plan = tm.sample_size(auroc=0.8, difference=0.08, prevalence=0.3, correlation=r, power=0.8)
     shown = [tm.compare(panel(plan.n - plan.positives, plan.positives)).p_value < 0.05 for _ in range(300)]
     assert 0.72 < np.mean(shown) < 0.88
+
+
+def test_the_variance_behind_a_plan_is_hanley_and_mcneils():
+    """Exponential scores, rare positives: the positives' own part decides."""
+    rng = np.random.default_rng(0)
+    areas = [
+        np.mean(np.searchsorted(np.sort(rng.exponential(1.0, 720)), rng.exponential(17 / 3, 80))) / 720
+        for _ in range(3000)
+    ]
+    plan = tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1, correlation=0.0, power=0.8)
+    z = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    assert plan.positives == pytest.approx(z**2 * 2 * np.var(areas) * 80 / 0.05**2, rel=0.08)
+
+
+def test_sizes_are_checked():
+    tally = tm.tally(*normal_sample(100))
+    for options, message in (
+        ({"repeats": 0}, "repeats is 0"), ({"sizes": ["a"]}, "sizes is 'a'"), ({"metrics": []}, "a metric or more")
+    ):  # fmt: skip
+        with pytest.raises(tm.InputError, match=message):
+            tm.by_sample_size(tally, **options)
+    one = tm.by_sample_size(tally, "auroc", sizes=[50], repeats=10)
+    assert one.to_dict()["halving"] is None
+    with pytest.raises(tm.InputError, match="was not computed"):
+        one.halving("brier")
+    huge = tm.tally([0, 0, 1, 1], [1.0, 3.0, 2.0, 4.0], counts=[10**9] * 4)
+    assert tm.by_sample_size(huge, "auroc", sizes=[100], repeats=5).positives == (50,)
+
+
+def test_a_perfect_curve_is_not_certain():
+    tally = tm.tally([0] * 4 + [1] * 4, range(8))
+    for band in (tm.intervals.pr_band(tally, replicates=50), tm.intervals.roc_band(tally, replicates=50)):
+        assert (band.points["low"][50:90] < 1.0).all()
 
 
 @pytest.mark.parametrize("options", [{"auroc": 1.2, "difference": 0.1}, {"auroc": 0.8, "difference": 0.0}])

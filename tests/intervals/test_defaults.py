@@ -9,6 +9,7 @@ from hypothesis import given
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample
 from tallymark.intervals.defaults import tally_limits
+from tallymark.intervals.influence import EFFECTS, design_of
 from tallymark.registry import METRICS
 
 _NAMES = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]
@@ -94,12 +95,57 @@ def test_counts_are_repeated_rows():
         assert counted[name].interval == pytest.approx(repeated[name].interval, rel=1e-6), name
 
 
+def test_plain_sampling_and_uneven_weights_move_the_prevalence_too():
+    """The closed form beside the bootstrap, which resamples everything."""
+    y, s = probability_sample(300, 0.2, seed=3)
+    w = np.random.default_rng(0).exponential(size=300) + 0.05
+    names = ["bias", "positive_estimate", "spcc", "brier", "average_precision"]
+    for tally, sampling in (
+        (tm.tally(y, s), "plain"),
+        (tm.tally(y, s, weights=w), "stratified"),
+        (tm.tally(y, s, weights=w), "plain"),
+    ):
+        drawn = tm.intervals.bootstrap(tally, names, sampling=sampling, replicates=2000)
+        for name in names:
+            spread = EFFECTS[name](tally).spread(design_of(name, tally, plain=sampling == "plain"))
+            if name == "positive_estimate" and sampling == "plain" and tally.weighted:
+                continue  # with weights the total is random as well, which the sum of n rows is not asked about
+            assert spread.error == pytest.approx(drawn.error(name), rel=0.12), (name, sampling, tally.weighted)
+
+
+def test_no_overflow_at_high_levels_or_extreme_weights():
+    tally = tm.tally([0, 0, 0, 0, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.5, 0.9])
+    found = tm.evaluate(tally, level=0.99999)
+    assert found["auroc"].low < 0.01
+    y, s = probability_sample(50)
+    tm.evaluate(tm.tally(y, s, weights=np.full(50, 1e-140)))
+    for scale in (1e300, 1e-305):
+        for interval in ("default", "bca"):
+            tm.evaluate(tm.tally(y, s * scale), metrics=["auroc", "spcc", "ks"], interval=interval)
+
+
+def test_many_small_classes_are_not_pulled_down():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(40):
+        truth = np.repeat(np.arange(50), 3)
+        right = rng.random(150) < 0.7
+        answers = np.where(right, truth, rng.integers(0, 50, 150))
+        found = tm.evaluate(tm.confusion(truth, answers), metrics=["accuracy"])["accuracy"]
+        held.append(found.low <= 0.7 + 0.3 / 50 <= found.high)
+    assert np.mean(held) > 0.85
+
+
 def test_bootstrap_on_request():
     tally = tm.tally(*probability_sample(200))
     for method in ("percentile", "bca"):
         found = tm.evaluate(tally, metrics=["auroc", "f1"], threshold=0.5, interval=method)
         assert found["f1"].method == f"stratified bootstrap, {method}"
     assert tm.evaluate(tally, level=None)["auroc"].low is None
+    with pytest.raises(tm.InputError, match="labels alone"):
+        tm.evaluate(tally.at(0.5), interval="bca")
+    perfect = tm.evaluate(tm.tally([0] * 5 + [1] * 5, np.arange(10) / 10), metrics="auroc", interval="bca")["auroc"]
+    assert perfect.low < 0.6
     with pytest.raises(tm.InputError, match="level"):
         tm.evaluate(tally, level=95)
     with pytest.raises(tm.InputError, match="Choose one of: default"):

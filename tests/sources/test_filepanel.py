@@ -106,6 +106,32 @@ def test_ranks_hidden_in_one_cell_are_refused(tmp_path, beyond):
             tm.compare(panel)
 
 
+def test_missing_scores_are_not_simple(tmp_path):
+    path = tmp_path / "n.csv"
+    path.write_text("y,a,b\n0,0.1,0.3\n1,,0.2\n0,0.4,0.1\n1,0.35,0.9\n0,nan,0.2\n", encoding="utf-8")
+    with pytest.raises(tm.InputError, match="a: 2 rows have no finite value"):
+        tm.without_simple(tm.scan_panel(path, label="y", scores=["a", "b"]))
+
+
+def test_differences_finer_than_cells_are_not_certain(tmp_path, beyond):
+    rng = np.random.default_rng(0)
+    y = rng.random(4000) < 0.5
+    x = rng.integers(0, 2000, 4000) / 2000.0
+    columns = {"y": y.astype(int), "a": x + y * 1e-9, "b": x - y * 1e-9}
+    panel = tm.scan_panel(_write(tmp_path / "s.parquet", columns), label="y", scores=["a", "b"])
+    with pytest.raises((tm.InputError, tm.Undefined)):
+        tm.compare(panel)
+
+
+def test_a_panel_in_files_is_evaluated_and_compared_by_gini(tmp_path, beyond):
+    path = _write(tmp_path / "s.parquet", _columns(3000))
+    panel = tm.scan_panel(path, label="y", scores=_MODELS, pos_label="yes")
+    assert set(tm.evaluate(panel, metrics="auroc", level=None)) == set(_MODELS)
+    auroc, gini = (tm.compare(panel, metric=m) for m in ("auroc", "gini"))
+    assert gini.difference == pytest.approx(2 * auroc.difference)
+    assert gini.p_value == pytest.approx(auroc.p_value)
+
+
 def test_bad_input(tmp_path, beyond):
     path = _write(tmp_path / "s.parquet", _columns(100))
     with pytest.raises(tm.InputError, match="'nope'"):

@@ -73,7 +73,8 @@ def roc_band(
         grid = np.linspace(0.0, 1.0, _POINTS)
         found = _resampled(tally, lambda draws: _recall_at(draws, grid), share, simultaneous, replicates, seed, jobs)
         # At one rate the recall is a share of the positives: never surer than that.
-        low, high = limits(found[0] * tally.positive.n_rows, tally.positive.n_rows, share)
+        positives = _effective_rows(tally.positive)
+        low, high = limits(found[0] * positives, positives, share)
         points = {"x": grid, "value": found[0], "low": np.minimum(found[1], low), "high": np.maximum(found[2], high)}
         return Band(points, "ROC curve", method, share, simultaneous)
     cut = tally.cutoffs
@@ -108,7 +109,10 @@ def pr_band(
     value, low, high = _resampled(
         tally, lambda draws: _precision_at(draws, grid), share, simultaneous, replicates, seed, jobs
     )
-    points = {"x": grid, "value": value, "low": low, "high": high}
+    # Of so many rows called positive a share is right: never surer than that.
+    called = grid * _effective_rows(tally.positive) / np.maximum(value, np.finfo(np.float64).tiny)
+    share_low, share_high = limits(value * called, called, share)
+    points = {"x": grid, "value": value, "low": np.minimum(low, share_low), "high": np.maximum(high, share_high)}
     return Band(points, "PR curve", "fixed_recall", share, simultaneous)
 
 

@@ -70,6 +70,8 @@ def chosen_threshold(
     facts, share = METRICS[metric], checked_level(level)
     if facts.needs != "confusion":
         raise InputError(f"{metric} is not a metric at one threshold; take one such as f1 or balanced_accuracy.")
+    if not isinstance(policy, str):
+        raise InputError(f"policy is {policy!r}, expected a policy such as 'f1': a number is not chosen from the data.")
     chooser, numbers = parse_policy(policy)
     threshold = float(chooser.choose(tally, *numbers))
 

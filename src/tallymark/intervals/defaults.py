@@ -9,9 +9,9 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import Undefined
-from tallymark.intervals.base import Seed, on_scale, scale_of
+from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, on_scale, scale_of
 from tallymark.intervals.calibrated import BINNED, calibration_limits
-from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.influence import EFFECTS, design_of
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.rates import Limits
 from tallymark.intervals.replicates import bootstrap
@@ -27,8 +27,9 @@ _REPLICATES = 400
 
 
 def tally_limits(
-    names: Iterable[str], tally: Tally, level: float, *, replicates: int = _REPLICATES, seed: Seed = 0
-) -> dict[str, Limits]:
+    names: Iterable[str], tally: Tally, level: float, sampling: Sampling = "stratified", *,
+    replicates: int = _REPLICATES, seed: Seed = 0,
+) -> dict[str, Limits]:  # fmt: skip
     """Low, high and method of metrics of a whole tally; those without an interval are left out."""
     found: dict[str, Limits] = {}
     resampled = []
@@ -37,32 +38,35 @@ def tally_limits(
             found[name] = calibration_limits(name, tally, level, seed)
         elif name not in EFFECTS:
             resampled.append(name)
-        elif (limits := _closed_form(name, tally, level)) is not None:
+        elif (limits := _closed_form(name, tally, level, sampling)) is not None:
             found[name] = limits
     if resampled:
-        draws = bootstrap(tally, resampled, replicates=replicates, seed=seed, most=_MOST)
+        draws = bootstrap(tally, resampled, sampling=sampling, replicates=replicates, seed=seed, most=_MOST)
         for name in resampled:
-            if (limits := _of_replicates(name, tally, level, draws.estimates[name], draws[name])) is not None:
+            if (limits := _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])) is not None:
                 found[name] = limits
     return found
 
 
-def _closed_form(name: str, tally: Tally, level: float) -> Limits | None:
+def _closed_form(name: str, tally: Tally, level: float, sampling: Sampling) -> Limits | None:
     facts = METRICS[name]
     try:
-        value, spread = facts.compute(tally), EFFECTS[name](tally).spread()
+        value = facts.compute(tally)
+        spread = EFFECTS[name](tally).spread(design_of(name, tally, plain=sampling == "plain" and tally.prior is None))
     except Undefined:
         return None
     if math.isnan(spread.error):
         return None
-    if not facts.low < value < facts.high or spread.error == 0.0:
+    if not facts.low < value < facts.high or spread.error <= NO_SPREAD * abs(value):
         return _of_perfection(name, tally, level)
     low, high = on_scale(value, spread.error, spread.freedom, level, scale_of(facts.low, facts.high), spread.centre)
     rank = name in {"auroc", "gini", "spearman", "kendall"}
     return low, high, f"{'DeLong' if rank else 'influence'}, {scale_of(facts.low, facts.high).name}"
 
 
-def _of_replicates(name: str, tally: Tally, level: float, value: float, drawn: Floats) -> Limits | None:
+def _of_replicates(
+    name: str, tally: Tally, level: float, sampling: Sampling, value: float, drawn: Floats
+) -> Limits | None:
     """Student's interval on the metric's scale, centred where the bootstrap's own bias is taken off.
 
     Percentiles would double the bias of metrics that are maxima (KS, hulls): these overshoot in every resample.
@@ -71,7 +75,7 @@ def _of_replicates(name: str, tally: Tally, level: float, value: float, drawn: F
     if math.isnan(value):
         return None
     known = drawn[np.isfinite(drawn)]
-    if not facts.low < value < facts.high or (len(known) and float(np.ptp(known)) <= _NO_SPREAD * abs(value)):
+    if not facts.low < value < facts.high or (len(known) and float(np.ptp(known)) <= NO_SPREAD * abs(value)):
         return _of_perfection(name, tally, level)
     if len(known) < _DEFINED * len(drawn):
         return None
@@ -85,16 +89,13 @@ def _of_replicates(name: str, tally: Tally, level: float, value: float, drawn: F
     reach = float(stdtrit(max(fewest - 1, 1), 0.5 + level / 2)) * error
     middle = 2.0 * scale.there(min(max(value, facts.low + margin), facts.high - margin)) - float(there.mean())
     low, high = scale.back(middle - reach), scale.back(middle + reach)
-    return min(low, value), max(high, value), "stratified bootstrap, bias-corrected"
+    return min(low, value), max(high, value), f"{sampling} bootstrap, bias-corrected"
 
 
 def _of_perfection(name: str, tally: Tally, level: float) -> Limits | None:
     low, high = limits_of_perfection(name, tally, level)
     return None if math.isnan(low) else (low, high, "exact")
 
-
-#: Replicates closer together than this, relatively, differ by rounding only.
-_NO_SPREAD = 1e-9
 
 #: A metric undefined in more resamples than this leaves has no interval.
 _DEFINED = 0.9

@@ -39,29 +39,96 @@ class Influence:
     """Influence of the rows of one class: values, and how many rows and what squared weight stand behind each."""
 
     values: Floats
-    rows: Floats
+    mass: Floats
     squares: Floats
-    total: float
+    rows: Floats
 
-    def moments(self) -> tuple[float, float, int]:
-        """Variance of the class's share in the estimate, its third cumulant, and the rows behind it."""
+    def moments(self, by_mass: float = 0.0, *, plain: bool = False) -> tuple[float, float, int]:
+        """Variance of the class's share in the estimate, its third cumulant, and the rows behind it.
+
+        `by_mass` is how much the metric moves with the logarithm of the class's mass: that mass is random when rows are
+        drawn from all classes (`plain`), and when rows of a class of fixed size differ in weight.
+        """
         n = int(self.rows.sum())
         # Σ w² IF², with the correction of a sample variance.
         correction = n / (n - 1) if n > 1 else math.nan
-        variance = float(np.sum(self.squares * self.values**2)) / self.total**2 * correction
-        cubes = float(np.sum(np.divide(self.squares**1.5, np.sqrt(self.rows), out=np.zeros_like(self.squares),
-                                       where=self.rows > 0) * self.values**3)) / self.total**3  # fmt: skip
+        # Of the whole first: squares of weights of 1e-140 times others would vanish.
+        share = self.mass / self.mass.sum()
+        squares = self.squares / self.mass.sum() / self.mass.sum()
+        if plain:
+            parts = squares * (self.values + by_mass) ** 2
+        else:
+            uneven = squares - 2.0 * share / n + self.rows / n**2
+            parts = squares * self.values**2 + by_mass**2 * uneven + 2.0 * by_mass * self.values * (squares - share / n)
+        variance = max(0.0, float(np.sum(parts))) * correction
+        each = np.divide(squares**1.5, np.sqrt(self.rows), out=np.zeros_like(squares), where=self.rows > 0)
+        cubes = float(np.sum(each * self.values**3))
         return variance, cubes, n
 
 
-def spread(negative: Influence, positive: Influence, centre: float | None = None) -> Spread:
+@dataclass(frozen=True)
+class Design:
+    """How rows were drawn, as far as a metric minds: what it gains with the logarithm of each class's mass."""
+
+    by_mass: tuple[float, float] = (0.0, 0.0)
+    plain: bool = False
+
+
+#: Class sizes held fixed, every row of equal weight.
+FIXED = Design()
+
+
+def spread(negative: Influence, positive: Influence, design: Design, centre: float | None = None) -> Spread:
     """Standard error of a metric from the influence of both classes."""
-    parts = [side.moments() for side in (negative, positive)]
+    parts = [
+        side.moments(by_mass, plain=design.plain)
+        for side, by_mass in zip((negative, positive), design.by_mass, strict=True)
+    ]
     variance = sum(v for v, _, _ in parts)
+    if design.plain:
+        # What all rows have in common does not vary: their number is fixed.
+        variance -= sum(design.by_mass) ** 2 / sum(n for _, _, n in parts)
     if not variance > 0.0:
-        return Spread(0.0 if variance == 0.0 else math.nan, math.inf, 0.0, centre)
+        return Spread(math.nan if math.isnan(variance) else 0.0, math.inf, 0.0, centre)
     freedom = variance**2 / sum(v**2 / (n - 1) for v, _, n in parts if n > 1)
-    return Spread(math.sqrt(variance), freedom, sum(c for _, c, _ in parts) / (6.0 * variance**1.5), centre)
+    cubes = sum(c for _, c, _ in parts)
+    acceleration = cubes / (6.0 * variance**1.5) if variance**1.5 > 0.0 else 0.0
+    return Spread(math.sqrt(variance), freedom, acceleration, centre)
+
+
+def design_of(name: str, tally: Tally, *, plain: bool) -> Design:
+    """How the metric minds the masses of the classes, where these are random."""
+    if not plain and not tally.weighted:
+        return FIXED
+    if METRICS[name].prevalence_free:
+        return Design(plain=plain)
+    down, up = (
+        (METRICS[name].compute(_scaled(tally, side, 1.0 + _STEP)) - METRICS[name].compute(_scaled(tally, side, 1.0 - _STEP)))
+        / (2.0 * _STEP)
+        for side in (0, 1)
+    )  # fmt: skip
+    return Design((down, up), plain)
+
+
+#: Share by which masses and moments are moved to find a slope.
+_STEP = 1e-4
+
+
+def _scaled(tally: Tally, side: int, factor: float) -> Tally:
+    """The tally with the mass of one class multiplied."""
+    runs = list(tally.runs)
+    mass, squares, rows = masses(runs[side])
+    m = runs[side].moments
+    moments = ScoreMoments(factor * m.mass, m.mean, factor * m.m2, factor * m.m3)
+    other = runs[1 - side]
+    if other.kind != "weights":
+        own, own_squares, own_rows = masses(other)
+        runs[1 - side] = replace(other, counts=None, weights=own, squares=own_squares, rows=own_rows.astype(np.int64))
+    runs[side] = replace(
+        runs[side], counts=None, weights=factor * mass, squares=factor**2 * squares, rows=rows.astype(np.int64),
+        known_moments=moments,
+    )  # fmt: skip
+    return replace(tally, runs=tuple(runs))
 
 
 def masses(run: Run) -> tuple[Floats, Floats, Floats]:
@@ -75,7 +142,7 @@ def masses(run: Run) -> tuple[Floats, Floats, Floats]:
 class Effect(Protocol):
     """How much a row moves a metric, by its class and score."""
 
-    def spread(self) -> Spread:
+    def spread(self, design: Design = FIXED) -> Spread:
         """Standard error of the metric over the tally it was made for."""
 
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
@@ -98,13 +165,14 @@ class RankEffect:
     of_positive: Floats
     centre: float | None = None
 
-    def spread(self) -> Spread:
+    def spread(self, design: Design = FIXED) -> Spread:
         """Standard error over the cells."""
-        sides = [
-            Influence(values, rows, squares, float(mass.sum()))
-            for values, (mass, squares, rows) in ((self.of_negative, self.negative), (self.of_positive, self.positive))
-        ]
-        return spread(sides[0], sides[1], self.centre)
+        return spread(
+            Influence(self.of_negative, *self.negative),
+            Influence(self.of_positive, *self.positive),
+            design,
+            self.centre,
+        )
 
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of each row's cell."""
@@ -123,13 +191,13 @@ class ScoreEffect:
     of_negative: Callable[[Floats], Floats]
     of_positive: Callable[[Floats], Floats]
 
-    def spread(self) -> Spread:
+    def spread(self, design: Design = FIXED) -> Spread:
         """Standard error over the entries of the tally."""
-        sides = []
-        for run, function in zip(self.tally.runs, (self.of_negative, self.of_positive), strict=True):
-            mass, squares, rows = masses(run)
-            sides.append(Influence(function(run.scores.astype(np.float64)), rows, squares, float(mass.sum())))
-        return spread(sides[0], sides[1])
+        down, up = (
+            Influence(function(run.scores.astype(np.float64)), *masses(run))
+            for run, function in zip(self.tally.runs, (self.of_negative, self.of_positive), strict=True)
+        )
+        return spread(down, up, design)
 
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of each score."""
@@ -213,7 +281,7 @@ def _moment_effect(name: str, tally: Tally, side: int) -> Callable[[Floats], Flo
         return np.zeros_like
     sd = math.sqrt(moments.variance)
     by_mean, by_variance = (
-        _slope(name, tally, side, change, step) for change, step in (("mean", 1e-4 * sd), ("variance", 1e-4 * sd**2))
+        _slope(name, tally, side, change, step) for change, step in (("mean", _STEP * sd), ("variance", _STEP * sd**2))
     )
 
     def of(scores: Floats) -> Floats:

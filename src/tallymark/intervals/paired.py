@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from tallymark._check import Bools, Floats, Ints, Masses, Scores
 from tallymark.errors import InputError, Undefined
-from tallymark.intervals.base import Seed, seeds
+from tallymark.intervals.base import NO_SPREAD, Seed, checked_number, in_threads, seeds
 from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.pool import Pool, Stratum
 from tallymark.intervals.replicates import Draws, values_of
@@ -35,17 +34,26 @@ class Difference:
     high: float
     p_value: float
     method: str
+    #: Limits at level 1 - 2α, which two one-sided tests at α look at.
+    inner: tuple[float, float]
 
 
 def student_difference(
     difference: float, error: float, level: float, method: str, freedom: float = math.inf
 ) -> Difference:
-    """From a difference and its standard error; normal unless degrees of freedom are given."""
+    """From a difference and its standard error; normal unless degrees of freedom are given.
+
+    No difference on any row is certain enough; a difference without any variance is not, for it comes from few rows.
+    """
     from scipy.special import stdtr, stdtrit
 
-    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
-    p = 2.0 * float(stdtr(freedom, -abs(difference) / error)) if error > 0.0 else float(difference == 0.0)
-    return Difference(difference, error, difference - reach, difference + reach, p, method)
+    if error <= NO_SPREAD * abs(difference) and difference != 0.0:
+        raise Undefined("the rows show a difference but no variance of it; too few, or too much alike, to compare")
+    wide, narrow = (float(stdtrit(freedom, share)) * error for share in (0.5 + level / 2, level))
+    p = 2.0 * float(stdtr(freedom, -abs(difference) / error)) if error > 0.0 else 1.0
+    return Difference(
+        difference, error, difference - wide, difference + wide, p, method, (difference - narrow, difference + narrow)
+    )
 
 
 def row_influence(panel: Panel, metric: str) -> Floats:
@@ -64,8 +72,8 @@ class Resampler:
     def __init__(self, panel: Panel, models: Sequence[str]) -> None:
         there = panel.mass > 0
         self._sides = [np.flatnonzero(there & side) for side in (~panel.is_positive, panel.is_positive)]
-        if min(map(len, self._sides)) == 0:
-            raise InputError("A paired bootstrap needs rows of both classes.")
+        if min(map(len, self._sides)) < 2:
+            raise InputError("Two rows or more of each class are needed.")
         self._panel = panel
         self._models = {model: self._sorted(model) for model in models}
         self._masses = [panel.mass[rows] for rows in self._sides]
@@ -103,6 +111,7 @@ class Resampler:
         self, metric: str, thresholds: dict[str, float | None], replicates: int, seed: Seed, jobs: int | None
     ) -> dict[str, Floats]:
         """The metric of every model in every resample."""
+        checked_number(replicates, "replicates", 2)
         rows = sum(map(len, self._sides))
         per_block = max(1, min(64, _BLOCK // rows))
         sizes = [min(per_block, replicates - start) for start in range(0, replicates, per_block)]
@@ -119,8 +128,7 @@ class Resampler:
                 found[model] = values_of(metric, Draws(pool, sides[0], sides[1]), thresholds[model])
             return found
 
-        with ThreadPoolExecutor(jobs or 2) as workers:
-            blocks = list(workers.map(block, zip(sizes, seeds(seed, len(sizes)), strict=True)))
+        blocks = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
         return {model: np.concatenate([found[model] for found in blocks]) for model in self._models}
 
 
@@ -129,6 +137,8 @@ def bootstrap_difference(estimate: float, drawn: Floats, level: float, freedom: 
 
     Student's p-value keeps its size where percentiles of few positives do not.
     """
+    if not math.isfinite(estimate):
+        raise Undefined("a model's own value is infinite, so there is no difference to compare")
     known = drawn[np.isfinite(drawn)]
     if len(known) < 0.9 * len(drawn):
         raise Undefined("the metric is undefined in many resamples; more rows are needed")
@@ -154,7 +164,8 @@ def mcnemar(
     p = 1.0 if b == c else min(1.0, 2.0 * tail)
     low, high = _newcombe(both, b, c, neither, level)
     error = math.sqrt(max(0.0, b + c - (b - c) ** 2 / n)) / n
-    return Difference((b - c) / n, error, low, high, p, f"McNemar, {kind.replace('_', '-')}")
+    inner = _newcombe(both, b, c, neither, max(2.0 * level - 1.0, 0.01))
+    return Difference((b - c) / n, error, low, high, p, f"McNemar, {kind.replace('_', '-')}", inner)
 
 
 def _newcombe(both: int, b: int, c: int, neither: int, level: float) -> tuple[float, float]:
@@ -185,6 +196,10 @@ def permutation_p(
     """
     if len({thresholds[first], thresholds[second]}) > 1:
         raise InputError("A permutation test exchanges scores, so both models need one threshold.")
+    checked_number(permutations, "replicates", 2)
+    if panel.counts is not None:
+        # A count of c is c rows, and each may be exchanged or not.
+        panel = panel.keep(np.repeat(np.arange(panel.n), panel.counts)).without_masses()
     a, b = (
         _ranks(panel.scores[m]) if metric.rank_only and metric.needs != "confusion" else panel.scores[m]
         for m in (first, second)

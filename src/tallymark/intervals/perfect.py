@@ -24,20 +24,26 @@ def limits_of_perfection(name: str, tally: Tally, level: float) -> tuple[float, 
     if auroc_of(tally) not in {0.0, 1.0}:
         return math.nan, math.nan
     found = [METRICS[name].compute(tally)]
+    upside_down = auroc_of(tally) == 0.0
     for side in (0, 1):
         wrong = 1.0 - ((1.0 - level) / 2) ** (1.0 / tally.runs[side].n_rows)
         try:
-            found.append(METRICS[name].compute(_with_wrong(tally, side, wrong, beyond=METRICS[name].rank_only)))
+            found.append(
+                METRICS[name].compute(
+                    _with_wrong(tally, side, wrong, beyond=METRICS[name].rank_only, upside_down=upside_down)
+                )
+            )
         except Undefined:
             continue
     return (min(found), max(found)) if max(found) > min(found) else (math.nan, math.nan)
 
 
-def _with_wrong(tally: Tally, side: int, wrong: float, *, beyond: bool) -> Tally:
+def _with_wrong(tally: Tally, side: int, wrong: float, *, beyond: bool, upside_down: bool) -> Tally:
     """The tally with a share of one class moved to the far end of all scores, or just beyond it."""
-    end = tally.range[1 - side]
+    to_the_top = (side == 0) != upside_down
+    end = tally.range[int(to_the_top)]
     if beyond:
-        end = math.nextafter(end, -math.inf if side else math.inf)
+        end = math.nextafter(end, math.inf if to_the_top else -math.inf)
     runs = []
     for index, run in enumerate(tally.runs):
         scores, weights = run.scores.astype(np.float64), run.mass.astype(np.float64)

@@ -21,6 +21,10 @@ MOST = 2**17
 _ROWS_PER_ENTRY = 8
 
 
+#: NumPy draws without replacement from fewer rows than this.
+_MANY = 10**9
+
+
 @dataclass(frozen=True, eq=False)
 class Stratum:
     """Entries of one class: where they stand, their mean score, and the rows, mass and squared weights behind them.
@@ -42,9 +46,11 @@ class Stratum:
     @cached_property
     def gaps(self) -> tuple[float, Floats, Floats]:
         """The mean score, and each entry's distance from it, plain and squared."""
-        centre = float(np.sum(self.scores * self.mass) / self.mass.sum())
-        gap = self.scores - centre
-        return centre, gap, gap**2
+        # Scores near the largest float overflow; their metrics have no spread then.
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(np.sum(self.scores * (self.mass / self.mass.sum())))
+            gap = self.scores - centre
+            return centre, gap, gap**2
 
     @cached_property
     def _entry_of_row(self) -> Ints | None:
@@ -88,12 +94,15 @@ class Stratum:
 
     def subsample(self, rng: np.random.Generator, size: int, times: int) -> Masses:
         """Masses of the entries in `times` samples of `size` rows without replacement."""
-        if self._entry_of_row is None:
+        if self.n == len(self.rows):
             counts = np.zeros((times, self.n), dtype=np.int64)
             for row in counts:
                 row[rng.choice(self.n, size, replace=False, shuffle=False)] = 1
-        else:
+        elif self.n < _MANY:
             counts = rng.multivariate_hypergeometric(self.rows, size, times, method="marginals")
+        else:
+            # Of so many rows hardly one is drawn twice.
+            counts = rng.multinomial(size, self.rows / self.n, times)
         return counts if self._weight is None else counts * self._weight
 
 

@@ -2,19 +2,20 @@
 
 Each rate is known up to a Jeffreys posterior, Beta(hits + ½, misses + ½); the metric's limits are quantiles of its
 values over draws of the rates. Its coverage is close to nominal from five positives up, and it is never degenerate.
-Brown, Cai & DasGupta (2001); Goutte & Gaussier (2005), ECIR.
+A metric that is infinite in the sample has an infinite upper limit. Brown, Cai & DasGupta (2001); Goutte & Gaussier (2005), ECIR.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from tallymark._check import Floats
+from tallymark.errors import Undefined
 from tallymark.intervals.base import Sampling, Seed, seeds
 from tallymark.intervals.proportions import effective_rate, limits
 from tallymark.metrics import expressions
@@ -125,28 +126,43 @@ def _values(name: str, cells: tuple[Floats, ...]) -> Floats:
     return of_rates
 
 
-def class_limits(confusion: Confusion, computes: dict[str, Any], level: float, seed: Seed = 0) -> dict[str, Limits]:
+def class_limits(
+    confusion: Confusion, computes: dict[str, Any], level: float, sampling: Sampling = "stratified", seed: Seed = 0
+) -> dict[str, Limits]:
     """Limits of metrics of a K-class matrix: each true class's answers drawn from a Dirichlet posterior.
 
-    One pseudo-row is spread over the K answers of a class, so rare answers stay possible and large K does no harm.
+    A class of n rows is drawn as if it had n - 2, which gives its shares the variance of a sample; one pseudo-row in all
+    is spread over the K × K cells, so that nothing is certain and small classes are hardly pulled towards guessing.
+    `plain` draws the class sizes too.
     """
     matrix = confusion.matrix.astype(np.float64)
     k = len(confusion.labels)
     if confusion.squares is not None:
         totals, squares = matrix.sum(axis=1, keepdims=True), confusion.squares.sum(axis=1, keepdims=True)
         matrix = matrix * np.divide(totals, squares, out=np.zeros_like(totals), where=squares > 0)
+    rows = matrix.sum(axis=1, keepdims=True)
+    matrix = matrix * np.divide(np.maximum(rows - 2.0, 0.5), rows, out=np.zeros_like(rows), where=rows > 0)
     rng = np.random.default_rng(seeds(seed, 1)[0])
     truth = confusion.matrix.sum(axis=1, keepdims=True)
     found: dict[str, list[float]] = {name: [] for name in computes}
     for _ in range(_CLASS_DRAWS):
-        gammas = rng.standard_gamma(matrix + 1.0 / k)
-        drawn = truth * gammas / gammas.sum(axis=1, keepdims=True)
+        gammas = rng.standard_gamma(matrix + 1.0 / k**2)
+        sizes = truth if sampling == "stratified" else truth.sum() * rng.dirichlet(truth[:, 0] + 1.0 / k)[:, None]
+        totals = gammas.sum(axis=1, keepdims=True)
+        drawn = sizes * np.divide(gammas, totals, out=np.zeros_like(gammas), where=totals > 0)
         table = Confusion(drawn, confusion.labels, confusion.positive)
         for name, compute in computes.items():
-            found[name].append(compute(table))
+            found[name].append(_or_nan(compute, table))
     tail = (1.0 - level) / 2
     ends = {name: np.nanquantile(values, [tail, 1.0 - tail]) for name, values in found.items()}
     return {name: (float(low), float(high), "dirichlet") for name, (low, high) in ends.items() if not math.isnan(low)}
+
+
+def _or_nan(compute: Callable[[Confusion], float], confusion: Confusion) -> float:
+    try:
+        return compute(confusion)
+    except Undefined:
+        return math.nan
 
 
 #: Draws of a K-class matrix.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -15,8 +14,19 @@ from tallymark._check import Floats, Masses, Scores
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined
-from tallymark.intervals.base import Interval, Sampling, Seed, checked_level, normal_quantile, seeds
+from tallymark.intervals.base import (
+    NO_SPREAD,
+    Interval,
+    Sampling,
+    Seed,
+    checked_level,
+    checked_number,
+    in_threads,
+    normal_quantile,
+    seeds,
+)
 from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import MOST, Pool, Stratum
 from tallymark.metrics import expressions
 from tallymark.registry import METRICS, require_one_of
@@ -262,8 +272,7 @@ def over_replicates(
 ) -> list[Any]:  # fmt: skip
     """A function of every block of resamples, in order; the same for any number of jobs."""
     require_one_of("sampling", sampling, ("stratified", "plain"))
-    if not isinstance(replicates, int) or isinstance(replicates, bool) or replicates < 2:
-        raise InputError(f"replicates is {replicates!r}, expected a whole number of 2 or more.")
+    checked_number(replicates, "replicates", 2)
     pool = Pool.of(tally, most, edges)
     pool.placements  # noqa: B018 - cached before threads share it
     per_block = max(1, min(64, _BLOCK // pool.size))
@@ -274,12 +283,7 @@ def over_replicates(
         return function(_drawn(pool, np.random.Generator(np.random.SFC64(entropy)), times, sampling))
 
     parts = list(zip(sizes, seeds(seed, len(sizes)), strict=True))
-    with ThreadPoolExecutor(jobs or _JOBS) as workers:
-        return list(workers.map(block, parts))
-
-
-#: NumPy works outside the interpreter lock, so two threads nearly halve the time.
-_JOBS = 2
+    return in_threads(block, parts, jobs)
 
 
 def _drawn(pool: Pool, rng: np.random.Generator, times: int, sampling: str) -> Draws:
@@ -323,12 +327,18 @@ class Replicates(Shown, Mapping[str, Floats]):
         return float(np.nanstd(self[name], ddof=1))
 
     def interval(self, name: str, *, level: float = 0.95, method: BootstrapMethod = "percentile") -> Interval:
-        """Percentile or BCa interval of one metric; nan limits when it is undefined in many replicates."""
+        """Percentile or BCa interval of one metric; nan limits when it is undefined in many replicates.
+
+        Where no replicate differs from the others the classes do not overlap, and the limits are those of perfection.
+        """
         require_one_of("method", method, ("percentile", "bca"))
         share, values, estimate = checked_level(level), self[name], self.estimates[METRICS[name].name]
         known = values[np.isfinite(values)]
         if len(known) < (1.0 - _UNDEFINED) * len(values) or not math.isfinite(estimate):
             return Interval(estimate, math.nan, math.nan, f"{self.sampling} bootstrap, {method}", share)
+        if float(np.ptp(known)) <= NO_SPREAD * abs(estimate) and METRICS[name].needs != "confusion":
+            low, high = limits_of_perfection(METRICS[name].name, self.tally, share)
+            return Interval(estimate, low, high, "exact", share)
         tails = np.array([(1.0 - share) / 2, (1.0 + share) / 2])
         if method == "bca":
             tails = _bca(known, estimate, _acceleration(METRICS[name].name, self.tally, self.threshold), tails)
@@ -436,7 +446,7 @@ def _acceleration(name: str, tally: Tally, threshold: float | None) -> float:
         slopes -= np.sum(slopes * rows) / rows.sum()
         squares += float(np.sum(rows * slopes**2))
         cubes += float(np.sum(rows * slopes**3))
-    return cubes / (6.0 * squares**1.5) if squares > 0.0 else 0.0
+    return cubes / (6.0 * squares**1.5) if squares**1.5 > 0.0 else 0.0
 
 
 #: Groups of neighbouring scores whose mass is moved to learn a metric's influence, and by how much.

@@ -11,7 +11,7 @@ import numpy as np
 
 from tallymark._check import Bools, Floats, Scores
 from tallymark._show import Row, Shown, plain
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError, Undefined, shown
 from tallymark.intervals.base import Interval, checked_level, normal_quantile, on_scale, scale_of
 from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.perfect import limits_of_perfection
@@ -40,8 +40,7 @@ class DeLong(Shown):
         """AUROC of the first less that of the second, and the standard error of the difference."""
         i, j = (self._index(model) for model in (first, second))
         c = self.covariance
-        # Two models that rank alike have no variance, up to rounding.
-        return float(self.aurocs[i] - self.aurocs[j]), math.sqrt(max(0.0, float(c[i, i] + c[j, j] - 2.0 * c[i, j])))
+        return float(self.aurocs[i] - self.aurocs[j]), error_of_difference(c, i, j)
 
     def _index(self, model: str) -> int:
         if model not in self.models:
@@ -115,6 +114,14 @@ def _of_placements(placed: Mapping[str, Floats], is_positive: Bools, mass: Float
     return DeLong(tuple(placed), aurocs, covariance(influence, is_positive, mass, weighted=weighted))
 
 
+def error_of_difference(covariances: Floats, i: int, j: int) -> float:
+    """Standard error of a difference; two models that do the same have none, up to rounding."""
+    variance = float(covariances[i, i] + covariances[j, j] - 2.0 * covariances[i, j])
+    if not math.isfinite(variance):
+        raise Undefined("the scores are too large or too small to say how sure their difference is")
+    return math.sqrt(max(0.0, variance))
+
+
 def covariance(influence: Floats, is_positive: Bools, mass: Floats, *, weighted: bool) -> Floats:
     """Covariance of estimates, given the influence of every row (columns) on each (rows), class sizes held fixed."""
     found = np.zeros((len(influence), len(influence)))
@@ -148,13 +155,14 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -
     require_one_of("method", method, ("logit", "plain", "hanley_mcneil"))
     share, value = checked_level(level), auroc_of(tally)
     z = normal_quantile(0.5 + share / 2)
+    if value in {0.0, 1.0}:
+        return Interval(value, *limits_of_perfection("auroc", tally, share), "exact", share)
     if method == "hanley_mcneil":
         reach = z * _hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
         return Interval(value, max(0.0, value - reach), min(1.0, value + reach), method, share)
     found = EFFECTS["auroc"](tally).spread()
     if not found.error > 0.0:
-        low, high = limits_of_perfection("auroc", tally, share)
-        return Interval(value, low, high, "exact", share)
+        raise Undefined("auroc: no interval, for the scores do not vary or a class has one row only")
     if method == "plain":
         reach = z * found.error
         return Interval(value, max(0.0, value - reach), min(1.0, value + reach), "DeLong, plain", share)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError
-from tallymark.intervals.base import Seed, checked_level, normal_quantile, seeds
+from tallymark.intervals.base import Seed, checked_level, checked_number, in_threads, normal_quantile, seeds
 from tallymark.intervals.pool import Pool
 from tallymark.intervals.replicates import Draws, values_of
 from tallymark.registry import METRICS
@@ -54,7 +53,10 @@ class BySize(Shown):
 
     def halving(self, metric: str) -> float:
         """By what factor the number of positives must grow to halve the interval; 4 when width falls as 1/√n."""
-        column = self.metrics.index(METRICS[metric].name)
+        name = METRICS[metric].name
+        if name not in self.metrics:
+            raise InputError(f"{metric} was not computed; there are {', '.join(self.metrics)}.")
+        column = self.metrics.index(name)
         widths = [float(np.nanstd(values[:, column])) for values in self.values]
         known = [(math.log(p), math.log(w)) for p, w in zip(self.positives, widths, strict=True) if w > 0]
         if len(known) < 2:
@@ -69,7 +71,8 @@ class BySize(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"rows": plain(list(self.rows())), "halving": {m: plain(self.halving(m)) for m in self.metrics}}
+        halving = {m: plain(self.halving(m)) for m in self.metrics} if len(self.sizes) > 1 else None
+        return {"rows": plain(list(self.rows())), "halving": halving}
 
 
 def by_sample_size(
@@ -91,11 +94,16 @@ def by_sample_size(
         raise InputError("by_sample_size takes a labelled tally with rows of both classes: tm.tally(y, scores).")
     share = checked_level(level)
     names = tuple(METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics))
+    checked_number(repeats, "repeats", 2)
+    if not names:
+        raise InputError("by_sample_size needs a metric or more.")
     if any(METRICS[name].needs not in {"tally", "probabilities"} for name in names):
         raise InputError("by_sample_size takes metrics of the whole ranking, such as auroc, pr_auc or brier.")
     pool = Pool.of(tally)
     n, up = pool.negative.n + pool.positive.n, pool.positive.n
-    wanted = [round(n * part) for part in _SHARES] if sizes is None else [int(size) for size in sizes]
+    wanted = (
+        [round(n * part) for part in _SHARES] if sizes is None else [checked_number(size, "sizes", 2) for size in sizes]
+    )
     drawn = [(size, round(size * up / n)) for size in wanted]
     if sizes is None:
         drawn = [(size, p) for size, p in drawn if p >= _FEWEST and size - p >= _FEWEST]
@@ -109,8 +117,7 @@ def by_sample_size(
         down, above = pool.negative.subsample(rng, size - p, repeats), pool.positive.subsample(rng, p, repeats)
         return np.stack([values_of(name, Draws(pool, down, above), None) for name in names], axis=1)
 
-    with ThreadPoolExecutor(2) as workers:
-        values = tuple(workers.map(sample, zip(drawn, seeds(seed, len(drawn)), strict=True)))
+    values = tuple(in_threads(sample, zip(drawn, seeds(seed, len(drawn)), strict=True), None))
     return BySize(tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, values, share)
 
 
@@ -157,7 +164,7 @@ def sample_size(
 
     >>> import tallymark as tm
     >>> tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1).positives
-    73
+    190
     """
     shares = {"auroc": auroc, "difference": difference, "prevalence": prevalence, "power": power}
     for name, value in shares.items():
@@ -165,12 +172,14 @@ def sample_size(
             raise InputError(f"{name} is {value!r}, expected a number between 0 and 1.")
     if not -1.0 < _check.real(correlation, "correlation") < 1.0:
         raise InputError(f"correlation is {correlation!r}, expected a number between -1 and 1.")
+    if not difference / 2 < min(auroc, 1.0 - auroc):
+        raise InputError(f"Two AUROCs around {auroc!r} cannot differ by {difference!r}.")
     share = checked_level(level)
     z = normal_quantile(0.5 + share / 2) + normal_quantile(power)
     ratio = (1.0 - prevalence) / prevalence
     q1, q2 = auroc / (2.0 - auroc), 2.0 * auroc**2 / (1.0 + auroc)
-    # Per positive, in large samples: the negatives come at `ratio` each.
-    variance = (q1 - auroc**2) + (q2 - auroc**2) / ratio
+    # Per positive, in large samples: q2 speaks of two negatives and one positive, and negatives come at `ratio` each.
+    variance = (q2 - auroc**2) + (q1 - auroc**2) / ratio
     positives = math.ceil(z**2 * 2.0 * variance * (1.0 - correlation) / difference**2)
     return SampleSize(
         math.ceil(positives / prevalence), positives,

@@ -150,12 +150,13 @@ def d_b_normal(tally: Tally) -> float:
     return max(0.0, -2.0 * float(ndtri(error)))
 
 
-def _tie_sums(tally: Tally) -> tuple[float, Callable[[int], float]]:
-    """Total mass, and the sum over tied groups of their mass to a power, at the prevalence looked at."""
+def _tied(tally: Tally, power: int) -> float:
+    """The sum over tied groups of their share of the mass to a power, at the prevalence looked at."""
     down, up = tally.scale
     cut = tally.cutoffs
     groups: Floats = np.diff(cut.tp * up + cut.fp * down)
-    return float(groups.sum()), lambda power: float(np.sum(groups**power))
+    # Shares first: powers of weights of 1e-140 vanish.
+    return float(np.sum((groups / groups.sum()) ** power))
 
 
 def _concordance(tally: Tally) -> float:
@@ -177,8 +178,7 @@ def spearman(tally: Tally) -> float:
     >>> round(tm.metrics.spearman(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.4472
     """
-    n, tied = _tie_sums(tally)
-    return _spearman(tally, _concordance(tally), tied(3) / n**3, "spearman")
+    return _spearman(tally, _concordance(tally), _tied(tally, 3), "spearman")
 
 
 @metric(
@@ -195,8 +195,7 @@ def kendall(tally: Tally) -> float:
     >>> round(tm.metrics.kendall(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.4082
     """
-    n, tied = _tie_sums(tally)
-    return _kendall(tally, _concordance(tally), tied(2) / n**2, "kendall")
+    return _kendall(tally, _concordance(tally), _tied(tally, 2), "kendall")
 
 
 def _spearman(tally: Tally, half: float, cubes: float, name: str = "spearman") -> float:
@@ -216,9 +215,8 @@ def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -
 def rank_slope(name: str, tally: Tally) -> float:
     """How much Spearman's ρ or Kendall's τ-b moves with AUROC while the tied mass stays."""
     formula, power = (_spearman, 3) if name == "spearman" else (_kendall, 2)
-    n, tied = _tie_sums(tally)
     # A tenth stays well inside the range of both.
-    return 10.0 * formula(tally, 0.1, tied(power) / n**power)
+    return 10.0 * formula(tally, 0.1, _tied(tally, power))
 
 
 def _within(correlation: float) -> float:
@@ -229,8 +227,7 @@ def _within(correlation: float) -> float:
 def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -> tuple[float, float]:
     """Concordance between its extremes, tied mass between none inside wide cells and all of it."""
     power = 3 if formula is _spearman else 2
-    n, tied = _tie_sums(tally)
-    most = tied(power) / n**power
+    n, most = float(tally.n), _tied(tally, power)
     wide = sum(
         scale * float(np.sum(run.mass[run.hi > run.scores])) if run.hi is not None else 0.0
         for run, scale in zip(tally.runs, tally.scale, strict=True)

@@ -82,8 +82,21 @@ class FilePanel(Shown):
             f"min(s{i}) FILTER (positive) AS low{i}, max(s{i}) FILTER (NOT positive) AS high{i}"
             for i in range(len(self.models))
         )
+        missing = ", ".join(
+            f"count(*) FILTER (s{i} IS NULL OR NOT isfinite(s{i})) AS bad{i}" for i in range(len(self.models))
+        )
         with self._engine() as source:
+            bad = source.query(
+                f"SELECT count(*) FILTER (positive IS NULL) AS bad, {missing} FROM ({self._rows(source)})"
+            )
             found = source.query(f"SELECT {ends} FROM ({self._rows(source)}) WHERE m > 0")
+        for name, column in zip(
+            (self.label, *self.models), ("bad", *(f"bad{i}" for i in range(len(self.models)))), strict=True
+        ):
+            if bad[column][0]:
+                raise InputError(
+                    f"{name}: {int(bad[column][0])} rows have no finite value; drop or repair them, or leave them out with where=."
+                )
         parts = []
         for i, model in enumerate(self.models):
             low, high = (found[f"{end}{i}"] for end in ("low", "high"))
@@ -208,7 +221,7 @@ def scan_panel(
     0.0
     >>> folder.cleanup()
     """
-    models = tuple(scores)
+    models = tuple(scores) if isinstance(scores, Iterable) else ()
     if isinstance(scores, str) or len(set(models)) != len(models) or not models:
         raise InputError("scores= must list the score columns, one per model and each once.")
     if weight is not None and count is not None:

@@ -71,8 +71,12 @@ class Panel(Shown):
             return self.weights
         return np.ones(self.n, dtype=np.int64) if self.counts is None else self.counts
 
-    def keep(self, rows: Bools) -> Panel:
-        """The chosen rows only; this panel stays as it is."""
+    def without_masses(self) -> Panel:
+        """The same rows, each counting one."""
+        return replace(self, counts=None, weights=None)
+
+    def keep(self, rows: Bools | Ints) -> Panel:
+        """The chosen rows only, marked or by number; this panel stays as it is."""
         return replace(
             self,
             is_positive=self.is_positive[rows],
