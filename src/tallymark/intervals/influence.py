@@ -90,7 +90,7 @@ def spread(negative: Influence, positive: Influence, design: Design, centre: flo
         variance -= sum(design.by_mass) ** 2 / sum(n for _, _, n in parts)
     if not variance > 0.0:
         return Spread(math.nan if math.isnan(variance) else 0.0, math.inf, 0.0, centre)
-    freedom = variance**2 / sum(v**2 / (n - 1) for v, _, n in parts if n > 1)
+    freedom = 1.0 / sum((v / variance) ** 2 / (n - 1) for v, _, n in parts if n > 1)
     cubes = sum(c for _, c, _ in parts)
     acceleration = cubes / (6.0 * variance**1.5) if variance**1.5 > 0.0 else 0.0
     return Spread(math.sqrt(variance), freedom, acceleration, centre)

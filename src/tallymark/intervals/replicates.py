@@ -35,8 +35,9 @@ from tallymark.summaries.tally import Tally
 
 BootstrapMethod = Literal["percentile", "bca"]
 
-#: Masses held at once: replicates come in blocks of so many numbers, whatever their total.
-_BLOCK = 2**17
+#: Masses held at once, whatever the number of replicates: blocks large enough that two threads seldom wait for the
+#: interpreter lock.
+_BLOCK = 2**21
 
 #: Replicates whose metric is undefined are left out; with more than this share of them there is no interval.
 _UNDEFINED = 0.1
@@ -155,8 +156,10 @@ def _moments(stratum: Stratum, masses: Floats) -> list[ScoreMoments]:
     """Moments of the class in every replicate. Sums by einsum: BLAS results depend on the number of threads."""
     centre, gap, square = stratum.gaps
     total = masses.sum(axis=1)
-    first, second = (np.einsum("rk,k->r", masses, values) / total for values in (gap, square))
-    m2 = np.maximum(second - first**2, 0.0) * total
+    # Scores near the largest float overflow; their metrics are undefined then.
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, second = (np.einsum("rk,k->r", masses, values) / total for values in (gap, square))
+        m2 = np.maximum(second - first**2, 0.0) * total
     # No metric of moments looks at the third one.
     return [
         ScoreMoments(n, centre + a, b, math.nan)
