@@ -366,7 +366,9 @@ class _Ask:
         if self.facts.needs != "confusion":
             return dict.fromkeys(self.panel.models)
         if self.threshold is None:
-            raise InputError(f"{self.facts.name} needs a threshold: compare(panel, metric=…, threshold=0.5).")
+            raise InputError(
+                f"{self.facts.name} needs a threshold: a number, or a policy such as 'youden' that each model chooses by."
+            )
         return {model: self.panel.tally(model).at(self.threshold).threshold for model in self.panel.models}
 
     @cached_property

@@ -58,7 +58,7 @@ def test_many_at_once_and_nothing_of_nothing():
     [
         ((6, 5), "0 <= hits <= n"),
         ((0, 0), "n > 0"),
-        ((1, 5, {"level": 95}), "level=0.95"),
+        ((1, 5, {"level": 95}), "write 0.95"),
         ((1, 5, {"method": "wald"}), "Choose one of: wilson"),
     ],
 )

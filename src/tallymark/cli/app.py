@@ -59,6 +59,10 @@ def evaluate(
     prevalence: Annotated[float | None, typer.Option(help="State the prevalence the numbers should speak of.")] = None,
     level: Annotated[float, typer.Option(help="Level of the confidence intervals; 0 leaves them out.")] = 0.95,
     interval: Annotated[str, typer.Option(help="default (best for each metric), percentile or bca.")] = "default",
+    sampling: Annotated[
+        str, typer.Option(help="stratified (class sizes fixed) or plain (all rows drawn at random).")
+    ] = "stratified",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of resampled intervals.")] = 0,
     metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeat for more.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Never quantise scores, whatever the size.")] = False,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
@@ -74,7 +78,7 @@ def evaluate(
     evaluating.run(
         evaluating.Asked(
             file, label, score or (), predicted or (), probability or (), pos_label, weight, count, by or (), where,
-            threshold, prevalence, level or None, interval, metric, exact or None, drop_missing, memory_limit, threads,
+            threshold, prevalence, level or None, interval, sampling, seed, metric, exact or None, drop_missing, memory_limit, threads,
             every, strict, json,
         )
     )  # fmt: skip

@@ -52,6 +52,8 @@ class Asked:
     prevalence: float | None = None
     level: float | None = 0.95
     interval: str = "default"
+    sampling: str = "stratified"
+    seed: int = 0
     metrics: Sequence[str] | None = None
     exact: bool | None = None
     drop_missing: bool = False
@@ -66,7 +68,7 @@ def run(asked: Asked) -> Evaluations:
     """Read, evaluate, print; gives back what was printed."""
     options: dict[str, Any] = {
         "metrics": asked.metrics, "threshold": asked.threshold, "prevalence": asked.prevalence, "level": asked.level,
-        "interval": asked.interval, "strict": asked.strict,
+        "interval": asked.interval, "sampling": asked.sampling, "seed": asked.seed, "strict": asked.strict,
     }  # fmt: skip
     result: Evaluations
     with warnings.catch_warnings(record=True) as caught:

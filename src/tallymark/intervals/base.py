@@ -105,7 +105,7 @@ def checked_level(level: object) -> float:
     """A confidence level as a share between 0 and 1."""
     value = _check.real(level, "level")
     if not 0.0 < value < 1.0:
-        hint = f"; write level={value / 100:g}" if 1.0 < value < 100.0 else ""
+        hint = f"; for {value:g} % write {value / 100:g}" if 1.0 < value < 100.0 else ""
         raise InputError(f"level is {level!r}, expected a share between 0 and 1 such as 0.95{hint}.")
     return value
 

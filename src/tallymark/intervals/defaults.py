@@ -13,6 +13,7 @@ from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, on_scale, scale_
 from tallymark.intervals.calibrated import BINNED, calibration_limits
 from tallymark.intervals.influence import EFFECTS, design_of
 from tallymark.intervals.perfect import limits_of_perfection
+from tallymark.intervals.pool import Pool
 from tallymark.intervals.rates import Limits
 from tallymark.intervals.replicates import bootstrap
 from tallymark.registry import METRICS
@@ -21,6 +22,9 @@ from tallymark.summaries.tally import Tally
 #: Entries a default bootstrap resamples at most: the spread of a metric does not need more.
 _MOST = 2**12
 
+
+#: With more entries than this, intervals are computed from as many cells: limits move by far less than they are wide.
+_THIN = 2**16
 
 #: Replicates of a default bootstrap, which only needs a mean and a standard error.
 _REPLICATES = 400
@@ -32,6 +36,8 @@ def tally_limits(
 ) -> dict[str, Limits]:  # fmt: skip
     """Low, high and method of metrics of a whole tally; those without an interval are left out."""
     found: dict[str, Limits] = {}
+    if sum(map(len, tally.runs)) > _THIN:
+        tally = Pool.of(tally, _THIN).thinned()
     resampled = []
     for name in names:
         if name in BINNED:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -137,6 +138,21 @@ class Pool:
     def log_losses(self) -> tuple[Floats, Floats]:
         """Log loss of each entry of the negatives and of the positives."""
         return log_to_zero(self.negative.scores), log_to_one(self.positive.scores)
+
+    def thinned(self) -> Tally:
+        """The pool as a tally: what follows from the spread of the scores needs no more entries than it has.
+
+        Entries stand at the edges of their cells, so ties between the classes are kept; moments stay exact.
+        """
+        runs = []
+        for run, stratum in zip(self.tally.runs, self.strata, strict=True):
+            columns: dict[str, Any] = {"scores": stratum.cells, "known_moments": run.moments}
+            if run.kind == "weights":
+                columns |= {"weights": stratum.mass, "squares": stratum.squares, "rows": stratum.rows}
+            else:
+                columns |= {"counts": stratum.rows}
+            runs.append(Run(**columns))
+        return replace(self.tally, runs=tuple(runs), grid=None)
 
     @property
     def size(self) -> int:
