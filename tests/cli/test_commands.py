@@ -266,3 +266,29 @@ def test_compare_says_what_is_wrong(data, monkeypatch, capsys):
         (("--score", "p", "--score", "q", "--threshold", "0.5"), "does not depend on a threshold"),
     ):
         assert message in fails(monkeypatch, capsys, "compare", data / "d.csv", "--label", "y", *arguments)
+
+
+def test_thresholds_by_policy_with_their_optimism(data):
+    table = run("thresholds", data / "d.csv", "--label", "y", "--score", "p").stdout
+    assert "youden" in table
+    assert "optimism" in table
+    found = run_json(
+        "thresholds", data / "d.csv", "--label", "y", "--score", "p", "--policy", "f1", "--policy", "tpr:0.9"
+    )
+    assert [one["metric"] for one in found["thresholds"]] == ["f1", "recall"]
+    assert found["thresholds"][0]["low"] <= found["thresholds"][0]["threshold"] <= found["thresholds"][0]["high"]
+
+
+def test_metrics_by_size_of_the_sample(data):
+    table = run("by-size", data / "d.csv", "--label", "y", "--score", "p", "--size", "50", "--size", "200").stdout
+    assert "halve the interval of auroc" in table
+    found = run_json("by-size", data / "d.csv", "--label", "y", "--score", "p", "--size", "100", "--metric", "auroc")
+    assert found["rows"][0]["n"] == 100
+
+
+def test_sample_size_before_there_is_data():
+    assert (
+        "190 of them positive"
+        in run("sample-size", "--auroc", "0.85", "--difference", "0.05", "--prevalence", "0.1").stdout
+    )
+    assert run_json("sample-size", "--auroc", "0.85", "--difference", "0.05")["n"] > 0

@@ -140,6 +140,8 @@ def test_subsamples_scatter_less_as_they_grow():
     assert rows[1]["auroc"] == pytest.approx(tm.metrics.auroc(tally), abs=0.01)
     assert 0.5 < rows[0]["pearson r"] <= 1.0
     assert found.halving("auroc") == pytest.approx(4.0, rel=0.3)
+    overlapping = tm.by_sample_size(tally, "auroc", sizes=[400, 1600, 6400], repeats=300)
+    assert overlapping.halving("auroc") == pytest.approx(4.0, rel=0.3)
     again = tm.by_sample_size(tally, sizes=[100, 400, 1600], repeats=150)
     assert all((a == b).all() for a, b in zip(found.values, again.values, strict=True))
 

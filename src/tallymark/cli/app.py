@@ -120,6 +120,62 @@ def compare(
 
 
 @app.command()
+def thresholds(
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
+    label: Annotated[str, typer.Option(help="Column with the true class.")],
+    score: Annotated[str, typer.Option(help="Score column.")],
+    pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="A policy such as f1 or tpr:0.9; repeat for more.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Judge each choice by this metric instead of its own.")] = None,
+    level: Annotated[float, typer.Option(help="Share of the resamples the limits hold.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
+    json: Json = False,
+) -> None:
+    """Choose thresholds by policies, and see how far the choice moves and how much it flatters itself."""
+    from tallymark.cli import choosing
+
+    choosing.run(file, label, score, pos_label, weight, policy or (), metric, level, seed, as_json=json)
+
+
+@app.command()
+def by_size(
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
+    label: Annotated[str, typer.Option(help="Column with the true class.")],
+    score: Annotated[str, typer.Option(help="Score column.")],
+    pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="A metric of the ranking; repeat for more.")] = None,
+    size: Annotated[list[int] | None, typer.Option(help="Rows of a subsample; repeat for more.")] = None,
+    level: Annotated[float, typer.Option(help="Share of the subsamples the limits hold.")] = 0.95,
+    repeats: Annotated[int, typer.Option(help="Subsamples of each size.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the subsamples.")] = 0,
+    json: Json = False,
+) -> None:
+    """See how metrics scatter with the number of rows: repeated subsamples of growing size."""
+    from tallymark.cli import planning
+
+    planning.run_by_size(
+        file, label, score, pos_label, metric or (), size or (), level, repeats, seed, as_json=json
+    )  # fmt: skip
+
+
+@app.command()
+def sample_size(
+    auroc: Annotated[float, typer.Option(help="About how good the models are.")],
+    difference: Annotated[float, typer.Option(help="The difference of their AUROCs that matters.")],
+    prevalence: Annotated[float, typer.Option(help="Share of positives in the data to come.")] = 0.5,
+    correlation: Annotated[float, typer.Option(help="Correlation of the two estimates.")] = 0.5,
+    power: Annotated[float, typer.Option(help="Chance to show the difference.")] = 0.8,
+    level: Annotated[float, typer.Option(help="One minus the chance to see one that is not there.")] = 0.95,
+    json: Json = False,
+) -> None:
+    """Say how many rows and positives tell two models apart by AUROC, before there is data."""
+    from tallymark.cli import planning
+
+    planning.run_sample_size(auroc, difference, prevalence, correlation, power, level, as_json=json)
+
+
+@app.command()
 def merge(
     files: Annotated[list[str], typer.Argument(help="Saved summaries of parts of the data.")],
     out: Annotated[str, typer.Option(help="Where to write the summary of all of it.")],

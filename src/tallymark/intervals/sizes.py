@@ -36,6 +36,8 @@ class BySize(Shown):
     metrics: tuple[str, ...]
     values: tuple[Floats, ...]
     level: float
+    #: Rows the subsamples were drawn from.
+    population: int
 
     def rows(self) -> list[Row]:
         """One line per size: mean and central interval of each metric, and the correlation of the first two."""
@@ -52,12 +54,18 @@ class BySize(Shown):
         return found
 
     def halving(self, metric: str) -> float:
-        """By what factor the number of positives must grow to halve the interval; 4 when width falls as 1/√n."""
+        """By what factor the number of positives must grow to halve the interval; 4 when width falls as 1/√n.
+
+        Large subsamples overlap; their scatter is first widened to that of samples from an endless population.
+        """
         name = METRICS[metric].name
         if name not in self.metrics:
             raise InputError(f"{metric} was not computed; there are {', '.join(self.metrics)}.")
         column = self.metrics.index(name)
-        widths = [float(np.nanstd(values[:, column])) for values in self.values]
+        widths = [
+            float(np.nanstd(values[:, column])) / math.sqrt(1.0 - n / self.population) if n < self.population else 0.0
+            for n, values in zip(self.sizes, self.values, strict=True)
+        ]
         known = [(math.log(p), math.log(w)) for p, w in zip(self.positives, widths, strict=True) if w > 0]
         if len(known) < 2:
             raise InputError("Two sizes or more with some spread are needed.")
@@ -118,7 +126,7 @@ def by_sample_size(
         return np.stack([values_of(name, Draws(pool, down, above), None) for name in names], axis=1)
 
     values = tuple(in_threads(sample, zip(drawn, seeds(seed, len(drawn)), strict=True), None))
-    return BySize(tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, values, share)
+    return BySize(tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, values, share, n)
 
 
 def _correlation(a: Floats, b: Floats) -> float:

@@ -1,0 +1,62 @@
+"""``tallymark thresholds``: what policies choose, how far the choice moves, and how much it flatters itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallymark._show import number
+from tallymark.cli.printing import console, positive_label, print_json, progress_bar, table
+from tallymark.errors import Undefined
+from tallymark.intervals.choosing import chosen_threshold
+from tallymark.registry import METRICS
+from tallymark.sources.scan import scan
+
+#: What is shown unless policies are named.
+_USUAL = ("youden", "f1", "mcc", "breakeven")
+
+
+def run(
+    file: str, label: str, score: str, pos_label: str | None, weight: str | None, policies: Sequence[str], metric: str | None,
+    level: float, seed: int, *, as_json: bool,
+) -> None:  # fmt: skip
+    """Read, choose and resample the choice, print."""
+    positive = positive_label(file, label, pos_label)
+    with progress_bar(f"Reading {file}") as progress:
+        tally = scan(file, label=label, score=score, weight=weight, pos_label=positive, progress=progress)
+    chosen = policies or _USUAL
+    found, reasons = [], {}
+    with progress_bar("Resampling the choice") as progress:
+        for i, policy in enumerate(chosen):
+            try:
+                judge = metric or _own_metric(policy)
+                found.append(chosen_threshold(tally, policy, metric=judge, level=level, seed=seed))
+            except Undefined as error:
+                reasons[policy] = error.reason
+            if progress is not None:
+                progress(100.0 * (i + 1) / len(chosen))
+    if as_json:
+        print_json({"thresholds": [one.to_dict() for one in found], "undefined": reasons})
+        return
+    heads = [
+        ("policy", "left"),
+        ("threshold", "right"),
+        (f"{100 * level:g} % of resamples", "right"),
+        ("metric", "left"),
+    ]
+    heads += [("apparent", "right"), ("optimism", "right"), ("corrected", "right")]
+    rows = [
+        [
+            one.policy, number(one.threshold), f"{number(one.low)} to {number(one.high)}", one.metric,
+            number(one.apparent), number(one.optimism), number(one.corrected),
+        ]
+        for one in found
+    ]  # fmt: skip
+    console().print(table(f"{file}: {tally.n_rows} rows, {number(tally.positives)} positive", heads, rows))
+    for policy, reason in reasons.items():
+        console().print(f"  {policy}: {reason}")
+
+
+def _own_metric(policy: str) -> str:
+    """What a policy maximises, where it is a metric; balanced accuracy for the others."""
+    name = policy.partition(":")[0]
+    return METRICS[name].name if name in METRICS and METRICS[name].needs == "confusion" else "balanced_accuracy"

@@ -1,0 +1,62 @@
+"""``tallymark by-size`` and ``tallymark sample-size``: how much data tells how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tallymark._show import number
+from tallymark.cli.printing import console, positive_label, print_json, progress_bar, table
+from tallymark.intervals.sizes import by_sample_size, sample_size
+from tallymark.sources.scan import scan
+
+
+def run_by_size(
+    file: str, label: str, score: str, pos_label: str | None, metrics: Sequence[str], sizes: Sequence[int],
+    level: float, repeats: int, seed: int, *, as_json: bool,
+) -> None:  # fmt: skip
+    """Metrics of subsamples of growing size."""
+    positive = positive_label(file, label, pos_label)
+    with progress_bar(f"Reading {file}") as progress:
+        tally = scan(file, label=label, score=score, pos_label=positive, progress=progress)
+    found = by_sample_size(
+        tally, metrics or ("auroc", "pr_auc"), sizes=sizes or None, level=level, repeats=repeats, seed=seed
+    )
+    if as_json:
+        print_json(found.to_dict())
+        return
+    heads = [("n", "right"), ("positive", "right"), *((name, "right") for name in found.metrics)]
+    heads += [("Pearson r", "right")] if len(found.metrics) > 1 else []
+    rows = []
+    for row in found.rows():
+        values = [
+            f"{number(row[name])} ({number(row[f'{name} low'])}–{number(row[f'{name} high'])})"
+            for name in found.metrics
+        ]
+        rows.append(
+            [
+                str(row["n"]),
+                str(row["positives"]),
+                *values,
+                *([number(row["pearson r"])] if len(found.metrics) > 1 else []),
+            ]
+        )
+    console().print(table(f"{file}: {found.heading()}", heads, rows))
+    if len(found.sizes) > 1:
+        name = found.metrics[0]
+        console().print(f"  {number(found.halving(name))} times as many positives halve the interval of {name}.")
+
+
+def run_sample_size(
+    auroc: float, difference: float, prevalence: float, correlation: float, power: float, level: float, *, as_json: bool
+) -> None:
+    """Rows needed to tell two models apart."""
+    found = sample_size(
+        auroc=auroc, difference=difference, prevalence=prevalence, correlation=correlation, power=power, level=level
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        console().print(
+            f"{found.n} rows, {found.positives} of them positive, show a difference of {difference:g} around an AUROC of "
+            f"{auroc:g} with a chance of {100 * power:g} %."
+        )
