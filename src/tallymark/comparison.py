@@ -15,7 +15,7 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, number, plain
-from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.errors import InputError, UnknownNameError, guard, shown
 from tallymark.intervals.base import Seed, checked_level, normal_quantile
 from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.paired import (
@@ -41,6 +41,9 @@ from tallymark.summaries.quantising import cell_key
 from tallymark.summaries.run import grouped_at
 from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tally import Tally
+
+#: Fewer rows of a class than this make a comparison shaky.
+_FEW = 10
 
 #: What each method can compare.
 _SHARES_RIGHT = frozenset({"accuracy", "error"})
@@ -78,6 +81,8 @@ class Comparison(Shown):
     n: int
     positives: int
     equivalence: float | None = None
+    #: What each model was cut at, for a metric at one threshold.
+    thresholds: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", FrozenDict(self.values))
@@ -120,34 +125,39 @@ class Comparison(Shown):
         """One line per pair."""
         return self.rows()
 
-    def power(self, difference: float) -> float:
+    def power(self, difference: float, *, pair: tuple[str, str] | None = None) -> float:
         """Chance that data like this shows a true difference of this size, at the comparison's level."""
         from scipy.special import ndtr
 
-        ratio = abs(_check.real(difference, "difference")) / self._error
+        ratio = abs(_check.real(difference, "difference")) / self._error(pair)
         z = normal_quantile(0.5 + self.level / 2)
         return float(ndtr(ratio - z) + ndtr(-ratio - z))
 
-    def sample_size(self, difference: float, *, power: float = 0.8) -> dict[str, int]:
-        """Rows and positives like these that show a true difference of this size with the given power."""
+    def sample_size(
+        self, difference: float, *, power: float = 0.8, pair: tuple[str, str] | None = None
+    ) -> dict[str, int]:
+        """Rows and positives like these that show a true difference of this size with the given power.
+
+        With more than two models say which `pair`.
+        """
         gap = abs(_check.real(difference, "difference"))
         if not gap or not 0.0 < _check.real(power, "power") < 1.0:
             raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
         z = normal_quantile(0.5 + self.level / 2) + normal_quantile(power)
-        factor = (z * self._error / gap) ** 2
+        factor = (z * self._error(pair) / gap) ** 2
         return {"n": math.ceil(self.n * factor), "positives": math.ceil(self.positives * factor)}
 
-    @property
-    def _error(self) -> float:
-        if not self._only.error > 0.0:
+    def _error(self, models: tuple[str, str] | None) -> float:
+        pair = self._only if models is None else self[models]
+        if not pair.error > 0.0:
             raise InputError("The two models do not differ on any row, so nothing can be planned from them.")
-        return self._only.error
+        return pair.error
 
     @property
     def _only(self) -> Pair:
         if len(self.pairs) != 1:
             raise InputError(
-                f"{len(self.pairs)} pairs were compared; take one: comparison['a', 'b'], or .table for all."
+                f"{len(self.pairs)} pairs were compared; take one: comparison['a', 'b'] (or pair=('a', 'b')), or .table for all."
             )
         return self.pairs[0]
 
@@ -169,6 +179,7 @@ class Comparison(Shown):
             "n": self.n,
             "positives": self.positives,
             "equivalence": self.equivalence,
+            "thresholds": None if self.thresholds is None else plain(dict(self.thresholds)),
             "values": plain(dict(self.values)),
             "pairs": plain([vars(pair) for pair in self.pairs]),
         }
@@ -219,8 +230,13 @@ def compare(
     ask = _Ask(panel, facts, threshold, share, replicates, seed, jobs, mcnemar_kind)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
     differences = _WAYS[way](ask)
+    few = int(ask.freedom) + 1
+    if few < _FEW:
+        guard("TM107", f"only {few} row{'s' if few > 1 else ''} of one class; a comparison is shaky below {_FEW}, gather "
+              f"{_FEW - few} more")  # fmt: skip
+    cuts = {model: cut for model, cut in ask.thresholds.items() if cut is not None}
     return _comparison(
-        facts, ask.values, differences, share, margin,
+        facts, ask.values, differences, share, margin, thresholds=cuts or None,
         n=int(panel.mass.sum()) if panel.weights is None else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if panel.weights is None else int(panel.is_positive.sum()),
     )  # fmt: skip
@@ -303,7 +319,7 @@ def _margin(equivalence: float) -> float:
 
 def _comparison(
     facts: Metric, values: Mapping[str, float], differences: Mapping[tuple[str, str], Difference], level: float,
-    margin: float | None, *, n: int, positives: int,
+    margin: float | None, *, n: int, positives: int, thresholds: Mapping[str, float] | None = None,
 ) -> Comparison:  # fmt: skip
     adjusted = holm(np.array([found.p_value for found in differences.values()]))
     most = facts.high - facts.low
@@ -312,7 +328,7 @@ def _comparison(
              _verdict(facts, first, second, d, float(p), level, margin), d.method)
         for ((first, second), d), p in zip(differences.items(), adjusted, strict=True)
     )  # fmt: skip
-    return Comparison(facts.name, values, pairs, level, n, positives, margin)
+    return Comparison(facts.name, values, pairs, level, n, positives, margin, thresholds)
 
 
 def _verdict(

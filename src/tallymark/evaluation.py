@@ -99,7 +99,7 @@ def evaluate(
     >>> ev["auroc"].value, ev["auroc"].chance
     (0.8888888888888888, 0.5)
     >>> ev["recall"]
-    recall = 0.6667, interval 0.2077 to 0.9385, chance 0.5000
+    recall = 0.6667, 95 % interval 0.2077 to 0.9385, chance 0.5000
     """
     if columns:
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
@@ -209,6 +209,7 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
         threshold=None if matrix is None else matrix.threshold,
         policy=policy,
         confusion=matrix,
+        sampling=asked.sampling,
         warnings=tuple(Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning)),
     )
 
@@ -263,6 +264,7 @@ def _(data: Confusion, asked: _Asked) -> Evaluation:
         prevalence=seen.prior,
         threshold=data.threshold,
         confusion=data,
+        sampling=asked.sampling,
     )
 
 
@@ -329,7 +331,10 @@ def _of_classes(confusion: Confusion, asked: _Asked) -> Evaluation:
         measures = asked.with_limits(
             measures, class_limits(confusion, computes, asked.level, asked.sampling, asked.seed)
         )
-    return Evaluation(measures, n=confusion.n, n_rows=confusion.n_rows, confusion=confusion, per_class=per_class)
+    return Evaluation(
+        measures, n=confusion.n, n_rows=confusion.n_rows, confusion=confusion, per_class=per_class,
+        sampling=asked.sampling,
+    )  # fmt: skip
 
 
 def _limits_of_tally(
@@ -422,7 +427,7 @@ def _guard_scores(tally: Tally, asked: _Asked) -> None:
               "probabilities first", strict=strict)  # fmt: skip
     few = min(run.n_rows for run in tally.runs)
     if few < _FEW:
-        guard("TM107", f"only {few} rows of one class; every number is shaky and intervals hold their level from "
+        guard("TM107", f"only {few} row{'s' if few != 1 else ''} of one class; every number is shaky and intervals hold their level from "
               f"{_FEW} on: gather {_FEW - few} more", strict=strict)  # fmt: skip
     up, down = (float(run.n_rows) for run in (tally.positive, tally.negative))
     auroc = METRICS["auroc"].compute(tally)

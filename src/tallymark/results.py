@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tallymark._frozen import FrozenDict
-from tallymark._show import Row, Shown, number, plain
+from tallymark._show import Row, Shown, columns_of, frame, number, plain
 from tallymark.errors import UnknownNameError, nearest, shown
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
@@ -45,7 +45,8 @@ class Measure(Shown):
         return round(self.value, digits)
 
     def __repr__(self) -> str:
-        parts = {"interval": self.interval, "chance": self.chance, "prevalence": self.prevalence, "bound": self.bound}
+        level = "interval" if self.level is None else f"{100 * self.level:g} % interval"
+        parts = {level: self.interval, "chance": self.chance, "prevalence": self.prevalence, "bound": self.bound}
         shown_parts = [f"{name} {_brief(part)}" for name, part in parts.items() if part is not None]
         return ", ".join([f"{self.name} = {number(self.value)}", *shown_parts, *([self.reason] if self.reason else [])])
 
@@ -99,6 +100,8 @@ class Evaluation(Shown, Mapping[str, Measure]):
     per_class: Mapping[str, Mapping[str, Measure]] = field(default_factory=dict)
     tables: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
+    #: Whether intervals hold the class sizes fixed (stratified) or not (plain).
+    sampling: str = "stratified"
 
     def __post_init__(self) -> None:
         for name in ("measures", "per_class", "tables"):
@@ -135,10 +138,30 @@ class Evaluation(Shown, Mapping[str, Measure]):
         return f"{self.n_rows} rows{weight}{positives}"
 
     def conditions(self) -> list[str]:
-        """The threshold and the stated prevalence, where there is one."""
+        """The threshold, the stated prevalence and what kind of intervals there are."""
         chosen = f" ({self.policy})" if self.policy else ""
         threshold = [] if self.threshold is None else [f"threshold {number(self.threshold)}{chosen}"]
-        return threshold + ([] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"])
+        threshold += [] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"]
+        return threshold + ([] if self.intervals is None else [self.intervals])
+
+    @property
+    def level(self) -> float | None:
+        """Level of the intervals, None when there are none."""
+        return next((measure.level for measure in self.measures.values() if measure.level is not None), None)
+
+    @property
+    def intervals(self) -> str | None:
+        """What the intervals are, in words."""
+        if self.level is None:
+            return None
+        if self.prevalence is not None:
+            return f"{100 * self.level:g} % intervals at that prevalence"
+        sizes = "class sizes held fixed" if self.sampling == "stratified" else "all rows drawn at random"
+        return f"{100 * self.level:g} % intervals, {sizes}"
+
+    def to_frame(self) -> Any:
+        """Every metric as a line of a dataframe, with all that belongs beside it."""
+        return frame(columns_of([_line(measure) for measure in self.measures.values()]))
 
     def rows(self) -> list[Row]:
         """One line per metric; columns that are empty everywhere are left out."""
@@ -208,6 +231,14 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
         """How many, by what."""
         return f"{len(self)} evaluations by {', '.join(self.names)}"
 
+    def to_frame(self) -> Any:
+        """One line of a dataframe per evaluation and metric, with all that belongs beside it."""
+        return frame(columns_of([
+            dict(zip(self.names, map(str, key), strict=True)) | _line(measure)
+            for key, evaluation in self.entries.items()
+            for measure in evaluation.measures.values()
+        ]))  # fmt: skip
+
     def rows(self) -> list[Row]:
         """One line per evaluation and metric."""
         return [
@@ -232,6 +263,12 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
         ]
         totals = {"n": sum(g["n"] for g in listed), "n_rows": sum(g["n_rows"] for g in listed)}
         return {**totals, "positives": _total(listed), "groups": listed, "warnings": notes}
+
+
+def _line(measure: Measure) -> dict[str, Any]:
+    """A measure as a line of a dataframe."""
+    parts = asdict(measure)
+    return {"metric": parts.pop("name"), **parts}
 
 
 def _brief(part: Any) -> str:

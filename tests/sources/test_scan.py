@@ -93,7 +93,9 @@ def test_the_engine_computes_the_key_numpy_computes():
 
     s = np.r_[frame()["heavy"].to_numpy(), 1e300, -1e300, 1e-320, 0.0, 1e-5]
     with duckdb.connect() as con:
-        found = con.execute(f"SELECT s, {scanning.KEY} AS key FROM (SELECT UNNEST($1) AS s)", [s.tolist()]).fetchnumpy()
+        found = con.execute(
+            f"SELECT s, {scanning.key_of('s')} AS key FROM (SELECT UNNEST($1) AS s)", [s.tolist()]
+        ).fetchnumpy()
     np.testing.assert_array_equal(found["key"], cell_key(found["s"]))
 
 

@@ -93,7 +93,7 @@ def compare(
     weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
     count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")] = None,
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
-    metric: Annotated[str, typer.Option(help="Compare by this metric.")] = "auroc",
+    metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric (auroc).")] = None,
     method: Annotated[
         str | None, typer.Option(help="delong, influence, mcnemar, bootstrap or permutation; left out, the usual one.")
     ] = None,
@@ -103,6 +103,7 @@ def compare(
     without_simple: Annotated[
         bool, typer.Option("--without-simple", help="Leave out the rows that every model gets right.")
     ] = False,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of bootstrap and permutations.")] = 0,
     memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
@@ -113,8 +114,8 @@ def compare(
 
     comparing.run(
         comparing.Asked(
-            file, label, score, pos_label, weight, count, where, metric, method, threshold, level, equivalence,
-            without_simple, seed, memory_limit, threads, json,
+            file, label, score, pos_label, weight, count, where, metric or (), method, threshold, level, equivalence,
+            without_simple, seed, memory_limit, threads, drop_missing, json,
         )
     )  # fmt: skip
 

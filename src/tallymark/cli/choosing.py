@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, progress_bar, table
+from tallymark.cli.printing import console, positive_label, print_json, print_table, progress_bar, table
 from tallymark.errors import Undefined
 from tallymark.intervals.choosing import chosen_threshold
 from tallymark.registry import METRICS
@@ -51,7 +51,7 @@ def run(
         ]
         for one in found
     ]  # fmt: skip
-    console().print(table(f"{file}: {tally.n_rows} rows, {number(tally.positives)} positive", heads, rows))
+    print_table(table(f"{file}: {tally.n_rows} rows, {number(tally.positives)} positive", heads, rows))
     for policy, reason in reasons.items():
         console().print(f"  {policy}: {reason}")
 

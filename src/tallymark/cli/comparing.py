@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 from rich.text import Text
 
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, progress_bar, table
+from tallymark.cli.printing import console, positive_label, print_json, print_notes, print_table, progress_bar, table
 from tallymark.comparison import Comparison, compare
+from tallymark.errors import GuardWarning, InputError
+from tallymark.results import Note
 from tallymark.simple import FileNoSimple, without_simple
 from tallymark.sources.filepanel import scan_panel
 
@@ -26,7 +29,7 @@ class Asked:
     weight: str | None = None
     count: str | None = None
     where: str | None = None
-    metric: str = "auroc"
+    metrics: Sequence[str] = ()
     method: str | None = None
     threshold: str | None = None
     level: float = 0.95
@@ -35,26 +38,34 @@ class Asked:
     seed: int = 0
     memory_limit: str | None = None
     threads: int | None = None
+    drop_missing: bool = False
     as_json: bool = False
 
 
 def run(asked: Asked) -> Comparison:
     """Read, compare, print; gives back what was printed."""
+    if len(asked.metrics) > 1:
+        raise InputError("Compare by one --metric at a time.")
     with progress_bar(f"Reading {asked.file}") as progress:
         panel = scan_panel(
             asked.file, label=asked.label, scores=asked.scores, weight=asked.weight, count=asked.count,
             where=asked.where, pos_label=positive_label(asked.file, asked.label, asked.pos_label),
-            memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
+            memory_limit=asked.memory_limit, threads=asked.threads, progress=progress, drop_missing=asked.drop_missing,
         )  # fmt: skip
         reduced = without_simple(panel) if asked.without_simple else None
-        found = compare(
-            panel if reduced is None else reduced.reduced, metric=asked.metric, method=asked.method,  # type: ignore[arg-type]
-            threshold=asked.threshold, level=asked.level, equivalence=asked.equivalence, seed=asked.seed,
-        )  # fmt: skip
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = compare(
+                panel if reduced is None else reduced.reduced, metric=next(iter(asked.metrics), "auroc"), method=asked.method,  # type: ignore[arg-type]
+                threshold=asked.threshold, level=asked.level, equivalence=asked.equivalence, seed=asked.seed,
+            )  # fmt: skip
+    notes = [Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning)]
     if asked.as_json:
-        print_json(found.to_dict() | ({} if reduced is None else {"simple": _simple(reduced)}))
+        simple = {} if reduced is None else {"simple": _simple(reduced)}
+        print_json(found.to_dict() | simple | {"warnings": [vars(note) for note in notes]})
     else:
         _print(found, asked, reduced)
+        print_notes(notes)
     return found
 
 
@@ -74,15 +85,19 @@ def _print(found: Comparison, asked: Asked, reduced: FileNoSimple | None) -> Non
     out.print(
         Text(f"{asked.file}: {found.metric} on the same {found.n} rows, {found.positives} positive", style="bold")
     )
-    values = [[model, number(float(value))] for model, value in found.values.items()]
-    out.print(table("", [("model", "left"), (found.metric, "right")], values))
+    cuts = found.thresholds
+    heads = [("model", "left"), (found.metric, "right"), *([("threshold", "right")] if cuts else [])]
+    values = [
+        [model, number(float(value)), *([number(cuts[model])] if cuts else [])] for model, value in found.values.items()
+    ]
+    out.print(table("", heads, values))
     out.print()
-    heads = [("pair", "left"), ("difference", "right"), (f"{level} interval", "right"), ("p", "right")]
-    heads += [("p (Holm)", "right")] if several else []
-    out.print(
+    columns = [("pair", "left"), ("difference", "right"), (f"{level} interval", "right"), ("p", "right")]
+    columns += [("p (Holm)", "right")] if several else []
+    print_table(
         table(
             "",
-            [*heads, ("verdict", "left"), ("method", "left")],
+            [*columns, ("verdict", "left"), ("method", "left")],
             [
                 [
                     f"{pair.first} - {pair.second}", number(pair.difference), f"{number(pair.low)} to {number(pair.high)}",

@@ -12,7 +12,15 @@ from rich.text import Text
 
 from tallymark import _check
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, print_notes, progress_bar, table
+from tallymark.cli.printing import (
+    console,
+    positive_label,
+    print_json,
+    print_notes,
+    print_table,
+    progress_bar,
+    table,
+)
 from tallymark.errors import GuardWarning, InputError, shown
 from tallymark.evaluation import evaluate
 from tallymark.registry import METRICS
@@ -185,7 +193,8 @@ def _print(result: Evaluations, asked: Asked) -> None:
     out, file, metrics, every = console(), asked.file, asked.metrics, asked.every
     first = next(iter(result.values()))
     if len(result.names) > 1:
-        out.print(_group_table(result, asked))
+        print_table(_group_table(result, asked))
+        _say(first.intervals)
         for reason in _reasons(result, asked):
             out.print(Text(f"  {reason}", style="dim"))
         return
@@ -205,11 +214,22 @@ def _print(result: Evaluations, asked: Asked) -> None:
     lens = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
     title = f"{file}: {first.size()}{lens}"
     names = list(first) if every or metrics else [name for name in _HEADLINE if name in first]
-    out.print(_value_table(title, dict(result), names))
+    if len(result) > 1:
+        print_table(_value_table(title, dict(result), names))
+    else:
+        out.print(_value_table(title, dict(result), names))
+    _say(first.intervals)
     if len(result) > 1:
         reasons = dict.fromkeys(e[name].reason for e in result.values() for name in names if e[name].reason)
         for line in (*reasons, "`tallymark metrics NAME` says what a metric means."):
             out.print(Text(f"  {line}", style="dim"))
+
+
+def _say(intervals: str | None) -> None:
+    """What the numbers in brackets are."""
+    if intervals is not None:
+        hint = "; for rows drawn at random add --sampling plain" if "fixed" in intervals else ""
+        console().print(Text(f"  In brackets: {intervals}{hint}.", style="dim"))
 
 
 def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence[str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, progress_bar, table
+from tallymark.cli.printing import console, positive_label, print_json, print_table, progress_bar, table
 from tallymark.intervals.sizes import by_sample_size, sample_size
 from tallymark.sources.scan import scan
 
@@ -40,10 +40,10 @@ def run_by_size(
                 *([number(row["pearson r"])] if len(found.metrics) > 1 else []),
             ]
         )
-    console().print(table(f"{file}: {found.heading()}", heads, rows))
+    print_table(table(f"{file}: {found.heading()}", heads, rows))
     if len(found.sizes) > 1:
         name = found.metrics[0]
-        console().print(f"  {number(found.halving(name))} times as many positives halve the interval of {name}.")
+        console().print(f"  About {found.halving(name):.1f} times as many positives halve the interval of {name}.")
 
 
 def run_sample_size(
@@ -58,5 +58,6 @@ def run_sample_size(
     else:
         console().print(
             f"{found.n} rows, {found.positives} of them positive, show a difference of {difference:g} around an AUROC of "
-            f"{auroc:g} with a chance of {100 * power:g} %."
+            f"{auroc:g} with a chance of {100 * power:g} %, if {100 * prevalence:g} % of the rows are positive and the two "
+            f"estimates are correlated by {correlation:g}."
         )

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +23,20 @@ from tallymark.sources.files import labels_in
 def console() -> Console:
     """Standard output; 120 columns wide when it is a file or a pipe."""
     return Console() if sys.stdout.isatty() else Console(width=120)
+
+
+def print_table(made: Table) -> None:
+    """Print a table of short cells; where it is wider than the terminal, lines run on rather than lose their ends."""
+    out = console()
+    wide = Measurement.get(out, out.options.update(width=_ENDLESS), made).maximum
+    if wide <= out.width:
+        out.print(made)
+    else:
+        Console(width=wide).print(made, soft_wrap=False, no_wrap=True, crop=False)
+
+
+#: Columns no table has.
+_ENDLESS = 10_000
 
 
 def print_json(value: Any) -> None:

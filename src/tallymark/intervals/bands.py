@@ -14,12 +14,11 @@ from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
 from tallymark.intervals.base import Seed, checked_level
 from tallymark.intervals.calibrated import rows_in_bins
-from tallymark.intervals.influence import masses
+from tallymark.intervals.influence import effective_rows
 from tallymark.intervals.proportions import limits
 from tallymark.intervals.replicates import Draws, over_replicates
 from tallymark.metrics.probability import Binning, calibration_bins, calibration_starts
 from tallymark.registry import require_one_of
-from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
 RocBandMethod = Literal["fixed_fpr", "fixed_threshold", "kolmogorov"]
@@ -73,12 +72,12 @@ def roc_band(
         grid = np.linspace(0.0, 1.0, _POINTS)
         found = _resampled(tally, lambda draws: _recall_at(draws, grid), share, simultaneous, replicates, seed, jobs)
         # At one rate the recall is a share of the positives: never surer than that.
-        positives = _effective_rows(tally.positive)
+        positives = effective_rows(tally.positive)
         low, high = limits(found[0] * positives, positives, share)
         points = {"x": grid, "value": found[0], "low": np.minimum(found[1], low), "high": np.maximum(found[2], high)}
         return Band(points, "ROC curve", method, share, simultaneous)
     cut = tally.cutoffs
-    down, up = (_effective_rows(run) for run in tally.runs)
+    down, up = (effective_rows(run) for run in tally.runs)
     fpr, tpr = cut.fp / tally.negatives, cut.tp / tally.positives
     if method == "fixed_threshold":
         if simultaneous:
@@ -110,7 +109,7 @@ def pr_band(
         tally, lambda draws: _precision_at(draws, grid), share, simultaneous, replicates, seed, jobs
     )
     # Of so many rows called positive a share is right: never surer than that.
-    called = grid * _effective_rows(tally.positive) / np.maximum(value, np.finfo(np.float64).tiny)
+    called = grid * effective_rows(tally.positive) / np.maximum(value, np.finfo(np.float64).tiny)
     share_low, share_high = limits(value * called, called, share)
     points = {"x": grid, "value": value, "low": np.minimum(low, share_low), "high": np.maximum(high, share_high)}
     return Band(points, "PR curve", "fixed_recall", share, simultaneous)
@@ -133,12 +132,6 @@ def calibration_band(
     low, high = limits(found.observed * n, n, each)
     points = {"x": found.mean_score, "value": found.observed, "low": low, "high": high, "n": n}
     return Band(points, "Calibration curve", "wilson", share, simultaneous)
-
-
-def _effective_rows(run: Run) -> float:
-    """Rows that would give the same variance had they equal weight (Kish)."""
-    mass, squares, _ = masses(run)
-    return float(mass.sum()) ** 2 / float(squares.sum())
 
 
 def _kolmogorov(n: float, level: float) -> float:

@@ -11,13 +11,17 @@ from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, on_scale, scale_of
 from tallymark.intervals.calibrated import BINNED, calibration_limits
-from tallymark.intervals.influence import EFFECTS, design_of
+from tallymark.intervals.influence import EFFECTS, careful, design_of
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import Pool
 from tallymark.intervals.rates import Limits
 from tallymark.intervals.replicates import bootstrap
+from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
+
+#: Metrics that are AUROC on another scale.
+_OF_AUROC = frozenset({"auroc", "gini", "spearman", "kendall"})
 
 #: Entries a default bootstrap resamples at most: the spread of a metric does not need more.
 _MOST = 2**12
@@ -65,9 +69,12 @@ def _closed_form(name: str, tally: Tally, level: float, sampling: Sampling) -> L
         return None
     if not facts.low < value < facts.high or spread.error <= NO_SPREAD * abs(value):
         return _of_perfection(name, tally, level)
+    if name in _OF_AUROC:
+        area = auroc_of(tally)
+        # The metric's slope in AUROC is the ratio of the two errors.
+        spread = careful(spread, area, tally, spread.error / EFFECTS["auroc"](tally).spread().error)
     low, high = on_scale(value, spread.error, spread.freedom, level, scale_of(facts.low, facts.high), spread.centre)
-    rank = name in {"auroc", "gini", "spearman", "kendall"}
-    return low, high, f"{'DeLong' if rank else 'influence'}, {scale_of(facts.low, facts.high).name}"
+    return low, high, f"{'DeLong' if name in _OF_AUROC else 'influence'}, {scale_of(facts.low, facts.high).name}"
 
 
 def _of_replicates(

