@@ -10,7 +10,7 @@ from scipy import stats
 
 import tallymark as tm
 from tallymark.errors import Undefined
-from tallymark.intervals.paired import holm, mcnemar
+from tallymark.intervals.paired import Resampler, cell_values, holm, mcnemar
 
 
 def _panel(n=400, seed=0, distances=(1.5, 1.0), **masses):
@@ -41,6 +41,18 @@ def test_influence_and_bootstrap_agree(metric):
     closed, drawn = (tm.compare(panel, metric=metric, method=m, replicates=1500) for m in ("influence", "bootstrap"))
     assert closed.pairs[0].error == pytest.approx(drawn.pairs[0].error, rel=0.12)
     assert closed.difference == drawn.difference
+
+
+@pytest.mark.parametrize("metric", ["f1", "precision", "d_prime"])
+def test_patterns_of_answers_are_resampled_like_rows(metric):
+    panel = _panel(500, seed=6, distances=(1.5, 1.0, 1.2))
+    cuts = dict.fromkeys("abc", 0.6)
+    quick = cell_values(panel, metric, cuts, 3000, 0)
+    slow = Resampler(panel, panel.models).values(metric, cuts, 3000, 1, None)
+    for model in "abc":
+        assert quick[model].mean() == pytest.approx(slow[model].mean(), abs=0.2 * slow[model].std())
+        assert quick[model].std() == pytest.approx(slow[model].std(), rel=0.08)
+    assert (quick["a"] - quick["b"]).std() == pytest.approx((slow["a"] - slow["b"]).std(), rel=0.08)
 
 
 def test_influence_of_auroc_is_delong():
@@ -228,7 +240,7 @@ def test_bad_input():
         ({"threshold": 0.5}, "does not depend on a threshold"),
         ({"metric": "prevalence"}, "whatever the model"),
         ({"metric": "f1", "threshold": 0.5, "replicates": 0}, "replicates is 0"),
-        ({"metric": "f1", "threshold": 0.5, "jobs": -1}, "jobs is -1"),
+        ({"metric": "ks", "jobs": -1}, "jobs is -1"),
     ):
         with pytest.raises(tm.InputError, match=message):
             tm.compare(panel, **arguments)

@@ -23,6 +23,7 @@ from tallymark.intervals.paired import (
     PairedMethod,
     Resampler,
     bootstrap_difference,
+    cell_values,
     holm,
     mcnemar,
     metric_named,
@@ -432,9 +433,12 @@ def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    drawn = Resampler(ask.panel, ask.panel.models).values(
-        ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.jobs
-    )
+    if ask.facts.needs == "confusion" and ask.panel.weights is None:
+        drawn = cell_values(ask.panel, ask.facts.name, ask.thresholds, ask.replicates, ask.seed)
+    else:
+        drawn = Resampler(ask.panel, ask.panel.models).values(
+            ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.jobs
+        )
     values = ask.values
     return {
         (a, b): bootstrap_difference(values[a] - values[b], drawn[a] - drawn[b], ask.level, ask.freedom)

@@ -14,7 +14,7 @@ from tallymark.errors import InputError, Undefined
 from tallymark.intervals.base import NO_SPREAD, Seed, checked_number, in_threads, seeds
 from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.pool import Pool, Stratum
-from tallymark.intervals.replicates import Draws, values_of
+from tallymark.intervals.replicates import Draws, of_cells, values_of
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.sorting import starts_of_groups
@@ -130,6 +130,28 @@ class Resampler:
 
         blocks = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
         return {model: np.concatenate([found[model] for found in blocks]) for model in self._models}
+
+
+def cell_values(
+    panel: Panel, metric: str, thresholds: dict[str, float | None], replicates: int, seed: Seed
+) -> dict[str, Floats]:
+    """A metric at one threshold of every model in every resample of unweighted rows.
+
+    Which models call a row positive is all that matters about it, so resampling draws counts of these patterns.
+    """
+    checked_number(replicates, "replicates", 2)
+    rng = np.random.default_rng(seeds(seed, 1)[0])
+    called = np.stack([panel.scores[model] >= thresholds[model] for model in panel.models])
+    hits, totals = [], []
+    for side in (~panel.is_positive, panel.is_positive):
+        patterns, which = np.unique(called[:, side], axis=1, return_inverse=True)
+        counts = np.bincount(which.ravel(), panel.mass[side])
+        totals.append(int(counts.sum()))
+        hits.append(rng.multinomial(totals[-1], counts / counts.sum(), replicates) @ patterns.T.astype(np.int64))
+    return {
+        model: of_cells(metric, hits[1][:, i], hits[0][:, i], totals[1], totals[0])
+        for i, model in enumerate(panel.models)
+    }
 
 
 def bootstrap_difference(estimate: float, drawn: Floats, level: float, freedom: float) -> Difference:

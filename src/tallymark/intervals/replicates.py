@@ -29,6 +29,7 @@ from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import MOST, Pool, Stratum
 from tallymark.metrics import expressions
+from tallymark.metrics.threshold import d_prime_of_rates
 from tallymark.registry import METRICS, require_one_of
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
@@ -230,19 +231,22 @@ _BLOCKWISE: dict[str, Callable[[Draws], Floats]] = {
 
 
 def _of_cells(name: str, draws: Draws, threshold: float) -> Floats:
-    facts = METRICS[name]
     tp, fp = draws.at(threshold)
     down, up = draws.totals
     prior = draws.pool.tally.prior
     if prior is not None:
         n = down + up
         tp, fp, up, down = tp / up * prior * n, fp / down * (1.0 - prior) * n, prior * n, (1.0 - prior) * n
-    if facts.expression is None:
-        from tallymark.metrics.threshold import d_prime_of_rates
+    return of_cells(name, tp, fp, up, down)
 
-        of_rates: Floats = d_prime_of_rates(tp / up, fp / down)
+
+def of_cells(name: str, tp: Any, fp: Any, positives: Any, negatives: Any) -> Floats:
+    """A metric at one threshold, of many true and false positives at once."""
+    facts = METRICS[name]
+    if facts.expression is None:
+        of_rates: Floats = d_prime_of_rates(tp / positives, fp / negatives)
         return of_rates
-    found: Floats = expressions.to_numpy(facts.expression)(tp, fp, up - tp, down - fp, **facts.parameters)
+    found: Floats = expressions.to_numpy(facts.expression)(tp, fp, positives - tp, negatives - fp, **facts.parameters)
     return found
 
 
