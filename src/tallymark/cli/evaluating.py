@@ -20,6 +20,7 @@ from tallymark.cli.printing import (
     print_table,
     progress_bar,
     table,
+    with_limits,
 )
 from tallymark.errors import GuardWarning, InputError, shown
 from tallymark.evaluation import evaluate
@@ -268,9 +269,7 @@ _OF_CLASSES = {
 
 
 def _with_interval(measure: Measure) -> str:
-    if measure.interval is None:
-        return number(measure.value)
-    return f"{number(measure.value)} ({'–'.join(number(float(end)) for end in measure.interval)})"
+    return number(measure.value) if measure.interval is None else with_limits(measure.value, *measure.interval)
 
 
 def _same(measures: Sequence[Measure]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, print_table, progress_bar, table
+from tallymark.cli.printing import console, positive_label, print_json, print_table, progress_bar, table, with_limits
 from tallymark.intervals.sizes import by_sample_size, sample_size
 from tallymark.sources.scan import scan
 
@@ -28,10 +28,7 @@ def run_by_size(
     heads += [("Pearson r", "right")] if len(found.metrics) > 1 else []
     rows = []
     for row in found.rows():
-        values = [
-            f"{number(row[name])} ({number(row[f'{name} low'])}–{number(row[f'{name} high'])})"
-            for name in found.metrics
-        ]
+        values = [with_limits(row[name], row[f"{name} low"], row[f"{name} high"]) for name in found.metrics]
         rows.append(
             [
                 str(row["n"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from tallymark._show import plain
+from tallymark._show import number, plain
 from tallymark.errors import InputError, shown
 from tallymark.results import Note
 from tallymark.sources.files import labels_in
@@ -77,6 +78,14 @@ def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequenc
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))
     return made
+
+
+def with_limits(value: float, low: float, high: float) -> str:
+    """A number and its limits, all to the same decimals."""
+    text = number(value)
+    decimals = len(text.partition(".")[2]) if "." in text and "e" not in text else None
+    ends = [number(end) if decimals is None or math.isinf(end) else f"{end:.{decimals}f}" for end in (low, high)]
+    return f"{text} ({(' to ' if low < 0 else '–').join(ends)})"
 
 
 def positive_label(file: str, column: str, text: str | None) -> Any:

@@ -8,7 +8,7 @@ from tallymark._check import Floats, Ints
 from tallymark.intervals.base import Seed, seeds
 from tallymark.intervals.influence import masses
 from tallymark.intervals.rates import Limits
-from tallymark.metrics.probability import Binning, calibration_bins, calibration_starts
+from tallymark.metrics.probability import Binning, calibration_starts
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
@@ -23,18 +23,32 @@ def calibration_limits(name: str, tally: Tally, level: float, seed: Seed = 0) ->
     r"""Limits of a binned calibration error that hold although it is biased upward by noise.
 
     The error differs from its true value by at most :math:`D = \sum_b \frac{n_b}{n} |g_b - \gamma_b|`, where g are the
-    gaps seen in the bins and γ the true ones. A quantile of D, with the noise of each bin's share normal, is therefore a
-    margin on either side; the limits are wide rather than wrong.
+    gaps seen in the bins and γ the true ones. A quantile of D, with the noise of each bin normal, is therefore a margin on
+    either side; the limits are wide rather than wrong.
     """
     value = METRICS[name].compute(tally)
-    found = calibration_bins(tally, _BINS, BINNED[name])
-    n = rows_in_bins(tally, calibration_starts(tally, _BINS, BINNED[name]))
-    # One hit and one miss more: a bin of misses alone is not certain to have no hit.
-    share = (found.observed * n + 1.0) / (n + 2.0)
-    noise = found.mass / found.mass.sum() * np.sqrt(share * (1.0 - share) / n)
-    draws = np.random.default_rng(seeds(seed, 1)[0]).standard_normal((_DRAWS, len(n)))
+    starts = calibration_starts(tally, _BINS, BINNED[name])
+    noise = _noise_of_gaps(tally, starts)
+    draws = np.random.default_rng(seeds(seed, 1)[0]).standard_normal((_DRAWS, len(noise)))
     margin = float(np.quantile(np.sum(np.abs(draws) * noise, axis=1), level))
     return max(0.0, value - margin), min(1.0, value + margin), "triangle"
+
+
+def _noise_of_gaps(tally: Tally, starts: Floats) -> Floats:
+    """Standard error of each bin's share of the rows times its gap: outcomes, scores and shares are all random."""
+    total = float(tally.n)
+    gaps, squares = np.zeros(len(starts)), np.zeros(len(starts))
+    for run, scale, outcome in zip(tally.runs, tally.scale, (0.0, 1.0), strict=True):
+        mass, _, _ = masses(run)
+        off = outcome - run.scores.astype(np.float64)
+        ends = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
+        gaps += _sums_between(scale * mass * off, ends) / total
+        squares += _sums_between(scale * mass * off**2, ends) / total
+    n = float(rows_in_bins(tally, starts[:1])[0])
+    # One surprise more in every bin: a bin of misses alone is not certain to have no hit.
+    surprise = np.maximum(starts, 1.0 - starts) ** 2 / n
+    found: Floats = np.sqrt((squares - gaps**2 + surprise) / n)
+    return found
 
 
 def rows_in_bins(tally: Tally, starts: Floats) -> Floats:

@@ -31,8 +31,9 @@ class ScoreMoments:
 
     @property
     def skewness(self) -> float:
-        """Third standardised moment; 0 for a constant."""
-        return 0.0 if self.m2 <= 0.0 else float(np.sqrt(self.mass) * self.m3 / self.m2**1.5)
+        """Third standardised moment; 0 for a constant, or what is one to the last digit."""
+        spread = max(self.m2, 0.0) ** 1.5
+        return 0.0 if spread == 0.0 else float(np.sqrt(self.mass) * self.m3 / spread)
 
     def merge(self, other: ScoreMoments) -> ScoreMoments:
         """Moments of both samples together (Pébay 2008, SAND2008-6212)."""
