@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, number, plain
 from tallymark.errors import InputError, UnknownNameError, guard, shown
 from tallymark.intervals.base import Seed, checked_level, normal_quantile
+from tallymark.intervals.in_files import delong_in_files
 from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.paired import (
     Difference,
@@ -32,16 +32,10 @@ from tallymark.intervals.paired import (
     student_difference,
     value_of,
 )
-from tallymark.intervals.roc_areas import DeLong, covariance, delong, error_of_difference
-from tallymark.metrics.bounds import bound
-from tallymark.metrics.ranking import auroc_of
+from tallymark.intervals.roc_areas import covariance, delong, error_of_difference
 from tallymark.registry import Metric, require_one_of
 from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.panel import Panel
-from tallymark.summaries.quantising import cell_key
-from tallymark.summaries.run import grouped_at
-from tallymark.summaries.sorting import starts_of_groups
-from tallymark.summaries.tally import Tally
 
 #: Fewer rows of a class than this make a comparison shaky.
 _FEW = 10
@@ -251,25 +245,8 @@ def _compare_files(
         raise InputError(
             f"{panel.n} rows are compared by auroc with DeLong's test; for {facts.name} read fewer rows with where=."
         )
-    tallies = panel.tallies(exact=False)
-    lookups, slack = {}, {}
-    for (model,), tally in tallies.entries.items():
-        low, high = bound("auroc", tally)
-        if high - low > _SURE:
-            raise InputError(
-                f"{model}: too many scores share a cell to compare ranks (AUROC is only known to lie in {low:.4f} to "
-                f"{high:.4f}); spread the scores out, e.g. by a logit, or read fewer rows with where=."
-            )
-        lookups[model], slack[model] = _placements_by_key(tally), (high - low) / 2
-    covariances = np.zeros((len(lookups), len(lookups)))
-    for sums in panel.products(lookups):
-        mass, rows = sums[-1, :2]
-        rows = rows if panel.weight is not None else mass
-        if rows < 2:
-            raise InputError("Two rows or more of each class are needed.")
-        covariances += sums[:-1] / mass**2 * (rows / (rows - 1.0))
-    aurocs = {model: auroc_of(tally) for (model,), tally in tallies.entries.items()}
-    found, factor = DeLong(tuple(aurocs), np.array(list(aurocs.values())), covariances), _OF_AUROC[facts.name]
+    found, slack, tallies = delong_in_files(panel)
+    factor = _OF_AUROC[facts.name]
     differences = {
         (a, b): _known_up_to(found.difference(a, b), slack[a] + slack[b], factor, level)
         for a, b in itertools.combinations(found.models, 2)
@@ -293,23 +270,6 @@ def _known_up_to(found: tuple[float, float], slack: float, factor: float, level:
         asked, low=asked.low - off, high=asked.high + off, p_value=cautious.p_value,
         inner=(asked.inner[0] - off, asked.inner[1] + off),
     )  # fmt: skip
-
-
-#: AUROC must be known this well from cells before ranks are compared by them.
-_SURE = 1e-3
-
-
-def _placements_by_key(tally: Tally) -> tuple[Floats, Floats, Floats]:
-    """The keys of all cells, and DeLong's influence of a negative and of a positive row in each."""
-    joined = []
-    for run in tally.runs:
-        keys = cell_key(run.scores.astype(np.float64))
-        starts = starts_of_groups(keys)
-        joined.append(replace(grouped_at(run, starts), scores=keys[starts], lo=None, hi=None))
-    coarse = replace(tally, runs=tuple(joined), grid=None)
-    effect = EFFECTS["auroc"](coarse)
-    keys = np.union1d(*(run.scores for run in joined))
-    return keys, effect.of_rows(keys, positive=False), effect.of_rows(keys, positive=True)
 
 
 def _margin(equivalence: float) -> float:

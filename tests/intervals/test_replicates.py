@@ -12,8 +12,9 @@ from sklearn import metrics as sk
 import tallymark as tm
 from samples import labelled_probabilities, normal_sample, probability_sample
 from tallymark.errors import Undefined
+from tallymark.intervals.draws import Draws, values_of
 from tallymark.intervals.pool import Pool
-from tallymark.intervals.replicates import Draws, _drawn, values_of
+from tallymark.intervals.replicates import _drawn
 from tallymark.registry import METRICS
 
 _OF_TALLY = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]

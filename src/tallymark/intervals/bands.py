@@ -14,9 +14,10 @@ from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
 from tallymark.intervals.base import Seed, checked_level
 from tallymark.intervals.calibrated import rows_in_bins
+from tallymark.intervals.draws import Draws
 from tallymark.intervals.influence import effective_rows
 from tallymark.intervals.proportions import limits
-from tallymark.intervals.replicates import Draws, over_replicates
+from tallymark.intervals.replicates import over_replicates
 from tallymark.metrics.probability import Binning, calibration_bins, calibration_starts
 from tallymark.registry import require_one_of
 from tallymark.summaries.tally import Tally

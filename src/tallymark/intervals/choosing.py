@@ -11,7 +11,8 @@ import numpy as np
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined
 from tallymark.intervals.base import Seed, checked_level
-from tallymark.intervals.replicates import Draws, over_replicates
+from tallymark.intervals.draws import Draws
+from tallymark.intervals.replicates import over_replicates
 from tallymark.registry import METRICS, parse_policy
 from tallymark.summaries.tally import Tally
 

@@ -12,9 +12,9 @@ import numpy as np
 from tallymark._check import Bools, Floats, Ints, Masses, Scores
 from tallymark.errors import InputError, Undefined
 from tallymark.intervals.base import NO_SPREAD, Seed, checked_number, in_threads, seeds
+from tallymark.intervals.draws import Draws, of_cells, values_of
 from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.pool import Pool, Stratum
-from tallymark.intervals.replicates import Draws, of_cells, values_of
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.sorting import starts_of_groups

@@ -15,8 +15,8 @@ from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.intervals.base import Seed, checked_level, checked_number, in_threads, normal_quantile, seeds
+from tallymark.intervals.draws import Draws, values_of
 from tallymark.intervals.pool import Pool
-from tallymark.intervals.replicates import Draws, values_of
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 

@@ -1,0 +1,62 @@
+"""DeLong's covariance of models in files, from cells: no row is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.errors import InputError
+from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.roc_areas import DeLong
+from tallymark.metrics.bounds import bound
+from tallymark.metrics.ranking import auroc_of
+from tallymark.sources.filepanel import FilePanel
+from tallymark.summaries.quantising import cell_key
+from tallymark.summaries.run import grouped_at
+from tallymark.summaries.sorting import starts_of_groups
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+
+def delong_in_files(panel: FilePanel) -> tuple[DeLong, dict[str, float], Tallies]:
+    """AUROCs and their covariance, how far each AUROC can be off on either side, and the tallies behind them.
+
+    Tallies in a first pass; in a second, sums of products of each row's placements, looked up by the cells of its scores.
+    """
+    tallies = panel.tallies(exact=False)
+    lookups, slack, aurocs = {}, {}, {}
+    for (model,), tally in tallies.entries.items():
+        low, high = bound("auroc", tally)
+        if high - low > _SURE:
+            raise InputError(
+                f"{model}: too many scores share a cell to compare ranks (AUROC is only known to lie in {low:.4f} to "
+                f"{high:.4f}); spread the scores out, e.g. by a logit, or read fewer rows with where=."
+            )
+        lookups[model], slack[model], aurocs[model] = _placements_by_key(tally), (high - low) / 2, auroc_of(tally)
+    covariances = np.zeros((len(lookups), len(lookups)))
+    for sums in panel.products(lookups):
+        mass, rows = sums[-1, :2]
+        rows = rows if panel.weight is not None else mass
+        if rows < 2:
+            raise InputError("Two rows or more of each class are needed.")
+        covariances += sums[:-1] / mass**2 * (rows / (rows - 1.0))
+    return DeLong(tuple(aurocs), np.array(list(aurocs.values())), covariances), slack, tallies
+
+
+#: AUROC must be known this well from cells before ranks are compared by them.
+_SURE = 1e-3
+
+
+def _placements_by_key(tally: Tally) -> tuple[Floats, Floats, Floats]:
+    """The keys of all cells, and DeLong's influence of a negative and of a positive row in each."""
+    joined = []
+    for run in tally.runs:
+        keys = cell_key(run.scores.astype(np.float64))
+        starts = starts_of_groups(keys)
+        joined.append(replace(grouped_at(run, starts), scores=keys[starts], lo=None, hi=None))
+    coarse = replace(tally, runs=tuple(joined), grid=None)
+    effect = EFFECTS["auroc"](coarse)
+    keys = np.union1d(*(run.scores for run in joined))
+    return keys, effect.of_rows(keys, positive=False), effect.of_rows(keys, positive=True)
