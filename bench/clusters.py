@@ -119,9 +119,9 @@ def _stages(url: str) -> dict[tuple[int, int], int]:
         return {(stage["stageId"], stage["attemptId"]): stage["resultSize"] for stage in json.load(answer)}
 
 
-def _dask(folder: Path, rows: int, repeats: int) -> Iterator[Measured]:
-    received = _count_bytes()
-    import dask.dataframe as dd
+@contextlib.contextmanager
+def dask_cluster() -> Iterator:
+    """Two worker processes; what Dask computes meanwhile, it computes there."""
     import distributed
 
     with (
@@ -131,6 +131,14 @@ def _dask(folder: Path, rows: int, repeats: int) -> Iterator[Measured]:
         ) as cluster,
         distributed.Client(cluster),
     ):  # fmt: skip
+        yield cluster
+
+
+def _dask(folder: Path, rows: int, repeats: int) -> Iterator[Measured]:
+    received = _count_bytes()
+    import dask.dataframe as dd
+
+    with dask_cluster() as cluster:
         frame = dd.read_parquet(folder)
         moved: dict[str, int] = {}
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
@@ -29,6 +29,7 @@ def _value(name, tally):
 
 
 @given(labelled_probabilities(), st.integers(0, 1000), st.sampled_from([None, 0.1]))
+@example((np.array([1, 1, 0]), np.array([1.0, 0.01252227, 0.01252227])), 0, None)
 def test_every_replicate_is_the_metric_of_its_rows(sample, seed, prior):
     """Each row of masses, as counts of an ordinary tally, gives the same number as the block does."""
     # Squares of differences that small vanish; a bootstrap does not rescale them as the metric itself does.

@@ -1,15 +1,15 @@
 """The same data in every engine: identical counts, weighted sums to 1e-12, bad rows counted."""
 
-import logging
 import shutil
 import subprocess
 import sys
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import numpy as np
 import pandas as pd
 import pytest
+from bench.clusters import dask_cluster
 
 import tallymark as tm
 
@@ -73,20 +73,6 @@ def in_spark(frame):
 
 
 ENGINES = {"polars": in_polars, "duckdb": in_duckdb, "dask": in_dask, "ibis": in_ibis, "spark": in_spark}
-
-
-@contextmanager
-def dask_cluster():
-    """Two worker processes; what Dask computes meanwhile, it computes there."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
-            silence_logs=logging.ERROR,
-        ) as cluster,
-        distributed.Client(cluster),
-    ):  # fmt: skip
-        yield
 
 
 @pytest.fixture(scope="module", params=[*ENGINES, "dask cluster"])

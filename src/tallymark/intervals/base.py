@@ -12,7 +12,7 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._show import Row, Shown, number, plain
-from tallymark.errors import InputError
+from tallymark.errors import InputError, Undefined
 
 Seed = int | np.random.Generator
 Sampling = Literal["stratified", "plain"]
@@ -108,6 +108,14 @@ def checked_level(level: object) -> float:
         hint = f"; for {value:g} % write {value / 100:g}" if 1.0 < value < 100.0 else ""
         raise InputError(f"level is {level!r}, expected a share between 0 and 1 such as 0.95{hint}.")
     return value
+
+
+def or_nan(compute: Callable[[Any], float], summary: object) -> float:
+    """A metric, nan where it is undefined."""
+    try:
+        return compute(summary)
+    except Undefined:
+        return math.nan
 
 
 def normal_quantile(share: float) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tallymark._check import Floats, Ints
+from tallymark._check import Floats
 from tallymark.intervals.base import Seed, seeds
-from tallymark.intervals.influence import masses
+from tallymark.intervals.influence import masses, sums_between
 from tallymark.intervals.rates import Limits
 from tallymark.metrics.probability import Binning, calibration_starts
 from tallymark.registry import METRICS
@@ -42,8 +42,8 @@ def _noise_of_gaps(tally: Tally, starts: Floats) -> Floats:
         mass, _, _ = masses(run)
         off = outcome - run.scores.astype(np.float64)
         ends = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
-        gaps += _sums_between(scale * mass * off, ends) / total
-        squares += _sums_between(scale * mass * off**2, ends) / total
+        gaps += sums_between(scale * mass * off, ends) / total
+        squares += sums_between(scale * mass * off**2, ends) / total
     n = float(rows_in_bins(tally, starts[:1])[0])
     # One surprise more in every bin: a bin of misses alone is not certain to have no hit.
     surprise = np.maximum(starts, 1.0 - starts) ** 2 / n
@@ -57,11 +57,7 @@ def rows_in_bins(tally: Tally, starts: Floats) -> Floats:
     for run, scale in zip(tally.runs, tally.scale, strict=True):
         mass, squares, _ = masses(run)
         ends = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
-        total += scale * _sums_between(mass, ends)
-        of_squares += scale**2 * _sums_between(squares, ends)
+        total += scale * sums_between(mass, ends)
+        of_squares += scale**2 * sums_between(squares, ends)
     found: Floats = total**2 / of_squares
     return found
-
-
-def _sums_between(values: Floats, ends: Ints) -> Floats:
-    return np.diff(np.concatenate(([0.0], np.cumsum(values)))[ends])

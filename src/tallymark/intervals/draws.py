@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Masses, Scores
-from tallymark.errors import InputError, Undefined
+from tallymark.errors import InputError
+from tallymark.intervals.base import or_nan
 from tallymark.intervals.pool import MOST, Pool, Stratum
 from tallymark.metrics import expressions
 from tallymark.metrics.threshold import d_prime_of_rates
@@ -129,6 +130,10 @@ class Draws:
         return Tally(tuple(runs), self.pool.tally.labels, self.pool.tally.prior)
 
 
+#: Spreads below this, relative to the squares they are the rest of, may be rounding.
+_ROUNDING = 1e-12
+
+
 def _moments(stratum: Stratum, masses: Floats) -> list[ScoreMoments]:
     """Moments of the class in every replicate. Sums by einsum: BLAS results depend on the number of threads."""
     centre, gap, square = stratum.gaps
@@ -137,11 +142,14 @@ def _moments(stratum: Stratum, masses: Floats) -> list[ScoreMoments]:
     with np.errstate(over="ignore", invalid="ignore"):
         first, second = (np.einsum("rk,k->r", masses, values) / total for values in (gap, square))
         m2 = np.maximum(second - first**2, 0.0) * total
+    mean = centre + first
+    # A resample of one score alone has exactly that mean and no spread, whatever the rounding.
+    for row in np.flatnonzero(m2 <= _ROUNDING * second * total):
+        held = np.flatnonzero(masses[row])
+        if len(held) == 1:
+            mean[row], m2[row] = stratum.scores[held[0]], 0.0
     # No metric of moments looks at the third one.
-    return [
-        ScoreMoments(n, centre + a, b, math.nan)
-        for n, a, b in zip(total.tolist(), first.tolist(), m2.tolist(), strict=True)
-    ]
+    return [ScoreMoments(n, a, b, math.nan) for n, a, b in zip(total.tolist(), mean.tolist(), m2.tolist(), strict=True)]
 
 
 def _auroc(draws: Draws) -> Floats:
@@ -239,11 +247,4 @@ def values_of(name: str, draws: Draws, threshold: float | None) -> Floats:
         tallies = draws.tallies_of_moments
     else:
         tallies = draws.tallies_by_cell if facts.rank_only else draws.tallies_by_score
-    return np.array([_or_nan(facts.compute, tally) for tally in tallies])
-
-
-def _or_nan(compute: Callable[[Tally], float], tally: Tally) -> float:
-    try:
-        return compute(tally)
-    except Undefined:
-        return math.nan
+    return np.array([or_nan(facts.compute, tally) for tally in tallies])

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tallymark._check import Floats, Ints, Scores
+from tallymark._check import Floats, Ints, Masses, Scores
 from tallymark.errors import Undefined
 from tallymark.metrics.correlation import rank_slope
 from tallymark.metrics.probability import log_to_one, log_to_zero
@@ -235,7 +235,7 @@ def _cells(tally: Tally) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, F
     starts = np.arange(len(tally.positive)) if first is None else first
     edges = np.empty(2 * len(starts) + 2, dtype=np.int64)
     edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = 0, below[starts], at_or_below[starts], len(tally.negative)
-    negative = tuple(_sums_between(tally.negative, column, edges) for column in ("mass", "squares", "rows"))
+    negative = tuple(_run_between(tally.negative, column, edges) for column in ("mass", "squares", "rows"))
     positive = []
     for column in masses(tally.positive):
         cells = np.zeros(len(edges) - 1)
@@ -244,10 +244,14 @@ def _cells(tally: Tally) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, F
     return negative, tuple(positive)  # type: ignore[return-value]
 
 
-def _sums_between(run: Run, column: str, edges: Ints) -> Floats:
-    values = None if run.kind != "weights" or column == "mass" else getattr(run, column)
-    if values is None:
-        return np.diff(run.mass_before(edges)).astype(np.float64)
+def _run_between(run: Run, column: str, edges: Ints) -> Floats:
+    if run.kind == "weights" and column != "mass":
+        return sums_between(getattr(run, column), edges)
+    return np.diff(run.mass_before(edges)).astype(np.float64)
+
+
+def sums_between(values: Masses, edges: Ints) -> Floats:
+    """Sums of consecutive values, cut at ascending places."""
     return np.diff(np.concatenate(([0.0], np.cumsum(values)))[edges])
 
 

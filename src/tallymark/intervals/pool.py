@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Ints, Masses, Scores
+from tallymark.intervals.influence import masses
 from tallymark.metrics.probability import log_to_one, log_to_zero
 from tallymark.summaries.run import Run
 from tallymark.summaries.sorting import placements
@@ -161,10 +162,8 @@ class Pool:
 
 
 def _columns(run: Run) -> tuple[Ints, Floats, Floats]:
-    mass = run.mass.astype(np.float64)
-    if run.squares is not None and run.rows is not None:
-        return run.rows, mass, run.squares
-    return run.mass.astype(np.int64), mass, mass
+    mass, squares, rows = masses(run)
+    return rows.astype(np.int64), mass, squares
 
 
 def _of_run(run: Run) -> Stratum:

@@ -8,15 +8,14 @@ A metric that is infinite in the sample has an infinite upper limit. Brown, Cai 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.errors import Undefined
-from tallymark.intervals.base import Sampling, Seed, seeds
+from tallymark.intervals.base import Sampling, Seed, or_nan, seeds
 from tallymark.intervals.proportions import effective_rate, limits
 from tallymark.metrics import expressions
 from tallymark.metrics.threshold import d_prime_of_rates
@@ -152,17 +151,10 @@ def class_limits(
         drawn = sizes * np.divide(gammas, totals, out=np.zeros_like(gammas), where=totals > 0)
         table = Confusion(drawn, confusion.labels, confusion.positive)
         for name, compute in computes.items():
-            found[name].append(_or_nan(compute, table))
+            found[name].append(or_nan(compute, table))
     tail = (1.0 - level) / 2
     ends = {name: np.nanquantile(values, [tail, 1.0 - tail]) for name, values in found.items()}
     return {name: (float(low), float(high), "dirichlet") for name, (low, high) in ends.items() if not math.isnan(low)}
-
-
-def _or_nan(compute: Callable[[Confusion], float], confusion: Confusion) -> float:
-    try:
-        return compute(confusion)
-    except Undefined:
-        return math.nan
 
 
 #: Draws of a K-class matrix.
