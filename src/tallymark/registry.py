@@ -1,4 +1,4 @@
-"""How metrics and threshold policies are declared once and found by name.
+"""How metrics, threshold policies, losses and quantifiers are declared once and found by name.
 
 A lower room can look a name up without importing the room that declares it: a registry knows its home
 and loads it on first use.
@@ -129,8 +129,51 @@ class Policy:
     defaults: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """A measure of how far an estimated class distribution is from the true one."""
+
+    name: str
+    title: str
+    formula: str
+    meaning: str
+    reference: str
+    low: float
+    high: float
+    better: Better
+    #: Of two (samples, classes) arrays, one value per sample.
+    compute: Callable[..., Any]
+    aliases: tuple[str, ...] = ()
+    #: The classes have an order that the loss looks at.
+    ordinal: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A way to estimate the share of positives in an unlabelled sample of scores."""
+
+    name: str
+    title: str
+    formula: str
+    meaning: str
+    reference: str
+    #: The shares of many samples at once, nan where there is none.
+    kernel: Callable[..., Any]
+    #: Where its interval comes from unless another is asked for.
+    interval: Literal["analytic", "profile", "bootstrap"]
+    #: Scores must be probabilities.
+    probabilities: bool = False
+    #: Right whatever the prevalence, as long as the scores of each class keep their distribution.
+    shift_proof: bool = True
+    aliases: tuple[str, ...] = ()
+    #: The share it takes from densities of each class, for those that maximise a likelihood.
+    densities: Callable[..., Any] | None = None
+
+
 METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics")
 POLICIES: Registry[Policy] = Registry("threshold policy", "tallymark.thresholds")
+LOSSES: Registry[Loss] = Registry("quantification loss", "tallymark.quantify.losses")
+QUANTIFIERS: Registry[Method] = Registry("quantifier", "tallymark.quantify.methods")
 
 
 def require_one_of(name: str, value: str, options: Iterable[str]) -> Any:

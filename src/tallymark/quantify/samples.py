@@ -1,0 +1,153 @@
+"""Many samples of one pool of scores, and what every method asks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats, Ints, Masses, Scores
+from tallymark.intervals.pool import Stratum
+from tallymark.summaries.run import Run
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """A pool of scores and the samples taken from it.
+
+    Each line of `index` lists a sample's places in the pool; or each line of `mass` says what every place counts; with
+    neither, the pool itself is the only sample. Scores ascend unless there is an `index`.
+    """
+
+    scores: Scores
+    index: Ints | None = None
+    mass: Masses | None = None
+
+    @classmethod
+    def of_run(cls, run: Run) -> Samples:
+        """A run as the only sample; cells stand at their middle."""
+        scores = run.scores if run.hi is None else (run.scores + run.hi) / 2
+        return cls(scores, mass=None if run.kind == "unit" else run.mass[None, :])
+
+    @classmethod
+    def of_stratum(cls, stratum: Stratum, mass: Masses) -> Samples:
+        """Resamples of the rows of a run."""
+        return cls(stratum.scores, mass=mass)
+
+    def __len__(self) -> int:
+        return (
+            1 if self.index is None and self.mass is None else len(self.index if self.index is not None else self.mass)
+        )  # type: ignore[arg-type]
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Mass of each sample."""
+        if self.mass is not None:
+            return self.mass.sum(axis=1).astype(np.float64)
+        size = len(self.scores) if self.index is None else self.index.shape[1]
+        return np.full(len(self), float(size))
+
+    def mean(self, feature: Any) -> Floats:
+        """Mean of a feature of each place, one value per sample; a feature may differ by sample."""
+        if self.index is not None:
+            shared = feature.ndim == 1
+            found = feature[self.index] if shared else np.take_along_axis(feature, self.index, axis=1)
+            # Bytes add up without becoming floats first.
+            summed = found.sum(axis=1, dtype=np.int64 if found.dtype.kind == "b" else None)
+            return np.asarray(summed / self.index.shape[1], dtype=np.float64)
+        if self.mass is None:
+            means: Floats = np.atleast_1d(feature.mean(axis=-1))
+            return means
+        # Not a matrix product: BLAS results depend on the number of threads.
+        return np.asarray(np.einsum("...k,...k->...", feature, self.mass) / self.totals)
+
+    def cells(self, thresholds: Scores) -> Ints | None:
+        """How many of ascending thresholds each score of an indexed pool reaches; None where order says it all."""
+        return None if self.index is None else np.searchsorted(thresholds, self.scores, "right")
+
+    def above(self, thresholds: Scores, cells: Ints | None = None) -> Floats:
+        """Share of each sample at or above each of ascending thresholds; `cells` are known already in a second call."""
+        if self.index is not None:
+            reached = np.searchsorted(thresholds, self.scores, "right") if cells is None else cells
+            counts = self._counted(reached, len(thresholds) + 1)
+            over = np.empty((len(counts), len(thresholds)))
+            np.cumsum(counts[:, :0:-1], axis=1, out=over[:, ::-1])
+            over /= self.index.shape[1]
+            return over
+        place = np.searchsorted(self.scores, thresholds, "left")
+        if self.mass is None:
+            return ((len(self.scores) - place) / len(self.scores))[None, :]
+        over = np.zeros((len(self.mass), len(self.scores) + 1))
+        np.cumsum(self.mass[:, ::-1], axis=1, out=over[:, -2::-1])
+        return np.asarray(over[:, place] / self.totals[:, None])
+
+    def within(self, edges: Scores) -> Floats:
+        """Share of each sample in each bin between neighbouring edges; the outer bins take what lies beyond."""
+        over = self.above(edges[1:-1])
+        ends = np.ones((len(over), 1)), np.zeros((len(over), 1))
+        return np.asarray(-np.diff(np.concatenate((ends[0], over, ends[1]), axis=1), axis=1))
+
+    def gathered(self, *features: Floats) -> tuple[list[Floats], Floats | None]:
+        """Features of each row of each sample, and what the rows count (None: one each)."""
+        if self.index is None:
+            return [np.atleast_2d(feature) for feature in features], self.mass
+        return [
+            feature[self.index] if feature.ndim == 1 else np.take_along_axis(feature, self.index, axis=1)
+            for feature in features
+        ], None
+
+    def on(self, places: Ints, size: int) -> Floats:
+        """Share of each sample at each of `size` places, where the pool's scores have the given places."""
+        if self.index is not None:
+            return np.asarray(self._counted(places, size) / self.index.shape[1])
+        mass = np.ones((1, len(self.scores))) if self.mass is None else self.mass
+        found = np.zeros((len(mass), size))
+        starts = np.flatnonzero(np.diff(places, prepend=-1))
+        found[:, places[starts]] = np.add.reduceat(mass, starts, axis=1)
+        return found / self.totals[:, None]
+
+    def _counted(self, cells: Ints, size: int) -> Ints:
+        """How many rows of each sample lie in each cell."""
+        index: Any = self.index
+        place = cells[index] + (np.arange(len(index)) * size)[:, None]
+        return np.bincount(place.ravel(), minlength=len(index) * size).reshape(len(index), size)
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Scores of known negatives and positives, as sampled or resampled, and the prevalence the model was trained at."""
+
+    negative: Samples
+    positive: Samples
+    #: One for each resample, or one for all.
+    training_prevalence: Floats
+    #: Lowest and highest score there can be: 0 and 1 for probabilities.
+    range: tuple[float, float]
+
+    @classmethod
+    def of(cls, tally: Tally, target: Tally, training_prevalence: float | None) -> Validation:
+        """A labelled sample beside the target it will be used on."""
+        share = tally.positives / tally.n if training_prevalence is None else training_prevalence
+        return cls(
+            Samples.of_run(tally.negative), Samples.of_run(tally.positive), np.array([share]), score_range(tally, target)
+        )  # fmt: skip
+
+    def rates(self, thresholds: Scores) -> tuple[Floats, Floats]:
+        """True and false positive rates at thresholds."""
+        return self.positive.above(thresholds), self.negative.above(thresholds)
+
+    @cached_property
+    def candidates(self) -> Scores:
+        """Every score of the validation sample: all thresholds that matter."""
+        return np.unique(np.concatenate((self.negative.scores, self.positive.scores)))
+
+
+def score_range(*tallies: Tally) -> tuple[float, float]:
+    """0 and 1 for probabilities, else the lowest and highest score of all."""
+    if all(tally.is_probability for tally in tallies):
+        return 0.0, 1.0
+    ends = [tally.range for tally in tallies]
+    return min(low for low, _ in ends), max(high for _, high in ends)
