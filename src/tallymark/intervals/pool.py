@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -119,11 +119,7 @@ class Pool:
     @classmethod
     def of(cls, tally: Tally, most: int = MOST, edges: Iterable[float] = ()) -> Pool:
         """The entries of a tally, in at most about `most` cells; `edges` are thresholds no cell may straddle."""
-        runs = [run if (run.scores[1:] != run.scores[:-1]).all() else run.counted() for run in tally.runs]
-        if sum(map(len, runs)) <= most:
-            return cls(tally, *(_of_run(run) for run in runs))
-        cuts = np.unique(np.concatenate([*(_quantiles(run, most // 2) for run in runs), np.asarray(list(edges))]))
-        return cls(tally, *(_joined(run, cuts) for run in tally.runs))
+        return cls(tally, *strata_of(tally.runs, most, edges))
 
     @property
     def strata(self) -> tuple[Stratum, Stratum]:
@@ -159,6 +155,16 @@ class Pool:
     def size(self) -> int:
         """Entries of both classes."""
         return len(self.negative.rows) + len(self.positive.rows)
+
+
+def strata_of(runs: Sequence[Run], most: int = MOST, edges: Iterable[float] = ()) -> list[Stratum]:
+    """Each run as a stratum, in at most about `most` cells that they share; `edges` are scores no cell may straddle."""
+    distinct = [run if (run.scores[1:] != run.scores[:-1]).all() else run.counted() for run in runs]
+    if sum(map(len, distinct)) <= most:
+        return [_of_run(run) for run in distinct]
+    parts = most // len(runs)
+    cuts = np.unique(np.concatenate([*(_quantiles(run, parts) for run in distinct), np.asarray(list(edges))]))
+    return [_joined(run, cuts) for run in runs]
 
 
 def _columns(run: Run) -> tuple[Ints, Floats, Floats]:

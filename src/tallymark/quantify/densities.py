@@ -79,9 +79,9 @@ class Binned:
         return cls(edges, negative, positive)
 
     def at(self, scores: Scores) -> tuple[Floats, Floats]:
-        """Densities of the positive and the negative class at scores, for the first resample."""
+        """Densities of the positive and the negative class at scores, one line per resample."""
         cells = np.searchsorted(self.edges[1:-1], scores, "right")
-        return self.positive[0, cells], self.negative[0, cells]
+        return self.positive[:, cells], self.negative[:, cells]
 
 
 def _with_rising_ratio(negative: Floats, positive: Floats) -> tuple[Floats, Floats]:
@@ -160,10 +160,12 @@ _EDGE = 1e-6
 
 
 def _transformed(scores: Any, scale: str) -> Floats:
-    x = np.asarray(scores, dtype=np.float64)
-    if scale == "plain":
-        return x
-    p = np.clip(x, _EDGE, 1.0 - _EDGE)
+    return logit(scores) if scale == "logit" else np.asarray(scores, dtype=np.float64)
+
+
+def logit(probabilities: Any) -> Floats:
+    """Log odds; the ends are taken as a millionth away."""
+    p = np.clip(np.asarray(probabilities, dtype=np.float64), _EDGE, 1.0 - _EDGE)
     return np.log(p / (1.0 - p))
 
 

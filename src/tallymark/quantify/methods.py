@@ -17,7 +17,7 @@ import numpy as np
 from tallymark._check import Floats, Scores
 from tallymark.errors import InputError
 from tallymark.intervals.base import in_threads
-from tallymark.quantify.densities import Binned, Kernels, adaptive_edges
+from tallymark.quantify.densities import Binned, Kernels, adaptive_edges, logit
 from tallymark.quantify.mixture import contrast, most_likely
 from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import QUANTIFIERS, Method, choose
@@ -192,11 +192,15 @@ def _sweep(validation: Validation, target: Samples) -> Floats:
 
 @_method("cs", "Continuous sweep",
          r"\hat\pi = \frac{1}{\theta_r - \theta_l} \int_{\theta_l}^{\theta_r} \frac{q(t) - F^-(t)}{F^+(t) - F^-(t)} dt",
-         "Mean of the adjusted counts over the thresholds where normal curves fitted to the two classes are apart.",
+         "Mean of the adjusted counts over the thresholds where normal curves fitted to the two classes (on the logits "
+         "of probabilities) are apart.",
          "Kloos, Karch, Meertens & de Rooij (2023), arXiv:2308.08387.", aliases=("continuous_sweep",))  # fmt: skip
 def _cs(validation: Validation, target: Samples, *, far_enough: float = _FAR_ENOUGH) -> Floats:
     from scipy.special import ndtr
 
+    if validation.range == (0.0, 1.0):
+        # Normal curves have no ends; probabilities do.
+        validation, target = _on_logits(validation), replace(target, scores=logit(target.scores))
     means, spreads = zip(*(_mean_and_spread(side) for side in (validation.negative, validation.positive)), strict=True)
     lines = max(len(means[0]), len(means[1]), len(target))
     found = np.full(lines, np.nan)
@@ -208,6 +212,11 @@ def _cs(validation: Validation, target: Samples, *, far_enough: float = _FAR_ENO
         one = _some(target, slice(i, i + 1))
         found[i] = _continuous(one, *(float(v[i]) for v in (*means, *spreads)), far_enough, ndtr)[0]
     return found
+
+
+def _on_logits(validation: Validation) -> Validation:
+    down, up = (replace(side, scores=logit(side.scores)) for side in (validation.negative, validation.positive))
+    return replace(validation, negative=down, positive=up, range=(-np.inf, np.inf))
 
 
 def _mean_and_spread(side: Samples) -> tuple[Floats, Floats]:
@@ -474,7 +483,7 @@ def _kde_densities(validation: Validation, target: Samples, *, bandwidth: float 
 
 @_method("kde", "KDE maximum likelihood", r"\hat\pi = \arg\max_\pi \prod_i (\pi \hat f^+(s_i) + (1-\pi) \hat f^-(s_i))",
          "The most likely mixture of Gaussian kernel densities of the classes' probabilities.",
-         "Moreo, González & del Coz (2025), Mach. Learn. 114.", interval="profile", probabilities=True,
+         "Moreo, González & del Coz (2025), Mach. Learn. 114.", probabilities=True,
          aliases=("kde_ml", "kdey"), densities=_kde_densities)  # fmt: skip
 def _kde(validation: Validation, target: Samples, *, bandwidth: float = 0.1) -> Floats:
     if len(validation.positive) == 1:
@@ -489,30 +498,31 @@ def _kde(validation: Validation, target: Samples, *, bandwidth: float = 0.1) -> 
 
 
 def bayes_densities(
-    validation: Validation, scores: Scores, *, density: str = "bins", bins: int | None = None,
+    validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None,
     bandwidth: float | None = None, monotone: bool = False,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Densities of the positive and the negative class at scores, the way Bayesian Calibration was asked to estimate them."""
+    """Densities of both classes at the target's scores, the way Bayesian Calibration was asked to estimate them."""
     if density == "kde":
         if monotone:
             raise InputError("monotone=True goes with density='bins'.")
-        up, down = Kernels.on_line(validation, bandwidth).at(scores)
+        up, down = Kernels.on_line(validation, bandwidth).at(target.scores)
         return up + _FAINT, down + _FAINT
     if density != "bins":
         raise InputError(f"density={density!r} is not known; choose 'bins' or 'kde'.")
-    return Binned.of(validation, adaptive_edges(validation, bins), monotone=monotone).at(scores)
+    return Binned.of(validation, adaptive_edges(validation, bins), monotone=monotone).at(target.scores)
 
 
 @_method("bayes", "Bayesian Calibration", r"\hat\pi = \arg\max_\pi \prod_i (\pi f^+(s_i) + (1-\pi) f^-(s_i))",
          "The most likely mixture of the classes' score densities, for any scores; gives calibrated posteriors too.",
-         "Puts & Daas (2021), arXiv:2102.08659.", interval="profile", aliases=("bayesian_calibration",))  # fmt: skip
+         "Puts & Daas (2021), arXiv:2102.08659.", aliases=("bayesian_calibration",),
+         densities=bayes_densities)  # fmt: skip
 def _bayes(
     validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None,
     bandwidth: float | None = None, monotone: bool = False,
 ) -> Floats:  # fmt: skip
     if density != "bins":
         return _most_likely(
-            *bayes_densities(validation, target.scores, density=density, bandwidth=bandwidth, monotone=monotone), target
+            *bayes_densities(validation, target, density=density, bandwidth=bandwidth, monotone=monotone), target
         )
     edges = adaptive_edges(validation, bins)
     binned = Binned.of(validation, edges, monotone=monotone)

@@ -35,7 +35,7 @@ class Samples:
     @classmethod
     def of_stratum(cls, stratum: Stratum, mass: Masses) -> Samples:
         """Resamples of the rows of a run."""
-        return cls(stratum.scores, mass=mass)
+        return cls(stratum.scores, mass=mass.astype(np.float64, copy=False))
 
     def __len__(self) -> int:
         return (

@@ -1,0 +1,143 @@
+"""Confidence limits of an estimated share: in closed form, from the likelihood, and for a finite population."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.errors import InputError
+from tallymark.intervals.base import normal_quantile
+from tallymark.intervals.proportions import effective_rate, limits
+from tallymark.quantify.mixture import log_likelihood
+from tallymark.summaries.run import Run
+from tallymark.summaries.tally import Tally
+
+Limits = tuple[float, float]
+
+
+def rate_above(run: Run, threshold: float) -> tuple[float, float]:
+    """Rows of a run at or above a threshold and all of them; with weights, what they are worth."""
+    place = int(np.searchsorted(run.scores, run.scores.dtype.type(threshold), "left"))
+    hits, total = float(run.mass_from(np.array(place))), float(run.total)
+    if run.squares is None:
+        return hits, total
+    return effective_rate(hits, total, float(run.squares[place:].sum()), float(run.squares[:place].sum()))
+
+
+def adjusted_count(
+    target: tuple[float, float], positive: tuple[float, float], negative: tuple[float, float], level: float
+) -> Limits:
+    r"""Limits of (q - fpr)/(tpr - fpr) from hits and rows of the target, the positives and the negatives.
+
+    Lang & Reiczigel (2014), Prev. Vet. Med. 113: the delta method's
+    :math:`\frac{1}{(tpr-fpr)^2}\left(\frac{q(1-q)}{n} + \pi^2 \frac{tpr(1-tpr)}{P} + (1-\pi)^2 \frac{fpr(1-fpr)}{N}\right)`
+    with a few pseudo-rows, so that rates of 0 and 1 are not taken as certain, and a shift that makes up for the skew.
+    """
+    z = normal_quantile(0.5 + level / 2.0)
+    (k, n), (hits, p), (false, m) = target, positive, negative
+    q = (k + z**2 / 2.0) / (n + z**2)
+    tpr, fpr = (hits + 1.0) / (p + 2.0), (false + 1.0) / (m + 2.0)
+    if tpr <= fpr:
+        return 0.0, 1.0
+    share = (q - fpr) / (tpr - fpr)
+    up, down = tpr * (1.0 - tpr) / (p + 2.0), fpr * (1.0 - fpr) / (m + 2.0)
+    error = math.sqrt(q * (1.0 - q) / (n + z**2) + share**2 * up + (1.0 - share) ** 2 * down) / (tpr - fpr)
+    shift = 2.0 * z**2 * (share * up - (1.0 - share) * down)
+    low, high = (min(1.0, max(0.0, share + shift + side * z * error)) for side in (-1.0, 1.0))
+    return low, high
+
+
+def mean_and_error(run: Run) -> tuple[float, float]:
+    """Mean score of a run and the variance of that mean."""
+    moments = run.moments
+    if run.squares is None:
+        n = moments.mass
+        return moments.mean, moments.variance / (n - 1.0) if n > 1 else math.inf
+    middle = run.scores if run.hi is None else (run.scores + run.hi) / 2.0
+    spread = float(np.sum(run.squares * (middle - moments.mean) ** 2))
+    rows = run.n_rows
+    return moments.mean, spread / moments.mass**2 * rows / max(rows - 1, 1) if rows > 1 else math.inf
+
+
+def adjusted_mean(validation: Tally, target: Tally, level: float) -> Limits:
+    r"""Limits of the probabilistic adjusted count, by Fieller's theorem.
+
+    The shares :math:`\pi` at which :math:`\bar s - \pi \bar s^+ - (1-\pi)\bar s^-` is within z of its errors
+    :math:`\sqrt{V + \pi^2 V^+ + (1-\pi)^2 V^-}` of 0.
+    """
+    z2 = normal_quantile(0.5 + level / 2.0) ** 2
+    (t, v), (up, v_up), (down, v_down) = map(mean_and_error, (target.runs[0], validation.positive, validation.negative))
+    # a π² - 2 b π + c <= 0
+    a = (up - down) ** 2 - z2 * (v_up + v_down)
+    b = (t - down) * (up - down) - z2 * v_down
+    c = (t - down) ** 2 - z2 * (v + v_down)
+    if not math.isfinite(a) or a <= 0.0:
+        return 0.0, 1.0
+    root = math.sqrt(max(b**2 - a * c, 0.0))
+    low, high = (min(1.0, max(0.0, (b + side * root) / a)) for side in (-1.0, 1.0))
+    return low, high
+
+
+def share_of(run: Run, threshold: float, level: float) -> Limits:
+    """Wilson's limits of the share of a run at or above a threshold."""
+    low, high = limits(*rate_above(run, threshold), level)
+    return float(low), float(high)
+
+
+#: Halvings that leave a limit no wider than rounding.
+_HALVINGS = 45
+
+
+def profile(best: float, up: Floats, down: Floats, mass: Floats, level: float, widen: float = 1.0) -> Limits:
+    r"""Shares whose log-likelihood is within :math:`\chi^2_1 / 2` of the best one's, times `widen`.
+
+    The likelihood of the target takes the densities as known; `widen` is the variance with their error over the
+    variance without.
+    """
+    allowed = widen * normal_quantile(0.5 + level / 2.0) ** 2 / 2.0
+    top = float(log_likelihood(np.array([best]), up, down, mass)[0])
+
+    def inside(share: float) -> bool:
+        return bool(top - log_likelihood(np.array([share]), up, down, mass)[0] <= allowed)
+
+    return _edge(inside, best, 0.0), _edge(inside, best, 1.0)
+
+
+def _edge(inside: Callable[[float], bool], start: float, end: float) -> float:
+    """Where a stretch that holds `start` ends on the way to `end`."""
+    if start == end or inside(end):
+        return end
+    for _ in range(_HALVINGS):
+        middle = (start + end) / 2.0
+        start, end = (middle, end) if inside(middle) else (start, middle)
+    return (start + end) / 2.0
+
+
+def of_population(share: float, ends: Limits, level: float, population: float) -> Limits:
+    r"""Limits for the share in a finite population of which the target is a sample (or all of it).
+
+    The share of a population of N itself varies by :math:`\pi(1-\pi)/N` around the one it was drawn at; that part of
+    the variance falls away.
+    """
+    z = normal_quantile(0.5 + level / 2.0)
+    own = share * (1.0 - share) / population
+    found = []
+    for end in ends:
+        variance = ((end - share) / z) ** 2
+        left = max(variance - own, 0.0) / variance if variance > 0.0 else 0.0
+        found.append(share + (end - share) * math.sqrt(left))
+    return found[0], found[1]
+
+
+def checked_population(population: object, n: float) -> float | None:
+    """Size of the population a target is a sample of."""
+    if population is None:
+        return None
+    if isinstance(population, bool) or not isinstance(population, int | float | np.number) or not population >= n:
+        raise InputError(
+            f"population is {population!r}, expected the size of the population, at least the target's {n:g}."
+        )
+    return float(population)

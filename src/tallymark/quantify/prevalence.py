@@ -1,0 +1,209 @@
+"""What a quantifier answers: a share and a count, with limits, for one sample or for many groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark._frozen import FrozenDict
+from tallymark._show import Row, Shown, number, plain
+from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.intervals.base import Interval
+from tallymark.results import Note
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Prevalence(Shown):
+    """The estimated share of positives in a target sample, and how many that makes.
+
+    `n` is the target's rows (or weight) or the population it speaks of; `low`, `high` and `interval` describe the
+    confidence interval at `level` (None where none was asked for), `details` what the method used on the way, and
+    `reason` says why there is no estimate.
+    """
+
+    method: str
+    prevalence: float
+    n: float | int
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    interval: str | None = None
+    reason: str | None = None
+    details: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[Note, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "details", FrozenDict(self.details))
+
+    def __float__(self) -> float:
+        return self.prevalence
+
+    def __format__(self, spec: str) -> str:
+        return format(self.prevalence, spec) if spec else repr(self)
+
+    @property
+    def count(self) -> float:
+        """How many positives there are."""
+        return self.prevalence * self.n
+
+    @property
+    def count_low(self) -> float | None:
+        """Lower limit of the count."""
+        return None if self.low is None else self.low * self.n
+
+    @property
+    def count_high(self) -> float | None:
+        """Upper limit of the count."""
+        return None if self.high is None else self.high * self.n
+
+    def __repr__(self) -> str:
+        if self.reason is not None:
+            return f"{self.method}: no estimate, {self.reason}"
+        limits = counts = ""
+        if self.low is not None and self.high is not None and self.level is not None:
+            limits = f" ({number(self.low)} to {number(self.high)}, {100 * self.level:g} % {self.interval})"
+            counts = f" ({self.low * self.n:.0f} to {self.high * self.n:.0f})"
+        return f"{self.method}: {number(self.prevalence)}{limits}, {self.count:.0f}{counts} of {number(self.n)}"
+
+    def heading(self) -> str:
+        """The estimate."""
+        return repr(self)
+
+    def rows(self) -> list[Row]:
+        """One line."""
+        row: dict[str, Any] = {"method": self.method, "prevalence": self.prevalence, "low": self.low, "high": self.high}
+        row |= {"count": self.count, "count_low": self.count_low, "count_high": self.count_high, "n": self.n}
+        used = {name: value for name, value in row.items() if value is not None}
+        return [used | ({"reason": self.reason} if self.reason else {})]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        names = ("method", "prevalence", "low", "high", "count", "count_low", "count_high", "n", "level", "interval")
+        return {name: plain(getattr(self, name)) for name in names} | {
+            "reason": self.reason,
+            "details": plain(self.details),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prevalences(Shown, Mapping[Any, Prevalence]):
+    """Estimates by group, from one validation sample; `replicates` holds each group's resampled shares.
+
+    All groups share the validation sample, so their errors go together; `total` and `growth` take that into account.
+    """
+
+    names: tuple[str, ...]
+    entries: Mapping[tuple[Any, ...], Prevalence]
+    replicates: Mapping[tuple[Any, ...], Floats] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("entries", "replicates"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+
+    def __getitem__(self, key: Any) -> Prevalence:
+        parts = key if isinstance(key, tuple) else (key,)
+        if parts not in self.entries:
+            raise UnknownNameError(f"No estimate for {key!r}; keys are {', '.join(self.names)}: {shown(self)}.")
+        return self.entries[parts]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.entries) if len(self.names) > 1 else (parts[0] for parts in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """What the groups' estimates warn of, each once."""
+        return tuple(dict.fromkeys(note for entry in self.entries.values() for note in entry.warnings))
+
+    @property
+    def total(self) -> Prevalence:
+        """All groups together: the counts add up, the interval knows that the groups share their validation sample."""
+        return self._sum(tuple(self.entries))
+
+    def over(self, *names: str) -> Prevalences:
+        """Estimates by fewer keys, adding up the groups that agree in them."""
+        for name in names:
+            if name not in self.names:
+                raise InputError(f"No key {name!r}; the estimates are by {', '.join(self.names)}.")
+        places = [self.names.index(name) for name in names]
+        groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+        for key in self.entries:
+            groups.setdefault(tuple(key[place] for place in places), []).append(key)
+        return Prevalences(
+            names,
+            {group: self._sum(tuple(keys)) for group, keys in groups.items()},
+            {group: self._drawn(tuple(keys)) for group, keys in groups.items()} if self.replicates else {},
+        )
+
+    def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
+        """Growth rate of the count from one group to another, count(second) / count(first) - 1, with its interval.
+
+        Both share the validation sample, so most of its error cancels.
+        """
+        start, end = self[first], self[second]
+        keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
+        asked = level or start.level or 0.95
+        value = end.count / start.count - 1.0 if start.count > 0 else math.nan
+        if not self.replicates:
+            raise InputError("Growth rates need the resamples behind an interval; estimate with a level.")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn = self.replicates[keys[1]] * end.n / (self.replicates[keys[0]] * start.n) - 1.0
+        low, high = _quantiles(drawn, asked)
+        return Interval(value, min(low, value), max(high, value), "bootstrap", asked)
+
+    def heading(self) -> str:
+        """How many, by what."""
+        method = next((entry.method for entry in self.entries.values()), "no")
+        return f"{len(self)} {method} estimates by {', '.join(self.names)}"
+
+    def rows(self) -> list[Row]:
+        """One line per group, and their total."""
+        lines: list[Row] = [
+            dict(zip(self.names, map(str, key), strict=True)) | dict(entry.rows()[0])
+            for key, entry in self.entries.items()
+        ]
+        total = self.total
+        return [*lines, dict.fromkeys(self.names, "total") | dict(total.rows()[0])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every group's estimate and the total's."""
+        listed = [
+            {"group": dict(zip(self.names, plain(key), strict=True)), **entry.to_dict()}
+            for key, entry in self.entries.items()
+        ]
+        return {"estimates": listed, "total": self.total.to_dict()}
+
+    def _drawn(self, keys: tuple[tuple[Any, ...], ...]) -> Floats:
+        sizes = np.array([self.entries[key].n for key in keys], dtype=np.float64)
+        drawn = np.stack([self.replicates[key] for key in keys])
+        found: Floats = (drawn * sizes[:, None]).sum(axis=0) / sizes.sum()
+        return found
+
+    def _sum(self, keys: tuple[tuple[Any, ...], ...]) -> Prevalence:
+        parts = [self.entries[key] for key in keys]
+        n = sum(part.n for part in parts)
+        first = parts[0]
+        missing = next((part.reason for part in parts if part.reason is not None), None)
+        share = sum(part.count for part in parts) / n
+        if missing is not None or not self.replicates or first.level is None:
+            return Prevalence(method=first.method, prevalence=share, n=n, reason=missing)
+        low, high = _quantiles(self._drawn(keys), first.level)
+        return Prevalence(
+            method=first.method, prevalence=share, n=n, low=min(low, share), high=max(high, share), level=first.level,
+            interval="bootstrap",
+        )  # fmt: skip
+
+
+def _quantiles(values: Floats, level: float) -> tuple[float, float]:
+    tail = (1.0 - level) / 2.0
+    if np.isnan(values).all():
+        return math.nan, math.nan
+    low, high = np.nanquantile(values, [tail, 1.0 - tail])
+    return float(low), float(high)

@@ -1,0 +1,75 @@
+"""Resampled estimates: rows of the validation sample, class by class, and of the target, drawn with replacement.
+
+Resampling the target alone takes the error rates as known and covers far too little. And where a class has, say, no
+row above a threshold, its resamples have none either; so each resampled class also gets about one row of the other
+class, as Laplace would give it. Without that row the intervals of rare classes cover 82 to 94 % instead of 93 to 96.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.intervals.base import Seed, in_threads, seeds
+from tallymark.intervals.pool import Stratum, strata_of
+from tallymark.quantify.samples import Samples, Validation, score_range
+from tallymark.summaries.tally import Tally
+
+#: Cells a sample is put into before it is resampled; smaller samples keep every score.
+_CELLS = 2**12
+
+#: Resamples drawn with one seed.
+_BLOCK = 50
+
+
+def resampled(
+    kernel: Callable[[Validation, Samples], Floats],
+    validation: Tally,
+    targets: Sequence[Tally],
+    training_prevalence: float,
+    replicates: int,
+    seed: Seed,
+    *,
+    edges: Sequence[float] = (),
+    sides: str = "both",
+) -> Floats:
+    """Estimates of each target (lines) in every resample; all targets see the same resampled validation sample.
+
+    `sides` may be ``"validation"`` to leave the targets as they are.
+    """
+    classes = strata_of(validation.runs, _CELLS, edges)
+    strata = [strata_of(target.runs, _CELLS, edges)[0] for target in targets]
+    ends = score_range(validation, *targets)
+    share = np.array([training_prevalence])
+
+    def block(seed_of_block: Any) -> Floats:
+        rng = np.random.default_rng(seed_of_block)
+        down, up = (_drawn(own, other, rng) for own, other in (classes, classes[::-1]))
+        drawn = Validation(down, up, training_prevalence=share, range=ends)
+        return np.stack([_estimates(kernel, drawn, own, rng, sides) for own in strata])
+
+    blocks = -(-replicates // _BLOCK)
+    return np.concatenate(in_threads(block, seeds(seed, blocks), None), axis=1)[:, :replicates]
+
+
+def _drawn(own: Stratum, other: Stratum, rng: np.random.Generator) -> Samples:
+    """Resamples of a class, each with about one row of the other class."""
+    strangers = rng.multinomial(rng.poisson(1.0, _BLOCK), other.rows / other.n) * (own.mass.sum() / own.n)
+    scores = np.concatenate((own.scores, other.scores))
+    order = np.argsort(scores, kind="stable")
+    mass = np.concatenate((own.draw(rng, _BLOCK), strangers), axis=1)
+    return Samples(scores[order], mass=mass[:, order].astype(np.float64, copy=False))
+
+
+def _estimates(
+    kernel: Callable[[Validation, Samples], Floats],
+    drawn: Validation,
+    own: Stratum,
+    rng: np.random.Generator,
+    sides: str,
+) -> Floats:
+    mass = own.draw(rng, _BLOCK) if sides == "both" else np.broadcast_to(own.mass, (_BLOCK, len(own.mass)))
+    return np.broadcast_to(kernel(drawn, Samples.of_stratum(own, mass)), (_BLOCK,))
