@@ -51,7 +51,7 @@ def from_counts(
     >>> import tallymark as tm
     >>> audit = tm.confusion([1] * 100 + [0] * 100, [1] * 80 + [0] * 20 + [1] * 10 + [0] * 90)
     >>> tm.quantify.from_counts(audit, predicted_positive=300, n=1000)
-    ac: 0.2857 (0.1809 to 0.3850, 95 % analytic), 286 (181 to 385) of 1000
+    ac: 0.2857 (0.1974 to 0.3613, 95 % analytic), 286 (197 to 361) of 1000
     """
     if not isinstance(confusion, Confusion) or len(confusion.labels) != 2 or confusion.positive is None:
         raise InputError(

@@ -163,7 +163,7 @@ def kld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: b
     >>> round(tm.quantify.losses.kld(0.2, 0.25), 6)
     0.007002
     >>> round(tm.quantify.losses.kld(0.2, 0.0, size=100), 4)
-    0.5593
+    0.5633
     """
     if smooth and size is None:
         raise InputError("smooth=True needs size=, the number of rows of the sample.")

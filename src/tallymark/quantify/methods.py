@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark._check import Floats, Scores
+from tallymark.calibration.logistic import fit_logistic, sigmoid
 from tallymark.errors import InputError
 from tallymark.intervals.base import in_threads
 from tallymark.quantify.densities import Binned, Kernels, adaptive_edges, logit
@@ -30,6 +31,9 @@ _BELLA = "Bella et al. (2010), ICDM."
 
 #: Thresholds whose rates are closer than this adjust too much (Forman's rule for median sweep).
 _FAR_ENOUGH = 0.25
+
+#: Added to kernel densities, so that a row far from every kernel says nothing; and how near to 0 logarithms are taken.
+_FAINT = 1e-12
 
 #: Numbers worked on at a time.
 _BLOCK = 2**16
@@ -277,8 +281,35 @@ def posterior_densities(scores: Scores, training_prevalence: Floats) -> tuple[Fl
     return s / share, (1.0 - s) / (1.0 - share)
 
 
-def _em_densities(validation: Validation, target: Samples) -> tuple[Floats, Floats]:
-    return posterior_densities(target.scores, validation.training_prevalence)
+def _em_densities(validation: Validation, target: Samples, *, calibration: str | None = None) -> tuple[Floats, Floats]:
+    if calibration is None:
+        return posterior_densities(target.scores, validation.training_prevalence)
+    features = choose("calibration", calibration, _SCALINGS)
+    sides = (validation.negative, validation.positive)
+    known = features(np.concatenate([side.scores for side in sides]))
+    truth = np.repeat([0.0, 1.0], [len(side.scores) for side in sides])
+    masses = [_masses(side) for side in sides]
+    mass = np.concatenate(masses, axis=1)
+    found = sigmoid(fit_logistic(known, truth, mass) @ features(target.scores))
+    # A fitted bias makes the mean probability of the validation sample its share of positives.
+    share = masses[1].sum(axis=1) / mass.sum(axis=1)
+    return posterior_densities(found, share)
+
+
+def _masses(side: Samples) -> Floats:
+    return np.ones((1, len(side.scores))) if side.mass is None else side.mass
+
+
+def _log_odds(scores: Scores) -> tuple[Floats, Floats]:
+    p = np.clip(np.asarray(scores, dtype=np.float64), _FAINT, 1.0 - _FAINT)
+    return np.log(p), -np.log1p(-p)
+
+
+#: Features of a probability whose logistic regression calibrates it: bias-corrected temperature, vector scaling.
+_SCALINGS: dict[str, Callable[[Scores], Floats]] = {
+    "bcts": lambda scores: np.stack([sum(_log_odds(scores)), np.ones(len(scores))]),
+    "vs": lambda scores: np.stack([*_log_odds(scores), np.ones(len(scores))]),
+}
 
 
 @_method("em", "Expectation maximisation",
@@ -286,8 +317,8 @@ def _em_densities(validation: Validation, target: Samples) -> tuple[Floats, Floa
          "The prevalence at which calibrated probabilities, moved to it, explain the target best.",
          "Saerens, Latinne & Decaestecker (2002), Neural Comput. 14.", interval="profile", probabilities=True,
          aliases=("emq", "sld"), densities=_em_densities)  # fmt: skip
-def _em(validation: Validation, target: Samples) -> Floats:
-    up, down = _em_densities(validation, target)
+def _em(validation: Validation, target: Samples, *, calibration: str | None = None) -> Floats:
+    up, down = _em_densities(validation, target, calibration=calibration)
     return _most_likely(up, down, target)
 
 
@@ -470,10 +501,6 @@ def _distances_to(side: Samples, scores: Scores) -> Floats:
     mean = moved[:, -1:] / side.totals[:, None]
     found: Floats = s * (2.0 * share - 1.0) + mean - 2.0 * part
     return found
-
-
-#: Added to kernel densities, so that a row far from every kernel says nothing.
-_FAINT = 1e-12
 
 
 def _kde_densities(validation: Validation, target: Samples, *, bandwidth: float = 0.1) -> tuple[Floats, Floats]:

@@ -1,0 +1,192 @@
+r"""Maps from scores to probabilities, fitted on a labelled tally.
+
+A map holds for the prevalence of the sample it was fitted on. Where the target's prevalence is another one, Bayesian
+Calibration (:func:`tallymark.calibration.bayes`) finds it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tallymark import _check
+from tallymark._check import Floats
+from tallymark._frozen import FrozenDict
+from tallymark._show import Row, Shown
+from tallymark.calibration.logistic import fit_logistic, sigmoid
+from tallymark.errors import InputError
+from tallymark.registry import choose
+from tallymark.summaries.run import Run
+from tallymark.summaries.tally import Tally
+
+#: Probabilities nearer to 0 or 1 are taken as this far away before a logarithm.
+_EDGE = 1e-12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationMap(Shown):
+    """A fitted map: call it on scores. Platt's, beta and temperature maps are given by a few `parameters`."""
+
+    name: str
+    parameters: Mapping[str, float]
+    function: Callable[[Floats], Floats] = field(repr=False)
+    probabilities: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", FrozenDict(self.parameters))
+
+    def __call__(self, scores: object) -> Floats:
+        """Probabilities of scores."""
+        s = _check.scores(scores).astype(np.float64)
+        if self.probabilities:
+            _require_probabilities(self.name, float(s.min()), float(s.max()))
+        return self.function(s)
+
+    def apply(self, tally: Tally) -> Tally:
+        """The same rows with calibrated scores; neighbours that get one probability become tied."""
+        if tally.grid is not None:
+            raise InputError("A quantised tally knows cells, not scores; calibrate the rows before they are tallied.")
+        runs = [Run.of(self(run.scores), run.counts, run.weights) if len(run) else run for run in tally.runs]
+        return Tally(tuple(runs), tally.labels, tally.prior)
+
+    def heading(self) -> str:
+        """What it is."""
+        return f"{self.name} calibration"
+
+    def rows(self) -> list[Row]:
+        """Its parameters."""
+        return [dict(self.parameters)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"name": self.name, "parameters": dict(self.parameters)}
+
+
+def _require_probabilities(name: str, low: float, high: float) -> None:
+    if low < 0.0 or high > 1.0:
+        raise InputError(
+            f"{name} calibration takes probabilities, but the scores run from {low:g} to {high:g}; use platt or isotonic."
+        )
+
+
+def _columns(tally: Tally, name: str) -> tuple[Floats, Floats, Floats]:
+    """Scores, which of them are positive, and what they count; both classes must be there."""
+    if not isinstance(tally, Tally) or not tally.labelled:
+        raise InputError(f"{name} is fitted on a labelled tally: tm.calibration.{name}(tm.tally(y, scores)).")
+    if not tally.positives or not tally.negatives:
+        raise InputError(f"{name} calibration needs rows of both classes; this tally has one class only.")
+    runs = tally.runs
+    scores = np.concatenate([run.scores if run.hi is None else (run.scores + run.hi) / 2.0 for run in runs]).astype(
+        np.float64
+    )
+    truth = np.repeat([0.0, 1.0], [len(run) for run in runs])
+    mass = np.concatenate([run.mass for run in runs]).astype(np.float64)
+    return scores, truth, mass
+
+
+def platt(tally: Tally) -> CalibrationMap:
+    r"""Platt's logistic map, :math:`1 / (1 + e^{-(a s + b)})`, for any scores.
+
+    Targets are :math:`(P+1)/(P+2)` and :math:`1/(N+2)`, as Platt (1999) takes them, so that classes that do not overlap
+    give finite slopes.
+
+    >>> import tallymark as tm
+    >>> to_probability = tm.calibration.platt(tm.tally([0, 0, 1, 1], [-2.0, 0.5, -0.5, 3.0]))
+    >>> to_probability([-2.0, 0.0, 3.0]).round(2).tolist()
+    [0.24, 0.46, 0.78]
+    """
+    s, truth, mass = _columns(tally, "platt")
+    wanted = np.where(truth == 1.0, (tally.positives + 1.0) / (tally.positives + 2.0), 1.0 / (tally.negatives + 2.0))
+    a, b = fit_logistic(np.stack([s, np.ones_like(s)]), wanted, mass[None, :])[0]
+    return CalibrationMap("platt", {"slope": float(a), "intercept": float(b)}, lambda x: sigmoid(a * x + b))
+
+
+def isotonic(tally: Tally) -> CalibrationMap:
+    """The rising step function nearest to the labels; straight lines between its corners, flat beyond them.
+
+    Zadrozny & Elkan (2002), KDD; by pooling adjacent violators.
+
+    >>> import tallymark as tm
+    >>> tm.calibration.isotonic(tm.tally([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]))([0.1, 0.25, 0.4]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    from scipy.optimize import isotonic_regression
+
+    s, truth, mass = _columns(tally, "isotonic")
+    order = np.argsort(s, kind="stable")
+    s, truth, mass = s[order], truth[order], mass[order]
+    starts = np.flatnonzero(np.append(True, s[1:] != s[:-1]))
+    weight = np.add.reduceat(mass, starts)
+    share = np.add.reduceat(mass * truth, starts) / weight
+    fitted = isotonic_regression(share, weights=weight).x
+    corners = s[starts]
+    return CalibrationMap(
+        "isotonic", {"corners": float(len(np.unique(fitted)))}, lambda x: np.interp(x, corners, fitted)
+    )
+
+
+def _log_odds(p: Floats) -> tuple[Floats, Floats]:
+    clipped = np.clip(p, _EDGE, 1.0 - _EDGE)
+    return np.log(clipped), -np.log1p(-clipped)
+
+
+def beta(tally: Tally) -> CalibrationMap:
+    r"""Beta calibration of probabilities, :math:`\mathrm{logit}^{-1}(a \ln p - b \ln(1-p) + c)` with a, b not negative.
+
+    Kull, Silva Filho & Flach (2017), AISTATS.
+
+    >>> import tallymark as tm
+    >>> m = tm.calibration.beta(tm.tally([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
+    >>> m([0.1, 0.5, 0.9]).round(2).tolist()
+    [0.22, 0.56, 0.89]
+    """
+    s, truth, mass = _columns(tally, "beta")
+    _require_probabilities("beta", float(s.min()), float(s.max()))
+    features = [*_log_odds(s), np.ones_like(s)]
+    found = dict(zip("abc", fit_logistic(np.stack(features), truth, mass[None, :])[0].tolist(), strict=True))
+    # A negative slope of one side is left out and the rest fitted again, as the paper does.
+    for name, place in (("a", 1), ("b", 0)):
+        if found[name] < 0.0:
+            slope, c = fit_logistic(np.stack([features[place], features[2]]), truth, mass[None, :])[0].tolist()
+            found = {"a": 0.0, "b": 0.0, "c": c} | {"ab"[place]: max(slope, 0.0)}
+    a, b, c = found["a"], found["b"], found["c"]
+
+    def curve(x: Floats) -> Floats:
+        low, high = _log_odds(x)
+        return sigmoid(a * low + b * high + c)
+
+    return CalibrationMap("beta", found, curve, probabilities=True)
+
+
+def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
+    r"""Temperature scaling of probabilities, :math:`\mathrm{logit}^{-1}(\mathrm{logit}(p)/T + b)`; b is 0 unless `bias`.
+
+    Guo et al. (2017), ICML; with `bias` bias-corrected, Alexandari, Kundaje & Shrikumar (2020), ICML.
+
+    >>> import tallymark as tm
+    >>> m = tm.calibration.temperature(tm.tally([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
+    >>> round(m.parameters["temperature"], 3)
+    1.208
+    """
+    s, truth, mass = _columns(tally, "temperature")
+    _require_probabilities("temperature", float(s.min()), float(s.max()))
+    low, high = _log_odds(s)
+    features = [low + high] + ([np.ones_like(s)] if bias else [])
+    slope, *rest = fit_logistic(np.stack(features), truth, mass[None, :])[0].tolist()
+    b = rest[0] if rest else 0.0
+    found = {"temperature": 1.0 / slope if slope else np.inf, "bias": b}
+    return CalibrationMap("temperature", found, lambda x: sigmoid(slope * sum(_log_odds(x)) + b), probabilities=True)
+
+
+MAPS: dict[str, Callable[[Tally], CalibrationMap]] = {
+    "platt": platt, "isotonic": isotonic, "beta": beta, "temperature": temperature,
+}  # fmt: skip
+
+
+def calibrate(tally: Tally, method: str) -> CalibrationMap:
+    """Fit a map by name: platt, isotonic, beta or temperature."""
+    fit: Callable[[Tally], CalibrationMap] = choose("method", method, MAPS)
+    return fit(tally)

@@ -1,0 +1,51 @@
+"""Temperature and vector scaling of the probabilities of K classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tallymark._check import Floats, Ints
+from tallymark.registry import require_one_of
+
+_EDGE = 1e-12
+
+
+def fit_scaling(codes: Ints, probabilities: Floats, kind: str) -> Callable[[Floats], Floats]:
+    r"""The map :math:`\mathrm{softmax}(w \cdot \ln p + b)` that makes the labels most likely.
+
+    ``bcts`` has one w for all classes and a bias for each, ``vs`` a w and a bias for each class, ``ts`` one w and no bias.
+    Guo et al. (2017), ICML; Alexandari, Kundaje & Shrikumar (2020), ICML.
+    """
+    from scipy.optimize import minimize
+    from scipy.special import log_softmax, softmax
+
+    require_one_of("calibration", kind, ("bcts", "vs", "ts"))
+    k = probabilities.shape[1]
+    logs = np.log(np.clip(probabilities, _EDGE, None))
+    truth = np.eye(k)[codes]
+
+    def parts(theta: Floats) -> tuple[Floats, Floats]:
+        slope = theta[:k] if kind == "vs" else np.full(k, theta[0])
+        bias = np.zeros(k) if kind == "ts" else np.append(0.0, theta[-(k - 1) :])
+        return slope, bias
+
+    def cost(theta: Floats) -> tuple[float, Floats]:
+        slope, bias = parts(theta)
+        z = slope * logs + bias
+        gap = (softmax(z, axis=1) - truth) / len(codes)
+        by_slope = (gap * logs).sum(axis=0)
+        by_bias = gap.sum(axis=0)[1:]
+        slopes = by_slope if kind == "vs" else np.array([by_slope.sum()])
+        gradient = slopes if kind == "ts" else np.concatenate((slopes, by_bias))
+        return -float(log_softmax(z, axis=1)[np.arange(len(codes)), codes].mean()), gradient
+
+    start = np.concatenate((np.ones(k if kind == "vs" else 1), np.zeros(0 if kind == "ts" else k - 1)))
+    slope, bias = parts(minimize(cost, start, jac=True, method="L-BFGS-B").x)
+
+    def scaled(p: Floats) -> Floats:
+        found: Floats = softmax(slope * np.log(np.clip(p, _EDGE, None)) + bias, axis=1)
+        return found
+
+    return scaled

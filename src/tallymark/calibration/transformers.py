@@ -1,0 +1,60 @@
+"""Calibration maps in scikit-learn's shape."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tallymark._check import Floats, Label
+from tallymark.calibration.maps import calibrate
+from tallymark.errors import InputError
+from tallymark.sources.doors import tally_of_arrays
+
+
+class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A calibration map as a transformer: one column of scores in, one column of probabilities out.
+
+    `method` is platt, isotonic, beta or temperature. Fit it on scores of rows the classifier was not trained on.
+
+    >>> import tallymark as tm
+    >>> c = tm.calibration.Calibrator("platt").fit([[-2.0], [0.5], [-0.5], [3.0]], [0, 0, 1, 1])
+    >>> c.transform([[0.0]]).round(2).tolist()
+    [[0.46]]
+    """
+
+    def __init__(self, method: str = "platt", pos_label: Label | None = None) -> None:
+        self.method = method
+        self.pos_label = pos_label
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit on one column of scores and their labels."""
+        X, y = validate_data(self, X, y)
+        _one_column(X)
+        self.classes_ = np.unique(y)
+        # The last of two classes is positive, as scikit-learn has it.
+        positive = self.classes_[-1] if self.pos_label is None else self.pos_label
+        self.map_ = calibrate(tally_of_arrays(y, X[:, 0], weights=sample_weight, pos_label=positive), self.method)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Probabilities of one column of scores."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return self.map_(X[:, 0])[:, None]
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:  # noqa: ARG002
+        """The one column's name."""
+        return np.array(["probability"], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _one_column(X: Floats) -> None:
+    if X.shape[1] != 1:
+        raise InputError(f"X has {X.shape[1]} columns, expected one column of scores; pass predict_proba(X)[:, [1]].")
