@@ -9,8 +9,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tallymark import calibration as calibration
     from tallymark import intervals as intervals
     from tallymark import metrics as metrics
+    from tallymark import quantify as quantify
     from tallymark import scorers as scorers
     from tallymark.comparison import Comparison as Comparison
     from tallymark.comparison import compare as compare
@@ -85,7 +87,7 @@ _HOMES = {
     "summaries.tally": ("Tally",),
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
-_MODULES = ("intervals", "metrics", "scorers")
+_MODULES = ("calibration", "intervals", "metrics", "quantify", "scorers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605

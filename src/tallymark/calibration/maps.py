@@ -96,7 +96,7 @@ def platt(tally: Tally) -> CalibrationMap:
     >>> import tallymark as tm
     >>> to_probability = tm.calibration.platt(tm.tally([0, 0, 1, 1], [-2.0, 0.5, -0.5, 3.0]))
     >>> to_probability([-2.0, 0.0, 3.0]).round(2).tolist()
-    [0.24, 0.46, 0.78]
+    [0.33, 0.48, 0.71]
     """
     s, truth, mass = _columns(tally, "platt")
     wanted = np.where(truth == 1.0, (tally.positives + 1.0) / (tally.positives + 2.0), 1.0 / (tally.negatives + 2.0))
@@ -141,7 +141,7 @@ def beta(tally: Tally) -> CalibrationMap:
     >>> import tallymark as tm
     >>> m = tm.calibration.beta(tm.tally([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
     >>> m([0.1, 0.5, 0.9]).round(2).tolist()
-    [0.22, 0.56, 0.89]
+    [0.1, 0.69, 0.99]
     """
     s, truth, mass = _columns(tally, "beta")
     _require_probabilities("beta", float(s.min()), float(s.max()))
@@ -169,7 +169,7 @@ def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
     >>> import tallymark as tm
     >>> m = tm.calibration.temperature(tm.tally([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
     >>> round(m.parameters["temperature"], 3)
-    1.208
+    0.931
     """
     s, truth, mass = _columns(tally, "temperature")
     _require_probabilities("temperature", float(s.min()), float(s.max()))

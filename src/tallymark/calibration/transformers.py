@@ -22,7 +22,7 @@ class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> import tallymark as tm
     >>> c = tm.calibration.Calibrator("platt").fit([[-2.0], [0.5], [-0.5], [3.0]], [0, 0, 1, 1])
     >>> c.transform([[0.0]]).round(2).tolist()
-    [[0.46]]
+    [[0.48]]
     """
 
     def __init__(self, method: str = "platt", pos_label: Label | None = None) -> None:

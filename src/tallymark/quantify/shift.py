@@ -45,13 +45,13 @@ def expected(
     `method`; intervals resample both. `options` are parameters of the metrics such as ``beta`` or ``cost_fn``.
 
     >>> import numpy as np, tallymark as tm
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> y = np.arange(1000) % 2
     >>> t = tm.tally(y, rng.normal(2 * y))
     >>> new = tm.tally(scores=rng.normal(2.0 * (np.arange(4000) < 200)))
     >>> ev = tm.quantify.expected(t, new, threshold=1.0, metrics=["precision"])
     >>> [round(v, 2) for v in (ev["precision"].value, ev["precision"].low, ev["precision"].high)]
-    [0.2, 0.11, 0.28]
+    [0.15, 0.08, 0.29]
     """
     share = checked_level(level)
     names = [METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics)]

@@ -1,0 +1,103 @@
+"""Choosing a quantifier's parameters by a quantification loss over many samples of different prevalence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import ParameterGrid, train_test_split
+from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from tallymark._check import Floats, Ints
+from tallymark.errors import InputError
+from tallymark.registry import LOSSES
+
+
+def prevalence_samples(codes: Ints, classes: int, samples: int, size: int, seed: int) -> tuple[Ints, Floats]:
+    """Row numbers of samples whose prevalences cover the simplex evenly, and the shares they really have.
+
+    Two classes step through 0, 1/20, …, 1; more are drawn uniformly from the simplex. Rows are drawn with replacement,
+    so that every prevalence can have the asked size.
+    """
+    rng = np.random.default_rng(seed)
+    members = [np.flatnonzero(codes == c) for c in range(classes)]
+    if classes == 2:
+        up = np.resize(np.linspace(0.0, 1.0, 21), samples)
+        wanted = np.column_stack((1.0 - up, up))
+    else:
+        wanted = rng.dirichlet(np.ones(classes), samples)
+    counts = np.floor(wanted * size).astype(np.int64)
+    counts[np.arange(samples), wanted.argmax(axis=1)] += size - counts.sum(axis=1)
+    index = np.stack([
+        np.concatenate([rng.choice(rows, n) for rows, n in zip(members, line, strict=True)]) for line in counts
+    ])  # fmt: skip
+    return index, counts / size
+
+
+class GridSearch(BaseEstimator):  # type: ignore[misc]
+    """Search a grid of parameters for the least quantification loss, then fit the best on all rows.
+
+    Part of the rows (`validation_share`) is held back; from it `samples` samples of `sample_size` rows are drawn whose
+    prevalences run from 0 to 1. `loss` is any registered loss.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import tallymark as tm
+    >>> X, y = make_classification(1000, flip_y=0.1, random_state=0)
+    >>> search = tm.quantify.GridSearch(tm.quantify.AC(LogisticRegression(), cv=3), {"classifier__C": [1e-3, 1.0]})
+    >>> search.fit(X, y).best_params_
+    {'classifier__C': 1.0}
+    """
+
+    def __init__(
+        self, quantifier: Any, param_grid: Mapping[str, Sequence[Any]], *, loss: str = "ae", samples: int = 210,
+        sample_size: int = 200, validation_share: float = 0.4, random_state: int = 0,
+    ) -> None:  # fmt: skip
+        self.quantifier = quantifier
+        self.param_grid = param_grid
+        self.loss = loss
+        self.samples = samples
+        self.sample_size = sample_size
+        self.validation_share = validation_share
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Try every combination, keep the best."""
+        facts = LOSSES[self.loss]
+        if facts.better == "zero":
+            raise InputError(f"{facts.name} cancels over samples, so it cannot choose; use ae.")
+        labels = column_or_1d(y, warn=True)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        rows = np.arange(len(codes))
+        train, held = train_test_split(
+            rows, test_size=self.validation_share, stratify=codes, random_state=self.random_state
+        )
+        index, truth = prevalence_samples(
+            codes[held], len(self.classes_), self.samples, self.sample_size, self.random_state
+        )
+        self.results_: list[dict[str, Any]] = []
+        for parameters in ParameterGrid(self.param_grid):
+            one = clone(self.quantifier).set_params(**parameters)
+            one.fit(_safe_indexing(X, train), labels[train])
+            found = one.predict_many(_safe_indexing(X, held), index)
+            options = {"size": self.sample_size} if facts.name in {"kld", "nkld", "rae"} else {}
+            self.results_.append({"params": parameters, "loss": float(np.mean(facts.compute(truth, found, **options)))})
+        sign = -1.0 if facts.better == "higher" else 1.0
+        best = min(self.results_, key=lambda line: sign * line["loss"] if line["loss"] == line["loss"] else np.inf)
+        self.best_params_, self.best_loss_ = best["params"], best["loss"]
+        self.best_estimator_ = clone(self.quantifier).set_params(**self.best_params_).fit(X, labels)
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Shares of the classes in X by the best quantifier."""
+        check_is_fitted(self, "best_estimator_")
+        found: Floats = self.best_estimator_.predict(X)
+        return found
+
+    def quantify(self, X: Any, **options: Any) -> Any:
+        """The best quantifier's estimate with its interval."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.quantify(X, **options)
