@@ -69,6 +69,7 @@ GUARDS = {
     "TM106": "the asked threshold lies inside a cell of a quantised tally and was moved",
     "TM107": "there are very few rows of one class",
     "TM108": "scores to be counted lie outside the range of the labelled ones",
+    "TM110": "scores taken for calibrated probabilities are not, on the labelled sample",
     "TM109": "the scores to be counted are no mixture of the two classes' scores: this is not prior shift alone",
 }
 

@@ -85,6 +85,96 @@ def evaluate(
 
 
 @app.command()
+def quantify(
+    validation: Annotated[
+        str, typer.Argument(help="Labelled rows; with no TARGET, rows without a label are the target.")
+    ],
+    target: Annotated[str | None, typer.Argument(help="Rows to count, with scores of the same model.")] = None,
+    label: Annotated[str, typer.Option(help="Column with the true class.")] = "label",
+    score: Annotated[str | None, typer.Option(help="Score column, in both files.")] = None,
+    probability: Annotated[
+        list[str] | None, typer.Option(help="CLASS=COLUMN, once per class, to count more than two.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Quantifiers (comma or repeat); `tallymark quantifiers` lists them.")
+    ] = None,
+    by: Annotated[list[str] | None, typer.Option(help="Count each group of this column (comma or repeat).")] = None,
+    growth: Annotated[str | None, typer.Option(help="Growth rates along this column of --by.")] = None,
+    expect: Annotated[
+        list[str] | None, typer.Option(help="Metrics at --threshold to expect in the target (comma or repeat).")
+    ] = None,
+    pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with survey weights, in both files.")] = None,
+    count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs, in both files.")] = None,
+    where: Annotated[str | None, typer.Option(help="Only target rows that satisfy this SQL condition.")] = None,
+    threshold: Annotated[str | None, typer.Option(help="Where cc and ac cut: a number or a policy.")] = None,
+    calibration: Annotated[str | None, typer.Option(help="Calibrate for em first: bcts or vs.")] = None,
+    training_prevalence: Annotated[
+        float | None, typer.Option(help="Share of positives the model was trained at (em, bl).")
+    ] = None,
+    population: Annotated[float | None, typer.Option(help="Size of the population the target is from (or is).")] = None,
+    level: Annotated[float, typer.Option(help="Level of the confidence intervals; 0 leaves them out.")] = 0.95,
+    interval: Annotated[str, typer.Option(help="default, analytic, profile or bootstrap.")] = "default",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of resampled intervals.")] = 0,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
+    memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
+    json: Json = False,
+) -> None:
+    """Count a class in rows without labels, corrected for the classifier's errors."""
+    from tallymark.cli import quantifying
+
+    quantifying.run(
+        quantifying.Asked(
+            validation, target, label, score, probability or (), method or (), by or (), growth, expect or (), pos_label,
+            weight, count, where, threshold, calibration, training_prevalence, population, level or None, interval, seed, drop_missing,
+            memory_limit, threads, strict, json,
+        )
+    )  # fmt: skip
+
+
+@app.command()
+def from_counts(
+    tp: Annotated[int, typer.Option(min=0, help="Positives of the audit sample that were called positive.")],
+    fn: Annotated[int, typer.Option(min=0, help="Positives that were called negative.")],
+    fp: Annotated[int, typer.Option(min=0, help="Negatives that were called positive.")],
+    tn: Annotated[int, typer.Option(min=0, help="Negatives that were called negative.")],
+    predicted_positive: Annotated[float, typer.Option(help="Rows of the target that were called positive.")],
+    n: Annotated[float, typer.Option(help="Rows of the target.")],
+    method: Annotated[list[str] | None, typer.Option(help="ac, calibration, bayes, cc (comma or repeat).")] = None,
+    population: Annotated[float | None, typer.Option(help="Size of the population the target is from (or is).")] = None,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the Bayesian estimate.")] = 0,
+    json: Json = False,
+) -> None:
+    """Count from a confusion table of an audit sample and the number of rows called positive."""
+    from tallymark.cli import quantifying
+
+    quantifying.run_from_counts(
+        (tp, fn, fp, tn), predicted_positive, n, method or (), population, level, seed, as_json=json
+    )
+
+
+@app.command()
+def calibrate(
+    validation: Annotated[str, typer.Argument(help="Labelled rows with scores.")],
+    target: Annotated[str, typer.Argument(help="Rows whose scores become probabilities.")],
+    label: Annotated[str, typer.Option(help="Column with the true class.")],
+    score: Annotated[str, typer.Option(help="Score column, in both files.")],
+    out: Annotated[str, typer.Option(help="CSV or Parquet file to write: the target with one more column.")],
+    method: Annotated[str, typer.Option(help="bayes, platt, isotonic, beta or temperature.")] = "bayes",
+    column: Annotated[str, typer.Option(help="Name of the new column.")] = "probability",
+    pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
+    json: Json = False,
+) -> None:
+    """Turn scores into probabilities: at the validation sample's prevalence, or (bayes) at the target's own."""
+    from tallymark.cli import calibrating
+
+    calibrating.run(validation, target, label, score, out, method, column, pos_label, as_json=json)
+
+
+@app.command()
 def compare(
     file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
     label: Annotated[str, typer.Option(help="Column with the true class.")],
@@ -196,6 +286,19 @@ def metrics(
     from tallymark.cli import glossary
 
     glossary.run(name, as_json=json)
+
+
+@app.command()
+def quantifiers(
+    name: Annotated[
+        str | None, typer.Argument(help="A quantifier or loss to explain; left out, all are listed.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the quantifiers and their losses, or explain one: formula, options, reference."""
+    from tallymark.cli import glossary
+
+    glossary.run_quantifiers(name, as_json=json)
 
 
 @app.command()

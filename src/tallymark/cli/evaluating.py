@@ -109,7 +109,7 @@ def _evaluate(asked: Asked, options: dict[str, Any]) -> Evaluations:
         return _of_scores(asked, asked.label, groups, options)
     if groups or asked.where is not None or asked.drop_missing:
         raise InputError("--by, --where and --drop-missing go with --score.")
-    pairs = [_class_and_column(text) for text in asked.probabilities]
+    pairs = [class_and_column(text) for text in asked.probabilities]
     wanted = [*_columns(asked, asked.label), *((name, "--predicted") for name in asked.predicted)]
     wanted += [(name, "--probability") for _, name in pairs]
     columns = read_files(asked.file, wanted)
@@ -177,7 +177,8 @@ def _class_scores(columns: Any, label: str, pairs: Sequence[tuple[str, str]], ma
     return class_scores(columns[label], matrix, classes=classes, **masses)
 
 
-def _class_and_column(text: str) -> tuple[str, str]:
+def class_and_column(text: str) -> tuple[str, str]:
+    """The two parts of CLASS=COLUMN."""
     name, equals, column = text.partition("=")
     if not equals or not name or not column:
         raise InputError(f"--probability {text!r}: write CLASS=COLUMN, e.g. --probability cat=p_cat.")

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from tallymark import metrics
 from tallymark.cli.printing import console, print_json, table
-from tallymark.registry import METRICS, Metric
+from tallymark.errors import UnknownNameError, nearest
+from tallymark.registry import LOSSES, METRICS, QUANTIFIERS, Loss, Method, Metric
 
 
 def run(name: str | None, *, as_json: bool) -> None:
@@ -74,3 +75,60 @@ def _explain(metric: Metric) -> None:
     for key, value in lines.items():
         if value:
             out.print(Text.assemble((f"  {key}: ", "dim"), value))
+
+
+def run_quantifiers(name: str | None, *, as_json: bool) -> None:
+    """Print all quantifiers and losses, or all that is known of one."""
+    entries: dict[str, Method | Loss] = {**QUANTIFIERS, **LOSSES}
+    if name is not None:
+        known = next((group[name] for group in (QUANTIFIERS, LOSSES) if name in group), None)
+        if known is None:
+            raise UnknownNameError(
+                f"No quantifier or loss is called {name!r}.{nearest(name, entries)} There are: {', '.join(entries)}."
+            )
+        entries = {known.name: known}
+    if as_json:
+        print_json({key: describe_quantifier(entry) for key, entry in entries.items()})
+    elif name is None:
+        heads = [("name", "left"), ("interval", "left"), ("needs", "left"), ("what it does", "left")]
+        rows = [
+            [m.name, m.interval, "probabilities" if m.probabilities else "any scores", m.meaning]
+            for m in QUANTIFIERS.values()
+        ]
+        console().print(table("Quantifiers", heads, rows))
+        heads = [("name", "left"), ("range", "right"), ("better", "left"), ("what it means", "left")]
+        rows = [[m.name, f"{m.low:g} … {m.high:g}", _ARROWS[m.better], m.meaning] for m in LOSSES.values()]
+        console().print(table("Losses", heads, rows))
+    else:
+        (entry,) = entries.values()
+        out = console()
+        out.print(Text(f"{entry.name} — {entry.title}", style="bold"))
+        out.print(Text(entry.meaning))
+        for key, value in describe_quantifier(entry).items():
+            if value and key not in {"title", "meaning"}:
+                out.print(Text.assemble((f"  {key.replace('_', ' ')}: ", "dim"), _listed(value)))
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {part}" for key, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def describe_quantifier(entry: Method | Loss) -> dict[str, Any]:
+    """The facts of a quantifier or loss as plain values."""
+    facts: dict[str, Any] = {
+        "title": entry.title, "meaning": entry.meaning, "formula": entry.formula, "also_called": list(entry.aliases),
+        "reference": entry.reference,
+    }  # fmt: skip
+    if isinstance(entry, Loss):
+        return facts | {"range": [entry.low, entry.high], "better": entry.better, "ordered_classes": entry.ordinal}
+    options = inspect.signature(entry.kernel).parameters.values()
+    return facts | {
+        "interval": entry.interval,
+        "needs": "probabilities" if entry.probabilities else "any scores",
+        "right_under_prior_shift": "yes" if entry.shift_proof else "no",
+        "options": {p.name: str(p.default) for p in options if p.kind is p.KEYWORD_ONLY},
+    }

@@ -30,7 +30,7 @@ def adaptive_edges(validation: Validation, most: int | None = None) -> Scores:
     order = np.argsort(scores, kind="stable")
     scores, mass = scores[order], mass[order]
     if most is None:
-        least = min(_rows(validation.negative), _rows(validation.positive))
+        least = min(validation.negative.rows, validation.positive.rows)
         most = max(4, min(64, round(2.0 * least ** (1.0 / 3.0))))
     wanted = np.arange(1, most) / most
     inner = np.unique(scores[np.searchsorted(np.cumsum(mass), wanted * mass.sum())])
@@ -47,16 +47,6 @@ def _class_mass(side: Samples) -> Floats:
     return np.asarray(total / total.sum(), dtype=np.float64)
 
 
-def _rows(side: Samples) -> float:
-    """Rows of a class: what weights are worth where there are weights."""
-    if side.mass is None:
-        return float(len(side.scores))
-    mass = side.mass.sum(axis=0) / len(side.mass)
-    if mass.dtype.kind == "f" and not np.array_equal(mass, np.round(mass)):
-        return float(mass.sum() ** 2 / np.sum(mass**2))
-    return float(mass.sum())
-
-
 @dataclass(frozen=True, eq=False)
 class Binned:
     """Shares of each class in bins, one line per resample, never 0 where the other class is not."""
@@ -71,7 +61,7 @@ class Binned:
         shares = []
         for side in (validation.negative, validation.positive):
             held = side.within(edges)
-            rows, extra = _rows(side), 0.5 / held.shape[1]
+            rows, extra = side.rows, 0.5 / held.shape[1]
             shares.append((held * rows + extra) / (rows + 0.5))
         negative, positive = np.broadcast_arrays(*shares)
         if monotone:
@@ -129,7 +119,7 @@ class Kernels:
             spread = math.sqrt(float(np.sum(mass * (x - centre) ** 2)))
             inner = float(np.diff(np.interp([0.25, 0.75], np.cumsum(mass), x))[0]) / 1.349
             typical = min(spread, inner) if inner > 0.0 else spread
-            widths.append(bandwidth or max(0.9 * typical * _rows(side) ** -0.2, 1e-3 * max(1.0, abs(centre)) * 1e-3))
+            widths.append(bandwidth or max(0.9 * typical * side.rows**-0.2, 1e-3 * max(1.0, abs(centre)) * 1e-3))
             ends += [float(x[0]), float(x[-1])]
         return cls._of(validation, scale, widths[0], widths[1], min(ends), max(ends))
 
@@ -189,4 +179,4 @@ def _smooth(mass: Floats, step: float, width: float) -> Floats:
     reach = min(_POINTS - 1, math.ceil(_REACH * width / step))
     x = np.arange(-reach, reach + 1) * step / width
     kernel = np.exp(-(x**2) / 2.0) / (width * math.sqrt(2.0 * math.pi))
-    return np.maximum(fftconvolve(mass, kernel[None, :], mode="same", axes=1), 0.0)
+    return np.asarray(np.maximum(fftconvolve(mass, kernel[None, :], mode="same", axes=1), 0.0))

@@ -19,9 +19,9 @@ from tallymark.intervals.base import Seed, checked_level, checked_number
 from tallymark.intervals.pool import strata_of
 from tallymark.quantify import limits
 from tallymark.quantify.densities import Binned, adaptive_edges
-from tallymark.quantify.prevalence import Prevalence, Prevalences, _quantiles
+from tallymark.quantify.prevalence import Prevalence, Prevalences, quantiles
 from tallymark.quantify.resampling import resampled
-from tallymark.quantify.samples import Samples, Validation
+from tallymark.quantify.samples import Samples, Validation, worth_of
 from tallymark.registry import QUANTIFIERS, Method, require_one_of
 from tallymark.results import Note
 from tallymark.summaries.tallies import Tallies
@@ -36,7 +36,7 @@ _FEW = 200
 
 
 @dataclass(frozen=True)
-class _Ask:
+class Ask:
     """A method and what it is asked of."""
 
     method: Method
@@ -84,7 +84,7 @@ def estimate(
     """Estimate the share of positives in `target`, unlabelled scores, from `validation`, labelled ones of the same model.
 
     `name` is a quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them);
-    `threshold` a number or a policy for those that cut the scores; `training_prevalence` the share of positives the
+    `threshold` a number or a policy for those that cut the scores (others have no use for it); `training_prevalence` the share of positives the
     model was trained at, where it is not the validation sample's. A target in groups (:class:`Tallies`) gives
     :class:`Prevalences`, estimates by group whose total adds up. Instead of tallies, ``validation=(y, P)`` and
     ``target=Q`` with a column of scores per class count more than two classes.
@@ -112,14 +112,15 @@ def estimate(
             method.name, validation, target, training_prevalence=training_prevalence, level=level,
             replicates=replicates, seed=seed, **options,
         )  # fmt: skip
-    groups = _targets(target)
-    ask = _asked(method, validation, list(groups.values()), threshold, training_prevalence, options)
+    groups = targets_of(target)
+    ask = ask_of(method, validation, list(groups.values()), threshold, training_prevalence, options)
     share = None if level is None else checked_level(level)
     kind = _interval_of(method, interval, options)
     several = isinstance(target, Tallies)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _guard_shift(ask, groups, strict=strict)
+        _guard_calibration(ask, strict=strict)
     notes = tuple(Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning))
     for note in notes:
         guard(note.code, note.message)
@@ -164,13 +165,13 @@ def estimate_many(
     if places.min() < 0 or places.max() >= len(pool):
         raise InputError(f"index holds {places.min()} to {places.max()}, but scores has rows 0 to {len(pool) - 1}.")
     target = Tally.of(pool)
-    ask = _asked(QUANTIFIERS[name], validation, [target], threshold, training_prevalence, options)
+    ask = ask_of(QUANTIFIERS[name], validation, [target], threshold, training_prevalence, options)
     rows: Ints = places.astype(np.int64, copy=False)
     found = ask.shares(ask.clean(target), Samples(pool, index=rows))
     return np.array(np.broadcast_to(found, (len(rows),)))
 
 
-def _targets(target: object) -> dict[tuple[Any, ...], Tally]:
+def targets_of(target: object) -> dict[tuple[Any, ...], Tally]:
     """Unlabelled tallies by group; a labelled target is looked at without its labels."""
     if isinstance(target, Tally):
         return {(): _unlabelled(target)}
@@ -192,10 +193,11 @@ def _unlabelled(tally: Tally) -> Tally:
     return Tally((merged,), grid=tally.grid)
 
 
-def _asked(
+def ask_of(
     method: Method, validation: object, targets: list[Tally], threshold: float | str | None,
     training_prevalence: float | None, options: Mapping[str, Any],
-) -> _Ask:  # fmt: skip
+) -> Ask:  # fmt: skip
+    """A method with everything it was asked of checked."""
     if not isinstance(validation, Tally) or not validation.labelled:
         raise InputError(
             f"validation is {'unlabelled' if isinstance(validation, Tally) else 'a ' + type(validation).__name__}, expected "
@@ -221,21 +223,19 @@ def _asked(
     unknown = set(options) - known
     if unknown:
         raise InputError(
-            f"{method.name} has no option {sorted(unknown)[0]!r}; its options are {', '.join(sorted(known)) or 'none'}."
+            f"{method.name} has no option {min(unknown)!r}; its options are {', '.join(sorted(known)) or 'none'}."
         )
     chosen = dict(options)
-    if threshold is not None and "threshold" not in known:
-        raise InputError(f"{method.name} does not cut the scores; leave threshold= out.")
     if "threshold" in known:
         if threshold is None and not validation.is_probability:
             raise InputError(
                 f"{method.name} cuts the scores; say where with threshold=, a number (0 for decision values) or a policy such as 'max'."
             )
         chosen["threshold"] = 0.5 if threshold is None else validation.at(threshold).threshold
-    share = validation.positives / validation.n
+    share = float(validation.positives / validation.n)
     if training_prevalence is not None:
         share = _check.probability(training_prevalence, "training_prevalence")
-    return _Ask(method, validation, share, chosen)
+    return Ask(method, validation, share, chosen)
 
 
 def _interval_of(method: Method, interval: str, options: Mapping[str, Any]) -> str:
@@ -251,22 +251,22 @@ def _interval_of(method: Method, interval: str, options: Mapping[str, Any]) -> s
 
 
 def _estimate(
-    ask: _Ask, target: Tally, level: float | None, kind: str, population: float | None, drawn: Floats | None,
+    ask: Ask, target: Tally, level: float | None, kind: str, population: float | None, drawn: Floats | None,
     seed: Seed, notes: tuple[Note, ...],
 ) -> Prevalence:  # fmt: skip
     size = limits.checked_population(population, target.n)
-    n = target.n if size is None else population
+    n = target.n if size is None else size
     share = float(ask.shares(ask.clean(target), Samples.of_run(target.runs[0]))[0])
     details = _details(ask)
     if math.isnan(share):
         reason = "no threshold tells the classes of the validation sample apart (tpr = fpr)"
         return Prevalence(
             method=ask.method.name, prevalence=math.nan, n=n, reason=reason, details=details, warnings=notes
-        )  # type: ignore[arg-type]
+        )
     if level is None:
-        return Prevalence(method=ask.method.name, prevalence=share, n=n, details=details, warnings=notes)  # type: ignore[arg-type]
+        return Prevalence(method=ask.method.name, prevalence=share, n=n, details=details, warnings=notes)
     if kind == "bootstrap" and drawn is not None:
-        low, high = _quantiles(drawn, level)
+        low, high = quantiles(drawn, level)
     elif kind == "profile":
         low, high = _profile(ask, target, share, level, seed)
     else:
@@ -274,12 +274,12 @@ def _estimate(
     if size is not None:
         low, high = limits.of_population(share, (low, high), level, size)
     return Prevalence(
-        method=ask.method.name, prevalence=share, n=n, low=min(low, share), high=max(high, share), level=level,  # type: ignore[arg-type]
+        method=ask.method.name, prevalence=share, n=n, low=min(low, share), high=max(high, share), level=level,
         interval=kind, details=details, warnings=notes,
     )  # fmt: skip
 
 
-def _details(ask: _Ask) -> dict[str, float]:
+def _details(ask: Ask) -> dict[str, float]:
     """What a reader wants to know beside the estimate."""
     if "threshold" not in ask.options:
         return {"training_prevalence": ask.training_prevalence} if ask.method.name in {"em", "bl"} else {}
@@ -294,19 +294,19 @@ def _details(ask: _Ask) -> dict[str, float]:
     return found
 
 
-def _profile(ask: _Ask, target: Tally, share: float, level: float, seed: Seed) -> tuple[float, float]:
+def _profile(ask: Ask, target: Tally, share: float, level: float, seed: Seed) -> tuple[float, float]:
     """Limits from the likelihood of the target, widened by what the validation sample's own error adds."""
     clean = ask.clean(target)
     if ask.method.name == "bayes" and ask.options.get("density", "bins") == "bins":
         edges = adaptive_edges(clean, ask.options.get("bins"))
         binned = Binned.of(clean, edges, monotone=bool(ask.options.get("monotone", False)))
         up, down = binned.positive[0], binned.negative[0]
-        mass = Samples.of_run(target.runs[0]).within(edges)[0] * _worth(target)
+        mass = Samples.of_run(target.runs[0]).within(edges)[0] * worth_of(target.runs[0])
     else:
         own = strata_of(target.runs, 2**12)[0]
         samples = Samples(own.scores, mass=own.mass[None, :])
         up, down = (side[0] for side in ask.method.densities(clean, samples, **ask.options))  # type: ignore[misc]
-        mass = own.mass / own.mass.sum() * _worth(target)
+        mass = own.mass / own.mass.sum() * worth_of(target.runs[0])
     mixed = share * up + (1.0 - share) * down
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(mixed > 0.0, (up - down) / mixed, 0.0)
@@ -318,19 +318,15 @@ def _profile(ask: _Ask, target: Tally, share: float, level: float, seed: Seed) -
     return limits.profile(share, up, down, mass, level, widen)
 
 
-def _worth(tally: Tally) -> float:
-    """How many rows a sample is worth: fewer than it has where weights differ."""
-    run = tally.runs[0]
-    return float(run.total) if run.squares is None else float(run.total) ** 2 / float(run.squares.sum())
-
-
-def _analytic_ac(ask: _Ask, target: Tally, level: float) -> tuple[float, float]:
+def _analytic_ac(ask: Ask, target: Tally, level: float) -> tuple[float, float]:
     cut = ask.options["threshold"]
-    runs = (target.runs[0], ask.validation.positive, ask.validation.negative)
-    return limits.adjusted_count(*(limits.rate_above(run, cut) for run in runs), level)
+    seen, up, down = (
+        limits.rate_above(run, cut) for run in (target.runs[0], ask.validation.positive, ask.validation.negative)
+    )
+    return limits.adjusted_count(seen, up, down, level)
 
 
-def _analytic_pcc(ask: _Ask, target: Tally, level: float) -> tuple[float, float]:  # noqa: ARG001
+def _analytic_pcc(ask: Ask, target: Tally, level: float) -> tuple[float, float]:  # noqa: ARG001
     from tallymark.intervals.base import on_scale, scale_of
 
     mean, variance = limits.mean_and_error(target.runs[0])
@@ -339,7 +335,7 @@ def _analytic_pcc(ask: _Ask, target: Tally, level: float) -> tuple[float, float]
     return on_scale(mean, math.sqrt(variance), max(target.n_rows - 1.0, 1.0), level, scale_of(0.0, 1.0))
 
 
-def _analytic_bl(ask: _Ask, target: Tally, level: float) -> tuple[float, float]:  # noqa: ARG001
+def _analytic_bl(ask: Ask, target: Tally, level: float) -> tuple[float, float]:  # noqa: ARG001
     from tallymark.intervals.proportions import limits as proportion_limits
 
     low, high = proportion_limits(ask.training_prevalence * ask.validation.n_rows, ask.validation.n_rows, level)
@@ -354,11 +350,31 @@ _ANALYTIC = {
     "bl": _analytic_bl,
 }
 
+#: Log odds of a validation sample may need a slope this far from 1 before probabilities are called uncalibrated.
+_STEEP = 1.5
+
+
+def _guard_calibration(ask: Ask, *, strict: bool) -> None:
+    """Say so when probabilities that are taken at their word are wrong on the validation sample."""
+    if ask.method.name not in {"em", "pcc"} or ask.options.get("calibration"):
+        return
+    from tallymark.calibration.maps import temperature
+
+    slope = 1.0 / temperature(ask.validation, bias=True).parameters["temperature"]
+    if not 1.0 / _STEEP <= slope <= _STEEP:
+        guard(
+            "TM110",
+            f"{ask.method.name} takes the scores for calibrated probabilities, but on the validation sample their log odds "
+            f"would have to be multiplied by {slope:.2g}. Use calibration='bcts' (em), or a method for any scores such as bayes",
+            strict=strict,
+        )
+
+
 #: A share of target rows beyond the validation sample's scores from which it is worth a word.
 _BEYOND = 0.01
 
 
-def _guard_shift(ask: _Ask, groups: Mapping[tuple[Any, ...], Tally], *, strict: bool) -> None:
+def _guard_shift(ask: Ask, groups: Mapping[tuple[Any, ...], Tally], *, strict: bool) -> None:
     low, high = ask.validation.range
     for key, target in groups.items():
         run = target.runs[0]

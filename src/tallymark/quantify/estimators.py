@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing, column_or_1d, get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
 from tallymark import _check
 from tallymark._check import Floats, Ints
@@ -27,8 +28,8 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
     """What all quantifiers share.
 
     `classifier` is any classifier or pipeline (it is cloned, never changed), or None when X holds ready-made scores: one
-    column for two classes, one column per class for more. `cv` is the number of folds for out-of-fold scores, or
-    ``"prefit"`` for a classifier that is fitted already and an X it has not seen. `random_state` seeds the folds.
+    column for two classes, one column per class for more. `cv` is the number of folds for out-of-fold scores, a
+    splitter, or ``"prefit"`` for a classifier that is fitted already and an X it has not seen. `random_state` seeds the folds.
     """
 
     _method: ClassVar[str] = ""
@@ -42,7 +43,9 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier and learn how its scores are distributed in each class."""
-        check_consistent_length(X, y)
+        X = _indexable(X)
+        check_consistent_length(X, y, sample_weight)
+        weight = None if sample_weight is None else _check.weights(sample_weight, "sample_weight")
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -53,16 +56,18 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
         if self.classifier is None:
             scores = _ready(X)
         else:
-            validate_data(self, X, skip_check_array=True)
-            scores = self._scores_of_rows(X, labels, codes, sample_weight)
+            scores = self._scores_of_rows(X, labels, codes, weight)
+            # What the classifier knows of its columns holds for the quantifier too.
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self.classifier_, name):
+                    setattr(self, name, getattr(self.classifier_, name))
+        self.validation_: Any
         if len(self.classes_) == 2:
             self.validation_ = tally_of_arrays(
-                labels, scores, weights=sample_weight, pos_label=_check.plain_label(self.classes_[1])
+                labels, scores, weights=weight, pos_label=_check.plain_label(self.classes_[1])
             )
-        elif sample_weight is not None:
-            raise InputError("sample_weight is taken into account for two classes; leave it out for more.")
         else:
-            self.validation_ = (labels, scores)
+            self.validation_ = (labels, scores, weight)
         return self
 
     def predict(self, X: Any) -> Floats:
@@ -109,8 +114,7 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "validation_")
         if self.classifier is None:
             return _ready(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        return self._of_classifier(self.classifier_, X)
+        return self._of_classifier(self.classifier_, _indexable(X))
 
     def _scores_of_rows(self, X: Any, labels: Any, codes: Ints, sample_weight: Any) -> Floats:
         """Scores of the training rows from classifiers that have not seen them; leaves the final classifier behind."""
@@ -122,14 +126,8 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
                     f"The fitted classifier knows {shown(self.classifier_.classes_)}, y has {shown(self.classes_)}."
                 )
             return self._of_classifier(self.classifier_, X)
-        if isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer) or self.cv < 2:
-            raise InputError(f"cv is {self.cv!r}, expected a number of folds of 2 or more, or 'prefit'.")
-        fewest = int(np.bincount(codes).min())
-        if fewest < 2:
-            raise InputError("One class has a single row; out-of-fold scores need two or more of each class.")
-        folds = StratifiedKFold(min(int(self.cv), fewest), shuffle=True, random_state=self.random_state)
         found: Any = None
-        for train, test in folds.split(np.zeros(len(codes)), codes):
+        for train, test in self._folds(codes).split(np.zeros(len(codes)), codes):
             one = self._fitted(X, labels, sample_weight, train)
             scores = self._of_classifier(one, _safe_indexing(X, test))
             if found is None:
@@ -138,13 +136,31 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
         self.classifier_ = self._fitted(X, labels, sample_weight, None)
         return np.asarray(found)
 
+    def _folds(self, codes: Ints) -> Any:
+        """Stratified and seeded folds, as many as the rarest class has rows; or the caller's own splits."""
+        if hasattr(self.cv, "split") or isinstance(self.cv, list | tuple):
+            return check_cv(self.cv, codes, classifier=True)
+        if isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer) or self.cv < 2:
+            raise InputError(f"cv is {self.cv!r}, expected a number of folds of 2 or more, a splitter, or 'prefit'.")
+        fewest = int(np.bincount(codes).min())
+        if fewest < 2:
+            raise InputError("One class has a single row; out-of-fold scores need two or more of each class.")
+        return StratifiedKFold(min(int(self.cv), fewest), shuffle=True, random_state=self.random_state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        if self.classifier is not None:
+            tags.input_tags.sparse = get_tags(self.classifier).input_tags.sparse
+        return tags
+
     def _fitted(self, X: Any, labels: Any, sample_weight: Any, rows: Any) -> Any:
         """A clone fitted on some rows, or on all."""
         own = clone(self.classifier)
         part = (X, labels) if rows is None else (_safe_indexing(X, rows), labels[rows])
         if sample_weight is None:
             return own.fit(*part)
-        weight = np.asarray(sample_weight) if rows is None else np.asarray(sample_weight)[rows]
+        weight = sample_weight if rows is None else sample_weight[rows]
         name = "sample_weight"
         final = own
         if isinstance(own, Pipeline):
@@ -165,6 +181,13 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
                 "sklearn.calibration.CalibratedClassifierCV, or use a quantifier for any scores such as Bayes, PACC or MS."
             )
         return np.asarray(classifier.decision_function(X), dtype=np.float64)
+
+
+def _indexable(X: Any) -> Any:
+    """Arrays and dataframes as they are, sparse matrices by rows, lists and the like as arrays."""
+    if issparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "shape") and hasattr(X, "__getitem__") else np.asarray(X)
 
 
 def _ready(X: Any) -> Floats:

@@ -80,7 +80,7 @@ def _loss(
 
 def _over_classes(values: Floats, total: bool) -> Floats:
     summed: Floats = values.sum(axis=1)
-    return summed if total else summed / values.shape[1]
+    return np.asarray(summed if total else summed / values.shape[1])
 
 
 def _smoothed(shares: Floats, size: float | None) -> Floats:
@@ -88,7 +88,7 @@ def _smoothed(shares: Floats, size: float | None) -> Floats:
     if size is None:
         return shares
     extra = 0.5 / _size(size)
-    return (shares + extra) / (1.0 + extra * shares.shape[1])
+    return np.asarray((shares + extra) / (1.0 + extra * shares.shape[1]))
 
 
 def _size(size: object) -> float:
@@ -202,7 +202,7 @@ def nas(true: Floats, estimated: Floats) -> Floats:
     0.75
     """
     worst = 2.0 * (1.0 - true.min(axis=1))
-    return 1.0 - np.abs(estimated - true).sum(axis=1) / worst
+    return np.asarray(1.0 - np.abs(estimated - true).sum(axis=1) / worst)
 
 
 @_loss("nss", "Normalised squared score", r"1 - \left(\frac{p' - p}{\max(p, 1-p)}\right)^2",
@@ -215,7 +215,7 @@ def nss(true: Floats, estimated: Floats) -> Floats:
     0.9375
     """
     worst = (true**2).sum(axis=1) + 1.0 - 2.0 * true.min(axis=1)
-    return 1.0 - ((estimated - true) ** 2).sum(axis=1) / worst
+    return np.asarray(1.0 - ((estimated - true) ** 2).sum(axis=1) / worst)
 
 
 @_loss("nmd", "Normalised match distance", r"\frac{1}{K-1} \sum_{c<K} \left|\sum_{j \le c} (p'_j - p_j)\right|",

@@ -154,11 +154,8 @@ def _in_parts(work: Callable[[slice], Floats], lines: int, width: int) -> Floats
 def _some(samples: Samples, part: slice) -> Samples:
     if len(samples) == 1:
         return samples
-    return Samples(
-        samples.scores,
-        None if samples.index is None else samples.index[part],
-        None if samples.mass is None else samples.mass[part],
-    )
+    index, mass = (None if lines is None else lines[part] for lines in (samples.index, samples.mass))
+    return replace(samples, index=index, mass=mass)
 
 
 def _line(values: Any, part: slice) -> Any:
@@ -200,8 +197,6 @@ def _sweep(validation: Validation, target: Samples) -> Floats:
          "of probabilities) are apart.",
          "Kloos, Karch, Meertens & de Rooij (2023), arXiv:2308.08387.", aliases=("continuous_sweep",))  # fmt: skip
 def _cs(validation: Validation, target: Samples, *, far_enough: float = _FAR_ENOUGH) -> Floats:
-    from scipy.special import ndtr
-
     if validation.range == (0.0, 1.0):
         # Normal curves have no ends; probabilities do.
         validation, target = _on_logits(validation), replace(target, scores=logit(target.scores))
@@ -210,11 +205,11 @@ def _cs(validation: Validation, target: Samples, *, far_enough: float = _FAR_ENO
     found = np.full(lines, np.nan)
     curves = len(means[0])
     if curves == 1:
-        found[:] = _continuous(target, *(float(v[0]) for v in (*means, *spreads)), far_enough, ndtr)
+        found[:] = _continuous(target, (means[0][0], spreads[0][0]), (means[1][0], spreads[1][0]), far_enough)
         return found
     for i in range(curves):
         one = _some(target, slice(i, i + 1))
-        found[i] = _continuous(one, *(float(v[i]) for v in (*means, *spreads)), far_enough, ndtr)[0]
+        found[i] = _continuous(one, (means[0][i], spreads[0][i]), (means[1][i], spreads[1][i]), far_enough)[0]
     return found
 
 
@@ -225,9 +220,7 @@ def _on_logits(validation: Validation) -> Validation:
 
 def _mean_and_spread(side: Samples) -> tuple[Floats, Floats]:
     mean = side.mean(side.scores.astype(np.float64))
-    square = side.mean((side.scores - mean[:, None]) ** 2)
-    n = side.totals
-    return mean, np.sqrt(square * n / np.maximum(n - 1.0, 1.0))
+    return mean, np.sqrt(side.mean((side.scores - mean[:, None]) ** 2))
 
 
 #: Steps of the integral over thresholds.
@@ -235,9 +228,12 @@ _STEPS = 1_000
 
 
 def _continuous(
-    target: Samples, down: float, up: float, down_sd: float, up_sd: float, far_enough: float, ndtr: Any
+    target: Samples, negative: tuple[float, float], positive: tuple[float, float], far_enough: float
 ) -> Floats:
-    """Mean adjusted count over the thresholds where the fitted tpr and fpr are `far_enough` apart."""
+    """Mean adjusted count over the thresholds where tpr and fpr of normal classes are `far_enough` apart."""
+    from scipy.special import ndtr
+
+    (down, down_sd), (up, up_sd) = negative, positive
     ends = (min(down - 4 * down_sd, up - 4 * up_sd), max(down + 4 * down_sd, up + 4 * up_sd))
     t = np.linspace(*ends, 4 * _STEPS)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -329,8 +325,8 @@ def _most_likely(up: Floats, down: Floats, target: Samples) -> Floats:
     gap, base = contrast(up, down)
 
     def best(part: slice) -> Floats:
-        rows, mass = _some(target, part).gathered(*(_flat(_line(side, part)) for side in (gap, base)))
-        return most_likely(*rows, mass)
+        (own_gap, own_base), mass = _some(target, part).gathered(_flat(_line(gap, part)), _flat(_line(base, part)))
+        return most_likely(own_gap, own_base, mass)
 
     return _in_parts(best, lines, width)
 

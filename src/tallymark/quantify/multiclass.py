@@ -86,7 +86,7 @@ class ClassPrevalences(Shown, Mapping[Label, Prevalence]):
 
 def estimate_classes(
     name: str,
-    validation: tuple[object, object],
+    validation: tuple[Any, ...],
     target: object,
     *,
     classes: object = None,
@@ -96,14 +96,14 @@ def estimate_classes(
     seed: Seed = 0,
     **options: Any,
 ) -> ClassPrevalences:
-    """Shares of K classes; `validation` is (labels, scores by class), `target` scores by class.
+    """Shares of K classes; `validation` is (labels, scores by class) or that with weights, `target` scores by class.
 
     ``ac`` and ``pacc`` solve least squares on the simplex, ``em``, ``kde`` and ``energy`` have their own K-class forms,
     every other method works one against the rest and is brought to the sum of one.
     """
     both = _Rows.of(validation, target, classes, training_prevalence)
     work = _solver(name, both, options)
-    shares = work(np.ones((1, both.n)), np.ones((1, both.m)))[0]
+    shares = work(both.weight[None, :], np.ones((1, both.m)))[0]
     if level is None:
         return ClassPrevalences(_entries(name, both, shares, None, None))
     share = checked_level(level)
@@ -145,11 +145,12 @@ class _Rows:
     known: Floats
     asked: Floats
     training: Floats
+    weight: Floats
 
     @classmethod
-    def of(cls, validation: tuple[object, object], target: object, classes: object, training: object) -> _Rows:
-        if len(validation) != 2:
-            raise InputError("validation must be a pair (labels, scores by class).")
+    def of(cls, validation: tuple[Any, ...], target: object, classes: object, training: object) -> _Rows:
+        if len(validation) not in {2, 3}:
+            raise InputError("validation must be (labels, scores by class), or (labels, scores by class, weights).")
         truth = _check.labels(validation[0], "validation labels")
         names = tuple(_check.distinct(truth) if classes is None else map(_check.plain_label, classes))  # type: ignore[call-overload]
         if len(names) < 2:
@@ -158,7 +159,10 @@ class _Rows:
         asked = _check.matrix(target, "target scores", columns=len(names))
         codes = _check.encode(truth, names, "validation labels")
         _check.same_length({"validation labels": codes, "validation scores": known})
-        counts = np.bincount(codes, minlength=len(names)).astype(np.float64)
+        given = validation[2] if len(validation) == 3 else None
+        weight = np.ones(len(codes)) if given is None else _check.weights(given, "validation weights")
+        _check.same_length({"validation labels": codes, "validation weights": weight})
+        counts = np.bincount(codes, weight, minlength=len(names)).astype(np.float64)
         if not counts.all():
             missing = [names[i] for i in np.flatnonzero(counts == 0)]
             raise InputError(f"validation has no row of class {shown(missing)}; error rates need rows of every class.")
@@ -169,7 +173,7 @@ class _Rows:
             raise InputError(
                 f"training_prevalence is {training!r}, expected a share above 0 for each of {shown(names)}, adding up to 1."
             )
-        return cls(names, codes, known, asked, share)
+        return cls(names, codes, known, asked, share, weight)
 
     @property
     def n(self) -> int:
@@ -198,7 +202,9 @@ class _Rows:
             for rows in self.members
         ]))  # fmt: skip
         asked = rng.choice(self.m, min(self.m, _MOST_ROWS), replace=False)
-        return replace(self, codes=self.codes[kept], known=self.known[kept], asked=self.asked[asked])
+        return replace(
+            self, codes=self.codes[kept], known=self.known[kept], asked=self.asked[asked], weight=self.weight[kept]
+        )
 
     def require_probabilities(self, name: str) -> None:
         for side in (self.known, self.asked):
@@ -219,6 +225,7 @@ def _resampled(both: _Rows, work: Solver, times: int, seed: Seed) -> Floats:
         known = np.zeros((step, both.n))
         for rows in both.members:
             known[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1.0 / len(rows)), step)
+        known *= both.weight
         asked = rng.multinomial(both.m, np.full(both.m, 1.0 / both.m), step).astype(np.float64)
         found.append(work(known, asked))
     return np.concatenate(found)[:times]
@@ -293,7 +300,7 @@ def mixture_shares(densities: Floats, mass: Floats, close: float = _CLOSE) -> Fl
             moved = np.einsum("m,mk->k", weight, np.where(total > 0.0, joint / total, 0.0))
         moved /= moved.sum()
         if np.abs(moved - shares).max() < close:
-            return moved
+            return np.asarray(moved)
         shares = moved
     return shares
 
@@ -418,7 +425,7 @@ def _one_vs_rest(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:
             validation = Validation(sides[0], sides[1], both.training[c : c + 1], ends or (float(low), float(high)))
             shares[:, c] = method.kernel(validation, target, **options)
         total = shares.sum(axis=1, keepdims=True)
-        return np.divide(shares, total, out=np.full_like(shares, np.nan), where=total > 0.0)
+        return np.asarray(np.divide(shares, total, out=np.full_like(shares, np.nan), where=total > 0.0))
 
     return work
 

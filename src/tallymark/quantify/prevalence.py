@@ -12,7 +12,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, number, plain
-from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.errors import InputError, Undefined, UnknownNameError, shown
 from tallymark.intervals.base import Interval
 from tallymark.results import Note
 
@@ -150,12 +150,14 @@ class Prevalences(Shown, Mapping[Any, Prevalence]):
         start, end = self[first], self[second]
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
         asked = level or start.level or 0.95
-        value = end.count / start.count - 1.0 if start.count > 0 else math.nan
+        if not start.count > 0.0:
+            raise Undefined(f"{first} has no positives to grow from")
+        value = end.count / start.count - 1.0
         if not self.replicates:
             raise InputError("Growth rates need the resamples behind an interval; estimate with a level.")
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn = self.replicates[keys[1]] * end.n / (self.replicates[keys[0]] * start.n) - 1.0
-        low, high = _quantiles(drawn, asked)
+        low, high = quantiles(drawn, asked)
         return Interval(value, min(low, value), max(high, value), "bootstrap", asked)
 
     def heading(self) -> str:
@@ -194,16 +196,19 @@ class Prevalences(Shown, Mapping[Any, Prevalence]):
         share = sum(part.count for part in parts) / n
         if missing is not None or not self.replicates or first.level is None:
             return Prevalence(method=first.method, prevalence=share, n=n, reason=missing)
-        low, high = _quantiles(self._drawn(keys), first.level)
+        low, high = quantiles(self._drawn(keys), first.level)
         return Prevalence(
             method=first.method, prevalence=share, n=n, low=min(low, share), high=max(high, share), level=first.level,
             interval="bootstrap",
         )  # fmt: skip
 
 
-def _quantiles(values: Floats, level: float) -> tuple[float, float]:
+def quantiles(values: Floats, level: float) -> tuple[float, float]:
+    """Limits that hold the middle of resampled values."""
     tail = (1.0 - level) / 2.0
     if np.isnan(values).all():
         return math.nan, math.nan
-    low, high = np.nanquantile(values, [tail, 1.0 - tail])
+    # A growth from nothing is infinite, and infinities cannot be interpolated.
+    method: Any = "linear" if np.isfinite(values).all() else "inverted_cdf"
+    low, high = np.quantile(values[~np.isnan(values)], [tail, 1.0 - tail], method=method)
     return float(low), float(high)

@@ -61,7 +61,8 @@ def _drawn(own: Stratum, other: Stratum, rng: np.random.Generator) -> Samples:
     scores = np.concatenate((own.scores, other.scores))
     order = np.argsort(scores, kind="stable")
     mass = np.concatenate((own.draw(rng, _BLOCK), strangers), axis=1)
-    return Samples(scores[order], mass=mass[:, order].astype(np.float64, copy=False))
+    worth = float(own.mass.sum() ** 2 / own.squares.sum())
+    return Samples(scores[order], mass=mass[:, order].astype(np.float64, copy=False), worth=worth)
 
 
 def _estimates(

@@ -19,36 +19,43 @@ class Samples:
     """A pool of scores and the samples taken from it.
 
     Each line of `index` lists a sample's places in the pool; or each line of `mass` says what every place counts; with
-    neither, the pool itself is the only sample. Scores ascend unless there is an `index`.
+    neither, the pool itself is the only sample. Scores ascend unless there is an `index`. `worth` is the number of rows
+    a weighted sample is worth.
     """
 
     scores: Scores
     index: Ints | None = None
     mass: Masses | None = None
+    worth: float | None = None
 
     @classmethod
     def of_run(cls, run: Run) -> Samples:
         """A run as the only sample; cells stand at their middle."""
         scores = run.scores if run.hi is None else (run.scores + run.hi) / 2
-        return cls(scores, mass=None if run.kind == "unit" else run.mass[None, :])
+        return cls(scores, mass=None if run.kind == "unit" else run.mass[None, :], worth=worth_of(run))
 
     @classmethod
     def of_stratum(cls, stratum: Stratum, mass: Masses) -> Samples:
         """Resamples of the rows of a run."""
-        return cls(stratum.scores, mass=mass.astype(np.float64, copy=False))
+        worth = float(stratum.mass.sum() ** 2 / stratum.squares.sum())
+        return cls(stratum.scores, mass=mass.astype(np.float64, copy=False), worth=worth)
 
     def __len__(self) -> int:
-        return (
-            1 if self.index is None and self.mass is None else len(self.index if self.index is not None else self.mass)
-        )  # type: ignore[arg-type]
+        lines = self.mass if self.index is None else self.index
+        return 1 if lines is None else len(lines)
 
     @cached_property
     def totals(self) -> Floats:
         """Mass of each sample."""
         if self.mass is not None:
-            return self.mass.sum(axis=1).astype(np.float64)
+            return np.asarray(self.mass.sum(axis=1), dtype=np.float64)
         size = len(self.scores) if self.index is None else self.index.shape[1]
         return np.full(len(self), float(size))
+
+    @property
+    def rows(self) -> float:
+        """Rows of a sample, or what its weights are worth."""
+        return float(self.totals.mean()) if self.worth is None else self.worth
 
     def mean(self, feature: Any) -> Floats:
         """Mean of a feature of each place, one value per sample; a feature may differ by sample."""
@@ -87,8 +94,8 @@ class Samples:
     def within(self, edges: Scores) -> Floats:
         """Share of each sample in each bin between neighbouring edges; the outer bins take what lies beyond."""
         over = self.above(edges[1:-1])
-        ends = np.ones((len(over), 1)), np.zeros((len(over), 1))
-        return np.asarray(-np.diff(np.concatenate((ends[0], over, ends[1]), axis=1), axis=1))
+        full, none = np.ones((len(over), 1)), np.zeros((len(over), 1))
+        return np.concatenate((full, over), axis=1) - np.concatenate((over, none), axis=1)
 
     def gathered(self, *features: Floats) -> tuple[list[Floats], Floats | None]:
         """Features of each row of each sample, and what the rows count (None: one each)."""
@@ -114,6 +121,11 @@ class Samples:
         index: Any = self.index
         place = cells[index] + (np.arange(len(index)) * size)[:, None]
         return np.bincount(place.ravel(), minlength=len(index) * size).reshape(len(index), size)
+
+
+def worth_of(run: Run) -> float:
+    """How many rows a run is worth: fewer than it has where weights differ (Kish)."""
+    return float(run.total) if run.squares is None else float(run.total) ** 2 / float(run.squares.sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ from tallymark.errors import InputError, Undefined, guard
 from tallymark.intervals.base import Seed, checked_level
 from tallymark.intervals.draws import of_cells
 from tallymark.quantify.densities import adaptive_edges
-from tallymark.quantify.estimating import _asked, _targets
+from tallymark.quantify.estimating import ask_of, targets_of
 from tallymark.quantify.resampling import resampled
-from tallymark.quantify.samples import Samples, Validation
+from tallymark.quantify.samples import Samples, Validation, worth_of
 from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.results import Evaluation, Measure
 from tallymark.summaries.tally import Tally
@@ -58,11 +58,11 @@ def expected(
     for name in names:
         if METRICS[name].needs != "confusion":
             raise InputError(f"{name} is not a metric at one threshold; prior shift predicts those only.")
-    (key, one), *others = _targets(target).items()
+    (key, one), *others = targets_of(target).items()
     if others or key:
         raise InputError("expected() takes one target; ask for each group on its own.")
     cut = validation.at(threshold).threshold
-    ask = _asked(QUANTIFIERS[method], validation, [one], cut if method in {"ac", "cc"} else None, None, {})
+    ask = ask_of(QUANTIFIERS[method], validation, [one], cut if method in {"ac", "cc"} else None, None, {})
     at = np.array([cut], dtype=validation.runs[0].scores.dtype)
     clean = ask.clean(one)
 
@@ -218,15 +218,15 @@ def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = None, st
     """
     from scipy.special import chdtrc
 
-    ((_, one),) = _targets(target).items()
-    ask = _asked(QUANTIFIERS["bayes"], validation, [one], None, None, {})
+    ((_, one),) = targets_of(target).items()
+    ask = ask_of(QUANTIFIERS["bayes"], validation, [one], None, None, {})
     clean = ask.clean(one)
     seen = Samples.of_run(one.runs[0])
     edges = adaptive_edges(clean, bins)
     down, up, held = (side.within(edges)[0] for side in (clean.negative, clean.positive, seen))
     kept = (down + up + held) > 0.0
     # Bins without a row of any sample say nothing; the first bin follows from the others.
-    sizes = [_worth(run) for run in (validation.negative, validation.positive, one.runs[0])]
+    sizes = [worth_of(run) for run in (validation.negative, validation.positive, one.runs[0])]
     found = [_misfit(share, down[kept], up[kept], held[kept], sizes) for share in _GRID]
     best = int(np.argmin(found))
     share, statistic, freedom = float(_GRID[best]), float(found[best]), max(int(kept.sum()) - 2, 1)
@@ -237,10 +237,6 @@ def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = None, st
     if fit.p_value < _SURE and fit.distance >= _SMALL:
         guard("TM109", fit.verdict, strict=strict)
     return fit
-
-
-def _worth(run: Any) -> float:
-    return float(run.total) if run.squares is None else float(run.total) ** 2 / float(run.squares.sum())
 
 
 def _misfit(share: float, down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:

@@ -136,6 +136,25 @@ class Engine:
         """Let queries see arrays of ours as a table."""
         self._connection.register(name, dict(columns))
 
+    def keep_order(self) -> None:
+        """Give rows in the order they have in the files, which takes longer."""
+        self._connection.execute("SET preserve_insertion_order = true")
+
+    def write(self, path: str, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Write the files' rows with further columns beside them, as CSV or Parquet; all of it or nothing."""
+        self.register("tallymark_columns", columns)
+        unfinished = f"{path}.unfinished"
+        kind = "FORMAT parquet" if path.lower().endswith(".parquet") else "FORMAT csv, HEADER"
+        named = ", ".join(f"c.{quoted(name)}" for name in columns)
+        rows = f"SELECT r.*, {named} FROM {self.reader} r POSITIONAL JOIN tallymark_columns c"
+        try:
+            self.query(f"COPY ({rows}) TO {text(unfinished)} ({kind})")
+            Path(unfinished).replace(path)
+        except OSError as error:
+            raise InputError(f"Cannot write {path!r}: {error.strerror}.") from None
+        finally:
+            Path(unfinished).unlink(missing_ok=True)
+
     def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
         if self._progress is None:
             return work()
@@ -205,6 +224,12 @@ def _refuse_ragged(names: Sequence[str], separator: str) -> None:
 def quoted(name: str) -> str:
     """A column name as SQL text, whatever it contains."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: object) -> str:
+    """A text literal in SQL, whatever the text contains."""
+    escaped = str(value).replace("'", "''")
+    return f"'{escaped}'"
 
 
 def _expanded(pattern: str) -> list[str]:

@@ -33,7 +33,8 @@ def labels_in(paths: Paths, column: str, option: str) -> list[Label]:
     """The values of a label column, found by the engine."""
     with engine(paths) as source:
         source.require([(column, option)])
-        found = source.query(f"SELECT DISTINCT {quoted(column)} AS c FROM {source.reader}")
+        name = quoted(column)
+        found = source.query(f"SELECT DISTINCT {name} AS c FROM {source.reader} WHERE {name} IS NOT NULL")
     return _check.distinct(_check.labels(bools_from_text(found["c"]), column), column)
 
 

@@ -18,7 +18,7 @@ from tallymark._check import Label
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Question, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
-from tallymark.sources.engine import Engine, Paths, Progress, double, engine, not_missing, quoted, unreadable
+from tallymark.sources.engine import Engine, Paths, Progress, double, engine, not_missing, quoted, text, unreadable
 from tallymark.sources.files import columns_of
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.tallies import Tallies
@@ -269,5 +269,4 @@ class _Scan:
 
 def _has_value(column: str, value: Label) -> str:
     """A condition that a group column has a value, whatever the value contains."""
-    text = str(value).replace("'", "''")
-    return f"{column}::VARCHAR = '{text}'"
+    return f"{column}::VARCHAR = {text(value)}"

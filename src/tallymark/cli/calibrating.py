@@ -1,0 +1,53 @@
+"""``tallymark calibrate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from tallymark.calibration.maps import MAPS, calibrate
+from tallymark.cli.printing import console, positive_label, print_json
+from tallymark.errors import InputError
+from tallymark.quantify.posteriors import bayesian_calibration
+from tallymark.registry import require_one_of
+from tallymark.sources.doors import tally
+from tallymark.sources.engine import engine
+from tallymark.sources.files import columns_of, read_files
+
+
+def run(
+    validation: str, target: str, label: str, score: str, out: str, method: str, column: str, pos_label: str | None,
+    *, as_json: bool,
+) -> None:  # fmt: skip
+    """Fit on the validation rows, write the target with its probabilities."""
+    require_one_of("--method", method, ("bayes", *MAPS))
+    if Path(out).suffix.lower() not in {".csv", ".parquet"}:
+        raise InputError(f"--out {out!r}: write a .csv or a .parquet file.")
+    known = read_files(validation, [(label, "--label"), (score, "--score")])
+    fitted_on = tally(known[label], known[score], pos_label=positive_label(validation, label, pos_label))
+    with engine(target) as source:
+        source.keep_order()
+        if column in source.types():
+            raise InputError(f"{target!r} has a column {column!r} already; choose another name with --column.")
+        scores = columns_of(source, [(score, "--score")])[score]
+        found: dict[str, Any]
+        if method == "bayes":
+            bayes = bayesian_calibration(fitted_on, tally(scores=scores))
+            probabilities, found = bayes.posterior(scores), {"prevalence": bayes.prevalence}
+        else:
+            fitted = calibrate(fitted_on, method)
+            probabilities, found = fitted(scores), dict(fitted.parameters)
+        source.write(out, {column: probabilities})
+    summary = {"rows": len(scores), "sum": float(np.sum(probabilities)), "method": method, **found, "out": out}
+    if as_json:
+        print_json(summary)
+        return
+    told = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
+    console().print(
+        Text(
+            f"Wrote {out}: {len(scores)} rows with {column} ({method}: {told}); they add up to {summary['sum']:.1f} positives."
+        )
+    )

@@ -1,0 +1,343 @@
+"""``tallymark quantify`` and ``tallymark from-counts``."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from tallymark._show import number
+from tallymark.cli.evaluating import class_and_column
+from tallymark.cli.printing import (
+    console,
+    positive_label,
+    print_json,
+    print_notes,
+    print_table,
+    progress_bar,
+    table,
+    with_limits,
+)
+from tallymark.errors import GuardWarning, InputError, Undefined
+from tallymark.quantify.counts import from_counts
+from tallymark.quantify.estimating import estimate
+from tallymark.quantify.prevalence import Prevalence, Prevalences
+from tallymark.quantify.shift import MixtureFit, expected, mixture_fit
+from tallymark.registry import QUANTIFIERS
+from tallymark.results import Evaluation, Note
+from tallymark.sources.engine import quoted
+from tallymark.sources.files import read_files, require_columns
+from tallymark.sources.scan import scan
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+#: What is counted with when no method is named: one in closed form, one robust one, and one for any shift of the prior.
+_USUAL = ("cc", "ac", "ms", "bayes")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asked for."""
+
+    validation: str
+    target: str | None
+    label: str
+    score: str | None
+    probabilities: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    by: Sequence[str] = ()
+    growth: str | None = None
+    expect: Sequence[str] = ()
+    pos_label: str | None = None
+    weight: str | None = None
+    count: str | None = None
+    where: str | None = None
+    threshold: str | None = None
+    calibration: str | None = None
+    training_prevalence: float | None = None
+    population: float | None = None
+    level: float | None = 0.95
+    interval: str = "default"
+    seed: int = 0
+    drop_missing: bool = False
+    memory_limit: str | None = None
+    threads: int | None = None
+    strict: bool = False
+    as_json: bool = False
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything that was estimated."""
+
+    estimates: dict[str, Any]
+    fit: MixtureFit | None = None
+    expectation: Evaluation | None = None
+
+
+def run(asked: Asked) -> Answer:
+    """Read, estimate, print; gives back what was printed."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answer = _of_classes(asked) if asked.probabilities else _of_scores(asked)
+    found = (Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning))
+    notes = list(dict.fromkeys(found))
+    if asked.as_json:
+        print_json(_json(answer, asked) | {"warnings": [vars(note) for note in notes]})
+    else:
+        _print(answer, asked)
+        print_notes(notes)
+    return answer
+
+
+def _split(parts: Iterable[str]) -> list[str]:
+    return [name.strip() for part in parts for name in part.split(",") if name.strip()]
+
+
+def _of_scores(asked: Asked) -> Answer:
+    if asked.score is None:
+        raise InputError(
+            "Say which column holds the scores: --score COLUMN (or --probability CLASS=COLUMN for each class)."
+        )
+    groups, methods = _split(asked.by), _split(asked.methods) or list(_USUAL)
+    methods = [QUANTIFIERS[name].name for name in methods]
+    if asked.growth is not None and asked.growth not in groups:
+        raise InputError(f"--growth {asked.growth} is not among the columns of --by ({', '.join(groups) or 'none'}).")
+    if asked.growth is not None and asked.level is None:
+        raise InputError("--growth needs intervals; leave --level 0 out.")
+    validation, target = _tallies(asked, asked.score, groups)
+    cutting = {"cc", "ac"}
+    if not _split(asked.methods) and asked.threshold is None and not validation.is_probability:
+        # Without a threshold only methods for any scores can be the default.
+        methods = [name for name in methods if name not in cutting]
+    calibrated: dict[str, Any] = {} if asked.calibration is None else {"calibration": asked.calibration}
+    estimates = {
+        name: estimate(
+            name, validation, target, threshold=asked.threshold,
+            training_prevalence=asked.training_prevalence, level=asked.level, population=asked.population, seed=asked.seed,
+            interval=_kind(name, asked.interval), strict=asked.strict,
+            **(calibrated if name == "em" else {}),
+        )
+        for name in methods
+    }  # fmt: skip
+    whole = _together(target)
+    wanted = _split(asked.expect)
+    expectation = None
+    if wanted:
+        cut = asked.threshold if asked.threshold is not None else "0.5" if validation.is_probability else None
+        if cut is None:
+            raise InputError("--expect needs --threshold: a number or a policy.")
+        expectation = expected(
+            validation, whole, threshold=cut, metrics=wanted, level=asked.level or 0.95, seed=asked.seed
+        )
+    return Answer(estimates, mixture_fit(validation, whole, strict=asked.strict), expectation)
+
+
+def _kind(name: str, interval: str) -> Any:
+    """The asked kind of interval where the method has it, else its own."""
+    method = QUANTIFIERS[name]
+    has = {"analytic": method.interval == "analytic", "profile": method.densities is not None}
+    return interval if has.get(interval, True) else "default"
+
+
+def _together(target: Tally | Tallies) -> Tally:
+    if isinstance(target, Tally):
+        return target
+    first, *rest = target.values()
+    return first.merge(*rest)
+
+
+def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Tally | Tallies]:
+    """The validation sample and the target, from one file or two."""
+    name = quoted(asked.label)
+    if asked.target is None:
+        known, asked_for = f"{name} IS NOT NULL", f"{name} IS NULL"
+    else:
+        known, asked_for = None, None
+    masses = [(column, option) for column, option in ((asked.weight, "--weight"), (asked.count, "--count")) if column]
+    shared = [(score, "--score"), *masses]
+    require_columns(asked.validation, [(asked.label, "--label"), *shared])
+    require_columns(asked.target or asked.validation, [*shared, *((group, "--by") for group in groups)])
+    positive = positive_label(asked.validation, asked.label, asked.pos_label)
+    options: dict[str, Any] = {
+        "score": score, "weight": asked.weight, "count": asked.count, "drop_missing": asked.drop_missing,
+        "memory_limit": asked.memory_limit, "threads": asked.threads, "strict": asked.strict,
+    }  # fmt: skip
+    condition = " AND ".join(f"({part})" for part in (asked_for, asked.where) if part) or None
+    with progress_bar(f"Reading {asked.validation}") as progress:
+        validation = scan(
+            asked.validation, label=asked.label, where=known, pos_label=positive, progress=progress, **options
+        )
+    with progress_bar(f"Reading {asked.target or asked.validation}") as progress:
+        target = scan(asked.target or asked.validation, by=groups, where=condition, progress=progress, **options)
+    return validation, target
+
+
+def _of_classes(asked: Asked) -> Answer:
+    plain_only = {
+        "--score": asked.score, "--by": asked.by, "--where": asked.where, "--weight": asked.weight, "--count": asked.count,
+        "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label,
+    }  # fmt: skip
+    if used := [option for option, value in plain_only.items() if value]:
+        raise InputError(f"{', '.join(used)}: these go with --score, not with --probability.")
+    pairs = [class_and_column(text) for text in asked.probabilities]
+    columns = [(column, "--probability") for _, column in pairs]
+    known = read_files(asked.validation, [(asked.label, "--label"), *columns])
+    truth = known[asked.label]
+    if asked.target is None:
+        missing = np.ma.getmaskarray(truth)
+        parts = [{column: known[column][side] for _, column in pairs} for side in (~missing, missing)]
+        if not missing.any():
+            raise InputError(
+                f"Every row of {asked.validation!r} has a label; name a second file, or leave labels empty in the rows to count."
+            )
+        truth = np.asarray(truth[~missing])
+        labelled, unknown = parts
+    else:
+        labelled, unknown = known, read_files(asked.target, columns)
+    present = {str(value): value for value in np.unique(truth)}
+    if absent := [label for label, _ in pairs if label not in present]:
+        raise InputError(
+            f"--probability names {absent[0]!r}, which is not a label; {asked.label!r} has {', '.join(present)}."
+        )
+    matrices = [np.column_stack([part[column] for _, column in pairs]) for part in (labelled, unknown)]
+    classes = [present[label] for label, _ in pairs]
+    methods = [QUANTIFIERS[name].name for name in _split(asked.methods) or ("cc", "ac", "pacc", "em")]
+    return Answer({
+        name: estimate(name, (truth, matrices[0]), matrices[1], classes=classes, level=asked.level, seed=asked.seed)
+        for name in methods
+    })  # fmt: skip
+
+
+def _lines(answer: Answer) -> list[tuple[dict[str, Any] | None, str | None, Prevalence]]:
+    """Each estimate with its group and class."""
+    found: list[tuple[dict[str, Any] | None, str | None, Prevalence]] = []
+    for entry in answer.estimates.values():
+        if isinstance(entry, Prevalence):
+            found.append((None, None, entry))
+        elif isinstance(entry, Prevalences):
+            found += [(dict(zip(entry.names, key, strict=True)), None, one) for key, one in entry.entries.items()]
+            found.append((dict.fromkeys(entry.names, "total"), None, entry.total))
+        else:
+            found += [(None, str(label), one) for label, one in entry.items()]
+    return found
+
+
+def _growth(answer: Answer, column: str) -> list[dict[str, Any]]:
+    """Growth from each value of a column to the next."""
+    lines = []
+    for name, entry in answer.estimates.items():
+        by = entry.over(column)
+        periods = sorted(by, key=lambda value: (str(type(value)), value))
+        for first, second in itertools.pairwise(periods):
+            line = {"method": name, "from": first, "to": second}
+            try:
+                found = by.growth(first, second)
+            except Undefined as error:
+                lines.append(line | {"growth": None, "low": None, "high": None, "reason": error.reason})
+            else:
+                lines.append(line | {"growth": found.value, "low": found.low, "high": found.high})
+    return lines
+
+
+def _json(answer: Answer, asked: Asked) -> dict[str, Any]:
+    found: dict[str, Any] = {"estimates": [
+        {"method": one.method, "group": group, **({"class": label} if label is not None else {}), **_without_method(one)}
+        for group, label, one in _lines(answer)
+    ]}  # fmt: skip
+    if asked.growth is not None:
+        found["growth"] = _growth(answer, asked.growth)
+    if answer.fit is not None:
+        found["fit"] = answer.fit.to_dict()
+    if answer.expectation is not None:
+        found["expected"] = answer.expectation.to_dict()
+    return found
+
+
+def _without_method(one: Prevalence) -> dict[str, Any]:
+    return {name: value for name, value in one.to_dict().items() if name != "method"}
+
+
+def _print(answer: Answer, asked: Asked) -> None:
+    out = console()
+    lines = _lines(answer)
+    first = lines[0][2]
+    level = "" if first.level is None else f", {100 * first.level:g} % intervals"
+    out.print(Text(f"{asked.target or asked.validation}: counted with {asked.validation}{level}", style="bold"))
+    groups = list(lines[0][0] or ())
+    classes = lines[0][1] is not None
+    heads = [("method", "left"), *((name, "left") for name in groups), *([("class", "left")] if classes else [])]
+    heads += [("prevalence", "right"), ("count", "right"), ("of", "right"), ("interval", "left")]
+    rows = []
+    for group, label, one in lines:
+        shown = [one.method, *(str(value) for value in (group or {}).values()), *([label or ""] if classes else [])]
+        if one.reason is not None:
+            rows.append([*shown, "–", "–", number(one.n), one.reason])
+            continue
+        share, count = number(one.prevalence), f"{one.count:.0f}"
+        if one.low is not None and one.high is not None:
+            share = with_limits(one.prevalence, one.low, one.high)
+            count += f" ({one.low * one.n:.0f}–{one.high * one.n:.0f})"
+        rows.append([*shown, share, count, number(one.n), one.interval or ""])
+    print_table(table("", heads, rows))
+    if asked.growth is not None:
+        columns = [("method", "left"), ("from", "left"), ("to", "left"), ("growth of the count", "right")]
+        print_table(table("", columns, [
+            [line["method"], str(line["from"]), str(line["to"]), line.get("reason") or _percent(line["growth"], line["low"], line["high"])]
+            for line in _growth(answer, asked.growth)
+        ]))  # fmt: skip
+    if answer.expectation is not None:
+        ev = answer.expectation
+        out.print(
+            Text(f"\nExpected at threshold {number(ev.threshold)} and prevalence {number(ev.prevalence)}", style="bold")
+        )
+        print_table(table("", [("metric", "left"), ("value", "right")], [
+            [m.name, m.reason or with_limits(m.value, m.low, m.high) if m.low is not None and m.high is not None else number(m.value)]
+            for m in ev.values()
+        ]))  # fmt: skip
+    naive = [name for name in answer.estimates if not QUANTIFIERS[name].shift_proof]
+    if naive:
+        out.print(
+            Text(
+                f"{', '.join(naive)}: not corrected for errors; right only where the prevalence has not moved.",
+                style="dim",
+            )
+        )
+    if answer.fit is not None:
+        out.print(Text(f"Fit: {answer.fit.verdict} (p = {answer.fit.p_value:.3g}).", style="dim"))
+
+
+def _percent(value: float, low: float, high: float) -> str:
+    return f"{100 * value:+.1f} % ({100 * low:+.1f} to {100 * high:+.1f} %)"
+
+
+def run_from_counts(
+    cells: tuple[int, int, int, int], predicted_positive: float, n: float, methods: Sequence[str],
+    population: float | None, level: float, seed: int, *, as_json: bool,
+) -> dict[str, Prevalence]:  # fmt: skip
+    """Estimate from an audit table, print; gives back what was printed."""
+    tp, fn, fp, tn = cells
+    audit = Confusion(np.array([[tn, fp], [fn, tp]]), (0, 1), positive=1)
+    found = {
+        name: from_counts(audit, predicted_positive=predicted_positive, n=n, method=name, level=level, population=population, seed=seed)
+        for name in _split(methods) or ["cc", "ac", "bayes"]
+    }  # fmt: skip
+    if as_json:
+        print_json({"estimates": [{"group": None, **one.to_dict()} for one in found.values()], "warnings": []})
+        return found
+    rows = [
+        [name, "–", "–", one.reason] if one.reason is not None or one.low is None or one.high is None else
+        [name, with_limits(one.prevalence, one.low, one.high), f"{one.count:.0f} ({one.low * one.n:.0f}–{one.high * one.n:.0f})", one.interval or ""]
+        for name, one in found.items()
+    ]  # fmt: skip
+    title = f"{predicted_positive:g} of {n:g} called positive; audit tp {tp}, fn {fn}, fp {fp}, tn {tn}"
+    console().print(Text(title, style="bold"))
+    heads = [("method", "left"), ("prevalence", "right"), ("count", "right"), ("interval", "left")]
+    print_table(table("", heads, [[str(cell) for cell in row] for row in rows]))
+    return found

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+
+import tallymark as tm
+from tallymark.registry import QUANTIFIERS
+
+CENTRES = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
+
+
+def draw(n, shares, seed):
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(3), np.round(np.array(shares) * n).astype(int))
+    x = rng.normal(CENTRES[y])
+    p = np.exp(-((x[:, None] - CENTRES) ** 2).sum(axis=2) / 2)
+    return y, p / p.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def data():
+    y, P = draw(300, [1 / 3] * 3, 0)
+    _, Q = draw(400, [0.6, 0.3, 0.1], 1)
+    return y, P, Q
+
+
+def shares(name, y, P, Q, **options):
+    return tm.quantify.estimate(name, (y, P), Q, level=None, **options).shares
+
+
+def least_squares(A, b):
+    k = len(b)
+    found = minimize(
+        lambda x: np.sum((A @ x - b) ** 2), np.full(k, 1 / k), method="SLSQP", bounds=[(0, 1)] * k,
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1}, options={"ftol": 1e-14},
+    )  # fmt: skip
+    return found.x
+
+
+def test_adjusted_counts_solve_least_squares_on_the_simplex(data):
+    y, P, Q = data
+    called, seen = P.argmax(axis=1), Q.argmax(axis=1)
+    A = np.array([[np.mean(called[y == j] == i) for j in range(3)] for i in range(3)])
+    b = np.array([np.mean(seen == i) for i in range(3)])
+    assert shares("ac", y, P, Q) == pytest.approx(least_squares(A, b), abs=1e-5)
+    A = np.array([P[y == j].mean(axis=0) for j in range(3)]).T
+    assert shares("pacc", y, P, Q) == pytest.approx(least_squares(A, Q.mean(axis=0)), abs=1e-5)
+    assert shares("cc", y, P, Q) == pytest.approx(b)
+    assert shares("pcc", y, P, Q) == pytest.approx(Q.mean(axis=0))
+
+
+def test_em_is_saerens_iteration(data):
+    y, P, Q = data
+    training = np.bincount(y) / len(y)
+    pi = training.copy()
+    for _ in range(20_000):
+        joint = Q * pi / training
+        pi = (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0)
+    assert shares("em", y, P, Q) == pytest.approx(pi, abs=1e-6)
+
+
+def test_kde_and_energy_reach_their_optimum(data):
+    y, P, Q = data
+    densities = np.stack([np.exp(-cdist(Q, P[y == c], "sqeuclidean") / 0.02).mean(axis=1) for c in range(3)], axis=1)
+
+    def best(loss):
+        return minimize(
+            loss, np.full(3, 1 / 3), method="SLSQP", bounds=[(1e-9, 1)] * 3, options={"ftol": 1e-13},
+            constraints={"type": "eq", "fun": lambda x: x.sum() - 1},
+        ).x  # fmt: skip
+
+    assert shares("kde", y, P, Q) == pytest.approx(best(lambda x: -np.mean(np.log(densities @ x + 1e-12))), abs=1e-3)
+    between = np.array([[cdist(P[y == a], P[y == b], "cityblock").mean() for b in range(3)] for a in range(3)])
+    there = np.array([cdist(P[y == a], Q, "cityblock").mean() for a in range(3)])
+    assert shares("energy", y, P, Q) == pytest.approx(best(lambda x: 2 * x @ there - x @ between @ x), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", list(QUANTIFIERS))
+def test_shares_add_up_and_have_limits(data, name):
+    y, P, Q = data
+    found = tm.quantify.estimate(name, (y, P), Q, replicates=100)
+    assert found.shares.sum() == pytest.approx(1.0)
+    for entry in found.values():
+        assert 0 <= entry.low <= entry.prevalence <= entry.high <= 1
+    assert found.region_holds(found.shares)
+    assert found.to_dict()["classes"].keys() == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize("name", ["ac", "pacc", "em", "kde", "energy"])
+def test_two_columns_give_the_binary_answer(name):
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    p, q = (1 / (1 + np.exp(-rng.normal(2 * v - 1))) for v in (y, np.arange(300) < 60))
+    binary = tm.quantify.estimate(name, tm.tally(y, p), tm.tally(scores=q), level=None).prevalence
+    two = shares(name, y, np.column_stack((1 - p, p)), np.column_stack((1 - q, q)))
+    assert two[1] == pytest.approx(binary, abs=2e-4)
+
+
+def test_text_labels_and_an_order_of_classes(data):
+    y, P, Q = data
+    words = np.array(["cat", "dog", "owl"])[y]
+    found = tm.quantify.estimate("ac", (words, P), Q, classes=["cat", "dog", "owl"], level=None)
+    assert found["dog"].prevalence == shares("ac", y, P, Q)[1]
+    turned = tm.quantify.estimate("ac", (words, P[:, ::-1]), Q[:, ::-1], classes=["owl", "dog", "cat"], level=None)
+    assert turned["owl"].prevalence == pytest.approx(found["owl"].prevalence, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["bcts", "vs", "ts"])
+def test_calibration_mends_overconfident_probabilities(kind):
+    y, P = draw(3_000, [1 / 3] * 3, 2)
+    truth, Q = draw(3_000, [0.6, 0.3, 0.1], 3)
+    known = np.bincount(truth) / len(truth)
+    loud = [p**3 / (p**3).sum(axis=1, keepdims=True) for p in (P, Q)]
+    worse = np.abs(shares("em", y, *loud) - known).max()
+    assert np.abs(shares("em", y, *loud, calibration=kind) - known).max() < worse / 2
+
+
+def test_large_targets_are_worked_on_in_parts():
+    y, P = draw(300, [1 / 3] * 3, 0)
+    Q = np.tile(draw(300, [0.6, 0.3, 0.1], 1)[1], (200, 1))
+    for name in ("kde", "energy"):
+        assert shares(name, y, P, Q) == pytest.approx(shares(name, y, P, Q[:300]), abs=1e-4), name
+
+
+def test_joint_regions_cover():
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        y, P = draw(300, [1 / 3] * 3, 2 * seed)
+        truth = rng.choice(3, 500, p=[0.5, 0.3, 0.2])
+        x = rng.normal(CENTRES[truth])
+        Q = np.exp(-((x[:, None] - CENTRES) ** 2).sum(axis=2) / 2)
+        Q /= Q.sum(axis=1, keepdims=True)
+        held += tm.quantify.estimate("pacc", (y, P), Q, replicates=150, seed=seed).region_holds([0.5, 0.3, 0.2])
+    assert 0.9 <= held / 200 <= 0.99
+
+
+def test_bad_input(data):
+    y, P, Q = data
+    for validation, target, options, message in [
+        ((y, P[:, :2]), Q, {}, "2 columns for 3 classes"),
+        ((y, P), Q[:, :2], {}, "2 columns for 3 classes"),
+        ((np.zeros(300, int), P), Q, {}, "one class only"),
+        ((y, P), Q, {"classes": [0, 1, 5]}, "not among the classes"),
+        ((y, P * 2), Q, {}, "add up to 1"),
+        ((y, P), Q[:0], {}, "no rows"),
+        ((y, P), Q, {"training_prevalence": [0.5, 0.5, 0.5]}, "adding up to 1"),
+    ]:
+        with pytest.raises(tm.InputError, match=message):
+            tm.quantify.estimate("em", validation, target, **options)
+    with pytest.raises(tm.InputError, match="no row of class 3"):
+        tm.quantify.estimate(
+            "ac", (y, np.column_stack((P, P[:, :1]))), np.column_stack((Q, Q[:, :1])), classes=[0, 1, 2, 3]
+        )
