@@ -21,6 +21,7 @@ BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
         100_000,
         "bootstrap and DeLong beside scikit-learn, MLstatkit, confidenceinterval",
     ),
+    "quantifiers": ("bench.quantifiers", 10_000_000, "quantifiers beside QuaPy, and beside tallying what they count"),
     "clusters": ("bench.clusters", 2_000_000, "Spark beside MLlib, Dask beside fetching the rows"),
 }
 PEERS = tuple(

@@ -108,7 +108,7 @@ def test_any_label_and_any_input(kind, data):
 
 
 def test_sample_weight_reaches_the_classifier_and_the_rates(data):
-    X, y, new = data
+    X, y, _ = data
     weight = np.random.default_rng(0).integers(1, 4, len(y))
     for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
         plain = quantify.AC(model, cv=3).fit(X, y)

@@ -24,6 +24,7 @@ from tallymark.quantify.resampling import resampled
 from tallymark.quantify.samples import Samples, Validation, worth_of
 from tallymark.registry import QUANTIFIERS, Method, require_one_of
 from tallymark.results import Note
+from tallymark.summaries.run import Run
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -164,7 +165,8 @@ def estimate_many(
         )
     if places.min() < 0 or places.max() >= len(pool):
         raise InputError(f"index holds {places.min()} to {places.max()}, but scores has rows 0 to {len(pool) - 1}.")
-    target = Tally.of(pool)
+    # Checks look at the lowest and highest score only, so the pool need not be sorted.
+    target = Tally((Run(np.array([pool.min(), pool.max()])),))
     ask = ask_of(QUANTIFIERS[name], validation, [target], threshold, training_prevalence, options)
     rows: Ints = places.astype(np.int64, copy=False)
     found = ask.shares(ask.clean(target), Samples(pool, index=rows))

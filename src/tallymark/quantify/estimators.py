@@ -36,7 +36,7 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
     #: Parameters that are handed on to the method.
     _options: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, classifier: Any = None, *, cv: int | str = 10, random_state: int = 0) -> None:
+    def __init__(self, classifier: Any = None, *, cv: Any = 10, random_state: int = 0) -> None:
         self.classifier = classifier
         self.cv = cv
         self.random_state = random_state
@@ -204,7 +204,7 @@ class _Cutting(Quantifier):
     _options: ClassVar[tuple[str, ...]] = ("threshold",)
 
     def __init__(
-        self, classifier: Any = None, *, threshold: float | str | None = None, cv: int | str = 10, random_state: int = 0
+        self, classifier: Any = None, *, threshold: float | str | None = None, cv: Any = 10, random_state: int = 0
     ) -> None:
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.threshold = threshold
@@ -291,7 +291,7 @@ class EM(Quantifier):
     _options: ClassVar[tuple[str, ...]] = ("calibration",)
 
     def __init__(
-        self, classifier: Any = None, *, calibration: str | None = None, cv: int | str = 10, random_state: int = 0
+        self, classifier: Any = None, *, calibration: str | None = None, cv: Any = 10, random_state: int = 0
     ) -> None:
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.calibration = calibration
@@ -310,7 +310,7 @@ class DyS(Quantifier):
     _options: ClassVar[tuple[str, ...]] = ("distance",)
 
     def __init__(
-        self, classifier: Any = None, *, distance: str = "topsoe", cv: int | str = 10, random_state: int = 0
+        self, classifier: Any = None, *, distance: str = "topsoe", cv: Any = 10, random_state: int = 0
     ) -> None:
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.distance = distance
@@ -335,7 +335,7 @@ class KDE(Quantifier):
     _options: ClassVar[tuple[str, ...]] = ("bandwidth",)
 
     def __init__(
-        self, classifier: Any = None, *, bandwidth: float = 0.1, cv: int | str = 10, random_state: int = 0
+        self, classifier: Any = None, *, bandwidth: float = 0.1, cv: Any = 10, random_state: int = 0
     ) -> None:
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.bandwidth = bandwidth
@@ -349,7 +349,7 @@ class Bayes(Quantifier):
 
     def __init__(
         self, classifier: Any = None, *, density: str = "bins", bins: int | None = None, monotone: bool = False,
-        cv: int | str = 10, random_state: int = 0,
+        cv: Any = 10, random_state: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.density = density

@@ -61,7 +61,8 @@ class Samples:
         """Mean of a feature of each place, one value per sample; a feature may differ by sample."""
         if self.index is not None:
             shared = feature.ndim == 1
-            found = feature[self.index] if shared else np.take_along_axis(feature, self.index, axis=1)
+            # The places were checked when they came; to clip them is cheaper than to check them again.
+            found = feature.take(self.index, mode="clip") if shared else np.take_along_axis(feature, self.index, axis=1)
             # Bytes add up without becoming floats first.
             summed = found.sum(axis=1, dtype=np.int64 if found.dtype.kind == "b" else None)
             return np.asarray(summed / self.index.shape[1], dtype=np.float64)
