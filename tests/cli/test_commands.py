@@ -292,3 +292,166 @@ def test_sample_size_before_there_is_data():
         in run("sample-size", "--auroc", "0.85", "--difference", "0.05", "--prevalence", "0.1").stdout
     )
     assert run_json("sample-size", "--auroc", "0.85", "--difference", "0.05")["n"] > 0
+
+
+@pytest.fixture
+def counted(tmp_path):
+    rng = np.random.default_rng(0)
+
+    def frame(n, share, *, labelled):
+        y = rng.random(n) < share
+        p = 1 / (1 + np.exp(-rng.normal(3 * y - 1.5)))
+        made = pd.DataFrame({
+            "y": np.where(y, "yes", "no") if labelled else None, "p": p, "d": np.log(p / (1 - p)), "w": rng.uniform(1, 3, n),
+            "region": np.where(np.arange(n) % 3 == 0, "it's \"south\"", "north"), "month": np.arange(n) % 2 + 1,
+            "p_no": 1 - p,
+        })  # fmt: skip
+        return made
+
+    known, new = frame(600, 0.5, labelled=True), frame(2_000, 0.1, labelled=False)
+    known.to_csv(tmp_path / "known.csv", index=False)
+    new.to_parquet(tmp_path / "new.parquet")
+    pd.concat([known, new]).to_csv(tmp_path / "all.csv", index=False)
+    return tmp_path, known, new
+
+
+def test_quantify_as_json_is_what_the_library_says(counted):
+    folder, known, new = counted
+    found = run_json(
+        "quantify", folder / "known.csv", folder / "new.parquet", "--label", "y", "--score", "p", "--pos-label", "yes",
+        "--method", "ac,ms", "--method", "bayes",
+    )  # fmt: skip
+    assert [line["method"] for line in found["estimates"]] == ["ac", "ms", "bayes"]
+    t, u = tm.tally(known["y"], known["p"], pos_label="yes"), tm.tally(scores=new["p"])
+    for line in found["estimates"]:
+        ours = tm.quantify.estimate(line["method"], t, u)
+        assert line["group"] is None
+        assert (line["prevalence"], line["low"], line["high"], line["count"]) == pytest.approx(
+            (ours.prevalence, ours.low, ours.high, ours.count)
+        )
+    assert found["warnings"] == []
+    assert "prior shift can be believed" in found["fit"]["verdict"]
+
+
+def test_quantify_of_one_file_takes_rows_without_a_label(counted):
+    folder, *_ = counted
+    two = run_json(
+        "quantify", folder / "known.csv", folder / "new.parquet", "--label", "y", "--score", "p", "--pos-label", "yes"
+    )
+    one = run_json("quantify", folder / "all.csv", "--label", "y", "--score", "p", "--pos-label", "yes")
+    for a, b in zip(one["estimates"], two["estimates"], strict=True):
+        assert a["prevalence"] == pytest.approx(b["prevalence"])
+
+
+def test_quantify_by_group_adds_up_and_grows(counted):
+    folder, *_ = counted
+    found = run_json(
+        "quantify", folder / "known.csv", folder / "new.parquet", "--label", "y", "--score", "p", "--pos-label", "yes",
+        "--method", "ac", "--by", "region,month", "--growth", "month", "--expect", "precision,f1", "--weight", "w",
+    )  # fmt: skip
+    *groups, total = found["estimates"]
+    assert len(groups) == 4
+    assert groups[0]["group"].keys() == {"region", "month"}
+    assert total["count"] == pytest.approx(sum(line["count"] for line in groups))
+    assert found["growth"][0]["low"] < found["growth"][0]["growth"] < found["growth"][0]["high"]
+    assert found["expected"]["metrics"]["precision"]["low"] > 0
+
+
+def test_quantify_prints_a_table(counted):
+    folder, *_ = counted
+    text = run(
+        "quantify", folder / "known.csv", folder / "new.parquet", "--label", "y", "--score", "d", "--pos-label", "yes",
+        "--by", "region", "--growth", "region", "--expect", "precision", "--threshold", "0",
+    ).stdout  # fmt: skip
+    for part in (
+        'it\'s "south"',
+        "total",
+        "growth of the count",
+        "Expected at threshold",
+        "cc: not corrected",
+        "Fit: ",
+    ):
+        assert part in text
+    bare = run(
+        "quantify", folder / "known.csv", folder / "new.parquet", "--label", "y", "--score", "d", "--pos-label", "yes"
+    )
+    assert "bayes" in bare.stdout
+    assert "cc " not in bare.stdout
+
+
+def test_quantify_of_more_classes(data):
+    pairs = [part for c in ("cat", "dog", "eel") for part in ("--probability", f"{c}=p_{c}")]
+    found = run_json("quantify", data / "d.csv", data / "d.parquet", "--label", "y3", *pairs, "--method", "cc,pacc")
+    assert [line["class"] for line in found["estimates"]] == ["cat", "dog", "eel"] * 2
+    assert sum(line["prevalence"] for line in found["estimates"]) == pytest.approx(2.0)
+    assert "eel" in run("quantify", data / "d.csv", data / "d.parquet", "--label", "y3", *pairs, "--method", "ac").stdout
+
+
+def test_quantify_refuses_what_it_cannot_count(counted, monkeypatch, capsys):
+    folder, *_ = counted
+    files = (folder / "known.csv", folder / "new.parquet")
+    label = ("--label", "y", "--pos-label", "yes")
+    for arguments, message in [
+        ((*files, *label), "--score COLUMN"),
+        ((*files, *label, "--score", "q"), "No column 'q'"),
+        ((*files, *label, "--score", "p", "--method", "magic"), "No quantifier is called 'magic'"),
+        ((*files, *label, "--score", "d", "--method", "em"), "em needs probabilities"),
+        ((*files, *label, "--score", "p", "--growth", "month"), "not among the columns of --by"),
+        ((*files, "--label", "y", "--score", "p"), "which one is positive"),
+        ((files[0], *label, "--score", "p"), "has no rows"),
+        ((*files, *label, "--score", "p", "--probability", "yes=p"), "go with --score"),
+    ]:
+        assert message in fails(monkeypatch, capsys, "quantify", *arguments)
+
+
+def test_from_counts(monkeypatch, capsys):
+    table = ("--tp", 80, "--fn", 20, "--fp", 10, "--tn", 90, "--predicted-positive", 300, "--n", 1000)
+    found = run_json("from-counts", *table, "--method", "ac,calibration")
+    assert found["estimates"][0]["prevalence"] == pytest.approx(2 / 7)
+    assert "credible" in run("from-counts", *table).stdout
+    assert "0 <= predicted_positive <= n" in fails(monkeypatch, capsys, "from-counts", *table[:-1], 10)
+
+
+@pytest.mark.parametrize("method", ["bayes", "platt", "isotonic", "beta"])
+def test_calibrate_adds_a_column(counted, method):
+    folder, known, new = counted
+    out = folder / "it's out.csv"
+    found = run_json(
+        "calibrate", folder / "known.csv", folder / "new.parquet", "--label", "y", "--score", "p", "--pos-label", "yes",
+        "--out", out, "--method", method,
+    )  # fmt: skip
+    written = pd.read_csv(out)
+    assert list(written.columns) == [*new.columns, "probability"]
+    assert written["p"].to_numpy() == pytest.approx(new["p"].to_numpy())
+    assert written["probability"].sum() == pytest.approx(found["sum"])
+    assert [path.name for path in folder.glob("*unfinished*")] == []
+
+
+def test_calibrate_refuses(counted, monkeypatch, capsys):
+    folder, *_ = counted
+    files = (
+        "calibrate",
+        folder / "known.csv",
+        folder / "new.parquet",
+        "--label",
+        "y",
+        "--score",
+        "p",
+        "--pos-label",
+        "yes",
+    )
+    for more, message in [
+        (("--out", folder / "x.txt"), "a .csv or a .parquet file"),
+        (("--out", folder / "x.csv", "--column", "w"), "has a column 'w' already"),
+        (("--out", folder / "no" / "x.csv"), "x.csv"),
+        (("--out", folder / "x.csv", "--method", "magic"), "Choose one of: bayes"),
+    ]:
+        assert message in fails(monkeypatch, capsys, *files, *more)
+
+
+def test_quantifiers_are_explained(monkeypatch, capsys):
+    assert "median sweep" in run("quantifiers").stdout.lower() or "Median of" in run("quantifiers").stdout
+    assert "tpr - fpr" in run("quantifiers", "ms").stdout
+    assert "Kullback" in run("quantifiers", "kld").stdout
+    assert run_json("quantifiers", "em")["em"]["needs"] == "probabilities"
+    assert "No quantifier or loss" in fails(monkeypatch, capsys, "quantifiers", "magic")

@@ -1,4 +1,4 @@
-"""``tallymark demo``: rare-event data, two models, and what to look at."""
+"""``tallymark demo``: rare-event data, two models, what to look at, and a count of a year without labels."""
 
 from __future__ import annotations
 
@@ -9,52 +9,75 @@ import numpy as np
 from rich.text import Text
 
 from tallymark._check import Bools, Floats
-from tallymark.cli import evaluating
+from tallymark.cli import evaluating, quantifying
 from tallymark.cli.printing import console
 from tallymark.errors import InputError
 from tallymark.results import Evaluations
 
 _ROWS = 60_000
 _PREVALENCE = 0.002
+_NEW_ROWS = 40_000
+_NEW_PREVALENCE = 0.006
 _REGIONS = ("north", "east", "south", "west")
 
 
 def run(folder: str, seed: int) -> None:
-    """Write the data, evaluate it as a user would, and point at what matters."""
-    path = Path(folder) / "companies.csv"
+    """Write the data, evaluate and count it as a user would, and point at what matters."""
+    known, new = Path(folder) / "companies.csv", Path(folder) / "next_year.csv"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(path, seed)
+        known.parent.mkdir(parents=True, exist_ok=True)
+        rng = np.random.default_rng(seed)
+        write(known, rng, _ROWS, _PREVALENCE)
+        write(new, rng, _NEW_ROWS, _NEW_PREVALENCE, labelled=False)
     except OSError as error:
-        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}. Choose another place with --folder.") from None
+        raise InputError(
+            f"Cannot write {str(known)!r}: {error.strerror}. Choose another place with --folder."
+        ) from None
     out = console()
-    command = f"tallymark evaluate {path} --label platform --score model_a --score model_b --threshold f1"
+    command = f"tallymark evaluate {known} --label platform --score model_a --score model_b --threshold f1"
     out.print(
-        Text.assemble(f"Wrote {path}: {_ROWS} companies, about 0.2 % of them platforms.\n", ("$ " + command, "bold"))
+        Text.assemble(f"Wrote {known}: {_ROWS} companies, about 0.2 % of them platforms.\n", ("$ " + command, "bold"))
     )
-    found = evaluating.run(evaluating.Asked(str(path), label="platform", scores=["model_a", "model_b"], threshold="f1"))
+    found = evaluating.run(
+        evaluating.Asked(str(known), label="platform", scores=["model_a", "model_b"], threshold="f1")
+    )
     out.print(Text("\nWhat to look at", style="bold"))
     for line in _remarks(found):
         out.print(Text(f"• {line}"))
+    command = f"tallymark quantify {known} {new} --label platform --score model_b --threshold f1"
+    out.print(
+        Text.assemble(
+            f"\nHow many are there next year? {new}: {_NEW_ROWS} companies nobody has labelled.\n",
+            ("$ " + command, "bold"),
+        )
+    )
+    quantifying.run(
+        quantifying.Asked(
+            str(known), str(new), label="platform", score="model_b", threshold="f1", methods=["cc,ac,ms,bayes"]
+        )
+    )
+    out.print(Text(f"• In truth there are about {_NEW_ROWS * _NEW_PREVALENCE:.0f}; counting calls (cc) cannot know."))
     out.print(
         Text("\nNext: add --by region, --prevalence 0.01, --json or --all; `tallymark metrics mcc` explains a metric.")
     )
 
 
-def write(path: Path, seed: int) -> None:
+def write(path: Path, rng: np.random.Generator, rows: int, prevalence: float, *, labelled: bool = True) -> None:
     """Generated companies: two models that differ where it matters, in four regions."""
-    rng = np.random.default_rng(seed)
-    is_platform = rng.random(_ROWS) < _PREVALENCE
-    region = rng.integers(len(_REGIONS), size=_ROWS)
+    is_platform = rng.random(rows) < prevalence
+    region = rng.integers(len(_REGIONS), size=rows)
     # model_a knows every platform a little; model_b knows six in ten very well and hardly the others.
     scores = [_model(rng, is_platform, *shape) for shape in ((1.0, 2.5), (0.6, 4.5))]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["company", "region", "platform", "model_a", "model_b"])
         writer.writerows(
-            (f"c{i:05d}", _REGIONS[region[i]], int(is_platform[i]), f"{scores[0][i]:.6f}", f"{scores[1][i]:.6f}")
-            for i in range(_ROWS)
-        )
+            (
+                f"c{i:05d}", _REGIONS[region[i]], int(is_platform[i]) if labelled else "",
+                f"{scores[0][i]:.6f}", f"{scores[1][i]:.6f}",
+            )
+            for i in range(rows)
+        )  # fmt: skip
 
 
 def _model(rng: np.random.Generator, is_positive: Bools, known: float, distance: float) -> Floats:

@@ -22,8 +22,8 @@ _REACH = 8.0
 def adaptive_edges(validation: Validation, most: int | None = None) -> Scores:
     """Edges of bins that hold about the same share of the two classes together, each class counting half.
 
-    Their number grows with the cube root of the smaller class (2 for each row of it, up to `most`); what lies beyond
-    the outer edges belongs to the outer bins.
+    Their number is twice the cube root of the smaller class's rows, 4 to 64, unless `most` says otherwise; what lies
+    beyond the outer edges belongs to the outer bins.
     """
     scores = np.concatenate((validation.negative.scores, validation.positive.scores)).astype(np.float64)
     mass = np.concatenate([_class_mass(side) / 2.0 for side in (validation.negative, validation.positive)])
@@ -33,7 +33,8 @@ def adaptive_edges(validation: Validation, most: int | None = None) -> Scores:
         least = min(validation.negative.rows, validation.positive.rows)
         most = max(4, min(64, round(2.0 * least ** (1.0 / 3.0))))
     wanted = np.arange(1, most) / most
-    inner = np.unique(scores[np.searchsorted(np.cumsum(mass), wanted * mass.sum())])
+    # A hair less, so that a share that is just reached counts as reached whatever the rounding.
+    inner = np.unique(scores[np.searchsorted(np.cumsum(mass), wanted * mass.sum() - 1e-9)])
     # A bin begins at its edge, so an edge at the lowest score would leave an empty bin below it.
     inner = inner[inner > scores[0]]
     return np.concatenate(([-math.inf], inner, [math.inf]))

@@ -334,9 +334,7 @@ class KDE(Quantifier):
     _method = "kde"
     _options: ClassVar[tuple[str, ...]] = ("bandwidth",)
 
-    def __init__(
-        self, classifier: Any = None, *, bandwidth: float = 0.1, cv: Any = 10, random_state: int = 0
-    ) -> None:
+    def __init__(self, classifier: Any = None, *, bandwidth: float = 0.1, cv: Any = 10, random_state: int = 0) -> None:
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.bandwidth = bandwidth
 
