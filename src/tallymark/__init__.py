@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tallymark import calibration as calibration
+    from tallymark import charts as charts
     from tallymark import intervals as intervals
     from tallymark import metrics as metrics
     from tallymark import quantify as quantify
@@ -87,7 +88,7 @@ _HOMES = {
     "summaries.tally": ("Tally",),
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
-_MODULES = ("calibration", "intervals", "metrics", "quantify", "scorers")
+_MODULES = ("calibration", "charts", "intervals", "metrics", "quantify", "scorers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605

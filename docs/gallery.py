@@ -1,0 +1,69 @@
+"""Every picture on generated data, for the gallery page of the documentation and for the tests.
+
+To add one: write its function in ``tallymark.charts`` and a line here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import tallymark as tm
+
+
+def _data() -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    y = (rng.random(3_000) < 0.15).astype(int)
+    a = 1 / (1 + np.exp(-rng.normal(2.4 * y - 1.6)))
+    b = 1 / (1 + np.exp(-2.0 * rng.normal(1.6 * y - 1.0)))
+    panel = tm.panel(y, {"forest": a, "logistic": b})
+    t = panel.tally("forest")
+    new = (rng.random(2_000) < 0.05).astype(int)
+    unseen = tm.tally(scores=1 / (1 + np.exp(-rng.normal(2.4 * new - 1.6))))
+    classes = np.array(["bread", "milk", "tea"])
+    truth = rng.integers(3, size=600)
+    scores = rng.dirichlet(np.ones(3), 600) + 1.4 * np.eye(3)[truth] * rng.random((600, 1))
+    return {
+        "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
+    }  # fmt: skip
+
+
+def pictures() -> dict[str, Callable[..., Any]]:
+    """Each picture by name, as a function of the theme."""
+    d = _data()
+    panel, t, unseen = d["panel"], d["t"], d["unseen"]
+    c = tm.charts
+    estimates = {name: tm.quantify.estimate(name, t, unseen, replicates=200) for name in ("cc", "ac", "ms", "bayes")}
+    sizes = tm.by_sample_size(t, repeats=60)
+    calibrated = tm.calibration.platt(t).apply(t)
+    spots = {f"at {cut:g}": t.at(cut) for cut in (0.2, 0.35, 0.5, 0.7)} | {"coin": tm.Confusion(np.array([[1275, 1275], [240, 210]]), (0, 1), positive=1)}
+    return {
+        "roc": lambda theme: c.roc(panel, thresholds=["youden"], theme=theme),
+        "roc-band": lambda theme: c.roc(t, band=True, hull=True, partial=(0.0, 0.1), theme=theme),
+        "pr": lambda theme: c.pr(panel, thresholds=["f1"], theme=theme),
+        "pr-at-prevalence": lambda theme: c.pr(panel, prevalence=0.01, band=True, theme=theme),
+        "roc-space": lambda theme: c.roc_space(spots, theme=theme),
+        "roc-space-cost": lambda theme: c.roc_space(spots, metric="balanced_accuracy", theme=theme),
+        "pr-space": lambda theme: c.pr_space(spots, theme=theme),
+        "scores": lambda theme: c.score_histogram(t, theme=theme),
+        "scores-log": lambda theme: c.score_histogram(t, log=True, theme=theme),
+        "scores-calibrated": lambda theme: c.score_histogram(t, calibrated=calibrated, theme=theme),
+        "thresholds": lambda theme: c.over_thresholds(t, theme=theme),
+        "prevalence": lambda theme: c.over_prevalence(t, threshold="f1", theme=theme),
+        "confusion": lambda theme: c.confusion(t.at("f1"), theme=theme),
+        "confusion-rates": lambda theme: c.confusion(d["prob"].confusion, rates=True, theme=theme),
+        "class-correlations": lambda theme: c.class_correlations(tm.evaluate(d["prob"], level=None), theme=theme),
+        "reliability": lambda theme: c.reliability(panel, theme=theme),
+        "cost": lambda theme: c.cost_curve(panel, theme=theme),
+        "brier": lambda theme: c.brier_curve(panel, theme=theme),
+        "det": lambda theme: c.det(panel, theme=theme),
+        "gain": lambda theme: c.gain(panel, theme=theme),
+        "lift": lambda theme: c.gain(panel, lift=True, theme=theme),
+        "forest": lambda theme: c.forest(tm.evaluate(panel, threshold="f1", metrics=["auroc", "average_precision", "spcc", "f1", "mcc"]), theme=theme),
+        "comparison": lambda theme: c.comparison(tm.compare(panel), theme=theme),
+        "no-simple": lambda theme: c.no_simple(tm.without_simple(panel), theme=theme),
+        "by-size": lambda theme: c.by_size(sizes, theme=theme),
+        "size-scatter": lambda theme: c.size_scatter(sizes, theme=theme),
+        "counts": lambda theme: c.prevalences(estimates, theme=theme),
+        "mixture": lambda theme: c.mixture(tm.quantify.mixture_fit(t, unseen), theme=theme),
+    }  # fmt: skip

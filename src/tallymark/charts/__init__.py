@@ -1,0 +1,32 @@
+"""Pictures: each function takes a result and gives an Altair chart, for a notebook, the report, or ``chart.save("x.png")``.
+
+PNG, SVG and PDF are drawn without a browser. Every chart has a ``theme``, ``"light"`` or ``"dark"``.
+"""
+
+from tallymark.charts.curves import brier_curve as brier_curve
+from tallymark.charts.curves import cost_curve as cost_curve
+from tallymark.charts.curves import det as det
+from tallymark.charts.curves import gain as gain
+from tallymark.charts.curves import over_prevalence as over_prevalence
+from tallymark.charts.curves import over_thresholds as over_thresholds
+from tallymark.charts.curves import pr as pr
+from tallymark.charts.curves import reliability as reliability
+from tallymark.charts.curves import roc as roc
+from tallymark.charts.estimates import by_size as by_size
+from tallymark.charts.estimates import comparison as comparison
+from tallymark.charts.estimates import forest as forest
+from tallymark.charts.estimates import no_simple as no_simple
+from tallymark.charts.estimates import prevalences as prevalences
+from tallymark.charts.estimates import size_scatter as size_scatter
+from tallymark.charts.matrices import class_correlations as class_correlations
+from tallymark.charts.matrices import confusion as confusion
+from tallymark.charts.scores import mixture as mixture
+from tallymark.charts.scores import score_histogram as score_histogram
+from tallymark.charts.spaces import pr_space as pr_space
+from tallymark.charts.spaces import roc_space as roc_space
+
+__all__ = [
+    "brier_curve", "by_size", "class_correlations", "comparison", "confusion", "cost_curve", "det", "forest", "gain",
+    "mixture", "no_simple", "over_prevalence", "over_thresholds", "pr", "pr_space", "prevalences", "reliability", "roc",
+    "roc_space", "score_histogram", "size_scatter",
+]  # fmt: skip

@@ -1,0 +1,412 @@
+"""Curves of one or several models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tallymark import curves
+from tallymark.charts.models import points, tallies_of
+from tallymark.charts.theme import altair, by_model, finished, palette, rows
+from tallymark.intervals.bands import calibration_band, pr_band, roc_band
+from tallymark.summaries.tally import Tally
+
+_UNIT = (0.0, 1.0)
+
+
+def roc(
+    data: object, *, thresholds: Sequence[float | str] = (), band: bool = False, hull: bool = False,
+    partial: tuple[float, float] | None = None, theme: str = "light", seed: int = 0,
+) -> Any:  # fmt: skip
+    """ROC curves: true positive rate against false positive rate, with the line of chance.
+
+    `data` is a tally, a curve, several by name, or a panel. `thresholds` are numbers or policies marked on each curve;
+    `band` adds 95 % bands, `hull` the convex hulls, `partial` shades the area between two false positive rates.
+
+    >>> import tallymark as tm
+    >>> chart = tm.charts.roc(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]))
+    >>> chart.to_dict()["title"]["text"]
+    'ROC'
+    """
+    tallies = tallies_of(data)
+    made = {name: curves.roc(tally) for name, tally in tallies.items()}
+    lines = [
+        row
+        for name, curve in made.items()
+        for row in points(curve.columns(), "fpr", "tpr", model=f"{name} ({curve.auc:.3f})")
+    ]
+    names = [f"{name} ({curve.auc:.3f})" for name, curve in made.items()]
+    layers = [_line_of_chance([(0.0, 0.0), (1.0, 1.0)], theme)]
+    if partial is not None:
+        layers.append(_shaded(made, names, partial, theme))
+    if band:
+        layers.append(
+            _bands(
+                {n: roc_band(t, seed=seed).points for n, t in zip(names, tallies.values(), strict=True)}, names, theme
+            )
+        )
+    if hull:
+        layers.append(_hulls(made, names, theme))
+    layers.append(
+        _lines(lines, "fpr", "tpr", "false positive rate", "true positive rate", names, theme, "area under the curve")
+    )
+    marks = [
+        {"model": name, "fpr": c.fp / tally.negatives, "tpr": c.tp / tally.positives, "at": str(threshold), "threshold": c.threshold}
+        for (name, tally) in zip(names, tallies.values(), strict=True)
+        for threshold in thresholds
+        for c in [tally.at(threshold)]
+    ]  # fmt: skip
+    if marks:
+        layers.append(_marks(marks, "fpr", "tpr", names, theme))
+    return finished(altair().layer(*layers), "ROC", theme)
+
+
+def pr(
+    data: object, *, thresholds: Sequence[float | str] = (), band: bool = False, isolines: Sequence[float] = (0.2, 0.4, 0.6, 0.8),
+    beta: float = 1.0, prevalence: float | None = None, theme: str = "light", seed: int = 0,
+) -> Any:  # fmt: skip
+    """Precision against recall, with the prevalence as the line of chance and lines of equal F.
+
+    `prevalence` shows the same data at another prevalence; other options as for :func:`roc`.
+
+    >>> import tallymark as tm
+    >>> chart = tm.charts.pr(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), prevalence=0.1)
+    >>> chart.to_dict()["title"]["text"]
+    'Precision and recall at prevalence 0.1'
+    """
+    tallies = {name: tally.at_prevalence(prevalence) for name, tally in tallies_of(data).items()}
+    made = {name: curves.pr(tally) for name, tally in tallies.items()}
+    names = [f"{name} ({curve.auc:.3f})" for name, curve in made.items()]
+    lines = [
+        row for shown, curve in zip(names, made.values(), strict=True)
+        for row in points({n: v for n, v in curve.columns().items() if n in {"recall", "precision", "threshold"}}, "recall", "precision", model=shown)
+    ]  # fmt: skip
+    first = next(iter(tallies.values()))
+    layers = [
+        _equal_f(isolines, beta, theme),
+        _line_of_chance([(0.0, first.prevalence), (1.0, first.prevalence)], theme),
+    ]
+    if band:
+        layers.append(
+            _bands(
+                {n: pr_band(t, seed=seed).points for n, t in zip(names, tallies.values(), strict=True)}, names, theme
+            )
+        )
+    layers.append(_lines(lines, "recall", "precision", "recall", "precision", names, theme, "average precision"))
+    marks = []
+    for name, tally in zip(names, tallies.values(), strict=True):
+        for threshold in thresholds:
+            cells = tally.at(threshold).cells
+            if cells.tp + cells.fp > 0:
+                marks.append({"model": name, "recall": float(cells.tp / (cells.tp + cells.fn)),
+                              "precision": float(cells.tp / (cells.tp + cells.fp)), "at": str(threshold)})  # fmt: skip
+    if marks:
+        layers.append(_marks(marks, "recall", "precision", names, theme))
+    seen = "" if prevalence is None else f" at prevalence {prevalence:g}"
+    return finished(altair().layer(*layers), f"Precision and recall{seen}", theme)
+
+
+def det(data: object, *, theme: str = "light") -> Any:
+    """Detection error trade-off: both error rates on normal scales.
+
+    >>> import tallymark as tm
+    >>> tm.charts.det(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    'Detection error trade-off'
+    """
+    from scipy.special import ndtri
+
+    alt = altair()
+    tallies = tallies_of(data)
+    lines = []
+    for name, tally in tallies.items():
+        curve = curves.det(tally)
+        with np.errstate(divide="ignore"):
+            x, y = ndtri(curve.fpr), ndtri(curve.fnr)
+        lines += points({"fpr": curve.fpr, "fnr": curve.fnr, "x": x, "y": y}, "x", "y", model=name)
+    ticks = [0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99]
+    places = [float(ndtri(t)) for t in ticks]
+    words = "{" + ", ".join(f"'{p:.3f}': '{100 * t:g} %'" for p, t in zip(places, ticks, strict=True)) + "}"
+    axis = {"values": places, "labelExpr": f"({words})[format(datum.value, '.3f')]"}
+    chart = alt.Chart(rows(lines)).mark_line(interpolate="linear").encode(
+        x=alt.X("x:Q", title="false positive rate", axis=alt.Axis(**axis)),
+        y=alt.Y("y:Q", title="false negative rate", axis=alt.Axis(**axis)),
+        order="order:Q", tooltip=_tips("model", "fpr", "fnr"), **by_model(list(tallies), theme),
+    )  # fmt: skip
+    return finished(chart, "Detection error trade-off", theme)
+
+
+def gain(data: object, *, lift: bool = False, theme: str = "light") -> Any:
+    """Cumulative gain (recall against the share of rows called positive), or lift.
+
+    >>> import tallymark as tm
+    >>> tm.charts.gain(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), lift=True).to_dict()["title"]["text"]
+    'Lift'
+    """
+    tallies = tallies_of(data)
+    y, title = ("lift", "lift") if lift else ("recall", "share of positives found")
+    lines = []
+    for name, tally in tallies.items():
+        curve = curves.gain(tally)
+        lines += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
+    chance = [(0.0, 1.0), (1.0, 1.0)] if lift else [(0.0, 0.0), (1.0, 1.0)]
+    layers = [_line_of_chance(chance, theme)]
+    layers.append(
+        _lines(lines, "rate", y, "share of rows called positive", title, list(tallies), theme, None, unit=not lift)
+    )
+    return finished(altair().layer(*layers), "Lift" if lift else "Cumulative gain", theme)
+
+
+def cost_curve(data: object, *, theme: str = "light") -> Any:
+    """Normalised expected cost against the probability-cost function, beside calling all or none positive.
+
+    >>> import tallymark as tm
+    >>> tm.charts.cost_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    'Cost curve'
+    """
+    tallies = tallies_of(data)
+    lines = [
+        row
+        for name, t in tallies.items()
+        for row in points(curves.cost_curve(t).columns(), "probability_cost", "cost", model=name)
+    ]
+    layers = [_line_of_chance([(0.0, 0.0), (0.5, 0.5), (1.0, 0.0)], theme)]
+    layers.append(
+        _lines(
+            lines,
+            "probability_cost",
+            "cost",
+            "probability cost",
+            "normalised expected cost",
+            list(tallies),
+            theme,
+            None,
+            unit=False,
+        )
+    )
+    return finished(altair().layer(*layers), "Cost curve", theme)
+
+
+def brier_curve(data: object, *, theme: str = "light") -> Any:
+    """Loss of probabilities used as they are, against the share of the cost that false positives have.
+
+    >>> import tallymark as tm
+    >>> tm.charts.brier_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    'Brier curve'
+    """
+    tallies = tallies_of(data)
+    lines = [
+        row
+        for name, t in tallies.items()
+        for row in points(curves.brier_curve(t).columns(), "cost_share", "loss", model=name)
+    ]
+    chart = _lines(
+        lines,
+        "cost_share",
+        "loss",
+        "share of the cost of a false positive",
+        "loss",
+        list(tallies),
+        theme,
+        None,
+        unit=False,
+    )
+    return finished(altair().layer(chart), "Brier curve", theme)
+
+
+def reliability(data: object, *, bins: int = 10, theme: str = "light") -> Any:
+    """Observed shares of positives against mean probabilities, bins of equal size, with 95 % intervals.
+
+    >>> import tallymark as tm
+    >>> tm.charts.reliability(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), bins=2).to_dict()["title"]["text"]
+    'Reliability'
+    """
+    alt = altair()
+    tallies = tallies_of(data)
+    found = [
+        {"model": name, "mean": float(x), "observed": float(v), "low": float(low), "high": float(high), "rows": float(n)}
+        for name, tally in tallies.items()
+        for band in [calibration_band(tally, bins=bins).points]
+        for x, v, low, high, n in zip(*(band[k] for k in ("x", "value", "low", "high", "n")), strict=True)
+    ]  # fmt: skip
+    look = by_model(list(tallies), theme)
+    base = alt.Chart(rows(found))
+    x, y = _axis("x", "mean", "mean probability"), _axis("y", "observed", "observed share of positives")
+    spans = base.mark_rule(opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=look["color"])
+    lines = base.mark_line(point=True).encode(
+        x=x, y=y, tooltip=_tips("model", "mean", "observed", "low", "high", "rows"), **look
+    )
+    return finished(alt.layer(_line_of_chance([(0, 0), (1, 1)], theme), spans, lines), "Reliability", theme)
+
+
+def over_thresholds(
+    data: object, *, metrics: Sequence[str] = ("recall", "specificity", "precision", "f1"), theme: str = "light"
+) -> Any:
+    """Metrics against the threshold, one model.
+
+    >>> import tallymark as tm
+    >>> tm.charts.over_thresholds(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    'Metrics by threshold'
+    """
+    (tally,) = _one(tallies_of(data))
+    curve = curves.over_thresholds(tally, metrics)
+    lines = [
+        row for name in metrics
+        for row in points({"threshold": curve.thresholds, "value": curve[name]}, "threshold", "value", model=name)
+    ]  # fmt: skip
+    chart = _lines(lines, "threshold", "value", "threshold", "value", list(metrics), theme, None, unit=False)
+    return finished(altair().layer(chart), "Metrics by threshold", theme)
+
+
+def over_prevalence(
+    data: object,
+    *,
+    metrics: Sequence[str] = ("precision", "f1", "mcc", "accuracy"),
+    threshold: float | str = 0.5,
+    theme: str = "light",
+) -> Any:
+    """Metrics at one threshold against the prevalence they would have, on a logarithmic scale.
+
+    >>> import tallymark as tm
+    >>> tm.charts.over_prevalence(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    'Metrics by prevalence'
+    """
+    alt = altair()
+    (tally,) = _one(tallies_of(data))
+    curve = curves.over_prevalence(tally.at(threshold), metrics, np.geomspace(1e-4, 0.5, 60))
+    lines = [
+        row
+        for name in metrics
+        for row in points({"prevalence": curve.prevalence, "value": curve[name]}, "prevalence", "value", model=name)
+    ]
+    base = alt.Chart(rows(lines)).mark_line().encode(
+        x=alt.X("prevalence:Q", title="prevalence", scale=alt.Scale(type="log")), y=alt.Y("value:Q", title="value"),
+        order="order:Q", tooltip=_tips("model", "prevalence", "value"), **by_model(list(metrics), theme),
+    )  # fmt: skip
+    return finished(base, "Metrics by prevalence", theme)
+
+
+def _one(tallies: Mapping[str, Tally]) -> list[Tally]:
+    from tallymark.errors import InputError
+
+    if len(tallies) != 1:
+        raise InputError(f"This picture shows one model, got {len(tallies)}; draw one for each.")
+    return list(tallies.values())
+
+
+def _axis(side: str, field: str, title: str, *, unit: bool = True) -> Any:
+    alt = altair()
+    kind = alt.X if side == "x" else alt.Y
+    return kind(f"{field}:Q", title=title, scale=alt.Scale(domain=list(_UNIT)) if unit else alt.Scale(zero=False))
+
+
+def _tips(*fields: str) -> list[Any]:
+    alt = altair()
+    return [
+        alt.Tooltip(f"{field}:N") if field in {"model", "at"} else alt.Tooltip(f"{field}:Q", format=".4~g")
+        for field in fields
+    ]
+
+
+def _lines(
+    found: list[dict[str, Any]], x: str, y: str, x_title: str, y_title: str, names: Sequence[str], theme: str,
+    legend: str | None, *, unit: bool = True,
+) -> Any:  # fmt: skip
+    alt = altair()
+    extra = [name for name in ("threshold",) if found and name in found[len(found) // 2] and name not in {x, y}]
+    return alt.Chart(rows(found)).mark_line(strokeWidth=2).encode(
+        x=_axis("x", x, x_title, unit=unit), y=_axis("y", y, y_title, unit=unit), order="order:Q",
+        tooltip=_tips("model", x, y, *extra), **by_model(names, theme, legend),
+    )  # fmt: skip
+
+
+def _line_of_chance(ends: Sequence[tuple[float, float]], theme: str) -> Any:
+    alt = altair()
+    found = rows({"x": x, "y": y, "order": i} for i, (x, y) in enumerate(ends))
+    return (
+        alt.Chart(found)
+        .mark_line(strokeDash=[3, 3], strokeWidth=1, color=palette(theme).faint)
+        .encode(x="x:Q", y="y:Q", order="order:Q")
+    )
+
+
+def _bands(bands: Mapping[str, Mapping[str, Any]], names: Sequence[str], theme: str) -> Any:
+    alt = altair()
+    found = [
+        {"model": name, "x": float(x), "low": float(low), "high": float(high)}
+        for name, band in bands.items()
+        for x, low, high in zip(band["x"], band["low"], band["high"], strict=True)
+        if np.isfinite([x, low, high]).all()
+    ]
+    return (
+        alt.Chart(rows(found))
+        .mark_area(opacity=0.18)
+        .encode(x="x:Q", y=alt.Y("low:Q"), y2="high:Q", color=by_model(names, theme, legend=False)["color"])
+    )
+
+
+def _hulls(made: Mapping[str, Any], names: Sequence[str], theme: str) -> Any:
+    alt = altair()
+    found = [
+        row for shown, curve in zip(names, made.values(), strict=True)
+        for row in points({"x": curve.hull.fpr, "y": curve.hull.tpr}, "x", "y", model=shown)
+    ]  # fmt: skip
+    return (
+        alt.Chart(rows(found))
+        .mark_line(strokeWidth=1, opacity=0.8)
+        .encode(
+            x="x:Q", y="y:Q", order="order:Q", color=by_model(names, theme, legend=False)["color"], detail="model:N"
+        )
+    )
+
+
+def _shaded(made: Mapping[str, Any], names: Sequence[str], partial: tuple[float, float], theme: str) -> Any:
+    alt = altair()
+    low, high = partial
+    grid = np.linspace(low, high, 100)
+    found = [
+        {"model": shown, "x": float(x), "y": float(y)}
+        for shown, curve in zip(names, made.values(), strict=True)
+        for x, y in zip(grid, np.interp(grid, curve.fpr, curve.tpr), strict=True)
+    ]
+    return (
+        alt.Chart(rows(found))
+        .mark_area(opacity=0.2)
+        .encode(x="x:Q", y=alt.Y("y:Q", stack=None), color=by_model(names, theme, legend=False)["color"])
+    )
+
+
+def _marks(found: list[dict[str, Any]], x: str, y: str, names: Sequence[str], theme: str) -> Any:
+    alt = altair()
+    base = alt.Chart(rows(found)).encode(x=f"{x}:Q", y=f"{y}:Q")
+    dots = base.mark_point(size=70, filled=True).encode(
+        color=by_model(names, theme, legend=False)["color"], tooltip=_tips("model", "at", x, y)
+    )
+    return dots + base.mark_text(dx=9, align="left", color=palette(theme).ink).encode(text="at:N")
+
+
+def _equal_f(levels: Sequence[float], beta: float, theme: str) -> Any:
+    """Lines along which F-beta is the same: precision = F r / ((1 + b²) r - b² F)."""
+    alt = altair()
+    found, ends = [], []
+    for level in levels:
+        r = np.linspace(0.001, 1.0, 200)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = level * r / ((1 + beta**2) * r - beta**2 * level)
+        held = (p > 0) & (p <= 1.0)
+        found += [{"x": float(a), "y": float(b), "level": level} for a, b in zip(r[held], p[held], strict=True)]
+        if held.any():
+            ends.append({"x": 1.0, "y": float(p[held][-1]), "text": f"F {level:g}"})
+    colour = palette(theme).faint
+    lines = (
+        alt.Chart(rows(found))
+        .mark_line(strokeWidth=0.7, color=colour, opacity=0.7)
+        .encode(x="x:Q", y="y:Q", detail="level:N")
+    )
+    words = (
+        alt.Chart(rows(ends))
+        .mark_text(align="right", dx=-3, dy=-5, fontSize=9, color=colour)
+        .encode(x="x:Q", y="y:Q", text="text:N")
+    )
+    return lines + words

@@ -1,0 +1,232 @@
+"""Numbers with their intervals: metrics, comparisons, sample sizes, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tallymark.charts.theme import altair, by_model, finished, palette, rows
+from tallymark.comparison import Comparison
+from tallymark.errors import InputError
+from tallymark.intervals.sizes import BySize
+from tallymark.quantify.prevalence import Prevalence, Prevalences
+from tallymark.results import Evaluation, Evaluations
+from tallymark.simple import WithoutSimple
+
+
+def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = None, theme: str = "light") -> Any:
+    """Metrics with their intervals and chance levels (ticks), one line per metric and model.
+
+    >>> import tallymark as tm
+    >>> ev = tm.evaluate(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), metrics=["auroc", "f1"])
+    >>> tm.charts.forest(ev).to_dict()["title"]["text"]
+    'Metrics with 95 % intervals'
+    """
+    alt = altair()
+    several = (
+        {"model": data}
+        if isinstance(data, Evaluation)
+        else {", ".join(map(str, k)): v for k, v in data.entries.items()}
+    )
+    found = [
+        {"model": name, "metric": m.name, "value": m.value, "low": m.low, "high": m.high, "chance": m.chance}
+        for name, ev in several.items() for m in ev.values()
+        if np.isfinite(m.value) and (metrics is None or m.name in metrics)
+        and all(v is None or np.isfinite(v) for v in (m.low, m.high, m.chance)) and abs(m.value) <= 1.0
+    ]  # fmt: skip
+    if not found:
+        raise InputError("There is nothing to draw: no metric of these has a value between -1 and 1.")
+    level = next((ev.level for ev in several.values() if ev.level is not None), None)
+    names = list(several)
+    order = list(dict.fromkeys(row["metric"] for row in found))
+    colour = by_model(names, theme)["color"]
+    side = {"yOffset": alt.YOffset("model:N", sort=names)} if len(names) > 1 else {}
+    base = alt.Chart(rows(found)).encode(y=alt.Y("metric:N", sort=order, title=None), **side)
+    tips = [
+        alt.Tooltip("model:N"),
+        alt.Tooltip("metric:N"),
+        *(alt.Tooltip(f"{n}:Q", format=".4~g") for n in ("value", "low", "high", "chance")),
+    ]
+    spans = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("low:Q", title="value"), x2="high:Q", color=colour, tooltip=tips
+    )
+    dots = base.mark_point(filled=True, size=60).encode(x="value:Q", color=colour, tooltip=tips)
+    ticks = base.mark_tick(color=palette(theme).faint, thickness=2, size=12).encode(x="chance:Q", tooltip=tips)
+    title = "Metrics" if level is None else f"Metrics with {100 * level:g} % intervals"
+    return finished(alt.layer(spans, ticks, dots), title, theme, height=max(60, 22 * len(order) * max(1, len(names))))
+
+
+def comparison(found: Comparison, *, theme: str = "light") -> Any:
+    """Differences of every pair of models with their intervals and the line of no difference.
+
+    >>> import tallymark as tm
+    >>> p = tm.panel([0, 1, 0, 1, 0, 1], {"a": [1, 2, 3, 4, 5, 6], "b": [2, 1, 4, 3, 6, 5]})
+    >>> tm.charts.comparison(tm.compare(p)).to_dict()["title"]["text"]
+    'Difference of auroc with 95 % intervals'
+    """
+    alt = altair()
+    colours = palette(theme)
+    lines = [
+        {"pair": f"{p.first} − {p.second}", "difference": p.difference, "low": p.low, "high": p.high, "p": p.p_value, "verdict": p.verdict,
+         "shown": p.low > 0 or p.high < 0}
+        for p in found.pairs
+    ]  # fmt: skip
+    base = alt.Chart(rows(lines)).encode(y=alt.Y("pair:N", sort=None, title=None))
+    tips = [
+        alt.Tooltip("pair:N"),
+        *(alt.Tooltip(f"{n}:Q", format=".4~g") for n in ("difference", "low", "high", "p")),
+        alt.Tooltip("verdict:N"),
+    ]
+    colour = alt.condition("datum.shown", alt.value(colours.positive), alt.value(colours.faint))
+    layers = [
+        base.mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q", title=f"difference of {found.metric}"), x2="high:Q", color=colour, tooltip=tips
+        ),
+        base.mark_point(filled=True, size=70).encode(x="difference:Q", color=colour, tooltip=tips),
+        alt.Chart(rows([{"x": 0.0}])).mark_rule(strokeDash=[3, 3], color=colours.ink).encode(x="x:Q"),
+    ]
+    title = f"Difference of {found.metric} with {100 * found.level:g} % intervals"
+    return finished(alt.layer(*layers), title, theme, height=max(60, 28 * len(lines)))
+
+
+def no_simple(
+    result: WithoutSimple, *, metric: str = "auroc", threshold: float | str | None = None, theme: str = "light"
+) -> Any:
+    """A metric of each model with and without the objects that every model gets right.
+
+    >>> import tallymark as tm
+    >>> p = tm.panel([0, 0, 0, 1, 1, 0, 0], {"a": [1, 2, 110, 6, 120, 0, 0], "b": [100, 150, 2, 130, 3, 0, 0]})
+    >>> tm.charts.no_simple(tm.without_simple(p)).to_dict()["title"]["text"]
+    'auroc without simple objects (28.6 % of the rows)'
+    """
+    alt = altair()
+    colours = palette(theme)
+    lines = [
+        {"model": row["model"], "with": row["original"], "without": row["without_simple"]}
+        for row in result.compare(metric, threshold=threshold)
+        if np.isfinite([row["original"], row["without_simple"]]).all()
+    ]
+    base = alt.Chart(rows(lines)).encode(y=alt.Y("model:N", sort=None, title=None))
+    tips = [alt.Tooltip("model:N"), alt.Tooltip("with:Q", format=".4~g"), alt.Tooltip("without:Q", format=".4~g")]
+    layers = [
+        base.mark_rule(strokeWidth=2, color=colours.faint).encode(
+            x=alt.X("with:Q", title=metric, scale=alt.Scale(zero=False)), x2="without:Q"
+        ),
+        base.mark_point(size=70, color=colours.faint, strokeWidth=2).encode(x="with:Q", tooltip=tips),
+        base.mark_point(size=70, filled=True, color=colours.positive).encode(x="without:Q", tooltip=tips),
+    ]
+    title = f"{metric} without simple objects ({100 * result.share:.1f} % of the rows)"
+    return finished(alt.layer(*layers), title, theme, height=max(60, 30 * len(lines)))
+
+
+def by_size(found: BySize, *, theme: str = "light") -> Any:
+    """How metrics of subsamples scatter with the number of rows.
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 1] * 100, range(200))
+    >>> tm.charts.by_size(tm.by_sample_size(t, repeats=20)).to_dict()["title"]["text"]
+    'Metrics of subsamples'
+    """
+    alt = altair()
+    lines = [
+        {"n": row["n"], "model": name, "value": row[name], "low": row[f"{name} low"], "high": row[f"{name} high"]}
+        for row in found.rows() for name in found.metrics
+    ]  # fmt: skip
+    look = by_model(list(found.metrics), theme)
+    base = alt.Chart(rows(lines)).encode(x=alt.X("n:Q", title="rows of a subsample", scale=alt.Scale(type="log")))
+    tips = [
+        alt.Tooltip("model:N", title="metric"),
+        alt.Tooltip("n:Q"),
+        *(alt.Tooltip(f"{c}:Q", format=".4~g") for c in ("value", "low", "high")),
+    ]
+    area = base.mark_area(opacity=0.18).encode(
+        y=alt.Y("low:Q", title="value", scale=alt.Scale(zero=False)), y2="high:Q", color=look["color"]
+    )
+    line = base.mark_line(point=True).encode(y="value:Q", tooltip=tips, **look)
+    return finished(alt.layer(area, line), "Metrics of subsamples", theme)
+
+
+def size_scatter(found: BySize, *, theme: str = "light") -> Any:
+    """The first two metrics of every subsample against each other: do ROC-AUC and PR-AUC say the same?
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 1] * 100, range(200))
+    >>> tm.charts.size_scatter(tm.by_sample_size(t, repeats=20)).to_dict()["title"]["text"]
+    'pr_auc against auroc of subsamples'
+    """
+    if len(found.metrics) < 2:
+        raise InputError("A scatter needs two metrics: tm.by_sample_size(t, ('auroc', 'pr_auc')).")
+    alt = altair()
+    first, second = found.metrics[:2]
+    dots = [
+        {"x": float(v[0]), "y": float(v[1]), "model": str(n)}
+        for n, values in zip(found.sizes, found.values, strict=True) for v in values[:200] if np.isfinite(v[:2]).all()
+    ]  # fmt: skip
+    names = [str(n) for n in found.sizes]
+    chart = alt.Chart(rows(dots)).mark_point(size=18, opacity=0.6).encode(
+        x=alt.X("x:Q", title=first, scale=alt.Scale(zero=False)), y=alt.Y("y:Q", title=second, scale=alt.Scale(zero=False)),
+        color=by_model(names, theme, "rows")["color"], tooltip=[alt.Tooltip("model:N", title="rows"), "x:Q", "y:Q"],
+    )  # fmt: skip
+    return finished(chart, f"{second} against {first} of subsamples", theme)
+
+
+def prevalences(
+    data: Prevalence | Prevalences | Mapping[str, Any], *, counts: bool = False, theme: str = "light"
+) -> Any:
+    """Estimated shares (or counts) with their intervals, by method and by group.
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
+    >>> u = tm.tally(scores=[0.1, 0.2, 0.3, 0.9])
+    >>> found = {name: tm.quantify.estimate(name, t, u) for name in ("cc", "ac")}
+    >>> tm.charts.prevalences(found).to_dict()["title"]["text"]
+    'Estimated prevalence with 95 % intervals'
+    """
+    alt = altair()
+    several = (
+        {data.method: data}
+        if isinstance(data, Prevalence)
+        else data
+        if isinstance(data, Mapping) and not isinstance(data, Prevalences)
+        else {"": data}
+    )
+    lines = []
+    for name, entry in several.items():
+        parts = (
+            {(): entry}
+            if isinstance(entry, Prevalence)
+            else {k if isinstance(k, tuple) else (k,): v for k, v in entry.items()}
+        )
+        for key, one in parts.items():
+            if not np.isfinite(one.prevalence):
+                continue
+            factor = float(one.n) if counts else 1.0
+            lines.append({
+                "method": one.method if not name else str(name), "group": ", ".join(map(str, key)), "value": factor * one.prevalence,
+                "low": None if one.low is None else factor * one.low, "high": None if one.high is None else factor * one.high,
+                "level": one.level,
+            })  # fmt: skip
+    if not lines:
+        raise InputError("There is nothing to draw: no estimate has a value.")
+    grouped = any(line["group"] for line in lines)
+    methods = list(dict.fromkeys(line["method"] for line in lines))
+    side = {"yOffset": alt.YOffset("method:N", sort=methods)} if grouped and len(methods) > 1 else {}
+    main = "group" if grouped else "method"
+    colours = [palette(theme).models[i % len(palette(theme).models)] for i in range(len(methods))]
+    legend = alt.Legend(orient="bottom", title=None) if grouped and len(methods) > 1 else None
+    colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=colours), legend=legend)
+    base = alt.Chart(rows(lines)).encode(y=alt.Y(f"{main}:N", sort=None, title=None), color=colour, **side)
+    tips = [
+        alt.Tooltip("method:N"),
+        alt.Tooltip("group:N"),
+        *(alt.Tooltip(f"{n}:Q", format=".5~g") for n in ("value", "low", "high")),
+    ]
+    what = "count" if counts else "prevalence"
+    spans = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=what), x2="high:Q", tooltip=tips)
+    dots = base.mark_point(filled=True, size=70).encode(x=alt.X("value:Q", title=what), tooltip=tips)
+    level = next((line["level"] for line in lines if line["level"] is not None), None)
+    title = f"Estimated {what}" + ("" if level is None else f" with {100 * level:g} % intervals")
+    height = 28 * len(dict.fromkeys(line[main] for line in lines)) * (max(1, len(methods)) if side else 1)
+    return finished(alt.layer(spans, dots), title, theme, height=max(60, height))

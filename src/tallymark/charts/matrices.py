@@ -1,0 +1,93 @@
+"""Confusion matrices, in counts or rates, and the correlations between classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallymark._show import number
+from tallymark.charts.theme import altair, finished, palette, rows
+from tallymark.errors import InputError
+from tallymark.results import Evaluation
+from tallymark.summaries.confusion import Confusion
+
+
+def confusion(table: Confusion, *, rates: bool = False, theme: str = "light") -> Any:
+    """A confusion matrix: counts, or with `rates` shares of each true class.
+
+    >>> import tallymark as tm
+    >>> chart = tm.charts.confusion(tm.confusion([0, 1, 1], [0, 1, 0]))
+    >>> chart.to_dict()["title"]["text"]
+    'Confusion matrix'
+    """
+    matrix = table.matrix.astype(np.float64)
+    totals = matrix.sum(axis=1, keepdims=True)
+    shares = np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
+    shown = [
+        [f"{100 * v:.1f} %" if rates else number(c) for v, c in zip(*line, strict=True)]
+        for line in zip(shares, table.matrix, strict=True)
+    ]
+    labels = [str(label) for label in table.labels]
+    return _grid(
+        labels,
+        shares,
+        shown,
+        "Confusion matrix" + (" (% of the true class)" if rates else ""),
+        theme,
+        ("truth", "predicted"),
+    )
+
+
+def class_correlations(evaluation: Evaluation, *, table: str = "spcc_one_vs_one", theme: str = "light") -> Any:
+    """The one-against-one sPCC of K classes: how well the scores tell each pair apart (an inverse confusion matrix).
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores([0, 1, 2, 0, 1, 2], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]] * 2, classes=[0, 1, 2])
+    >>> tm.charts.class_correlations(tm.evaluate(s, level=None)).to_dict()["title"]["text"]
+    'How well each pair of classes is told apart (sPCC)'
+    """
+    if table not in evaluation.tables or evaluation.confusion is None:
+        raise InputError(
+            f"This evaluation has no table {table!r}; evaluate tm.class_scores(…). It has: {', '.join(evaluation.tables) or 'none'}."
+        )
+    matrix = np.asarray(evaluation.tables[table], dtype=np.float64)
+    labels = [str(label) for label in evaluation.confusion.labels]
+    shown = [["" if np.isnan(v) else f"{v:.3f}" for v in line] for line in matrix]
+    return _grid(
+        labels,
+        np.nan_to_num(matrix),
+        shown,
+        "How well each pair of classes is told apart (sPCC)",
+        theme,
+        ("class", "against"),
+    )
+
+
+def _grid(labels: list[str], shade: Any, shown: list[list[str]], title: str, theme: str, names: tuple[str, str]) -> Any:
+    alt = altair()
+    colours = palette(theme)
+    found = [
+        {"row": a, "column": b, "shade": float(shade[i][j]), "text": shown[i][j]}
+        for i, a in enumerate(labels) for j, b in enumerate(labels)
+    ]  # fmt: skip
+    base = alt.Chart(rows(found)).encode(
+        x=alt.X("column:N", sort=labels, title=names[1], axis=alt.Axis(labelAngle=0 if len(labels) < 6 else -40, orient="top")),
+        y=alt.Y("row:N", sort=labels, title=names[0]),
+    )  # fmt: skip
+    squares = base.mark_rect().encode(
+        color=alt.Color(
+            "shade:Q", scale=alt.Scale(domain=[0, 1], range=[colours.paper, colours.negative]), legend=None
+        ),
+        tooltip=[
+            alt.Tooltip("row:N", title=names[0]),
+            alt.Tooltip("column:N", title=names[1]),
+            alt.Tooltip("text:N", title="value"),
+        ],
+    )
+    dark = "white" if theme == "light" else "#15181c"
+    words = base.mark_text(fontSize=13 if len(labels) < 8 else 9).encode(
+        text="text:N", color=alt.condition("datum.shade > 0.55", alt.value(dark), alt.value(colours.ink))
+    )
+    size = max(180, min(560, 64 * len(labels)))
+    return finished(squares + words, title, theme, width=size, height=size)

@@ -1,0 +1,63 @@
+"""What a picture is drawn of: tallies by name, and as many points of a curve as the eye can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats, Ints
+from tallymark.errors import InputError
+from tallymark.summaries.panel import Panel
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+#: Points of a curve that are drawn.
+_MOST = 600
+
+
+def tallies_of(data: object) -> dict[str, Tally]:
+    """Labelled tallies by name: of a tally, a curve, several by name, a panel."""
+    found: dict[str, Any]
+    if isinstance(data, Panel):
+        data = data.tallies()
+    if isinstance(data, Tallies):
+        found = {", ".join(map(str, key)): tally for key, tally in data.entries.items()}
+    elif isinstance(data, Mapping):
+        found = {str(name): one for name, one in data.items()}
+    else:
+        found = {"model": data}
+    made = {name: one if isinstance(one, Tally) else getattr(one, "tally", None) for name, one in found.items()}
+    for name, tally in made.items():
+        if not isinstance(tally, Tally) or not tally.labelled:
+            raise InputError(
+                f"{name!r} is a {type(found[name]).__name__}, expected a labelled tally or a curve of one; "
+                "pass tm.tally(y, scores), a panel, or several by name."
+            )
+    return made  # type: ignore[return-value]
+
+
+def thinned(x: Floats, y: Floats, most: int = _MOST) -> Ints:
+    """Places of at most about `most` points that keep the look of a curve: the ends, and equal steps along it."""
+    n = len(x)
+    if n <= most:
+        return np.arange(n)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spans = [np.nanmax(v[np.isfinite(v)]) - np.nanmin(v[np.isfinite(v)]) or 1.0 for v in (x, y)]
+        steps = sum(np.nan_to_num(np.abs(np.diff(v)) / span) for v, span in zip((x, y), spans, strict=True))
+    way = np.concatenate(([0.0], np.cumsum(steps)))
+    places = np.searchsorted(way, np.linspace(0.0, way[-1], most))
+    return np.unique(np.concatenate(([0], np.minimum(places, n - 1), [n - 1])))
+
+
+def points(columns: Mapping[str, Any], x: str, y: str, **more: Any) -> list[dict[str, Any]]:
+    """The drawn points of a curve as rows, with constant columns added; only finite ones."""
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
+    kept = thinned(arrays[x], arrays[y])
+    # Values that cannot be drawn are left out of a row, not the row out of the curve.
+    return [
+        {name: float(values[i]) for name, values in arrays.items() if np.isfinite(values[i])} | {"order": int(k)} | more
+        for k, i in enumerate(kept)
+        if np.isfinite(arrays[x][i]) and np.isfinite(arrays[y][i])
+    ]

@@ -1,0 +1,120 @@
+"""How scores are distributed, and whether a target's are a mixture of the classes'."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallymark.charts.models import tallies_of
+from tallymark.charts.theme import altair, finished, palette, rows
+from tallymark.quantify.shift import MixtureFit
+from tallymark.summaries.tally import Tally
+
+
+def score_histogram(
+    data: object, *, bins: int = 40, log: bool = False, calibrated: Tally | None = None, theme: str = "light"
+) -> Any:
+    """Histograms of the scores by class: shares of each class, so that a rare one can be seen.
+
+    `log` draws counts on a logarithmic scale instead; `calibrated` (the tally after calibration) is shown below.
+
+    >>> import tallymark as tm
+    >>> tm.charts.score_histogram(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    'Scores by class'
+    """
+    alt = altair()
+    colours = palette(theme)
+    parts = {name: tally for name, tally in tallies_of(data).items()}
+    if calibrated is not None:
+        (first,) = parts.values()
+        parts = {"before": first, "after": calibrated}
+    found = [row for name, tally in parts.items() for row in _bins(tally, bins, name)]
+    labels = list(dict.fromkeys(row["class"] for row in found))
+    field, title = ("count", "rows") if log else ("share", "share of the class")
+    scale = alt.Scale(type="log") if log else alt.Scale()
+    chart = alt.Chart(rows(row for row in found if row["count"] > 0)).mark_bar(opacity=0.55).encode(
+        x=alt.X("low:Q", title="score", bin="binned"), x2="high:Q", y=alt.Y(f"{field}:Q", title=title, stack=None, scale=scale),
+        **({"y2": alt.datum(0.5)} if log else {}),
+        color=alt.Color("class:N", scale=alt.Scale(domain=labels, range=[colours.negative, colours.positive]),
+                        legend=alt.Legend(title=None, orient="bottom")),
+        tooltip=[alt.Tooltip("class:N"), alt.Tooltip("low:Q", format=".4~g"), alt.Tooltip("high:Q", format=".4~g"),
+                 alt.Tooltip("count:Q", format=",.6~g"), alt.Tooltip("share:Q", format=".4~g")],
+    )  # fmt: skip
+    if len(parts) == 1:
+        return finished(chart, "Scores by class", theme)
+    sized = chart.properties(width=340, height=140).facet(
+        row=alt.Row("model:N", title=None, sort=list(parts), header=alt.Header(labelAngle=0, labelOrient="top", labelAnchor="start"))
+    ).resolve_scale(y="independent", x="independent")  # fmt: skip
+    return _themed_facets(sized, "Scores by class", theme)
+
+
+def _themed_facets(chart: Any, title: str, theme: str) -> Any:
+    """Facets have sizes of their own."""
+    made = finished(altair().layer(), title, theme)
+    chart = chart.properties(title=made.title)
+    chart.config = made.config
+    return chart
+
+
+def _bins(tally: Tally, bins: int, model: str) -> list[dict[str, Any]]:
+    low, high = (0.0, 1.0) if tally.is_probability else tally.range
+    edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
+    found = []
+    for label, run in zip(tally.labels or (), tally.runs, strict=True):
+        places = np.append(np.searchsorted(run.scores, edges[:-1], "left"), len(run))
+        places[0] = 0
+        held = np.diff(run.mass_before(places)).astype(np.float64)
+        found += [
+            {
+                "model": model,
+                "class": str(label),
+                "low": float(a),
+                "high": float(b),
+                "count": float(n),
+                "share": float(n / run.total),
+            }
+            for a, b, n in zip(edges[:-1], edges[1:], held, strict=True)
+        ]
+    return found
+
+
+def mixture(fit: MixtureFit, *, theme: str = "light") -> Any:
+    """Bins of a target's scores (bars) beside the best mixture of the classes (points): is this prior shift?
+
+    >>> import tallymark as tm
+    >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
+    >>> fit = tm.quantify.mixture_fit(t, tm.tally(scores=[0.1, 0.2, 0.3, 0.9]))
+    >>> tm.charts.mixture(fit).to_dict()["title"]["text"].startswith("Scores to be counted")
+    True
+    """
+    alt = altair()
+    colours = palette(theme)
+    lines = fit.rows()
+    found = [
+        {"bin": f"{i + 1}", "from": _text(row["from"]), "to": _text(row["to"]), "observed": row["observed"], "expected": row["expected"],
+         "of positives": fit.prevalence * row["positive"]}
+        for i, row in enumerate(lines)
+    ]  # fmt: skip
+    order = [row["bin"] for row in found]
+    base = alt.Chart(rows(found)).encode(
+        x=alt.X("bin:N", sort=order, title="bin of the score, low to high", axis=alt.Axis(labelAngle=0))
+    )
+    tips = [
+        alt.Tooltip("from:N"),
+        alt.Tooltip("to:N"),
+        *(alt.Tooltip(f"{n}:Q", format=".4~g") for n in ("observed", "expected", "of positives")),
+    ]
+    bars = base.mark_bar(opacity=0.35, color=colours.faint).encode(
+        y=alt.Y("observed:Q", title="share of the target's rows"), tooltip=tips
+    )
+    positive = base.mark_bar(opacity=0.7, color=colours.positive).encode(y="of positives:Q", tooltip=tips)
+    dots = base.mark_point(filled=True, size=60, color=colours.ink).encode(y="expected:Q", tooltip=tips)
+    title = (
+        f"Scores to be counted (bars) and the mixture at {100 * fit.prevalence:.1f} % (points), p = {fit.p_value:.2g}"
+    )
+    return finished(alt.layer(bars, positive, dots), title, theme, width=420)
+
+
+def _text(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "−∞" if value < 0 else "∞"

@@ -1,0 +1,89 @@
+"""One look for every picture: colours that colour-blind people tell apart, light and dark, legible in print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
+
+from tallymark.errors import InputError
+from tallymark.registry import choose
+
+Theme = Literal["light", "dark"]
+
+
+class Palette(NamedTuple):
+    """Colours of a theme: paper, ink, faint ink, lines behind the data, and one for each model."""
+
+    paper: str
+    ink: str
+    faint: str
+    grid: str
+    models: tuple[str, ...]
+    negative: str
+    positive: str
+
+
+#: Okabe and Ito's colours; on dark paper their lighter sisters.
+PALETTES = {
+    "light": Palette(
+        "#ffffff", "#1b1f24", "#57606a", "#dfe3e8",
+        ("#0072b2", "#d55e00", "#007a5a", "#9b4f96", "#8a6d00", "#3a7ca5", "#6b6b6b"), "#0072b2", "#d55e00",
+    ),
+    "dark": Palette(
+        "#15181c", "#e6e8eb", "#a5adb6", "#343a41",
+        ("#56b4e9", "#ff9d5c", "#2fc79a", "#e39ad0", "#e8c547", "#9ecae9", "#b5b5b5"), "#56b4e9", "#ff9d5c",
+    ),
+}  # fmt: skip
+
+#: Shapes and dashes go along with colours, so that a print in grey is still read.
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
+
+WIDTH, HEIGHT = 340, 300
+
+
+def altair() -> Any:
+    """The drawing library, or what to install."""
+    try:
+        import altair as alt
+    except ImportError:
+        raise InputError("Charts need Altair; install it with: pip install 'tallymark[report]'.") from None
+    return alt
+
+
+def palette(theme: str) -> Palette:
+    """The colours of a theme."""
+    found: Palette = choose("theme", theme, PALETTES)
+    return found
+
+
+def by_model(names: Sequence[str], theme: str, title: str | None = None, *, legend: bool = True) -> dict[str, Any]:
+    """Colour and dash of each model, the same in every picture that lists the models in the same order."""
+    alt = altair()
+    shown = alt.Legend(title=title, orient="bottom", columns=2, labelLimit=240) if legend and len(names) > 1 else None
+    colours = [palette(theme).models[i % len(palette(theme).models)] for i in range(len(names))]
+    dashes = [DASHES[i % len(DASHES)] for i in range(len(names))]
+    return {
+        "color": alt.Color("model:N", scale=alt.Scale(domain=list(names), range=colours), legend=shown),
+        "strokeDash": alt.StrokeDash("model:N", scale=alt.Scale(domain=list(names), range=dashes), legend=shown),
+    }
+
+
+def rows(values: Iterable[Any]) -> Any:
+    """Inline data: no dataframe library is needed."""
+    return altair().Data(values=list(values))
+
+
+def finished(chart: Any, title: str, theme: str, *, width: int | str = WIDTH, height: int = HEIGHT) -> Any:
+    """A picture with its title, size and the theme's colours."""
+    alt = altair()
+    colours = palette(theme)
+    axis = {
+        "labelColor": colours.ink, "titleColor": colours.ink, "gridColor": colours.grid, "domainColor": colours.faint,
+        "tickColor": colours.faint, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 200,
+    }  # fmt: skip
+    text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
+    return chart.properties(title=alt.Title(title, anchor="start"), width=width, height=height).configure(
+        background=colours.paper, font="system-ui, sans-serif", axis=axis, legend=text,
+        title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8}, view={"stroke": None},
+        header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
+    )  # fmt: skip
