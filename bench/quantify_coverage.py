@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import tallymark as tm
-from tallymark.quantify.estimating import ask_of
+from tallymark.quantify.asking import ask_of
 from tallymark.quantify.samples import Samples
 from tallymark.registry import QUANTIFIERS
 

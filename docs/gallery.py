@@ -36,7 +36,9 @@ def pictures() -> dict[str, Callable[..., Any]]:
     estimates = {name: tm.quantify.estimate(name, t, unseen, replicates=200) for name in ("cc", "ac", "ms", "bayes")}
     sizes = tm.by_sample_size(t, repeats=60)
     calibrated = tm.calibration.platt(t).apply(t)
-    spots = {f"at {cut:g}": t.at(cut) for cut in (0.2, 0.35, 0.5, 0.7)} | {"coin": tm.Confusion(np.array([[1275, 1275], [240, 210]]), (0, 1), positive=1)}
+    spots = {f"at {cut:g}": t.at(cut) for cut in (0.2, 0.35, 0.5, 0.7)} | {
+        "coin": tm.Confusion(np.array([[1275, 1275], [240, 210]]), (0, 1), positive=1)
+    }
     return {
         "roc": lambda theme: c.roc(panel, thresholds=["youden"], theme=theme),
         "roc-band": lambda theme: c.roc(t, band=True, hull=True, partial=(0.0, 0.1), theme=theme),

@@ -123,5 +123,11 @@ def test_transformer_keeps_scikit_learns_shape():
 @given(st.integers(0, 2**32 - 1))
 def test_platt_does_not_see_the_unit_of_scores(seed):
     y, s = draw(40, seed)
-    before, after = C.platt(tm.tally(y, s))(s), C.platt(tm.tally(y, s * 1e3 + 5))(s * 1e3 + 5)
+    before, after = C.platt(tm.tally(y, s))(s), C.platt(tm.tally(y, s * 1e3 + 1e6))(s * 1e3 + 1e6)
     assert before == pytest.approx(after, abs=1e-5)
+
+
+def test_platt_does_not_see_the_unit_of_weights():
+    y, s = draw(100)
+    found = [C.platt(tm.tally(y, s, weights=np.full(100, w))).parameters["slope"] for w in (1.0, 1e-3, 1e3)]
+    assert found == pytest.approx([found[0]] * 3)

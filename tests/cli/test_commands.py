@@ -301,12 +301,11 @@ def counted(tmp_path):
     def frame(n, share, *, labelled):
         y = rng.random(n) < share
         p = 1 / (1 + np.exp(-rng.normal(3 * y - 1.5)))
-        made = pd.DataFrame({
+        return pd.DataFrame({
             "y": np.where(y, "yes", "no") if labelled else None, "p": p, "d": np.log(p / (1 - p)), "w": rng.uniform(1, 3, n),
             "region": np.where(np.arange(n) % 3 == 0, "it's \"south\"", "north"), "month": np.arange(n) % 2 + 1,
             "p_no": 1 - p,
         })  # fmt: skip
-        return made
 
     known, new = frame(600, 0.5, labelled=True), frame(2_000, 0.1, labelled=False)
     known.to_csv(tmp_path / "known.csv", index=False)
@@ -384,7 +383,9 @@ def test_quantify_of_more_classes(data):
     found = run_json("quantify", data / "d.csv", data / "d.parquet", "--label", "y3", *pairs, "--method", "cc,pacc")
     assert [line["class"] for line in found["estimates"]] == ["cat", "dog", "eel"] * 2
     assert sum(line["prevalence"] for line in found["estimates"]) == pytest.approx(2.0)
-    assert "eel" in run("quantify", data / "d.csv", data / "d.parquet", "--label", "y3", *pairs, "--method", "ac").stdout
+    assert (
+        "eel" in run("quantify", data / "d.csv", data / "d.parquet", "--label", "y3", *pairs, "--method", "ac").stdout
+    )
 
 
 def test_quantify_refuses_what_it_cannot_count(counted, monkeypatch, capsys):
@@ -400,6 +401,12 @@ def test_quantify_refuses_what_it_cannot_count(counted, monkeypatch, capsys):
         ((*files, "--label", "y", "--score", "p"), "which one is positive"),
         ((files[0], *label, "--score", "p"), "has no rows"),
         ((*files, *label, "--score", "p", "--probability", "yes=p"), "go with --score"),
+        ((*files, "--label", "y", "--probability", "yes=p", "--growth", "month"), "--growth: these go with --score"),
+        (
+            (*files, *label, "--score", "p", "--by", "region", "--population", 9000),
+            "--population is the size behind one",
+        ),
+        ((*files, *label, "--score", "p", "--method", "ac", "--calibration", "vs"), "--calibration goes with em"),
     ]:
         assert message in fails(monkeypatch, capsys, "quantify", *arguments)
 
@@ -414,7 +421,7 @@ def test_from_counts(monkeypatch, capsys):
 
 @pytest.mark.parametrize("method", ["bayes", "platt", "isotonic", "beta"])
 def test_calibrate_adds_a_column(counted, method):
-    folder, known, new = counted
+    folder, _, new = counted
     out = folder / "it's out.csv"
     found = run_json(
         "calibrate", folder / "known.csv", folder / "new.parquet", "--label", "y", "--score", "p", "--pos-label", "yes",

@@ -28,7 +28,7 @@ def target():
 
 @pytest.mark.parametrize("name", list(QUANTIFIERS))
 def test_every_estimate_has_an_interval_around_it(name, validation, target):
-    found = estimate(name, validation, target, replicates=100, training_prevalence=0.5)
+    found = estimate(name, validation, target, replicates=100)
     assert 0 <= found.low <= found.prevalence <= found.high <= 1
     assert found.low < found.high
     assert found.count == pytest.approx(500 * found.prevalence)
@@ -182,11 +182,12 @@ def test_one_class_in_the_validation_sample():
 
 
 def test_scores_outside_the_validation_range_are_reported(validation):
+    far = tm.tally(scores=validation.runs[0].scores * 0.5 - 0.5)
     with pytest.warns(tm.GuardWarning, match="TM108.*outside the validation sample's range"):
-        found = estimate("bayes", tm.tally([0, 1, 0, 1], [0.0, 2.0, 0.5, 1.0]), tm.tally(scores=[5.0, 1.0]))
+        found = estimate("bayes", validation, far)
     assert [note.code for note in found.warnings] == ["TM108"]
     with pytest.raises(tm.GuardError, match="TM108"):
-        estimate("bayes", tm.tally([0, 1, 0, 1], [0.0, 2.0, 0.5, 1.0]), tm.tally(scores=[5.0, 1.0]), strict=True)
+        estimate("bayes", validation, far, strict=True)
 
 
 def test_uncalibrated_probabilities_are_reported_where_they_are_believed(target):
@@ -232,3 +233,73 @@ def test_it_shows_itself(validation, target):
     assert "<table>" in found._repr_html_()
     assert float(found) == found.prevalence
     assert f"{found:.3f}" == f"{found.prevalence:.3f}"
+
+
+def test_reversed_scores_are_reported(validation, target):
+    y, s = draw(200, 0.5, 0)
+    with pytest.warns(tm.GuardWarning, match="TM103.*higher scores seem to mean negative"):
+        estimate("ms", tm.tally(y, 1 - s), target)
+
+
+def test_scores_that_say_nothing_give_no_estimate():
+    flat, same = tm.tally([0, 1] * 20, [0.5] * 40), tm.tally(scores=[0.5] * 10)
+    for name in QUANTIFIERS:
+        found = estimate(name, flat, same, replicates=100)
+        if name not in {"bl", "cc", "pcc"}:
+            assert math.isnan(found.prevalence), name
+            assert "apart" in found.reason, name
+
+
+def test_a_stated_baseline_has_no_interval(validation, target):
+    assert estimate("bl", validation, target, training_prevalence=0.3).low is None
+    weights = np.random.default_rng(0).lognormal(sigma=1.5, size=200)
+    y, s = draw(200, 0.5, 0)
+    wide = estimate("bl", tm.tally(y, s, weights=weights), target)
+    narrow = estimate("bl", tm.tally(y, s), target)
+    assert wide.high - wide.low > 1.2 * (narrow.high - narrow.low)
+
+
+def test_a_census_of_probabilities_covers_its_own_count(validation):
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(300):
+        p = rng.beta(1, 3, 400)
+        truth = (rng.random(400) < p).mean()
+        found = estimate("pcc", validation, tm.tally(scores=p), population=400)
+        held += found.low <= truth <= found.high
+    assert 0.92 <= held / 300 <= 0.98
+
+
+@pytest.mark.parametrize("name", ["bayes", "ms", "ac"])
+def test_small_targets_are_covered(name):
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        t = tm.tally(*draw(400, 0.5, 1_000 + seed))
+        y = (rng.random(20) < 0.1).astype(int)
+        u = tm.tally(scores=1 / (1 + np.exp(-3 * rng.normal(3 * y - 1.5))))
+        found = estimate(name, t, u, replicates=200, seed=seed)
+        held += found.low <= 0.1 <= found.high
+        assert found.high > found.low
+    assert 0.9 <= held / 200 <= 1.0
+
+
+def test_groups_have_no_common_population(validation):
+    import pandas as pd
+
+    target = tm.tally(pd.DataFrame({"p": [0.1, 0.9], "g": [1, 2]}), score="p", by="g")
+    with pytest.raises(tm.InputError, match="population= is the size behind one target"):
+        estimate("ac", validation, target, population=100)
+    with pytest.raises(tm.InputError, match="takes one target"):
+        tm.quantify.mixture_fit(validation, target)
+
+
+def test_float32_can_be_quantised():
+    y, s = draw(2_000, 0.5, 1)
+    t, u = tm.tally(y, s.astype(np.float32)), tm.tally(scores=s.astype(np.float32))
+    assert estimate("ac", t, u.quantise([0.5])).prevalence == pytest.approx(0.5, abs=0.1)
+
+
+def test_distances_reach_their_ends(validation):
+    low = tm.tally(scores=np.sort(validation.negative.scores)[:30])
+    assert estimate("dys", validation, low, level=None).prevalence == 0.0

@@ -67,6 +67,30 @@ def test_another_kind_of_shift_is_found():
         tm.quantify.mixture_fit(t, tm.tally(scores=moved), strict=True)
 
 
+def test_the_share_of_a_large_target_is_searched_finely():
+    rng = np.random.default_rng(0)
+    down, up = rng.multinomial(10**6, np.arange(10, 0, -1) / 55), rng.multinomial(10**6, np.arange(1, 11) / 55)
+    s = np.arange(10.0)
+    t = tm.tally(np.repeat([0, 1], 10), np.tile(s, 2), counts=np.concatenate((down, up)))
+    share = 0.10125
+    mixed = np.round(2e7 * (share * np.arange(1, 11) + (1 - share) * np.arange(10, 0, -1)) / 55).astype(int)
+    assert tm.quantify.mixture_fit(t, tm.tally(scores=s, counts=mixed)).p_value > 0.001
+
+
+def test_too_few_rows_cannot_be_tested():
+    found = tm.quantify.mixture_fit(tm.tally([0, 1], [0.1, 0.9]), tm.tally(scores=[0.5]))
+    assert math.isnan(found.p_value)
+    assert "too few rows" in found.verdict
+
+
+def test_aliases_and_unknown_options():
+    t, u = tm.tally(*draw(500, 0.5, 0)), tm.tally(scores=draw(500, 0.1, 1)[1])
+    same = [tm.quantify.expected(t, u, threshold=1.5, method=m).prevalence for m in ("ac", "acc", "rogan_gladen")]
+    assert len(set(same)) == 1
+    with pytest.raises(tm.InputError, match="no parameter of precision"):
+        tm.quantify.expected(t, u, threshold=1.0, metrics="precision", bogus=3)
+
+
 def test_plot_data_add_up():
     t = tm.tally(*draw(400, 0.5, 0))
     found = tm.quantify.mixture_fit(t, tm.tally(scores=draw(1_000, 0.2, 1)[1]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tallymark._check import Floats
@@ -21,22 +23,34 @@ def sigmoid(x: Floats) -> Floats:
     return 1.0 / (1.0 + np.exp(-np.clip(x, -_FAR * 20, _FAR * 20)))
 
 
-def fit_logistic(features: Floats, wanted: Floats, mass: Floats) -> Floats:
+#: Probabilities nearer to 0 or 1 are taken as this far away before a logarithm.
+_EDGE = 1e-12
+
+
+def log_odds(probabilities: Any) -> tuple[Floats, Floats]:
+    """Ln p and -ln(1 - p), which add up to the log odds."""
+    p = np.clip(np.asarray(probabilities, dtype=np.float64), _EDGE, 1.0 - _EDGE)
+    return np.log(p), -np.log1p(-p)
+
+
+def fit_logistic(features: Floats, wanted: Floats, mass: Floats, *, intercept: bool = True) -> Floats:
     """Coefficients of features (lines) that make `wanted` shares most likely, one line for each line of masses.
 
-    Newton's method with halved steps; a minute ridge keeps the answer finite where the classes do not overlap.
+    With `intercept` its coefficient comes last. Newton's method with halved steps, on standardised features; a minute
+    ridge keeps the answer finite where the classes do not overlap.
     """
-    scale = np.maximum(np.abs(features).max(axis=1), 1e-300)
-    x = features / scale[:, None]
-    total = mass.sum(axis=1, keepdims=True)
-    weight = mass / total
+    share = mass.sum(axis=0) / mass.sum()
+    centre = features @ share if intercept else np.zeros(len(features))
+    spread = np.sqrt(((features - centre[:, None]) ** 2) @ share)
+    scale = np.where(spread > 0.0, spread, 1.0)
+    x = (features - centre[:, None]) / scale[:, None]
+    if intercept:
+        x = np.vstack((x, np.ones(x.shape[1])))
+    weight = mass / mass.sum(axis=1, keepdims=True)
     beta = np.zeros((len(mass), len(x)))
     loss = _loss(beta, x, wanted, weight)
-    eye = _RIDGE * np.eye(len(x))
     for _ in range(_STEPS):
-        p = sigmoid(beta @ x)
-        slope = np.einsum("bg,fg->bf", weight * (wanted - p), x) - _RIDGE * beta
-        curve = np.einsum("bg,fg,hg->bfh", weight * p * (1.0 - p), x, x, optimize=True) + eye
+        slope, curve = _derivatives(beta, x, wanted, weight)
         step = np.linalg.solve(curve, slope[:, :, None])[:, :, 0]
         size = np.ones(len(mass))
         for _ in range(30):
@@ -46,11 +60,20 @@ def fit_logistic(features: Floats, wanted: Floats, mass: Floats) -> Floats:
             if not worse.any():
                 break
             size = np.where(worse, size / 2.0, size)
-        beta, moved = tried, np.abs(size[:, None] * step).max()
-        loss = new
+        beta, loss, moved = tried, new, np.abs(size[:, None] * step).max()
         if moved < 1e-9:
             break
-    return np.asarray(beta / scale)
+    slopes = beta[:, : len(features)] / scale
+    if not intercept:
+        return np.asarray(slopes)
+    return np.column_stack((slopes, beta[:, -1] - slopes @ centre))
+
+
+def _derivatives(beta: Floats, x: Floats, wanted: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    p = sigmoid(beta @ x)
+    slope = np.einsum("bg,fg->bf", weight * (wanted - p), x) - _RIDGE * beta
+    curve = np.einsum("bg,fg,hg->bfh", weight * p * (1.0 - p), x, x, optimize=True) + _RIDGE * np.eye(len(x))
+    return slope, curve
 
 
 def _loss(beta: Floats, x: Floats, wanted: Floats, weight: Floats) -> Floats:

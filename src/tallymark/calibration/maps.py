@@ -1,7 +1,7 @@
 r"""Maps from scores to probabilities, fitted on a labelled tally.
 
 A map holds for the prevalence of the sample it was fitted on. Where the target's prevalence is another one, Bayesian
-Calibration (:func:`tallymark.calibration.bayes`) finds it first.
+Calibration (:func:`tallymark.quantify.bayesian_calibration`) finds it first.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown
-from tallymark.calibration.logistic import fit_logistic, sigmoid
+from tallymark.calibration.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.errors import InputError
 from tallymark.registry import choose
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
-
-#: Probabilities nearer to 0 or 1 are taken as this far away before a logarithm.
-_EDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,8 +96,9 @@ def platt(tally: Tally) -> CalibrationMap:
     [0.33, 0.48, 0.71]
     """
     s, truth, mass = _columns(tally, "platt")
-    wanted = np.where(truth == 1.0, (tally.positives + 1.0) / (tally.positives + 2.0), 1.0 / (tally.negatives + 2.0))
-    a, b = fit_logistic(np.stack([s, np.ones_like(s)]), wanted, mass[None, :])[0]
+    up, down = tally.positive.worth, tally.negative.worth
+    wanted = np.where(truth == 1.0, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
+    a, b = fit_logistic(s[None, :], wanted, mass[None, :])[0]
     return CalibrationMap("platt", {"slope": float(a), "intercept": float(b)}, lambda x: sigmoid(a * x + b))
 
 
@@ -123,14 +121,7 @@ def isotonic(tally: Tally) -> CalibrationMap:
     share = np.add.reduceat(mass * truth, starts) / weight
     fitted = isotonic_regression(share, weights=weight).x
     corners = s[starts]
-    return CalibrationMap(
-        "isotonic", {"corners": float(len(np.unique(fitted)))}, lambda x: np.interp(x, corners, fitted)
-    )
-
-
-def _log_odds(p: Floats) -> tuple[Floats, Floats]:
-    clipped = np.clip(p, _EDGE, 1.0 - _EDGE)
-    return np.log(clipped), -np.log1p(-clipped)
+    return CalibrationMap("isotonic", {"steps": float(len(np.unique(fitted)))}, lambda x: np.interp(x, corners, fitted))
 
 
 def beta(tally: Tally) -> CalibrationMap:
@@ -145,17 +136,17 @@ def beta(tally: Tally) -> CalibrationMap:
     """
     s, truth, mass = _columns(tally, "beta")
     _require_probabilities("beta", float(s.min()), float(s.max()))
-    features = [*_log_odds(s), np.ones_like(s)]
+    features = log_odds(s)
     found = dict(zip("abc", fit_logistic(np.stack(features), truth, mass[None, :])[0].tolist(), strict=True))
     # A negative slope of one side is left out and the rest fitted again, as the paper does.
     for name, place in (("a", 1), ("b", 0)):
         if found[name] < 0.0:
-            slope, c = fit_logistic(np.stack([features[place], features[2]]), truth, mass[None, :])[0].tolist()
+            slope, c = fit_logistic(features[place][None, :], truth, mass[None, :])[0].tolist()
             found = {"a": 0.0, "b": 0.0, "c": c} | {"ab"[place]: max(slope, 0.0)}
     a, b, c = found["a"], found["b"], found["c"]
 
     def curve(x: Floats) -> Floats:
-        low, high = _log_odds(x)
+        low, high = log_odds(x)
         return sigmoid(a * low + b * high + c)
 
     return CalibrationMap("beta", found, curve, probabilities=True)
@@ -173,12 +164,22 @@ def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
     """
     s, truth, mass = _columns(tally, "temperature")
     _require_probabilities("temperature", float(s.min()), float(s.max()))
-    low, high = _log_odds(s)
-    features = [low + high] + ([np.ones_like(s)] if bias else [])
-    slope, *rest = fit_logistic(np.stack(features), truth, mass[None, :])[0].tolist()
+    slope, *rest = fit_logistic(sum(log_odds(s))[None, :], truth, mass[None, :], intercept=bias)[0].tolist()  # type: ignore[index]
     b = rest[0] if rest else 0.0
     found = {"temperature": 1.0 / slope if slope else np.inf, "bias": b}
-    return CalibrationMap("temperature", found, lambda x: sigmoid(slope * sum(_log_odds(x)) + b), probabilities=True)
+    return CalibrationMap("temperature", found, lambda x: sigmoid(slope * sum(log_odds(x)) + b), probabilities=True)
+
+
+def log_odds_slope(tally: Tally) -> tuple[float, float]:
+    """By what the log odds of a sample's probabilities would have to be multiplied to be right, and its standard error."""
+    s, truth, mass = _columns(tally, "temperature")
+    x: Floats = sum(log_odds(s))  # type: ignore[assignment]
+    slope, bias = fit_logistic(x[None, :], truth, mass[None, :])[0]
+    p = sigmoid(slope * x + bias)
+    weight = mass * p * (1.0 - p) * sum(run.worth for run in tally.runs) / float(tally.n)
+    total = float(weight.sum())
+    spread = float(np.sum(weight * (x - np.sum(weight * x) / total) ** 2)) if total > 0.0 else 0.0
+    return float(slope), spread**-0.5 if spread > 0.0 else np.inf
 
 
 MAPS: dict[str, Callable[[Tally], CalibrationMap]] = {

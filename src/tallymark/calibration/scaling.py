@@ -12,8 +12,8 @@ from tallymark.registry import require_one_of
 _EDGE = 1e-12
 
 
-def fit_scaling(codes: Ints, probabilities: Floats, kind: str) -> Callable[[Floats], Floats]:
-    r"""The map :math:`\mathrm{softmax}(w \cdot \ln p + b)` that makes the labels most likely.
+def fit_scaling(codes: Ints, probabilities: Floats, kind: str, weights: Floats) -> Callable[[Floats], Floats]:
+    r"""The map :math:`\mathrm{softmax}(w \cdot \ln p + b)` that makes the (weighted) labels most likely.
 
     ``bcts`` has one w for all classes and a bias for each, ``vs`` a w and a bias for each class, ``ts`` one w and no bias.
     Guo et al. (2017), ICML; Alexandari, Kundaje & Shrikumar (2020), ICML.
@@ -25,6 +25,7 @@ def fit_scaling(codes: Ints, probabilities: Floats, kind: str) -> Callable[[Floa
     k = probabilities.shape[1]
     logs = np.log(np.clip(probabilities, _EDGE, None))
     truth = np.eye(k)[codes]
+    share = weights / weights.sum()
 
     def parts(theta: Floats) -> tuple[Floats, Floats]:
         slope = theta[:k] if kind == "vs" else np.full(k, theta[0])
@@ -34,12 +35,12 @@ def fit_scaling(codes: Ints, probabilities: Floats, kind: str) -> Callable[[Floa
     def cost(theta: Floats) -> tuple[float, Floats]:
         slope, bias = parts(theta)
         z = slope * logs + bias
-        gap = (softmax(z, axis=1) - truth) / len(codes)
+        gap = (softmax(z, axis=1) - truth) * share[:, None]
         by_slope = (gap * logs).sum(axis=0)
         by_bias = gap.sum(axis=0)[1:]
         slopes = by_slope if kind == "vs" else np.array([by_slope.sum()])
         gradient = slopes if kind == "ts" else np.concatenate((slopes, by_bias))
-        return -float(log_softmax(z, axis=1)[np.arange(len(codes)), codes].mean()), gradient
+        return -float(np.sum(share * log_softmax(z, axis=1)[np.arange(len(codes)), codes])), gradient
 
     start = np.concatenate((np.ones(k if kind == "vs" else 1), np.zeros(0 if kind == "ts" else k - 1)))
     slope, bias = parts(minimize(cost, start, jac=True, method="L-BFGS-B").x)

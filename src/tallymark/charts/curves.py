@@ -10,6 +10,7 @@ import numpy as np
 from tallymark import curves
 from tallymark.charts.models import points, tallies_of
 from tallymark.charts.theme import altair, by_model, finished, palette, rows
+from tallymark.errors import InputError
 from tallymark.intervals.bands import calibration_band, pr_band, roc_band
 from tallymark.summaries.tally import Tally
 
@@ -288,8 +289,6 @@ def over_prevalence(
 
 
 def _one(tallies: Mapping[str, Tally]) -> list[Tally]:
-    from tallymark.errors import InputError
-
     if len(tallies) != 1:
         raise InputError(f"This picture shows one model, got {len(tallies)}; draw one for each.")
     return list(tallies.values())
@@ -349,8 +348,8 @@ def _bands(bands: Mapping[str, Mapping[str, Any]], names: Sequence[str], theme: 
 def _hulls(made: Mapping[str, Any], names: Sequence[str], theme: str) -> Any:
     alt = altair()
     found = [
-        row for shown, curve in zip(names, made.values(), strict=True)
-        for row in points({"x": curve.hull.fpr, "y": curve.hull.tpr}, "x", "y", model=shown)
+        row for shown, curve in zip(names, made.values(), strict=True) for hull in [curve.hull()]
+        for row in points({"x": hull.fpr, "y": hull.tpr}, "x", "y", model=shown)
     ]  # fmt: skip
     return (
         alt.Chart(rows(found))

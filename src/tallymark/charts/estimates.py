@@ -62,7 +62,7 @@ def comparison(found: Comparison, *, theme: str = "light") -> Any:
     """Differences of every pair of models with their intervals and the line of no difference.
 
     >>> import tallymark as tm
-    >>> p = tm.panel([0, 1, 0, 1, 0, 1], {"a": [1, 2, 3, 4, 5, 6], "b": [2, 1, 4, 3, 6, 5]})
+    >>> p = tm.panel([0, 1, 0, 1, 0, 1], {"a": [1, 2, 3, 4, 5, 6], "b": [2, 1, 6, 3, 4, 5]})
     >>> tm.charts.comparison(tm.compare(p)).to_dict()["title"]["text"]
     'Difference of auroc with 95 % intervals'
     """

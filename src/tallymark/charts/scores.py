@@ -25,7 +25,7 @@ def score_histogram(
     """
     alt = altair()
     colours = palette(theme)
-    parts = {name: tally for name, tally in tallies_of(data).items()}
+    parts = tallies_of(data)
     if calibrated is not None:
         (first,) = parts.values()
         parts = {"before": first, "after": calibrated}

@@ -73,9 +73,10 @@ def pr_space(
     lines = []
     for level in levels:
         for fpr in np.concatenate((np.geomspace(1e-5, 1e-2, 60), np.linspace(0.01, 1.0, 120))):
-            tpr = _at_level(metric, float(fpr), level, share, parameters)
-            if tpr:
-                lines.append({"x": tpr, "y": share * tpr / (share * tpr + (1 - share) * float(fpr)), "level": level})
+            recall = _at_level(metric, float(fpr), level, share, parameters)
+            if recall:
+                precision = share * recall / (share * recall + (1 - share) * float(fpr))
+                lines.append({"x": recall, "y": precision, "level": level})
     chart = altair().layer(
         _isolines(lines, metric, theme), _line_of_chance([(0, share), (1, share)], theme),
         _points(cells, "recall", "precision", metric, theme),

@@ -90,7 +90,7 @@ def quantify(
         str, typer.Argument(help="Labelled rows; with no TARGET, rows without a label are the target.")
     ],
     target: Annotated[str | None, typer.Argument(help="Rows to count, with scores of the same model.")] = None,
-    label: Annotated[str, typer.Option(help="Column with the true class.")] = "label",
+    label: Annotated[str, typer.Option(help="Column with the true class.", show_default=False)] = ...,  # type: ignore[assignment]
     score: Annotated[str | None, typer.Option(help="Score column, in both files.")] = None,
     probability: Annotated[
         list[str] | None, typer.Option(help="CLASS=COLUMN, once per class, to count more than two.")
@@ -114,7 +114,9 @@ def quantify(
     ] = None,
     population: Annotated[float | None, typer.Option(help="Size of the population the target is from (or is).")] = None,
     level: Annotated[float, typer.Option(help="Level of the confidence intervals; 0 leaves them out.")] = 0.95,
-    interval: Annotated[str, typer.Option(help="default, analytic, profile or bootstrap.")] = "default",
+    interval: Annotated[
+        str, typer.Option(help="default, analytic, profile or bootstrap, for the methods that have it.")
+    ] = "default",
     seed: Annotated[int, typer.Option(min=0, help="Seed of resampled intervals.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,

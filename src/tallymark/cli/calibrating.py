@@ -26,6 +26,8 @@ def run(
     require_one_of("--method", method, ("bayes", *MAPS))
     if Path(out).suffix.lower() not in {".csv", ".parquet"}:
         raise InputError(f"--out {out!r}: write a .csv or a .parquet file.")
+    if not Path(out).resolve().parent.is_dir():
+        raise InputError(f"--out {out!r}: there is no folder {str(Path(out).parent)!r}; make it first.")
     known = read_files(validation, [(label, "--label"), (score, "--score")])
     fitted_on = tally(known[label], known[score], pos_label=positive_label(validation, label, pos_label))
     with engine(target) as source:

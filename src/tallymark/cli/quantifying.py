@@ -24,6 +24,7 @@ from tallymark.cli.printing import (
     with_limits,
 )
 from tallymark.errors import GuardWarning, InputError, Undefined
+from tallymark.quantify.asking import options_of
 from tallymark.quantify.counts import from_counts
 from tallymark.quantify.estimating import estimate
 from tallymark.quantify.prevalence import Prevalence, Prevalences
@@ -112,10 +113,13 @@ def _of_scores(asked: Asked) -> Answer:
     if asked.growth is not None and asked.level is None:
         raise InputError("--growth needs intervals; leave --level 0 out.")
     validation, target = _tallies(asked, asked.score, groups)
-    cutting = {"cc", "ac"}
+    if asked.calibration is not None and "em" not in methods:
+        raise InputError("--calibration goes with em; add it to --method.")
+    if groups and asked.population is not None:
+        raise InputError("--population is the size behind one target; leave out --by, or count each group on its own.")
     if not _split(asked.methods) and asked.threshold is None and not validation.is_probability:
         # Without a threshold only methods for any scores can be the default.
-        methods = [name for name in methods if name not in cutting]
+        methods = [name for name in methods if "threshold" not in options_of(QUANTIFIERS[name])]
     calibrated: dict[str, Any] = {} if asked.calibration is None else {"calibration": asked.calibration}
     estimates = {
         name: estimate(
@@ -136,6 +140,10 @@ def _of_scores(asked: Asked) -> Answer:
         expectation = expected(
             validation, whole, threshold=cut, metrics=wanted, level=asked.level or 0.95, seed=asked.seed
         )
+    if isinstance(target, Tallies):
+        # A group that does not fit can hide in the whole.
+        for tally in target.values():
+            mixture_fit(validation, tally, strict=asked.strict)
     return Answer(estimates, mixture_fit(validation, whole, strict=asked.strict), expectation)
 
 
@@ -182,7 +190,9 @@ def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Ta
 def _of_classes(asked: Asked) -> Answer:
     plain_only = {
         "--score": asked.score, "--by": asked.by, "--where": asked.where, "--weight": asked.weight, "--count": asked.count,
-        "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label,
+        "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label, "--growth": asked.growth,
+        "--threshold": asked.threshold, "--training-prevalence": asked.training_prevalence,
+        "--interval": asked.interval != "default",
     }  # fmt: skip
     if used := [option for option, value in plain_only.items() if value]:
         raise InputError(f"{', '.join(used)}: these go with --score, not with --probability.")
@@ -209,8 +219,12 @@ def _of_classes(asked: Asked) -> Answer:
     matrices = [np.column_stack([part[column] for _, column in pairs]) for part in (labelled, unknown)]
     classes = [present[label] for label, _ in pairs]
     methods = [QUANTIFIERS[name].name for name in _split(asked.methods) or ("cc", "ac", "pacc", "em")]
+    calibrated: dict[str, Any] = {} if asked.calibration is None else {"calibration": asked.calibration}
     return Answer({
-        name: estimate(name, (truth, matrices[0]), matrices[1], classes=classes, level=asked.level, seed=asked.seed)
+        name: estimate(
+            name, (truth, matrices[0]), matrices[1], classes=classes, level=asked.level, seed=asked.seed,
+            **(calibrated if name == "em" else {}),
+        )
         for name in methods
     })  # fmt: skip
 
@@ -298,7 +312,7 @@ def _print(answer: Answer, asked: Asked) -> None:
             Text(f"\nExpected at threshold {number(ev.threshold)} and prevalence {number(ev.prevalence)}", style="bold")
         )
         print_table(table("", [("metric", "left"), ("value", "right")], [
-            [m.name, m.reason or with_limits(m.value, m.low, m.high) if m.low is not None and m.high is not None else number(m.value)]
+            [m.name, m.reason or (number(m.value) if m.low is None or m.high is None else with_limits(m.value, m.low, m.high))]
             for m in ev.values()
         ]))  # fmt: skip
     naive = [name for name in answer.estimates if not QUANTIFIERS[name].shift_proof]

@@ -100,9 +100,8 @@ def _answer(
     details: dict[str, float],
 ) -> Prevalence:
     low, high = ends if size is None else of_population(share, ends, level, size)
-    whole = n if size is None else size
     return Prevalence(
-        method=method, prevalence=share, n=int(whole) if float(whole).is_integer() else whole, low=min(low, share),
+        method=method, prevalence=share, n=_whole(n, size), low=min(low, share),
         high=max(high, share), level=level, interval=interval, details=details,
     )  # fmt: skip
 
@@ -112,9 +111,15 @@ def _require_both(table: _Table) -> None:
         raise InputError("The audit table has one class only; error rates need rows of both classes.")
 
 
-def _nothing(method: str, n: float, details: dict[str, float]) -> Prevalence:
+def _nothing(method: str, n: float, size: float | None, details: dict[str, float]) -> Prevalence:
     reason = "the classifier calls both classes positive alike (tpr = fpr), so its calls say nothing"
-    return Prevalence(method=method, prevalence=math.nan, n=n, reason=reason, details=details)
+    return Prevalence(method=method, prevalence=math.nan, n=_whole(n, size), reason=reason, details=details)
+
+
+def _whole(n: float, size: float | None) -> float | int:
+    """What is counted: the target's rows, or the population's."""
+    rows = n if size is None else size
+    return int(rows) if float(rows).is_integer() else rows
 
 
 def _ac(table: _Table, called: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:  # noqa: ARG001
@@ -122,7 +127,7 @@ def _ac(table: _Table, called: float, n: float, level: float, size: float | None
     q, tpr, fpr = called / n, _share(table.tpr), _share(table.fpr)
     details = {"tpr": tpr, "fpr": fpr, "called": q}
     if tpr == fpr:
-        return _nothing("ac", n, details)
+        return _nothing("ac", n, size, details)
     raw = (q - fpr) / (tpr - fpr)
     variance = (
         q * (1 - q) / n + raw**2 * tpr * (1 - tpr) / table.tpr[1] + (1 - raw) ** 2 * fpr * (1 - fpr) / table.fpr[1]
@@ -170,10 +175,12 @@ def _bayes(table: _Table, called: float, n: float, level: float, size: float | N
     details = {"tpr": _share(table.tpr), "fpr": _share(table.fpr), "called": called / n, "kept": len(kept) / _DRAWS}
     if len(kept) < _DRAWS // 1_000:
         reason = "hardly any rates that fit the audit table can give so many calls; the audit sample and the target do not belong together"
-        return Prevalence(method="bayes", prevalence=math.nan, n=n, reason=reason, details=details)
+        return Prevalence(method="bayes", prevalence=math.nan, n=_whole(n, size), reason=reason, details=details)
     tail = (1.0 - level) / 2.0
     low, middle, high = (float(v) for v in np.quantile(kept, [tail, 0.5, 1.0 - tail]))
     return _answer("bayes", middle, (low, high), "credible", level, n, size, details)
 
 
-_METHODS: dict[str, Callable[..., Any]] = {"ac": _ac, "calibration": _calibration, "bayes": _bayes, "cc": _cc}
+_METHODS: dict[str, Callable[..., Any]] = {
+    "ac": _ac, "calibration": _calibration, "bayes": _bayes, "cc": _cc, "rogan_gladen": _ac
+}  # fmt: skip

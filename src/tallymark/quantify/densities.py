@@ -10,10 +10,14 @@ import numpy as np
 
 from tallymark._check import Floats, Scores
 from tallymark.errors import InputError
+from tallymark.intervals.base import checked_number
 from tallymark.quantify.samples import Samples, Validation
 
 #: Points at which a kernel density is known; between them it is a straight line.
 _POINTS = 2048
+
+#: Added to kernel densities, so that a row far from every kernel says nothing.
+FAINT = 1e-12
 
 #: Kernels are cut off so many bandwidths away.
 _REACH = 8.0
@@ -32,6 +36,7 @@ def adaptive_edges(validation: Validation, most: int | None = None) -> Scores:
     if most is None:
         least = min(validation.negative.rows, validation.positive.rows)
         most = max(4, min(64, round(2.0 * least ** (1.0 / 3.0))))
+    checked_number(most, "bins", 2)
     wanted = np.arange(1, most) / most
     # A hair less, so that a share that is just reached counts as reached whatever the rounding.
     inner = np.unique(scores[np.searchsorted(np.cumsum(mass), wanted * mass.sum() - 1e-9)])
@@ -120,7 +125,8 @@ class Kernels:
             spread = math.sqrt(float(np.sum(mass * (x - centre) ** 2)))
             inner = float(np.diff(np.interp([0.25, 0.75], np.cumsum(mass), x))[0]) / 1.349
             typical = min(spread, inner) if inner > 0.0 else spread
-            widths.append(bandwidth or max(0.9 * typical * side.rows**-0.2, 1e-3 * max(1.0, abs(centre)) * 1e-3))
+            least = 1e-6 * max(1.0, abs(centre))
+            widths.append(max(0.9 * typical * side.rows**-0.2, least) if bandwidth is None else bandwidth)
             ends += [float(x[0]), float(x[-1])]
         return cls._of(validation, scale, widths[0], widths[1], min(ends), max(ends))
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats, Ints
-from tallymark.errors import GuardWarning, InputError, guard
+from tallymark.errors import InputError
 from tallymark.intervals.base import Seed, checked_level, checked_number
 from tallymark.intervals.pool import strata_of
-from tallymark.quantify import limits
+from tallymark.quantify import guarding, limits
+from tallymark.quantify.asking import Ask, ask_of, targets_of
 from tallymark.quantify.densities import Binned, adaptive_edges
 from tallymark.quantify.prevalence import Prevalence, Prevalences, quantiles
-from tallymark.quantify.resampling import resampled
-from tallymark.quantify.samples import Samples, Validation, worth_of
+from tallymark.quantify.samples import Samples
 from tallymark.registry import QUANTIFIERS, Method, require_one_of
 from tallymark.results import Note
 from tallymark.summaries.run import Run
@@ -36,37 +32,6 @@ _REPLICATES = 1_000
 _FEW = 200
 
 
-@dataclass(frozen=True)
-class Ask:
-    """A method and what it is asked of."""
-
-    method: Method
-    validation: Tally
-    training_prevalence: float
-    options: Mapping[str, Any]
-
-    def shares(self, validation: Validation, target: Samples) -> Floats:
-        """The kernel with its options."""
-        found: Floats = self.method.kernel(validation, target, **self.options)
-        return found
-
-    @cached_property
-    def edges(self) -> tuple[float, ...]:
-        """Thresholds that no cell may straddle."""
-        return (float(self.options["threshold"]),) if "threshold" in self.options else ()
-
-    def clean(self, target: Tally) -> Validation:
-        """The validation sample itself, for one target."""
-        return Validation.of(self.validation, target, self.training_prevalence)
-
-    def resampled(self, targets: list[Tally], replicates: int, seed: Seed, sides: str = "both") -> Floats:
-        """Shares of each target in every resample."""
-        return resampled(
-            self.shares, self.validation, targets, self.training_prevalence, replicates, seed,
-            edges=self.edges, sides=sides,
-        )  # fmt: skip
-
-
 def estimate(
     name: str,
     validation: Any,
@@ -77,7 +42,7 @@ def estimate(
     level: float | None = 0.95,
     interval: IntervalName = "default",
     population: float | None = None,
-    replicates: int = _REPLICATES,
+    replicates: int | None = None,
     seed: Seed = 0,
     strict: bool = False,
     **options: Any,
@@ -109,6 +74,14 @@ def estimate(
     if isinstance(validation, tuple):
         from tallymark.quantify.multiclass import estimate_classes
 
+        given = {
+            "threshold": threshold,
+            "population": population,
+            "interval": None if interval == "bootstrap" else interval,
+        }
+        for option, value in given.items():
+            if value is not None and value != "default":
+                raise InputError(f"{option}={value!r} goes with two classes; leave it out for more.")
         return estimate_classes(
             method.name, validation, target, training_prevalence=training_prevalence, level=level,
             replicates=replicates, seed=seed, **options,
@@ -118,16 +91,16 @@ def estimate(
     share = None if level is None else checked_level(level)
     kind = _interval_of(method, interval, options)
     several = isinstance(target, Tallies)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        _guard_shift(ask, groups, strict=strict)
-        _guard_calibration(ask, strict=strict)
-    notes = tuple(Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning))
-    for note in notes:
-        guard(note.code, note.message)
+    notes = guarding.checked(ask, groups, strict=strict)
+    if several and population is not None:
+        raise InputError(
+            "population= is the size behind one target; estimate each group on its own to give each its own."
+        )
     drawn: dict[tuple[Any, ...], Floats] = {}
-    if share is not None and (several or kind == "bootstrap"):
-        found = ask.resampled(list(groups.values()), checked_number(replicates, "replicates", 100), seed)
+    # The baseline does not look at the target, so there is nothing to resample.
+    if share is not None and (several or kind == "bootstrap") and method.name != "bl":
+        times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
+        found = ask.resampled(list(groups.values()), times, seed)
         drawn = dict(zip(groups, found, strict=True))
     entries = {
         key: _estimate(ask, one, share, kind, population, drawn.get(key), seed, notes) for key, one in groups.items()
@@ -173,73 +146,6 @@ def estimate_many(
     return np.array(np.broadcast_to(found, (len(rows),)))
 
 
-def targets_of(target: object) -> dict[tuple[Any, ...], Tally]:
-    """Unlabelled tallies by group; a labelled target is looked at without its labels."""
-    if isinstance(target, Tally):
-        return {(): _unlabelled(target)}
-    if isinstance(target, Tallies):
-        return {key: _unlabelled(tally) for key, tally in target.entries.items()}
-    raise InputError(
-        f"target is a {type(target).__name__}, expected a Tally: write target=tm.tally(scores=new_scores)."
-    )
-
-
-def _unlabelled(tally: Tally) -> Tally:
-    if not tally.labelled:
-        return tally
-    merged = (
-        tally.negative.merge(tally.positive)
-        if len(tally.negative) and len(tally.positive)
-        else max(tally.runs, key=len)
-    )
-    return Tally((merged,), grid=tally.grid)
-
-
-def ask_of(
-    method: Method, validation: object, targets: list[Tally], threshold: float | str | None,
-    training_prevalence: float | None, options: Mapping[str, Any],
-) -> Ask:  # fmt: skip
-    """A method with everything it was asked of checked."""
-    if not isinstance(validation, Tally) or not validation.labelled:
-        raise InputError(
-            f"validation is {'unlabelled' if isinstance(validation, Tally) else 'a ' + type(validation).__name__}, expected "
-            "a labelled Tally: write validation=tm.tally(y, scores)."
-        )
-    if not validation.positives or not validation.negatives:
-        one = "positives" if not validation.negatives else "negatives"
-        raise InputError(f"validation has {one} only; error rates need rows of both classes.")
-    if any(not target.n_rows for target in targets):
-        raise InputError("The target has no rows.")
-    kinds = {str(tally.runs[0].scores.dtype) for tally in (validation, *targets)}
-    if len(kinds) > 1:
-        raise InputError(
-            f"validation and target hold scores of different types ({', '.join(sorted(kinds))}); convert one of them."
-        )
-    if method.probabilities and not all(tally.is_probability for tally in (validation, *targets)):
-        ends = [tally.range for tally in (validation, *targets)]
-        raise InputError(
-            f"{method.name} needs probabilities, but the scores run from {min(e[0] for e in ends):g} to "
-            f"{max(e[1] for e in ends):g}. Calibrate them first (tm.calibration.platt), or use a method for any scores such as bayes, pacc or ms."
-        )
-    known = set(inspect.signature(method.kernel).parameters) - {"validation", "target"}
-    unknown = set(options) - known
-    if unknown:
-        raise InputError(
-            f"{method.name} has no option {min(unknown)!r}; its options are {', '.join(sorted(known)) or 'none'}."
-        )
-    chosen = dict(options)
-    if "threshold" in known:
-        if threshold is None and not validation.is_probability:
-            raise InputError(
-                f"{method.name} cuts the scores; say where with threshold=, a number (0 for decision values) or a policy such as 'max'."
-            )
-        chosen["threshold"] = 0.5 if threshold is None else validation.at(threshold).threshold
-    share = float(validation.positives / validation.n)
-    if training_prevalence is not None:
-        share = _check.probability(training_prevalence, "training_prevalence")
-    return Ask(method, validation, share, chosen)
-
-
 def _interval_of(method: Method, interval: str, options: Mapping[str, Any]) -> str:
     kind = require_one_of("interval", interval, ("default", "analytic", "profile", "bootstrap"))
     if kind == "default":
@@ -257,27 +163,29 @@ def _estimate(
     seed: Seed, notes: tuple[Note, ...],
 ) -> Prevalence:  # fmt: skip
     size = limits.checked_population(population, target.n)
-    n = target.n if size is None else size
+    n = target.n if size is None else int(size) if size.is_integer() else size
     share = float(ask.shares(ask.clean(target), Samples.of_run(target.runs[0]))[0])
     details = _details(ask)
     if math.isnan(share):
-        reason = "no threshold tells the classes of the validation sample apart (tpr = fpr)"
+        reason = "the scores do not tell the classes of the validation sample apart"
         return Prevalence(
             method=ask.method.name, prevalence=math.nan, n=n, reason=reason, details=details, warnings=notes
         )
     if level is None:
         return Prevalence(method=ask.method.name, prevalence=share, n=n, details=details, warnings=notes)
     if kind == "bootstrap" and drawn is not None:
-        low, high = quantiles(drawn, level)
+        ends = quantiles(drawn, level)
     elif kind == "profile":
-        low, high = _profile(ask, target, share, level, seed)
+        ends = _profile(ask, target, share, level, seed)
+    elif ask.method.name == "bl" and ask.stated:
+        return Prevalence(method=ask.method.name, prevalence=share, n=n, details=details, warnings=notes)
     else:
-        low, high = _ANALYTIC[ask.method.name](ask, target, level)
-    if size is not None:
-        low, high = limits.of_population(share, (low, high), level, size)
+        ends = limits.ANALYTIC[ask.method.name](ask.validation, target, ask.options.get("threshold", 0.5), level, size)
+    if size is not None and ask.method.name not in limits.OWN_POPULATION:
+        ends = limits.of_population(share, ends, level, size)
     return Prevalence(
-        method=ask.method.name, prevalence=share, n=n, low=min(low, share), high=max(high, share), level=level,
-        interval=kind, details=details, warnings=notes,
+        method=ask.method.name, prevalence=share, n=n, low=min(ends[0], share), high=max(ends[1], share), level=level,
+        interval="analytic" if ask.method.name == "bl" else kind, details=details, warnings=notes,
     )  # fmt: skip
 
 
@@ -303,12 +211,12 @@ def _profile(ask: Ask, target: Tally, share: float, level: float, seed: Seed) ->
         edges = adaptive_edges(clean, ask.options.get("bins"))
         binned = Binned.of(clean, edges, monotone=bool(ask.options.get("monotone", False)))
         up, down = binned.positive[0], binned.negative[0]
-        mass = Samples.of_run(target.runs[0]).within(edges)[0] * worth_of(target.runs[0])
+        mass = Samples.of_run(target.runs[0]).within(edges)[0] * target.runs[0].worth
     else:
         own = strata_of(target.runs, 2**12)[0]
         samples = Samples(own.scores, mass=own.mass[None, :])
         up, down = (side[0] for side in ask.method.densities(clean, samples, **ask.options))  # type: ignore[misc]
-        mass = own.mass / own.mass.sum() * worth_of(target.runs[0])
+        mass = own.mass / own.mass.sum() * target.runs[0].worth
     mixed = share * up + (1.0 - share) * down
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(mixed > 0.0, (up - down) / mixed, 0.0)
@@ -318,76 +226,3 @@ def _profile(ask: Ask, target: Tally, share: float, level: float, seed: Seed) ->
         spread = float(np.nanvar(ask.resampled([target], _FEW, seed, "validation")[0]))
         widen += spread * information
     return limits.profile(share, up, down, mass, level, widen)
-
-
-def _analytic_ac(ask: Ask, target: Tally, level: float) -> tuple[float, float]:
-    cut = ask.options["threshold"]
-    seen, up, down = (
-        limits.rate_above(run, cut) for run in (target.runs[0], ask.validation.positive, ask.validation.negative)
-    )
-    return limits.adjusted_count(seen, up, down, level)
-
-
-def _analytic_pcc(ask: Ask, target: Tally, level: float) -> tuple[float, float]:  # noqa: ARG001
-    from tallymark.intervals.base import on_scale, scale_of
-
-    mean, variance = limits.mean_and_error(target.runs[0])
-    if not 0.0 < mean < 1.0 or not math.isfinite(variance):
-        return 0.0, 1.0
-    return on_scale(mean, math.sqrt(variance), max(target.n_rows - 1.0, 1.0), level, scale_of(0.0, 1.0))
-
-
-def _analytic_bl(ask: Ask, target: Tally, level: float) -> tuple[float, float]:  # noqa: ARG001
-    from tallymark.intervals.proportions import limits as proportion_limits
-
-    low, high = proportion_limits(ask.training_prevalence * ask.validation.n_rows, ask.validation.n_rows, level)
-    return float(low), float(high)
-
-
-_ANALYTIC = {
-    "ac": _analytic_ac,
-    "cc": lambda ask, target, level: limits.share_of(target.runs[0], ask.options["threshold"], level),
-    "pacc": lambda ask, target, level: limits.adjusted_mean(ask.validation, target, level),
-    "pcc": _analytic_pcc,
-    "bl": _analytic_bl,
-}
-
-#: Log odds of a validation sample may need a slope this far from 1 before probabilities are called uncalibrated.
-_STEEP = 1.5
-
-
-def _guard_calibration(ask: Ask, *, strict: bool) -> None:
-    """Say so when probabilities that are taken at their word are wrong on the validation sample."""
-    if ask.method.name not in {"em", "pcc"} or ask.options.get("calibration"):
-        return
-    from tallymark.calibration.maps import temperature
-
-    slope = 1.0 / temperature(ask.validation, bias=True).parameters["temperature"]
-    if not 1.0 / _STEEP <= slope <= _STEEP:
-        guard(
-            "TM110",
-            f"{ask.method.name} takes the scores for calibrated probabilities, but on the validation sample their log odds "
-            f"would have to be multiplied by {slope:.2g}. Use calibration='bcts' (em), or a method for any scores such as bayes",
-            strict=strict,
-        )
-
-
-#: A share of target rows beyond the validation sample's scores from which it is worth a word; of n validation rows about
-#: two in n are expected there, in a class that has become common a few times as many.
-_BEYOND, _BY_CHANCE = 0.01, 20.0
-
-
-def _guard_shift(ask: Ask, groups: Mapping[tuple[Any, ...], Tally], *, strict: bool) -> None:
-    low, high = ask.validation.range
-    for key, target in groups.items():
-        run = target.runs[0]
-        beyond = float(run.mass_before(np.array(np.searchsorted(run.scores, low, "left"))))
-        beyond += float(run.mass_from(np.array(np.searchsorted(run.scores, high, "right"))))
-        if beyond > (_BEYOND + _BY_CHANCE / ask.validation.n_rows) * run.total:
-            where = f"group {', '.join(map(str, key))}: " if key else ""
-            guard(
-                "TM108",
-                f"{where}{100 * beyond / run.total:.1f} % of the target's scores lie outside the validation sample's range "
-                f"({low:g} to {high:g}); the same model on the same kind of data would not give them. Check the model and the columns",
-                strict=strict,
-            )

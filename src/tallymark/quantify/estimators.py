@@ -5,6 +5,7 @@ The classifier only produces scores; error rates come from out-of-fold scores, n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -298,21 +299,30 @@ class EM(Quantifier):
 
 
 class HDy(Quantifier):
-    """Nearest mixture of histograms by Hellinger distance, median over 10 to 110 bins."""
+    """Nearest mixture of histograms by Hellinger distance, median over `bins` (10 to 110)."""
 
     _method = "hdy"
+    _options: ClassVar[tuple[str, ...]] = ("bins",)
+
+    def __init__(
+        self, classifier: Any = None, *, bins: Sequence[int] | None = None, cv: Any = 10, random_state: int = 0
+    ) -> None:
+        super().__init__(classifier, cv=cv, random_state=random_state)
+        self.bins = bins
 
 
 class DyS(Quantifier):
-    """Nearest mixture of histograms by Topsøe's distance, median over 2 to 30 bins."""
+    """Nearest mixture of histograms by Topsøe's or Hellinger's `distance`, median over `bins` (2 to 30)."""
 
     _method = "dys"
-    _options: ClassVar[tuple[str, ...]] = ("distance",)
+    _options: ClassVar[tuple[str, ...]] = ("bins", "distance")
 
     def __init__(
-        self, classifier: Any = None, *, distance: str = "topsoe", cv: Any = 10, random_state: int = 0
-    ) -> None:
+        self, classifier: Any = None, *, bins: Sequence[int] | None = None, distance: str = "topsoe", cv: Any = 10,
+        random_state: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__(classifier, cv=cv, random_state=random_state)
+        self.bins = bins
         self.distance = distance
 
 
@@ -343,13 +353,15 @@ class Bayes(Quantifier):
     """Bayesian Calibration's prevalence, from densities by ``"bins"`` or ``"kde"``."""
 
     _method = "bayes"
-    _options: ClassVar[tuple[str, ...]] = ("density", "bins", "monotone")
+    _options: ClassVar[tuple[str, ...]] = ("density", "bins", "bandwidth", "monotone")
 
     def __init__(
-        self, classifier: Any = None, *, density: str = "bins", bins: int | None = None, monotone: bool = False,
+        self, classifier: Any = None, *, density: str = "bins", bins: int | None = None,
+        bandwidth: float | None = None, monotone: bool = False,
         cv: Any = 10, random_state: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.density = density
         self.bins = bins
+        self.bandwidth = bandwidth
         self.monotone = monotone

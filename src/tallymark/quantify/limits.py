@@ -9,7 +9,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import InputError
-from tallymark.intervals.base import normal_quantile
+from tallymark.intervals.base import normal_quantile, on_scale, scale_of
 from tallymark.intervals.proportions import effective_rate, limits
 from tallymark.quantify.mixture import log_likelihood
 from tallymark.summaries.run import Run
@@ -81,10 +81,56 @@ def adjusted_mean(validation: Tally, target: Tally, level: float) -> Limits:
     return low, high
 
 
-def share_of(run: Run, threshold: float, level: float) -> Limits:
-    """Wilson's limits of the share of a run at or above a threshold."""
-    low, high = limits(*rate_above(run, threshold), level)
-    return float(low), float(high)
+def _ac(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
+    seen, up, down = (rate_above(run, threshold) for run in (target.runs[0], validation.positive, validation.negative))
+    return adjusted_count(seen, up, down, level)
+
+
+def _pacc(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
+    return adjusted_mean(validation, target, level)
+
+
+def _cc(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
+    """Wilson's limits of the share called positive; of a finite population's, with the usual correction."""
+    hits, n = rate_above(target.runs[0], threshold)
+    low, high = (float(end) for end in limits(hits, n, level))
+    left = 1.0 if population is None else math.sqrt(max(0.0, 1.0 - target.n / population))
+    return hits / n + (low - hits / n) * left, hits / n + (high - hits / n) * left
+
+
+def _pcc(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
+    r"""Limits of a mean probability, on the logit scale.
+
+    The positives of a finite population vary around the sum of their probabilities by :math:`\sum s(1-s)`.
+    """
+    run = target.runs[0]
+    mean, variance = mean_and_error(run)
+    if not 0.0 < mean < 1.0 or not math.isfinite(variance):
+        return 0.0, 1.0
+    if population is not None:
+        within = run.sum_of(lambda s: s * (1.0 - s)) / float(run.total)
+        variance = variance * max(0.0, 1.0 - target.n / population) + within / population
+    return on_scale(mean, math.sqrt(variance), max(target.n_rows - 1.0, 1.0), level, scale_of(0.0, 1.0))
+
+
+def _bl(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
+    """Wilson's limits of the validation sample's share; a population's own share varies on top of it."""
+    worth = (validation.positives + validation.negatives) ** 2 / sum(
+        run.total**2 / run.worth for run in validation.runs
+    )
+    share = validation.positives / validation.n
+    low, high = (float(end) for end in limits(share * worth, worth, level))
+    wider = 1.0 if population is None else math.sqrt(1.0 + worth / population)
+    return max(0.0, share + (low - share) * wider), min(1.0, share + (high - share) * wider)
+
+
+#: Limits in closed form, of a validation sample, a target, a threshold, a level and a population.
+ANALYTIC: dict[str, Callable[[Tally, Tally, float, float, float | None], Limits]] = {
+    "ac": _ac, "pacc": _pacc, "cc": _cc, "pcc": _pcc, "bl": _bl,
+}  # fmt: skip
+
+#: Methods whose closed form knows about the population already.
+OWN_POPULATION = frozenset({"cc", "pcc", "bl"})
 
 
 #: Halvings that leave a limit no wider than rounding.

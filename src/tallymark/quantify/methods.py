@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark._check import Floats, Scores
-from tallymark.calibration.logistic import fit_logistic, sigmoid
+from tallymark.calibration.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.errors import InputError
-from tallymark.intervals.base import in_threads
-from tallymark.quantify.densities import Binned, Kernels, adaptive_edges, logit
+from tallymark.intervals.base import checked_number, in_threads
+from tallymark.quantify.densities import FAINT, Binned, Kernels, adaptive_edges, logit
 from tallymark.quantify.mixture import contrast, most_likely
 from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import QUANTIFIERS, Method, choose
@@ -31,9 +31,6 @@ _BELLA = "Bella et al. (2010), ICDM."
 
 #: Thresholds whose rates are closer than this adjust too much (Forman's rule for median sweep).
 _FAR_ENOUGH = 0.25
-
-#: Added to kernel densities, so that a row far from every kernel says nothing; and how near to 0 logarithms are taken.
-_FAINT = 1e-12
 
 #: Numbers worked on at a time.
 _BLOCK = 2**16
@@ -286,7 +283,8 @@ def _em_densities(validation: Validation, target: Samples, *, calibration: str |
     truth = np.repeat([0.0, 1.0], [len(side.scores) for side in sides])
     masses = [_masses(side) for side in sides]
     mass = np.concatenate(masses, axis=1)
-    found = sigmoid(fit_logistic(known, truth, mass) @ features(target.scores))
+    fitted = fit_logistic(known, truth, mass)
+    found = sigmoid(fitted[:, :-1] @ features(target.scores) + fitted[:, -1:])
     # A fitted bias makes the mean probability of the validation sample its share of positives.
     share = masses[1].sum(axis=1) / mass.sum(axis=1)
     return posterior_densities(found, share)
@@ -296,15 +294,10 @@ def _masses(side: Samples) -> Floats:
     return np.ones((1, len(side.scores))) if side.mass is None else side.mass
 
 
-def _log_odds(scores: Scores) -> tuple[Floats, Floats]:
-    p = np.clip(np.asarray(scores, dtype=np.float64), _FAINT, 1.0 - _FAINT)
-    return np.log(p), -np.log1p(-p)
-
-
 #: Features of a probability whose logistic regression calibrates it: bias-corrected temperature, vector scaling.
 _SCALINGS: dict[str, Callable[[Scores], Floats]] = {
-    "bcts": lambda scores: np.stack([sum(_log_odds(scores)), np.ones(len(scores))]),
-    "vs": lambda scores: np.stack([*_log_odds(scores), np.ones(len(scores))]),
+    "bcts": lambda scores: np.stack([sum(log_odds(scores))]),
+    "vs": lambda scores: np.stack(log_odds(scores)),
 }
 
 
@@ -349,7 +342,7 @@ def _hdy(
     bins: Sequence[int] = tuple(range(10, 111, 10)),
     points: int = _HDY_POINTS,
 ) -> Floats:
-    shares = np.linspace(0.0, 1.0, points)
+    shares = np.linspace(0.0, 1.0, checked_number(points, "points", 2))
     found = []
     for down, up, held in _histograms(validation, target, bins):
         root = np.sqrt(held)
@@ -366,16 +359,32 @@ def _hdy(
             return np.asarray(shares[np.argmax(np.round(likeness, 14), axis=1)])
 
         width = held.shape[1] * (points if len(down) > 1 else 1) + points
-        found.append(_in_parts(best, max(len(down), len(root)), width))
-    medians: Floats = np.median(found, axis=0)
-    return medians
+        found.append(_where_apart(_in_parts(best, max(len(down), len(root)), width), down, up))
+    return _median_of(found)
+
+
+def _where_apart(shares: Floats, down: Floats, up: Floats) -> Floats:
+    """Shares, nan where both classes have the same histogram."""
+    return np.where((down == up).all(axis=1), np.nan, shares)
+
+
+def _median_of(found: Sequence[Floats]) -> Floats:
+    """Median over the numbers of bins that tell the classes apart; nan where none does."""
+    stacked = np.stack(np.broadcast_arrays(*found))
+    none = np.isnan(stacked).all(axis=0)
+    medians: Floats = (
+        np.nanmedian(np.where(none, 0.0, stacked), axis=0) if np.isnan(stacked).any() else np.median(stacked, axis=0)
+    )
+    return np.where(none, np.nan, medians)
 
 
 def _histograms(validation: Validation, target: Samples, bins: Sequence[int]) -> Any:
     """Shares of negatives, positives and target in equal bins of the scores' range, for each number of bins."""
     low, high = validation.range
+    if isinstance(bins, int | float | str) or not len(bins):
+        raise InputError(f"bins is {bins!r}, expected a list of numbers of bins such as [10, 20].")
     for b in bins:
-        edges = np.linspace(low, high, int(b) + 1)
+        edges = np.linspace(low, high, checked_number(b, "bins", 2) + 1)
         edges[-1] = np.inf
         yield validation.negative.within(edges), validation.positive.within(edges), target.within(edges)
 
@@ -405,9 +414,10 @@ def _dys(
     validation: Validation, target: Samples, *, bins: Sequence[int] = _DYS_BINS, distance: str = "topsoe"
 ) -> Floats:
     slope_of = choose("distance", distance, _SLOPES)
-    found = [_nearest(slope_of, down, up, held) for down, up, held in _histograms(validation, target, bins)]
-    medians: Floats = np.median(found, axis=0)
-    return medians
+    return _median_of([
+        _where_apart(_nearest(slope_of, down, up, held), down, up)
+        for down, up, held in _histograms(validation, target, bins)
+    ])  # fmt: skip
 
 
 #: Halvings of [0, 1] that leave less than 1e-8.
@@ -428,7 +438,8 @@ def _nearest(slope_of: Callable[[Floats, Floats], Floats], down: Floats, up: Flo
             with np.errstate(invalid="ignore"):
                 falling = np.where(own_gap == 0.0, 0.0, own_gap * slopes).sum(axis=1) < 0.0
             low, high = np.where(falling, middle, low), np.where(falling, high, middle)
-        return (low + high) / 2.0
+        # A distance that never falls is least at 0, one that always falls at 1.
+        return np.where(low == 0.0, 0.0, np.where(high == 1.0, 1.0, (low + high) / 2.0))
 
     return _in_parts(best, max(len(down), len(held)), held.shape[1])
 
@@ -501,7 +512,7 @@ def _distances_to(side: Samples, scores: Scores) -> Floats:
 
 def _kde_densities(validation: Validation, target: Samples, *, bandwidth: float = 0.1) -> tuple[Floats, Floats]:
     up, down = Kernels.on_simplex(validation, bandwidth).at(target.scores)
-    return up + _FAINT, down + _FAINT
+    return up + FAINT, down + FAINT
 
 
 @_method("kde", "KDE maximum likelihood", r"\hat\pi = \arg\max_\pi \prod_i (\pi \hat f^+(s_i) + (1-\pi) \hat f^-(s_i))",
@@ -529,7 +540,7 @@ def bayes_densities(
         if monotone:
             raise InputError("monotone=True goes with density='bins'.")
         up, down = Kernels.on_line(validation, bandwidth).at(target.scores)
-        return up + _FAINT, down + _FAINT
+        return up + FAINT, down + FAINT
     if density != "bins":
         raise InputError(f"density={density!r} is not known; choose 'bins' or 'kde'.")
     return Binned.of(validation, adaptive_edges(validation, bins), monotone=monotone).at(target.scores)

@@ -12,6 +12,9 @@ _STEPS = 80
 #: A share is found when a step no longer moves it by this much.
 _CLOSE = 1e-10
 
+#: Relative differences of densities below this are rounding.
+_SAME = 1e-12
+
 #: Shares nearer to 0 or 1 than this may belong there.
 _NEAR_END = 1e-6
 
@@ -34,7 +37,7 @@ def most_likely(gap: Floats, base: Floats, mass: Floats | None = None) -> Floats
     r"""The :math:`\pi` that maximises :math:`\sum_i m_i \ln(\pi u_i + (1-\pi) d_i)` for each line of :func:`contrast`.
 
     The sum is concave, so its slope has one zero, or none and the best share is 0 or 1. Newton's method, halving
-    whenever it would leave the bracket.
+    whenever it would leave the bracket. nan where both classes are equally likely in every row.
     """
     lines = max(len(gap), len(mass) if mass is not None else 1)
     low, high = np.zeros(lines), np.ones(lines)
@@ -57,8 +60,11 @@ def most_likely(gap: Floats, base: Floats, mass: Floats | None = None) -> Floats
         end = np.where(share < 0.5, 0.0, 1.0)
         first, _ = _slope(end, gap, base, mass)
         beyond = near & np.where(end == 0.0, first <= 0.0, first >= 0.0)
-        share = np.where(beyond & ~((first == 0.0) & (np.abs(share - 0.5) < _CLOSE)), end, share)
-    return share
+        share = np.where(beyond, end, share)
+    # Densities that are the same everywhere say nothing.
+    apart = np.abs(gap) > _SAME
+    told = (apart if mass is None else apart & (mass > 0.0)).any(axis=1)
+    return np.where(told, share, np.nan)
 
 
 def _slope(share: Floats, gap: Floats, base: Floats, mass: Floats | None) -> tuple[Floats, Floats]:

@@ -14,8 +14,11 @@ from tallymark import _check
 from tallymark._check import Floats, Ints, Label
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, plain
+from tallymark.calibration.scaling import fit_scaling
 from tallymark.errors import InputError, UnknownNameError, shown
 from tallymark.intervals.base import Seed, checked_level, checked_number, seeds
+from tallymark.quantify.asking import options_of
+from tallymark.quantify.densities import FAINT
 from tallymark.quantify.prevalence import Prevalence
 from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import QUANTIFIERS
@@ -92,25 +95,46 @@ def estimate_classes(
     classes: object = None,
     training_prevalence: object = None,
     level: float | None = 0.95,
-    replicates: int = _REPLICATES,
+    replicates: int | None = None,
     seed: Seed = 0,
     **options: Any,
 ) -> ClassPrevalences:
     """Shares of K classes; `validation` is (labels, scores by class) or that with weights, `target` scores by class.
 
     ``ac`` and ``pacc`` solve least squares on the simplex, ``em``, ``kde`` and ``energy`` have their own K-class forms,
-    every other method works one against the rest and is brought to the sum of one.
+    every other method works one against the rest and is brought to the sum of one. Intervals resample the rows of both
+    sides; those of ``kde`` and ``energy``, whose work grows with the product of the two, use at most 3 000 rows of each and
+    are then wider than they need be.
     """
+    _refuse_unknown(name, options)
     both = _Rows.of(validation, target, classes, training_prevalence)
     work = _solver(name, both, options)
     shares = work(both.weight[None, :], np.ones((1, both.m)))[0]
     if level is None:
         return ClassPrevalences(_entries(name, both, shares, None, None))
+    if name == "bl":
+        return ClassPrevalences(_entries(name, both, shares, None, None))
     share = checked_level(level)
-    times = min(checked_number(replicates, "replicates", 100), 10_000)
+    times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
     few = both.thinned(seed) if name in _PAIRWISE else both
-    drawn = _resampled(few, work if few is both else _solver(name, few, options), times, seed)
+    if few is not both:
+        work = _solver(name, few, options)
+        # The few rows scatter around their own estimate; what counts is how far.
+        shift = shares - work(few.weight[None, :], np.ones((1, few.m)))[0]
+    drawn = _resampled(few, work, times, seed)
+    if few is not both:
+        drawn = np.clip(drawn + shift, 0.0, 1.0)
     return ClassPrevalences(_entries(name, both, shares, drawn, share), np.cov(drawn.T))
+
+
+def _refuse_unknown(name: str, options: Mapping[str, Any]) -> None:
+    known = {"em": {"calibration"}, "kde": {"bandwidth"}}.get(name)
+    if known is None:
+        known = set() if name in _SOLVERS or name == "bl" else options_of(QUANTIFIERS[name])
+    if unknown := set(options) - known:
+        raise InputError(
+            f"{name} of more than two classes has no option {min(unknown)!r}; its options are {', '.join(sorted(known)) or 'none'}."
+        )
 
 
 def _entries(
@@ -173,7 +197,8 @@ class _Rows:
             raise InputError(
                 f"training_prevalence is {training!r}, expected a share above 0 for each of {shown(names)}, adding up to 1."
             )
-        return cls(names, codes, known, asked, share, weight)
+        there = weight > 0.0
+        return cls(names, codes[there], known[there], asked, share, weight[there])
 
     @property
     def n(self) -> int:
@@ -305,22 +330,18 @@ def mixture_shares(densities: Floats, mass: Floats, close: float = _CLOSE) -> Fl
     return shares
 
 
-#: Added to kernel densities, so that a row far from every kernel says nothing.
-_FAINT = 1e-12
-
-
 def _em(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:
     both.require_probabilities(name)
-    asked = both.asked
-    if calibrate := options.get("calibration"):
-        from tallymark.calibration.scaling import fit_scaling
+    kind = options.get("calibration")
+    if kind is None:
+        return lambda weights, mass: _each(lambda _: both.asked / both.training, weights, mass)
 
-        scaling = fit_scaling(both.codes, both.known, calibrate)
-        asked, training = scaling(both.asked), scaling(both.known).mean(axis=0)
-    else:
-        training = both.training
-    densities = asked / training
-    return lambda weights, mass: _each(lambda _: densities, weights, mass)
+    def densities(own: Floats) -> Floats:
+        # Fitted anew on each resample: the calibration's own error belongs to the estimate's.
+        scaling = fit_scaling(both.codes, both.known, kind, own)
+        return scaling(both.asked) / np.average(scaling(both.known), axis=0, weights=own)
+
+    return lambda weights, mass: _each(densities, weights, mass)
 
 
 def _kde(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:
@@ -328,24 +349,26 @@ def _kde(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:
 
     both.require_probabilities(name)
     width = float(options.get("bandwidth", 0.1))
+    if not width > 0.0:
+        raise InputError(f"bandwidth is {width!r}, expected a number above 0.")
 
-    def kernels(rows: Ints) -> Floats:
-        found: Floats = np.exp(-cdist(both.asked, both.known[rows], "sqeuclidean") / (2.0 * width**2))
+    def near(asked: Floats, rows: Ints) -> Floats:
+        found: Floats = np.exp(-cdist(asked, both.known[rows], "sqeuclidean") / (2.0 * width**2))
         return found
 
-    if both.n * both.m > _HELD * 4:
-        step = max(1, _HELD // both.n)
-        parts = [replace(both, asked=both.asked[i : i + step]) for i in range(0, both.m, step)]
-        fixed = np.concatenate([
-            np.stack([np.exp(-cdist(p.asked, both.known[rows], "sqeuclidean") / (2.0 * width**2)).mean(axis=1) for rows in both.members], axis=1)
-            for p in parts
-        ])  # fmt: skip
-        return lambda weights, mass: _each(lambda _: fixed + _FAINT, weights, mass)
-    near = [kernels(rows) for rows in both.members]
+    step = max(1, _HELD // both.n)
+    held = [near(both.asked, rows) for rows in both.members] if both.m <= 4 * step else None
 
     def densities(own: Floats) -> Floats:
-        columns = [matrix @ (own[rows] / own[rows].sum()) for matrix, rows in zip(near, both.members, strict=True)]
-        return np.stack(columns, axis=1) + _FAINT
+        columns = []
+        for c, rows in enumerate(both.members):
+            share = own[rows] / own[rows].sum()
+            if held is not None:
+                columns.append(held[c] @ share)
+            else:
+                parts = [near(both.asked[i : i + step], rows) @ share for i in range(0, both.m, step)]
+                columns.append(np.concatenate(parts))
+        return np.stack(columns, axis=1) + FAINT
 
     return lambda weights, mass: _each(densities, weights, mass)
 
@@ -357,33 +380,31 @@ def _each(densities: Callable[[Floats], Floats], weights: Floats, mass: Floats) 
 
 
 def _energy(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
-    from scipy.spatial.distance import cdist
-
     def work(weights: Floats, mass: Floats) -> Floats:
-        found = []
-        for own, line in zip(weights, mass, strict=True):
-            parts = [own[rows] / own[rows].sum() for rows in both.members]
-            there = line / line.sum()
-            to_target = np.array(
-                [
-                    _mean_distance(both.known[rows], both.asked, part, there, cdist)
-                    for rows, part in zip(both.members, parts, strict=True)
-                ]
-            )
-            between = np.array([
-                [_mean_distance(both.known[a], both.known[b], p, q, cdist) for b, q in zip(both.members, parts, strict=True)]
-                for a, p in zip(both.members, parts, strict=True)
-            ])  # fmt: skip
-            found.append(_least_energy(between, to_target))
-        return np.stack(found)
+        there = mass / mass.sum(axis=1, keepdims=True)
+        parts = [weights[:, rows] / weights[:, rows].sum(axis=1, keepdims=True) for rows in both.members]
+        to_target = np.stack([
+            _mean_distances(both.known[rows], both.asked, part, there) for rows, part in zip(both.members, parts, strict=True)
+        ], axis=1)  # fmt: skip
+        between = np.empty((len(weights), both.k, both.k))
+        for a in range(both.k):
+            for b in range(a, both.k):
+                found = _mean_distances(both.known[both.members[a]], both.known[both.members[b]], parts[a], parts[b])
+                between[:, a, b] = between[:, b, a] = found
+        return np.stack([_least_energy(*pair) for pair in zip(between, to_target, strict=True)])
 
     return work
 
 
-def _mean_distance(a: Floats, b: Floats, p: Floats, q: Floats, cdist: Any) -> float:
-    """Weighted mean Manhattan distance between two sets of rows, a block at a time."""
+def _mean_distances(a: Floats, b: Floats, p: Floats, q: Floats) -> Floats:
+    """Weighted mean Manhattan distance between two sets of rows, for each line of weights; a block at a time."""
+    from scipy.spatial.distance import cdist
+
     step = max(1, _HELD // max(len(b), 1))
-    return float(sum(p[i : i + step] @ cdist(a[i : i + step], b, "cityblock") @ q for i in range(0, len(a), step)))
+    total = np.zeros(len(p))
+    for i in range(0, len(a), step):
+        total += np.einsum("rm,rm->r", p[:, i : i + step] @ cdist(a[i : i + step], b, "cityblock"), q)
+    return total
 
 
 def _least_energy(between: Floats, to_target: Floats) -> Floats:

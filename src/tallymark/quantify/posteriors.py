@@ -13,6 +13,7 @@ from tallymark._check import Bools, Floats
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError
 from tallymark.intervals.base import Seed
+from tallymark.quantify.asking import one_target
 from tallymark.quantify.estimating import estimate
 from tallymark.quantify.methods import bayes_densities
 from tallymark.quantify.prevalence import Prevalence
@@ -81,13 +82,14 @@ class BayesianCalibration(Shown):
 
 
 def bayesian_calibration(
-    validation: Tally, target: Tally, *, level: float | None = None, seed: Seed = 0, **options: Any
-) -> BayesianCalibration:
+    validation: Tally, target: Tally, *, density: str = "bins", bins: int | None = None, bandwidth: float | None = None,
+    monotone: bool = False, level: float | None = None, seed: Seed = 0, strict: bool = False,
+) -> BayesianCalibration:  # fmt: skip
     """Fit Bayesian Calibration: class densities from `validation`, the prevalence from `target`'s scores.
 
-    Options are those of the quantifier ``bayes``: ``density`` (``"bins"`` that follow the data, or ``"kde"`` on a
-    transformed scale), ``bins``, ``bandwidth``, ``monotone`` (posteriors rise with the score). Use out-of-fold scores for the
-    validation sample, never those of the training fit.
+    `density` is ``"bins"`` that follow the data (`bins` of them), or ``"kde"`` on a transformed scale (`bandwidth`);
+    `monotone` makes posteriors rise with the score. Use out-of-fold scores for the validation sample, never those of the
+    training fit. `level` adds an interval to the prevalence.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -98,7 +100,7 @@ def bayesian_calibration(
     >>> bool(abs(c.posterior(new).mean() - c.prevalence) < 1e-9)
     True
     """
-    found = estimate("bayes", validation, target, level=level, seed=seed, **options)
-    if not isinstance(found, Prevalence):
-        raise InputError("Bayesian Calibration takes one target; calibrate each group on its own.")
-    return BayesianCalibration(found, Validation.of(validation, target, None), dict(options))
+    one = one_target(target, "Bayesian Calibration")
+    options: dict[str, Any] = {"density": density, "bins": bins, "bandwidth": bandwidth, "monotone": monotone}
+    found = estimate("bayes", validation, one, level=level, seed=seed, strict=strict, **options)
+    return BayesianCalibration(found, Validation.of(validation, one, None), options)

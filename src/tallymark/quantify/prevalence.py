@@ -13,7 +13,7 @@ from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, number, plain
 from tallymark.errors import InputError, Undefined, UnknownNameError, shown
-from tallymark.intervals.base import Interval
+from tallymark.intervals.base import Interval, checked_level
 from tallymark.results import Note
 
 
@@ -149,7 +149,7 @@ class Prevalences(Shown, Mapping[Any, Prevalence]):
         """
         start, end = self[first], self[second]
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
-        asked = level or start.level or 0.95
+        asked = checked_level(start.level or 0.95 if level is None else level)
         if not start.count > 0.0:
             raise Undefined(f"{first} has no positives to grow from")
         value = end.count / start.count - 1.0

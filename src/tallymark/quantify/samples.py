@@ -32,7 +32,7 @@ class Samples:
     def of_run(cls, run: Run) -> Samples:
         """A run as the only sample; cells stand at their middle."""
         scores = run.scores if run.hi is None else (run.scores + run.hi) / 2
-        return cls(scores, mass=None if run.kind == "unit" else run.mass[None, :], worth=worth_of(run))
+        return cls(scores, mass=None if run.kind == "unit" else run.mass[None, :], worth=run.worth)
 
     @classmethod
     def of_stratum(cls, stratum: Stratum, mass: Masses) -> Samples:
@@ -122,11 +122,6 @@ class Samples:
         index: Any = self.index
         place = cells[index] + (np.arange(len(index)) * size)[:, None]
         return np.bincount(place.ravel(), minlength=len(index) * size).reshape(len(index), size)
-
-
-def worth_of(run: Run) -> float:
-    """How many rows a run is worth: fewer than it has where weights differ (Kish)."""
-    return float(run.total) if run.squares is None else float(run.total) ** 2 / float(run.squares.sum())
 
 
 @dataclass(frozen=True, eq=False)

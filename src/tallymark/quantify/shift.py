@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,11 @@ from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined, guard
 from tallymark.intervals.base import Seed, checked_level
 from tallymark.intervals.draws import of_cells
+from tallymark.quantify.asking import ask_of, one_target, options_of
 from tallymark.quantify.densities import adaptive_edges
-from tallymark.quantify.estimating import ask_of, targets_of
+from tallymark.quantify.prevalence import quantiles
 from tallymark.quantify.resampling import resampled
-from tallymark.quantify.samples import Samples, Validation, worth_of
+from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.results import Evaluation, Measure
 from tallymark.summaries.tally import Tally
@@ -51,32 +52,30 @@ def expected(
     >>> new = tm.tally(scores=rng.normal(2.0 * (np.arange(4000) < 200)))
     >>> ev = tm.quantify.expected(t, new, threshold=1.0, metrics=["precision"])
     >>> [round(v, 2) for v in (ev["precision"].value, ev["precision"].low, ev["precision"].high)]
-    [0.15, 0.08, 0.29]
+    [0.15, 0.07, 0.29]
     """
     share = checked_level(level)
     names = [METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics)]
     for name in names:
         if METRICS[name].needs != "confusion":
             raise InputError(f"{name} is not a metric at one threshold; prior shift predicts those only.")
-    (key, one), *others = targets_of(target).items()
-    if others or key:
-        raise InputError("expected() takes one target; ask for each group on its own.")
+    unknown = set(options) - {option for name in names for option in METRICS[name].parameters}
+    if unknown:
+        raise InputError(f"{min(unknown)!r} is no parameter of {', '.join(names)}.")
+    one = one_target(target, "expected()")
     cut = validation.at(threshold).threshold
-    ask = ask_of(QUANTIFIERS[method], validation, [one], cut if method in {"ac", "cc"} else None, None, {})
+    quantifier = QUANTIFIERS[method]
+    ask = ask_of(quantifier, validation, [one], cut if "threshold" in options_of(quantifier) else None, None, {})
     at = np.array([cut], dtype=validation.runs[0].scores.dtype)
-    clean = ask.clean(one)
 
     def rates_and_share(known: Validation, seen: Samples) -> Floats:
         tpr, fpr = known.rates(at)
-        pi = ask.shares(known, seen)
-        # One number carries all three: shares lie in [0, 1], so do the rates.
-        return np.stack(np.broadcast_arrays(tpr[:, 0], fpr[:, 0], pi))
+        return np.stack(np.broadcast_arrays(tpr[:, 0], fpr[:, 0], ask.shares(known, seen)))
 
-    parts = rates_and_share(clean, Samples.of_run(one.runs[0]))[:, 0]
-    drawn = [
-        resampled(lambda v, s, i=i: rates_and_share(v, s)[i], validation, [one], ask.training_prevalence, _REPLICATES, seed, edges=(float(at[0]),))[0]  # type: ignore[misc]
-        for i in range(3)
-    ]  # fmt: skip
+    parts = rates_and_share(ask.clean(one), Samples.of_run(one.runs[0]))[:, 0]
+    (drawn,) = resampled(
+        rates_and_share, validation, [one], ask.training_prevalence, _REPLICATES, seed, edges=(float(at[0]),)
+    )
     prevalence = float(parts[2])
     if math.isnan(prevalence):
         raise InputError(f"{method} has no estimate here: no threshold tells the classes apart.")
@@ -84,23 +83,12 @@ def expected(
     for name in names:
         allowed = {k: v for k, v in options.items() if k in METRICS[name].parameters}
         value, reason = _value(name, *(float(part) for part in parts), **allowed)
-        values = _values(name, drawn, allowed)
-        low, high = (
-            np.nanquantile(values, [(1 - share) / 2, (1 + share) / 2])
-            if not np.isnan(values).all()
-            else (math.nan, math.nan)
-        )
-        ends = (
-            {}
-            if reason
-            else {
-                "low": min(float(low), value),
-                "high": max(float(high), value),
-                "method": "prior shift",
-                "level": share,
-            }
-        )
-        measures[name] = Measure(name=name, value=value, prevalence=prevalence, reason=reason, **ends)  # type: ignore[arg-type]
+        measures[name] = Measure(name=name, value=value, prevalence=prevalence, reason=reason)
+        if reason is None:
+            low, high = quantiles(_values(name, drawn, allowed), share)
+            measures[name] = replace(
+                measures[name], low=min(low, value), high=max(high, value), method="prior shift", level=share
+            )
     return Evaluation(measures, n=one.n, n_rows=one.n_rows, prevalence=prevalence, threshold=float(at[0]))
 
 
@@ -155,6 +143,8 @@ class MixtureFit(Shown):
     @property
     def verdict(self) -> str:
         """In plain words."""
+        if self.freedom < 1:
+            return "there are too few rows to say whether the target's scores fit a mixture of the two classes"
         if self.p_value >= _SURE:
             return "the target's scores fit a mixture of the two classes: prior shift can be believed"
         if self.distance < _SMALL:
@@ -197,8 +187,8 @@ _SURE = 0.01
 #: A misfit of less than this share of the rows is small.
 _SMALL = 0.02
 
-#: Shares of positives tried.
-_GRID = np.linspace(0.0, 1.0, 401)
+#: Shares of positives tried before the search becomes fine.
+_GRID = np.linspace(0.0, 1.0, 101)
 
 
 def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = None, strict: bool = False) -> MixtureFit:
@@ -218,25 +208,34 @@ def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = None, st
     """
     from scipy.special import chdtrc
 
-    ((_, one),) = targets_of(target).items()
-    ask = ask_of(QUANTIFIERS["bayes"], validation, [one], None, None, {})
-    clean = ask.clean(one)
-    seen = Samples.of_run(one.runs[0])
+    one = one_target(target, "mixture_fit()")
+    clean = ask_of(QUANTIFIERS["bayes"], validation, [one], None, None, {}).clean(one)
     edges = adaptive_edges(clean, bins)
-    down, up, held = (side.within(edges)[0] for side in (clean.negative, clean.positive, seen))
-    kept = (down + up + held) > 0.0
+    down, up, held = (side.within(edges)[0] for side in (clean.negative, clean.positive, Samples.of_run(one.runs[0])))
     # Bins without a row of any sample say nothing; the first bin follows from the others.
-    sizes = [worth_of(run) for run in (validation.negative, validation.positive, one.runs[0])]
-    found = [_misfit(share, down[kept], up[kept], held[kept], sizes) for share in _GRID]
-    best = int(np.argmin(found))
-    share, statistic, freedom = float(_GRID[best]), float(found[best]), max(int(kept.sum()) - 2, 1)
-    fit = MixtureFit(
-        share, edges, held, share * up + (1.0 - share) * down, down, up, statistic, freedom,
-        float(chdtrc(freedom, statistic)), one.n,
-    )  # fmt: skip
+    kept = (down + up + held) > 0.0
+    sizes = [run.worth for run in (validation.negative, validation.positive, one.runs[0])]
+
+    def misfit(share: float) -> float:
+        return _misfit(share, down[kept], up[kept], held[kept], sizes)
+
+    share = _least(misfit)
+    statistic, freedom = misfit(share), max(int(kept.sum()) - 2, 0)
+    p = float(chdtrc(freedom, statistic)) if freedom else math.nan
+    fit = MixtureFit(share, edges, held, share * up + (1.0 - share) * down, down, up, statistic, freedom, p, one.n)
     if fit.p_value < _SURE and fit.distance >= _SMALL:
         guard("TM109", fit.verdict, strict=strict)
     return fit
+
+
+def _least(misfit: Callable[[float], float]) -> float:
+    """Where a misfit is least: the best of a grid, then a search between its neighbours."""
+    from scipy.optimize import minimize_scalar
+
+    best = int(np.argmin([misfit(share) for share in _GRID]))
+    ends = _GRID[max(best - 1, 0)], _GRID[min(best + 1, len(_GRID) - 1)]
+    found = minimize_scalar(misfit, bounds=ends, method="bounded", options={"xatol": 1e-10})
+    return min((float(_GRID[best]), float(found.x)), key=misfit)
 
 
 def _misfit(share: float, down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:

@@ -149,6 +149,11 @@ class Run:
             return int(self.rows.sum())
         return int(self.total)
 
+    @property
+    def worth(self) -> float:
+        """How many rows the mean of a run is worth: fewer than it has where weights differ (Kish)."""
+        return float(self.total) if self.squares is None else float(self.total) ** 2 / float(self.squares.sum())
+
     def mass_before(self, index: Ints) -> Masses:
         """Mass of the entries before each index."""
         return index if self.kind == "unit" else self.cumulative[index]
