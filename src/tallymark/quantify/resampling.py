@@ -2,7 +2,7 @@
 
 Resampling the target alone takes the error rates as known and covers far too little. And where a class has, say, no
 row above a threshold, its resamples have none either; so each resampled class also gets about one row of the other
-class, and the target about one of either, as Laplace would give it. Without that row the intervals of rare classes cover 82 to 94 % instead of 93 to 96.
+class, and the target about one of each, as Laplace would give it. Without that row the intervals of rare classes cover 82 to 94 % instead of 93 to 96.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def resampled(
 
 
 def _drawn(own: Stratum, others: Sequence[Stratum], rng: np.random.Generator) -> Samples:
-    """Resamples of some rows, each with about one row of others."""
+    """Resamples of some rows, each with about one row of each of the others."""
     weight = own.mass.sum() / own.n
     parts = [own.draw(rng, _BLOCK)]
     for other in others:
-        strangers = rng.multinomial(rng.poisson(1.0 / len(others), _BLOCK), other.rows / other.n)
+        strangers = rng.multinomial(rng.poisson(1.0, _BLOCK), other.rows / other.n)
         parts.append(strangers * weight)
     scores = np.concatenate((own.scores, *(other.scores for other in others)))
     order = np.argsort(scores, kind="stable")
