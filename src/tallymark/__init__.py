@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tallymark.metrics.bounds import bound as bound
     from tallymark.metrics.probability import brier_parts as brier_parts
     from tallymark.metrics.rank_test import mann_whitney as mann_whitney
+    from tallymark.reporting.pages import report as report
     from tallymark.results import Evaluation as Evaluation
     from tallymark.results import Evaluations as Evaluations
     from tallymark.results import Measure as Measure
@@ -75,6 +76,7 @@ _HOMES = {
     "metrics.bounds": ("bound",),
     "metrics.probability": ("brier_parts",),
     "metrics.rank_test": ("mann_whitney",),
+    "reporting.pages": ("report",),
     "results": ("Evaluation", "Evaluations", "Measure"),
     "simple": ("without_simple",),
     "sources.doors": ("class_scores", "confusion", "load", "moments", "panel", "tally"),

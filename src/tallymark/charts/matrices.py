@@ -51,7 +51,9 @@ def class_correlations(evaluation: Evaluation, *, table: str = "spcc_one_vs_one"
         raise InputError(
             f"This evaluation has no table {table!r}; evaluate tm.class_scores(…). It has: {', '.join(evaluation.tables) or 'none'}."
         )
-    matrix = np.asarray(evaluation.tables[table], dtype=np.float64)
+    matrix = np.array(evaluation.tables[table], dtype=np.float64)
+    # A class against itself is no pair.
+    np.fill_diagonal(matrix, np.nan)
     labels = [str(label) for label in evaluation.confusion.labels]
     shown = [["" if np.isnan(v) else f"{v:.3f}" for v in line] for line in matrix]
     return _grid(

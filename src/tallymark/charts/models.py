@@ -39,25 +39,22 @@ def tallies_of(data: object) -> dict[str, Tally]:
 
 
 def thinned(x: Floats, y: Floats, most: int = _MOST) -> Ints:
-    """Places of at most about `most` points that keep the look of a curve: the ends, and equal steps along it."""
-    n = len(x)
-    if n <= most:
-        return np.arange(n)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spans = [np.nanmax(v[np.isfinite(v)]) - np.nanmin(v[np.isfinite(v)]) or 1.0 for v in (x, y)]
-        steps = sum(np.nan_to_num(np.abs(np.diff(v)) / span) for v, span in zip((x, y), spans, strict=True))
+    """Places of at most about `most` finite points that keep the look of a curve: the ends, and equal steps along it."""
+    finite = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    if len(finite) <= most:
+        return finite
+    kept = [v[finite] for v in (x, y)]
+    steps = sum(np.abs(np.diff(v)) / (np.ptp(v) or 1.0) for v in kept)
     way = np.concatenate(([0.0], np.cumsum(steps)))
     places = np.searchsorted(way, np.linspace(0.0, way[-1], most))
-    return np.unique(np.concatenate(([0], np.minimum(places, n - 1), [n - 1])))
+    return finite[np.unique(np.concatenate(([0], np.minimum(places, len(finite) - 1), [len(finite) - 1])))]
 
 
 def points(columns: Mapping[str, Any], x: str, y: str, **more: Any) -> list[dict[str, Any]]:
-    """The drawn points of a curve as rows, with constant columns added; only finite ones."""
+    """The drawn points of a curve as rows, with constant columns added."""
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()}
-    kept = thinned(arrays[x], arrays[y])
-    # Values that cannot be drawn are left out of a row, not the row out of the curve.
+    # A third column may be infinite where the curve is not: then the row has no such entry.
     return [
-        {name: float(values[i]) for name, values in arrays.items() if np.isfinite(values[i])} | {"order": int(k)} | more
-        for k, i in enumerate(kept)
-        if np.isfinite(arrays[x][i]) and np.isfinite(arrays[y][i])
+        {name: float(values[i]) for name, values in arrays.items() if np.isfinite(values[i])} | {"order": k} | more
+        for k, i in enumerate(thinned(arrays[x], arrays[y]).tolist())
     ]

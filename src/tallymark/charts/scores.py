@@ -32,7 +32,7 @@ def score_histogram(
     found = [row for name, tally in parts.items() for row in _bins(tally, bins, name)]
     labels = list(dict.fromkeys(row["class"] for row in found))
     field, title = ("count", "rows") if log else ("share", "share of the class")
-    scale = alt.Scale(type="log") if log else alt.Scale()
+    scale = alt.Scale(type="log", domainMin=0.5) if log else alt.Scale()
     chart = alt.Chart(rows(row for row in found if row["count"] > 0)).mark_bar(opacity=0.55).encode(
         x=alt.X("low:Q", title="score", bin="binned"), x2="high:Q", y=alt.Y(f"{field}:Q", title=title, stack=None, scale=scale),
         **({"y2": alt.datum(0.5)} if log else {}),

@@ -1,0 +1,74 @@
+"""The page's own arithmetic: thresholds with exact counts, and the registry's formulas in JavaScript."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Ints
+from tallymark._show import plain
+from tallymark.charts.models import thinned
+from tallymark.metrics import expressions
+from tallymark.registry import METRICS
+from tallymark.summaries.tally import Tally
+
+#: Thresholds the slider runs over.
+_MOST = 1_500
+
+#: Parameters that can be typed into the page.
+PARAMETERS = ("beta", "cost_fp", "cost_fn")
+
+
+def explored(tallies: Mapping[str, Tally], thresholds: Mapping[str, float]) -> dict[str, Any]:
+    """For each model the thresholds of the slider with exact counts; the chosen threshold is among them."""
+    models = [_model(name, tally, thresholds[name]) for name, tally in tallies.items()]
+    first = next(iter(tallies.values()))
+    return {"models": models, "prevalence": first.positives / first.n, "n": plain(first.n)}
+
+
+def _model(name: str, tally: Tally, threshold: float) -> dict[str, Any]:
+    cut = tally.cutoffs
+    fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
+    kept = _drawn(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)
+    return {
+        "name": name, "P": plain(tally.positives), "N": plain(tally.negatives), "start": int(np.searchsorted(-cut.thresholds[kept], -threshold)),
+        "thresholds": plain(cut.thresholds[kept]), "tp": plain(cut.tp[kept]), "fp": plain(cut.fp[kept]),
+    }  # fmt: skip
+
+
+def _drawn(fpr: Any, tpr: Any, thresholds: Any, chosen: float) -> Ints:
+    """Places of the thresholds that are kept: along the curve, and the chosen one; highest threshold first."""
+    along = thinned(fpr, tpr, _MOST)
+    own = int(np.searchsorted(-thresholds, -chosen, "left"))
+    return np.unique(np.append(along, min(own, len(thresholds) - 1)))
+
+
+def formulas() -> str:
+    """Every metric of the four cells as a JavaScript function of the cells and the parameters, from one declaration."""
+    lines = []
+    for name, metric in METRICS.items():
+        if metric.expression is None:
+            continue
+        values = {
+            p: f"(q.{p} ?? {json.dumps(v)})" if p in PARAMETERS else json.dumps(v) for p, v in metric.parameters.items()
+        }
+        names = "".join(f"const {p} = {value}; " for p, value in values.items())
+        body = expressions.to_javascript(metric.expression)
+        lines.append(
+            f"  {json.dumps(name)}: ({{tp, fp, fn, tn}}, q) => {{ const sqrt = Math.sqrt; {names}return {body}; }}"
+        )
+    return "const FORMULAS = {\n" + ",\n".join(lines) + "\n};"
+
+
+def glossary() -> dict[str, dict[str, Any]]:
+    """What a click on a metric explains."""
+    return {
+        name: {
+            "title": m.title, "meaning": m.meaning, "formula": m.expression or m.formula, "low": plain(m.low), "high": plain(m.high),
+            "better": m.better, "reference": m.reference, "moves": not m.prevalence_free,
+        }
+        for name, m in METRICS.items()
+    }  # fmt: skip

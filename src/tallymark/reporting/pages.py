@@ -1,0 +1,150 @@
+"""``tm.report``: one self-contained HTML file that opens without internet."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from tallymark import __version__
+from tallymark._show import plain
+from tallymark.charts.models import tallies_of
+from tallymark.charts.theme import PALETTES
+from tallymark.comparison import Comparison, compare
+from tallymark.errors import InputError
+from tallymark.evaluation import evaluate
+from tallymark.quantify.multiclass import ClassPrevalences
+from tallymark.quantify.prevalence import Prevalence, Prevalences
+from tallymark.quantify.shift import MixtureFit
+from tallymark.reporting.explorer import PARAMETERS, explored, formulas, glossary
+from tallymark.reporting.sections import Content, of_comparison, of_counts, of_models
+from tallymark.results import Evaluation, Note
+from tallymark.simple import without_simple
+from tallymark.summaries.panel import Panel
+
+
+def report(
+    data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, title: str | None = None,
+    fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
+) -> Path:  # fmt: skip
+    """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
+
+    `data` is a labelled tally, several by name, or a panel (models); a :class:`Comparison`; a prevalence, or several by
+    method (a count, with its `fit` and `expectation` where there are). `threshold` is a number or a policy.
+
+    >>> import tallymark as tm, tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "report.html"
+    >>> t = tm.tally([0, 1] * 30, [i / 60 for i in range(60)])
+    >>> tm.report(t, path).name
+    'report.html'
+    >>> folder.cleanup()
+    """
+    content = _content(data, threshold, level, title, fit, expectation, warnings)
+    place = Path(path)
+    unfinished = place.with_name(place.name + ".unfinished")
+    try:
+        unfinished.write_text(page(content), encoding="utf-8")
+        unfinished.replace(place)
+    except OSError as error:
+        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}.") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return place
+
+
+def _content(
+    data: Any, threshold: Any, level: float, title: str | None, fit: MixtureFit | None, expectation: Evaluation | None,
+    warnings: tuple[Note, ...],
+) -> Content:  # fmt: skip
+    if isinstance(data, Comparison):
+        return of_comparison(data, title=title or "Comparison of models")
+    if isinstance(data, Prevalence | Prevalences | ClassPrevalences):
+        data = {getattr(data, "method", "estimate"): data}
+    if (
+        isinstance(data, Mapping)
+        and data
+        and all(isinstance(v, Prevalence | Prevalences | ClassPrevalences) for v in data.values())
+    ):
+        return of_counts(data, title=title or "Count", fit=fit, expectation=expectation, warnings=warnings)
+    tallies = tallies_of(data)
+    evaluations = {name: evaluate(tally, threshold=threshold, level=level) for name, tally in tallies.items()}
+    panel = data if isinstance(data, Panel) and len(tallies) > 1 else None
+    return of_models(
+        tallies, evaluations, title=title or "Evaluation of a classifier",
+        comparison=None if panel is None else compare(panel, metric="auroc", level=level),
+        simple=None if panel is None else without_simple(panel),
+    )  # fmt: skip
+
+
+def page(content: Content) -> str:
+    """The page as text."""
+    try:
+        from jinja2 import Environment
+    except ImportError:
+        raise InputError(
+            "Reports need Jinja2 and Altair; install them with: pip install 'tallymark[report]'."
+        ) from None
+    here = files("tallymark.reporting")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["drawn"] = _drawn
+    template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
+    data = {"explorer": explored(content.tallies, content.thresholds) if content.thresholds else None, "glossary": glossary(),
+            "parameters": list(PARAMETERS)}  # fmt: skip
+    return template.render(
+        content=content, version=__version__, css=_css((here / "page.css").read_text(encoding="utf-8")), data=_embedded(data),
+        script=f"{formulas()}\n{(here / 'page.js').read_text(encoding='utf-8')}",
+    )  # fmt: skip
+
+
+def _embedded(data: Any) -> str:
+    """JSON that cannot end the script it stands in."""
+    text = json.dumps(plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for mark, code in (
+        ("<", "\\u003c"),
+        (">", "\\u003e"),
+        ("&", "\\u0026"),
+        ("\u2028", "\\u2028"),
+        ("\u2029", "\\u2029"),
+    ):
+        text = text.replace(mark, code)
+    return text
+
+
+#: Names of a palette's colours in the page's style.
+_NAMES = ("paper", "ink", "faint", "grid")
+
+
+def _css(text: str) -> str:
+    """The page's style with the colours of both themes."""
+
+    def colours(theme: str) -> str:
+        p = PALETTES[theme]
+        named = {name: getattr(p, name) for name in _NAMES} | {f"m{i}": c for i, c in enumerate(p.models)}
+        return " ".join(f"--{name}: {colour};" for name, colour in named.items())
+
+    return f":root {{ {colours('light')} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}\n{text}"
+
+
+def _drawn(chart: Any) -> str:
+    """A chart as SVG whose colours are the page's, so that it turns dark with it."""
+    import vl_convert
+
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    light = PALETTES["light"]
+    named = {getattr(light, name): f"var(--{name})" for name in _NAMES} | {
+        c: f"var(--m{i})" for i, c in enumerate(light.models)
+    }
+    for colour, name in named.items():
+        svg = re.sub(f'(fill|stroke)="{colour}"', rf'\1="{name}"', svg, flags=re.IGNORECASE)
+    # The size goes into the style, so that a picture shrinks with the page.
+    return re.sub(
+        r'<svg ([^>]*?)width="([\d.]+)" height="[\d.]+"',
+        r'<svg \1style="max-width: \2px; width: 100%; height: auto"',
+        svg,
+        count=1,
+    )

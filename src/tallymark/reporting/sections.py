@@ -1,0 +1,333 @@
+"""What a report says: sentences, warnings, pictures and tables, from results that are computed already."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tallymark import charts
+from tallymark._show import number
+from tallymark.comparison import Comparison
+from tallymark.quantify.multiclass import ClassPrevalences
+from tallymark.quantify.prevalence import Prevalence, Prevalences
+from tallymark.quantify.shift import MixtureFit
+from tallymark.registry import METRICS, QUANTIFIERS
+from tallymark.results import Evaluation, Note
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a table shows, and what it sorts and copies by."""
+
+    text: str
+    value: float | str | None = None
+    metric: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and lines; a column of numbers stands to the right."""
+
+    columns: Sequence[str]
+    lines: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with pictures and tables below it."""
+
+    title: str
+    text: str = ""
+    pictures: Sequence[Any] = ()
+    tables: Sequence[Table] = ()
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything a page shows."""
+
+    title: str
+    what: str
+    verdict: Sequence[str]
+    warnings: Sequence[Note] = ()
+    sections: Sequence[Section] = ()
+    #: Tallies and thresholds the sliders run over.
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+
+
+#: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
+_RARE, _FEW = 0.05, 50
+
+
+def _with_limits(value: float, low: float | None, high: float | None) -> str:
+    return number(value) if low is None or high is None else f"{number(value)} ({number(low)} to {number(high)})"
+
+
+def measured(measure: Any) -> Cell:
+    """A measure with its interval."""
+    if measure.reason is not None:
+        return Cell("undefined", None)
+    return Cell(_with_limits(measure.value, measure.low, measure.high), measure.value)
+
+
+def of_models(
+    tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], *, title: str, comparison: Comparison | None = None,
+    simple: Any = None,
+) -> Content:  # fmt: skip
+    """The report of one or several models on labelled data."""
+    first = next(iter(evaluations.values()))
+    share = float((first.positives or 0) / first.n)
+    thresholds = {name: float(ev.threshold) for name, ev in evaluations.items() if ev.threshold is not None}
+    notes = [*_of_shares(first, share), *(note for ev in evaluations.values() for note in ev.warnings)]
+    if simple is not None and simple.share > 0.3:
+        notes.append(Note("simple", f"{100 * simple.share:.0f} % of the rows are right for every model at any threshold; "
+                                    "differences between models hide behind them."))  # fmt: skip
+    cut = {name: tally.at(thresholds[name]) for name, tally in tallies.items() if name in thresholds}
+    one = len(tallies) == 1
+    # Bands need resampling; of a million rows they are thinner than the line.
+    band = one and first.n_rows <= 100_000
+    pictures: list[Any] = [charts.roc(tallies, band=band, thresholds=sorted(set(thresholds.values())) if one else ())]
+    pictures.append(charts.pr(tallies, thresholds=sorted(set(thresholds.values())) if one else ()))
+    by_model = [charts.score_histogram({name: tally}, log=share < _RARE) for name, tally in tallies.items()]
+    probabilities = all(tally.is_probability for tally in tallies.values())
+    shape = [charts.reliability(tallies)] if probabilities else []
+    sections = [
+        Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures),
+        Section("Metrics", "Every number with its interval; a click on a name explains it. Grey ticks are what chance reaches.",
+                [charts.forest(_some(evaluations))], [_metric_table(evaluations)]),
+        Section("Scores", "How the scores of each class are distributed, and whether probabilities mean what they say.", [*by_model, *shape]),
+        Section("At the threshold", "What the chosen threshold calls positive, and what other thresholds would give.",
+                [*(charts.confusion(c) for c in cut.values()), *(charts.over_thresholds({n: t}) for n, t in tallies.items())]),
+        Section("At other prevalences and costs", "What would become of the same classifier where positives are rarer or commoner.",
+                [*(charts.over_prevalence({n: t}, threshold=thresholds.get(n, 0.5)) for n, t in tallies.items()), charts.gain(tallies), charts.cost_curve(tallies)]),
+    ]  # fmt: skip
+    if comparison is not None:
+        sections.insert(2, _compared(comparison))
+    if simple is not None:
+        sections.append(
+            Section(
+                "Without simple objects",
+                "Objects that every model gets right at any threshold flatter all models.",
+                [charts.no_simple(simple)],
+            )
+        )
+    verdict = [*_verdict(evaluations, share), *([_said(comparison)] if comparison is not None else [])]
+    return Content(title, first.heading(), verdict[:3], _once(notes), sections, tallies, thresholds)
+
+
+def _some(evaluations: Mapping[str, Evaluation]) -> Any:
+    from tallymark.results import Evaluations
+
+    return Evaluations(("model",), {(name,): ev for name, ev in evaluations.items()})
+
+
+def _of_shares(first: Evaluation, share: float) -> list[Note]:
+    found = []
+    if share < _RARE:
+        found.append(Note("imbalance", f"Only {100 * share:.3g} % of the rows are positive: saying no to everything has an accuracy "
+                                       f"of {1 - share:.4f}. Read precision, recall and average precision instead."))  # fmt: skip
+    if (first.positives or 0) < _FEW:
+        found.append(
+            Note(
+                "few",
+                f"There are {number(first.positives)} positives; intervals are wide, and a handful of rows can turn the picture.",
+            )
+        )
+    return found
+
+
+def _once(notes: Sequence[Note]) -> list[Note]:
+    return list(dict.fromkeys(notes))
+
+
+def _verdict(evaluations: Mapping[str, Evaluation], share: float) -> list[str]:
+    def said(ev: Evaluation, name: str) -> str:
+        m = ev[name]
+        return _with_limits(m.value, m.low, m.high)
+
+    ranked = {name: ev for name, ev in evaluations.items() if "auroc" in ev}
+    sentences = []
+    if ranked:
+        best = max(ranked, key=lambda name: ranked[name]["auroc"].value)
+        several = f"{best} ranks best" if len(evaluations) > 1 else f"{best} ranks"
+        sentences.append(
+            f"{several} with an AUROC of {said(ranked[best], 'auroc')}"
+            + (
+                f" and an average precision of {said(ranked[best], 'average_precision')}, where chance has {number(share)}."
+                if "average_precision" in ranked[best]
+                else "."
+            )
+        )
+    for name, ev in list(evaluations.items())[:1]:
+        if "recall" in ev and "precision" in ev and ev.threshold is not None:
+            policy = f" ({ev.policy})" if ev.policy else ""
+            precision = (
+                "nothing is called positive"
+                if ev["precision"].reason
+                else f"{said(ev, 'precision')} of its calls are right"
+            )
+            sentences.append(
+                f"At threshold {number(ev.threshold)}{policy} {name} finds {said(ev, 'recall')} of the positives; {precision}."
+            )
+    return sentences
+
+
+def _metric_table(evaluations: Mapping[str, Evaluation]) -> Table:
+    names = list(dict.fromkeys(name for ev in evaluations.values() for name in ev))
+    lines = [
+        [Cell(name, name, name), *(measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()),
+         Cell(number(chance) if chance is not None else "", chance)]
+        for name in names
+        for chance in [next((ev[name].chance for ev in evaluations.values() if name in ev), None)]
+    ]  # fmt: skip
+    first = next(iter(evaluations.values()))
+    return Table(["metric", *evaluations, "chance"], lines, first.intervals or "")
+
+
+def _compared(found: Comparison) -> Section:
+    lines = [
+        [Cell(f"{p.first} − {p.second}"), Cell(_with_limits(p.difference, p.low, p.high), p.difference), Cell(f"{p.p_value:.4g}", p.p_value),
+         Cell(f"{p.p_holm:.4g}", p.p_holm), Cell(p.verdict), Cell(p.method)]
+        for p in found.pairs
+    ]  # fmt: skip
+    heads = ["pair", f"difference of {found.metric}", "p", "p (Holm)", "verdict", "method"]
+    text = "The same rows, so most of the chance cancels. " + _said(found)
+    return Section(
+        "Which model is better",
+        text,
+        [charts.comparison(found)],
+        [Table(heads, lines, f"{100 * found.level:g} % intervals")],
+    )
+
+
+def _said(found: Comparison) -> str:
+    pair = min(found.pairs, key=lambda p: p.p_value)
+    return f"By {found.metric}, {pair.verdict} ({pair.first} − {pair.second}: {_with_limits(pair.difference, pair.low, pair.high)}, p = {pair.p_value:.2g})."
+
+
+def of_comparison(found: Comparison, *, title: str) -> Content:
+    """The report of a comparison alone."""
+    values = Table(
+        ["model", found.metric], [[Cell(name), Cell(number(float(v)), float(v))] for name, v in found.values.items()]
+    )
+    section = _compared(found)
+    what = f"{len(found.values)} models on the same {found.n} rows, {found.positives} positive"
+    first = Section("Values", tables=[values])
+    return Content(title, what, [_said(found)], [], [first, section])
+
+
+Estimates = Mapping[str, Any]
+
+
+def of_counts(
+    estimates: Estimates, *, title: str, fit: MixtureFit | None = None, expectation: Evaluation | None = None,
+    warnings: Sequence[Note] = (),
+) -> Content:  # fmt: skip
+    """The report of a count: estimates by method, group or class."""
+    lines = []
+    grouped: list[str] = []
+    for entry in estimates.values():
+        if isinstance(entry, Prevalences):
+            grouped = list(entry.names)
+            pairs = [*entry.entries.items(), (("total",) * len(entry.names), entry.total)]
+            lines += [[Cell(one.method), *(Cell(str(k)) for k in key), *_counted(one)] for key, one in pairs]
+        elif isinstance(entry, ClassPrevalences):
+            grouped = ["class"]
+            lines += [[Cell(one.method), Cell(str(label)), *_counted(one)] for label, one in entry.items()]
+        else:
+            lines.append([Cell(entry.method), *_counted(entry)])
+    table = Table(["method", *grouped, "prevalence", "count", "of", "interval"], lines)
+    flat = {name: entry for name, entry in estimates.items() if not isinstance(entry, ClassPrevalences)}
+    pictures = [charts.prevalences(flat)] if flat else []
+    sections = [Section("Estimates", "", pictures, [table])]
+    if fit is not None:
+        heads = ["from", "to", "observed", "expected", "negative", "positive"]
+        bins = [
+            [
+                Cell(number(row[h]) if np.isfinite(row[h]) else str(row[h]), row[h] if np.isfinite(row[h]) else None)
+                for h in heads
+            ]
+            for row in fit.rows()
+        ]
+        sections.append(
+            Section(
+                "Is this prior shift?",
+                f"{fit.verdict[0].upper()}{fit.verdict[1:]}.",
+                [charts.mixture(fit)],
+                [Table(heads, bins)],
+            )
+        )
+    if expectation is not None:
+        rows = [[Cell(name, name, name), measured(m)] for name, m in expectation.items()]
+        text = f"At threshold {number(expectation.threshold)} and the estimated prevalence, if the classes' scores have not changed."
+        sections.append(
+            Section("What to expect there", text, [charts.forest(expectation)], [Table(["metric", "value"], rows)])
+        )
+    ones = [
+        entry.total if isinstance(entry, Prevalences) else entry
+        for entry in estimates.values()
+        if not isinstance(entry, ClassPrevalences)
+    ]
+    whole = next(iter(ones), None)
+    what = "" if whole is None else f"{number(whole.n)} rows without labels"
+    return Content(title, what, _counts_said(ones, fit), list(warnings), sections)
+
+
+def _counted(one: Prevalence) -> list[Cell]:
+    if one.reason is not None:
+        return [Cell("–"), Cell("–"), Cell(number(one.n), float(one.n)), Cell(one.reason)]
+    count = (
+        f"{one.count:.0f}"
+        if one.low is None or one.high is None
+        else f"{one.count:.0f} ({one.low * one.n:.0f} to {one.high * one.n:.0f})"
+    )
+    return [
+        Cell(_with_limits(one.prevalence, one.low, one.high), one.prevalence),
+        Cell(count, one.count),
+        Cell(number(one.n), float(one.n)),
+        Cell(one.interval or ""),
+    ]
+
+
+def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None) -> list[str]:
+    sentences = []
+    good = [one for one in ones if one.reason is None and QUANTIFIERS[one.method].shift_proof]
+    naive = [one for one in ones if one.reason is None and not QUANTIFIERS[one.method].shift_proof]
+    if good:
+        best = min(
+            good, key=lambda one: (one.high - one.low) if one.low is not None and one.high is not None else np.inf
+        )
+        limits = (
+            "" if best.low is None or best.high is None else f" ({best.low * best.n:.0f} to {best.high * best.n:.0f})"
+        )
+        sentences.append(
+            f"There are about {best.count:.0f}{limits} positives among {number(best.n)} ({best.method}, the narrowest interval)."
+        )
+    if naive and good:
+        sentences.append(
+            f"Counting calls ({naive[0].method}) gives {naive[0].count:.0f}, which is not corrected for the classifier's errors."
+        )
+    if len(good) > 1:
+        apart = [
+            f"{a.method} and {b.method}" for a, b in itertools.combinations(good, 2)
+            if None not in (a.low, a.high, b.low, b.high) and (a.low > b.high or b.low > a.high)  # type: ignore[operator]
+        ]  # fmt: skip
+        if apart:
+            sentences.append(
+                f"The methods disagree beyond their intervals ({apart[0]}): doubt the assumption behind them."
+            )
+    if fit is not None and len(sentences) < 3:
+        sentences.append(f"{fit.verdict[0].upper()}{fit.verdict[1:]}.")
+    return sentences
+
+
+def known_metric(name: str) -> bool:
+    """Whether a click can explain it."""
+    return name in METRICS
