@@ -51,7 +51,7 @@ $(VENV)/$(TOOL).stamp:
 	@touch $@
 
 $(VENV)/run.stamp: pyproject.toml $(VENV)/$(TOOL).stamp
-	$(INSTALL) --editable .
+	$(INSTALL) --editable '.[report]'
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tallymark import curves
 from tallymark.charts.models import points, tallies_of
-from tallymark.charts.theme import altair, by_model, finished, palette, rows
+from tallymark.charts.theme import altair, by_model, finished, palette, rows, titled
 from tallymark.errors import InputError
 from tallymark.intervals.bands import calibration_band, pr_band, roc_band
 from tallymark.summaries.tally import Tally
@@ -250,14 +250,14 @@ def over_thresholds(
     >>> tm.charts.over_thresholds(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Metrics by threshold'
     """
-    (tally,) = _one(tallies_of(data))
+    name, tally = _one(tallies_of(data))
     curve = curves.over_thresholds(tally, metrics)
     lines = [
-        row for name in metrics
-        for row in points({"threshold": curve.thresholds, "value": curve[name]}, "threshold", "value", model=name)
+        row for metric in metrics
+        for row in points({"threshold": curve.thresholds, "value": curve[metric]}, "threshold", "value", model=metric)
     ]  # fmt: skip
     chart = _lines(lines, "threshold", "value", "threshold", "value", list(metrics), theme, None, unit=False)
-    return finished(altair().layer(chart), "Metrics by threshold", theme)
+    return finished(altair().layer(chart), titled("Metrics by threshold", name), theme)
 
 
 def over_prevalence(
@@ -274,24 +274,24 @@ def over_prevalence(
     'Metrics by prevalence'
     """
     alt = altair()
-    (tally,) = _one(tallies_of(data))
+    name, tally = _one(tallies_of(data))
     curve = curves.over_prevalence(tally.at(threshold), metrics, np.geomspace(1e-4, 0.5, 60))
     lines = [
         row
-        for name in metrics
-        for row in points({"prevalence": curve.prevalence, "value": curve[name]}, "prevalence", "value", model=name)
+        for metric in metrics
+        for row in points({"prevalence": curve.prevalence, "value": curve[metric]}, "prevalence", "value", model=metric)
     ]
     base = alt.Chart(rows(lines)).mark_line().encode(
         x=alt.X("prevalence:Q", title="prevalence", scale=alt.Scale(type="log")), y=alt.Y("value:Q", title="value"),
         order="order:Q", tooltip=_tips("model", "prevalence", "value"), **by_model(list(metrics), theme),
     )  # fmt: skip
-    return finished(base, "Metrics by prevalence", theme)
+    return finished(base, titled("Metrics by prevalence", name), theme)
 
 
-def _one(tallies: Mapping[str, Tally]) -> list[Tally]:
+def _one(tallies: Mapping[str, Tally]) -> tuple[str, Tally]:
     if len(tallies) != 1:
         raise InputError(f"This picture shows one model, got {len(tallies)}; draw one for each.")
-    return list(tallies.values())
+    return next(iter(tallies.items()))
 
 
 def _axis(side: str, field: str, title: str, *, unit: bool = True) -> Any:

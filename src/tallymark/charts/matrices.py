@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from tallymark._show import number
-from tallymark.charts.theme import altair, finished, palette, rows
+from tallymark.charts.theme import altair, finished, palette, rows, titled
 from tallymark.errors import InputError
 from tallymark.results import Evaluation
 from tallymark.summaries.confusion import Confusion
 
 
-def confusion(table: Confusion, *, rates: bool = False, theme: str = "light") -> Any:
-    """A confusion matrix: counts, or with `rates` shares of each true class.
+def confusion(table: Confusion, *, rates: bool = False, name: str | None = None, theme: str = "light") -> Any:
+    """A confusion matrix: counts, or with `rates` shares of each true class; `name` is the model's.
 
     >>> import tallymark as tm
     >>> chart = tm.charts.confusion(tm.confusion([0, 1, 1], [0, 1, 0]))
@@ -33,7 +33,7 @@ def confusion(table: Confusion, *, rates: bool = False, theme: str = "light") ->
         labels,
         shares,
         shown,
-        "Confusion matrix" + (" (% of the true class)" if rates else ""),
+        titled("Confusion matrix" + (" (% of the true class)" if rates else ""), name),
         theme,
         ("truth", "predicted"),
     )
@@ -79,7 +79,9 @@ def _grid(labels: list[str], shade: Any, shown: list[list[str]], title: str, the
     )  # fmt: skip
     squares = base.mark_rect().encode(
         color=alt.Color(
-            "shade:Q", scale=alt.Scale(domain=[0, 1], range=[colours.paper, colours.negative]), legend=None
+            "shade:Q",
+            scale=alt.Scale(domain=[0, 1], range=[colours.paper, colours.negative], interpolate="rgb"),
+            legend=None,
         ),
         tooltip=[
             alt.Tooltip("row:N", title=names[0]),

@@ -47,7 +47,7 @@ def thinned(x: Floats, y: Floats, most: int = _MOST) -> Ints:
     steps = sum(np.abs(np.diff(v)) / (np.ptp(v) or 1.0) for v in kept)
     way = np.concatenate(([0.0], np.cumsum(steps)))
     places = np.searchsorted(way, np.linspace(0.0, way[-1], most))
-    return finite[np.unique(np.concatenate(([0], np.minimum(places, len(finite) - 1), [len(finite) - 1])))]
+    return np.asarray(finite[np.unique(np.concatenate(([0], np.minimum(places, len(finite) - 1), [len(finite) - 1])))])
 
 
 def points(columns: Mapping[str, Any], x: str, y: str, **more: Any) -> list[dict[str, Any]]:

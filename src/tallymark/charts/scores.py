@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.charts.models import tallies_of
-from tallymark.charts.theme import altair, finished, palette, rows
+from tallymark.charts.theme import altair, finished, palette, rows, titled
 from tallymark.quantify.shift import MixtureFit
 from tallymark.summaries.tally import Tally
 
@@ -42,7 +42,7 @@ def score_histogram(
                  alt.Tooltip("count:Q", format=",.6~g"), alt.Tooltip("share:Q", format=".4~g")],
     )  # fmt: skip
     if len(parts) == 1:
-        return finished(chart, "Scores by class", theme)
+        return finished(chart, titled("Scores by class", next(iter(parts))), theme)
     sized = chart.properties(width=340, height=140).facet(
         row=alt.Row("model:N", title=None, sort=list(parts), header=alt.Header(labelAngle=0, labelOrient="top", labelAnchor="start"))
     ).resolve_scale(y="independent", x="independent")  # fmt: skip

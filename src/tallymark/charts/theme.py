@@ -73,6 +73,11 @@ def rows(values: Iterable[Any]) -> Any:
     return altair().Data(values=list(values))
 
 
+def titled(title: str, name: str | None) -> str:
+    """A title that names the model, where it has a name."""
+    return title if name in {None, "model"} else f"{title}: {name}"
+
+
 def finished(chart: Any, title: str, theme: str, *, width: int | str = WIDTH, height: int = HEIGHT) -> Any:
     """A picture with its title, size and the theme's colours."""
     alt = altair()

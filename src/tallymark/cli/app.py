@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Report = Annotated[str | None, typer.Option(help="Also write a report to this HTML file.")]
 
 
 def _version(asked: bool) -> None:
@@ -71,6 +72,7 @@ def evaluate(
     every: Annotated[bool, typer.Option("--all", help="List every metric, not only the headline ones.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     json: Json = False,
+    report: Report = None,
 ) -> None:
     """Evaluate one or more models from labels and scores, predicted classes, or a score per class."""
     from tallymark.cli import evaluating
@@ -79,7 +81,7 @@ def evaluate(
         evaluating.Asked(
             file, label, score or (), predicted or (), probability or (), pos_label, weight, count, by or (), where,
             threshold, prevalence, level or None, interval, sampling, seed, metric, exact or None, drop_missing, memory_limit, threads,
-            every, strict, json,
+            every, strict, json, report,
         )
     )  # fmt: skip
 
@@ -123,6 +125,7 @@ def quantify(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     json: Json = False,
+    report: Report = None,
 ) -> None:
     """Count a class in rows without labels, corrected for the classifier's errors."""
     from tallymark.cli import quantifying
@@ -131,7 +134,7 @@ def quantify(
         quantifying.Asked(
             validation, target, label, score, probability or (), method or (), by or (), growth, expect or (), pos_label,
             weight, count, where, threshold, calibration, training_prevalence, population, level or None, interval, seed, drop_missing,
-            memory_limit, threads, strict, json,
+            memory_limit, threads, strict, json, report,
         )
     )  # fmt: skip
 
@@ -200,6 +203,7 @@ def compare(
     memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
     json: Json = False,
+    report: Report = None,
 ) -> None:
     """Compare models on the same rows: difference, interval, p-value and a verdict for every pair."""
     from tallymark.cli import comparing
@@ -207,7 +211,7 @@ def compare(
     comparing.run(
         comparing.Asked(
             file, label, score, pos_label, weight, count, where, metric or (), method, threshold, level, equivalence,
-            without_simple, seed, memory_limit, threads, drop_missing, json,
+            without_simple, seed, memory_limit, threads, drop_missing, json, report,
         )
     )  # fmt: skip
 

@@ -10,7 +10,16 @@ from typing import Any
 from rich.text import Text
 
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, print_notes, print_table, progress_bar, table
+from tallymark.cli.printing import (
+    console,
+    positive_label,
+    print_json,
+    print_notes,
+    print_table,
+    print_written,
+    progress_bar,
+    table,
+)
 from tallymark.comparison import Comparison, compare
 from tallymark.errors import GuardWarning, InputError
 from tallymark.results import Note
@@ -40,6 +49,7 @@ class Asked:
     threads: int | None = None
     drop_missing: bool = False
     as_json: bool = False
+    report: str | None = None
 
 
 def run(asked: Asked) -> Comparison:
@@ -60,12 +70,17 @@ def run(asked: Asked) -> Comparison:
                 threshold=asked.threshold, level=asked.level, equivalence=asked.equivalence, seed=asked.seed,
             )  # fmt: skip
     notes = [Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning)]
+    if asked.report is not None:
+        from tallymark.reporting.pages import report
+
+        report(found, asked.report, title=asked.file)
     if asked.as_json:
         simple = {} if reduced is None else {"simple": _simple(reduced)}
         print_json(found.to_dict() | simple | {"warnings": [vars(note) for note in notes]})
     else:
         _print(found, asked, reduced)
         print_notes(notes)
+        print_written(asked.report)
     return found
 
 

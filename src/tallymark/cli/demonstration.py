@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -34,12 +35,14 @@ def run(folder: str, seed: int) -> None:
             f"Cannot write {str(known)!r}: {error.strerror}. Choose another place with --folder."
         ) from None
     out = console()
+    page = str(known.with_name("report.html")) if importlib.util.find_spec("vl_convert") else None
     command = f"tallymark evaluate {known} --label platform --score model_a --score model_b --threshold f1"
+    command += f" --report {page}" if page else ""
     out.print(
         Text.assemble(f"Wrote {known}: {_ROWS} companies, about 0.2 % of them platforms.\n", ("$ " + command, "bold"))
     )
     found = evaluating.run(
-        evaluating.Asked(str(known), label="platform", scores=["model_a", "model_b"], threshold="f1")
+        evaluating.Asked(str(known), label="platform", scores=["model_a", "model_b"], threshold="f1", report=page)
     )
     out.print(Text("\nWhat to look at", style="bold"))
     for line in _remarks(found):
@@ -58,7 +61,10 @@ def run(folder: str, seed: int) -> None:
     )
     out.print(Text(f"• In truth there are about {_NEW_ROWS * _NEW_PREVALENCE:.0f}; counting calls (cc) cannot know."))
     out.print(
-        Text("\nNext: add --by region, --prevalence 0.01, --json or --all; `tallymark metrics mcc` explains a metric.")
+        Text(
+            (f"\nOpen {page} in a browser: sliders, pictures, tables.\n" if page else "\n")
+            + "Next: add --by region, --prevalence 0.01, --json or --all; `tallymark metrics mcc` explains a metric."
+        )
     )
 
 

@@ -18,18 +18,24 @@ from tallymark.cli.printing import (
     print_json,
     print_notes,
     print_table,
+    print_written,
     progress_bar,
     table,
     with_limits,
 )
+from tallymark.comparison import compare
 from tallymark.errors import GuardWarning, InputError, shown
 from tallymark.evaluation import evaluate
 from tallymark.registry import METRICS
 from tallymark.results import Evaluation, Evaluations, Measure, Note
+from tallymark.simple import without_simple
 from tallymark.sources.doors import class_scores, confusion, is_saved, load
+from tallymark.sources.filepanel import scan_panel
 from tallymark.sources.files import read_files, require_columns
 from tallymark.sources.scan import scan
 from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
 
 #: What a first look needs, in the order it is read.
 _HEADLINE = (
@@ -38,6 +44,9 @@ _HEADLINE = (
     "brier", "ece", "bias", "positive_estimate", "predicted_prevalence",
 )  # fmt: skip
 _BY_GROUP = ("auroc", "average_precision", "f1")
+
+#: Rows up to which a report also compares the models on the same rows.
+_SMALL_ENOUGH = 2_000_000
 
 #: Classes listed when there are many: those with the lowest F1.
 _WORST = 15
@@ -71,30 +80,63 @@ class Asked:
     every: bool = False
     strict: bool = False
     as_json: bool = False
+    report: str | None = None
 
 
 def run(asked: Asked) -> Evaluations:
-    """Read, evaluate, print; gives back what was printed."""
+    """Read, evaluate, print, write the report; gives back what was printed."""
     options: dict[str, Any] = {
         "metrics": asked.metrics, "threshold": asked.threshold, "prevalence": asked.prevalence, "level": asked.level,
         "interval": asked.interval, "sampling": asked.sampling, "seed": asked.seed, "strict": asked.strict,
     }  # fmt: skip
     result: Evaluations
+    tallies: dict[str, Tally] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = _evaluate(asked, options)
+        result = _evaluate(asked, options, tallies)
+        if asked.report is not None:
+            _report(asked, result, tallies)
     notes = _notes(result, caught)
     if asked.as_json:
         print_json(result.to_dict() | {"warnings": [vars(note) for note in notes]})
     else:
         _print(result, asked)
         print_notes(notes)
+        print_written(asked.report)
     return result
 
 
-def _evaluate(asked: Asked, options: dict[str, Any]) -> Evaluations:
+def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally]) -> None:
+    from tallymark.reporting.pages import write
+    from tallymark.reporting.sections import of_classes, of_models
+
+    entries = {", ".join(map(str, key)): one for key, one in result.entries.items()}
+    if not tallies:
+        write(of_classes(entries, title=asked.file), asked.report or "")
+        return
+    comparison = simple = None
+    rows = sum(one.n_rows for one in entries.values())
+    if len(asked.scores) > 1 and not asked.by and rows <= _SMALL_ENOUGH:
+        # The same rows once more, side by side: which model is better, and what every model gets right.
+        panel = scan_panel(
+            asked.file, label=asked.label, scores=list(asked.scores), weight=asked.weight, count=asked.count, where=asked.where,  # type: ignore[arg-type]
+            pos_label=positive_label(asked.file, asked.label or "", asked.pos_label), drop_missing=asked.drop_missing,
+        )  # fmt: skip
+        comparison, simple = compare(panel, level=asked.level or 0.95), without_simple(panel)
+    write(of_models(tallies, entries, title=asked.file, comparison=comparison, simple=simple), asked.report or "")
+
+
+def _evaluate(asked: Asked, options: dict[str, Any], tallies: dict[str, Tally]) -> Evaluations:
+    """Evaluate what was asked for; leaves the tallies behind where there are any."""
     if is_saved(asked.file):
         saved = load(asked.file)
+        if isinstance(saved, Tally | Tallies):
+            named = (
+                {asked.file: saved}
+                if isinstance(saved, Tally)
+                else {", ".join(map(str, k)): t for k, t in saved.entries.items()}
+            )
+            tallies.update(named)
         evaluated = evaluate(saved, **options)
         return evaluated if isinstance(evaluated, Evaluations) else Evaluations(("model",), {(asked.file,): evaluated})
     if asked.label is None or sum(map(bool, (asked.scores, asked.predicted, asked.probabilities))) != 1:
@@ -106,7 +148,7 @@ def _evaluate(asked: Asked, options: dict[str, Any]) -> Evaluations:
         raise InputError("Give --weight (survey weights) or --count (repeated rows), not both.")
     groups = [name for part in asked.by for name in part.split(",")]
     if asked.scores:
-        return _of_scores(asked, asked.label, groups, options)
+        return _of_scores(asked, asked.label, groups, options, tallies)
     if groups or asked.where is not None or asked.drop_missing:
         raise InputError("--by, --where and --drop-missing go with --score.")
     pairs = [class_and_column(text) for text in asked.probabilities]
@@ -133,7 +175,9 @@ def _columns(asked: Asked, label: str) -> list[tuple[str, str]]:
     return [(label, "--label"), *((name, option) for name, option in masses if name is not None)]
 
 
-def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[str, Any]) -> Evaluations:
+def _of_scores(
+    asked: Asked, label: str, groups: Sequence[str], options: dict[str, Any], tallies: dict[str, Tally]
+) -> Evaluations:
     wanted = [
         *_columns(asked, label),
         *((name, "--score") for name in asked.scores),
@@ -147,7 +191,8 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
             exact=asked.exact, drop_missing=asked.drop_missing, memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
             strict=asked.strict,
         )  # fmt: skip
-    if asked.metrics is None and not asked.every and not asked.as_json:
+    tallies.update({", ".join(map(str, key)): tally for key, tally in found.entries.items()})
+    if asked.metrics is None and not asked.every and not asked.as_json and asked.report is None:
         # Only what will be shown: intervals of the rest would be computed for nothing.
         probabilities = all(tally.is_probability for tally in found.values())
         options = options | {"metrics": [

@@ -52,6 +52,12 @@ def print_notes(notes: Iterable[Note]) -> None:
         console().print(Text.assemble(("! ", "bold yellow"), (f"{note.code} ", "yellow"), note.message))
 
 
+def print_written(path: str | None) -> None:
+    """Say where the report is, if there is one."""
+    if path is not None:
+        console().print(Text(f"Wrote {path}: open it in a browser.", style="bold"))
+
+
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
     """A bar on standard error while work goes on; nothing when that is not a terminal."""

@@ -19,6 +19,7 @@ from tallymark.cli.printing import (
     print_json,
     print_notes,
     print_table,
+    print_written,
     progress_bar,
     table,
     with_limits,
@@ -71,6 +72,7 @@ class Asked:
     threads: int | None = None
     strict: bool = False
     as_json: bool = False
+    report: str | None = None
 
 
 @dataclass(frozen=True)
@@ -89,11 +91,19 @@ def run(asked: Asked) -> Answer:
         answer = _of_classes(asked) if asked.probabilities else _of_scores(asked)
     found = (Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning))
     notes = list(dict.fromkeys(found))
+    if asked.report is not None:
+        from tallymark.reporting.pages import report
+
+        report(
+            answer.estimates, asked.report, title=f"{asked.target or asked.validation}: how many?", fit=answer.fit,
+            expectation=answer.expectation, warnings=tuple(notes),
+        )  # fmt: skip
     if asked.as_json:
         print_json(_json(answer, asked) | {"warnings": [vars(note) for note in notes]})
     else:
         _print(answer, asked)
         print_notes(notes)
+        print_written(asked.report)
     return answer
 
 

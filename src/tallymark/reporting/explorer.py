@@ -18,8 +18,11 @@ from tallymark.summaries.tally import Tally
 #: Thresholds the slider runs over.
 _MOST = 1_500
 
-#: Parameters that can be typed into the page.
-PARAMETERS = ("beta", "cost_fp", "cost_fn")
+
+def parameters() -> dict[str, float]:
+    """Parameters that can be typed into the page, with the values the library takes."""
+    found = {name: value for metric in METRICS.values() for name, value in metric.parameters.items()}
+    return {name: found[name] for name in ("beta", "cost_fp", "cost_fn")}
 
 
 def explored(tallies: Mapping[str, Tally], thresholds: Mapping[str, float]) -> dict[str, Any]:
@@ -48,12 +51,13 @@ def _drawn(fpr: Any, tpr: Any, thresholds: Any, chosen: float) -> Ints:
 
 def formulas() -> str:
     """Every metric of the four cells as a JavaScript function of the cells and the parameters, from one declaration."""
+    typed = parameters()
     lines = []
     for name, metric in METRICS.items():
         if metric.expression is None:
             continue
         values = {
-            p: f"(q.{p} ?? {json.dumps(v)})" if p in PARAMETERS else json.dumps(v) for p, v in metric.parameters.items()
+            p: f"(q.{p} ?? {json.dumps(v)})" if p in typed else json.dumps(v) for p, v in metric.parameters.items()
         }
         names = "".join(f"const {p} = {value}; " for p, value in values.items())
         body = expressions.to_javascript(metric.expression)

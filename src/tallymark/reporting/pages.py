@@ -20,7 +20,7 @@ from tallymark.evaluation import evaluate
 from tallymark.quantify.multiclass import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
 from tallymark.quantify.shift import MixtureFit
-from tallymark.reporting.explorer import PARAMETERS, explored, formulas, glossary
+from tallymark.reporting.explorer import explored, formulas, glossary, parameters
 from tallymark.reporting.sections import Content, of_comparison, of_counts, of_models
 from tallymark.results import Evaluation, Note
 from tallymark.simple import without_simple
@@ -44,7 +44,11 @@ def report(
     'report.html'
     >>> folder.cleanup()
     """
-    content = _content(data, threshold, level, title, fit, expectation, warnings)
+    return write(_content(data, threshold, level, title, fit, expectation, warnings), path)
+
+
+def write(content: Content, path: str | PathLike[str]) -> Path:
+    """Write a page; all of it or nothing."""
     place = Path(path)
     unfinished = place.with_name(place.name + ".unfinished")
     try:
@@ -94,9 +98,9 @@ def page(content: Content) -> str:
     environment.filters["drawn"] = _drawn
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
     data = {"explorer": explored(content.tallies, content.thresholds) if content.thresholds else None, "glossary": glossary(),
-            "parameters": list(PARAMETERS)}  # fmt: skip
+            "parameters": list(parameters())}  # fmt: skip
     return template.render(
-        content=content, version=__version__, css=_css((here / "page.css").read_text(encoding="utf-8")), data=_embedded(data),
+        content=content, version=__version__, parameters=parameters(), css=_css((here / "page.css").read_text(encoding="utf-8")), data=_embedded(data),
         script=f"{formulas()}\n{(here / 'page.js').read_text(encoding='utf-8')}",
     )  # fmt: skip
 

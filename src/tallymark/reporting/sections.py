@@ -15,8 +15,8 @@ from tallymark.comparison import Comparison
 from tallymark.quantify.multiclass import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
 from tallymark.quantify.shift import MixtureFit
-from tallymark.registry import METRICS, QUANTIFIERS
-from tallymark.results import Evaluation, Note
+from tallymark.registry import QUANTIFIERS
+from tallymark.results import Evaluation, Evaluations, Note
 from tallymark.summaries.tally import Tally
 
 
@@ -62,6 +62,11 @@ class Content:
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
 
+#: Metrics that are drawn; the table has all.
+_HEADLINE = (
+    "auroc", "average_precision", "h_measure", "spcc", "recall", "precision", "f1", "mcc", "balanced_accuracy", "kappa",
+)  # fmt: skip
+
 #: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
 _RARE, _FEW = 0.05, 50
 
@@ -101,10 +106,10 @@ def of_models(
     sections = [
         Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures),
         Section("Metrics", "Every number with its interval; a click on a name explains it. Grey ticks are what chance reaches.",
-                [charts.forest(_some(evaluations))], [_metric_table(evaluations)]),
+                [charts.forest(_some(evaluations), metrics=_HEADLINE)], [_metric_table(evaluations)]),
         Section("Scores", "How the scores of each class are distributed, and whether probabilities mean what they say.", [*by_model, *shape]),
         Section("At the threshold", "What the chosen threshold calls positive, and what other thresholds would give.",
-                [*(charts.confusion(c) for c in cut.values()), *(charts.over_thresholds({n: t}) for n, t in tallies.items())]),
+                [*(charts.confusion(c, name=n) for n, c in cut.items()), *(charts.over_thresholds({n: t}) for n, t in tallies.items())]),
         Section("At other prevalences and costs", "What would become of the same classifier where positives are rarer or commoner.",
                 [*(charts.over_prevalence({n: t}, threshold=thresholds.get(n, 0.5)) for n, t in tallies.items()), charts.gain(tallies), charts.cost_curve(tallies)]),
     ]  # fmt: skip
@@ -122,9 +127,34 @@ def of_models(
     return Content(title, first.heading(), verdict[:3], _once(notes), sections, tallies, thresholds)
 
 
-def _some(evaluations: Mapping[str, Evaluation]) -> Any:
-    from tallymark.results import Evaluations
+def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
+    """The report of predicted classes, or of a score per class: any number of classes."""
+    first = next(iter(evaluations.values()))
+    pictures = [
+        charts.confusion(ev.confusion, rates=rates, name=name) for name, ev in evaluations.items() if ev.confusion is not None for rates in (False, True)
+    ]  # fmt: skip
+    pictures += [
+        charts.class_correlations(ev)
+        for ev in evaluations.values()
+        if ev.confusion is not None and "spcc_one_vs_one" in ev.tables
+    ]
+    sections = [Section("Truth and prediction", "", pictures), Section("Metrics", "", (), [_metric_table(evaluations)])]
+    for name, ev in evaluations.items():
+        if ev.per_class:
+            columns = list(next(iter(ev.per_class.values())))
+            lines = [
+                [Cell(label), *(measured(measures[c]) for c in columns)] for label, measures in ev.per_class.items()
+            ]
+            sections.append(
+                Section(f"Each class against the rest: {name}", "", (), [Table(["class", *columns], lines)])
+            )
+    shown = [name for name in ("accuracy", "balanced_accuracy", "mcc") if name in first]
+    said = ", ".join(f"{name} {_with_limits(first[name].value, first[name].low, first[name].high)}" for name in shown)
+    notes = _once([note for ev in evaluations.values() for note in ev.warnings])
+    return Content(title, first.heading(), [f"{next(iter(evaluations))}: {said}."] if said else [], notes, sections)
 
+
+def _some(evaluations: Mapping[str, Evaluation]) -> Any:
     return Evaluations(("model",), {(name,): ev for name, ev in evaluations.items()})
 
 
@@ -326,8 +356,3 @@ def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None) -> list[str
     if fit is not None and len(sentences) < 3:
         sentences.append(f"{fit.verdict[0].upper()}{fit.verdict[1:]}.")
     return sentences
-
-
-def known_metric(name: str) -> bool:
-    """Whether a click can explain it."""
-    return name in METRICS

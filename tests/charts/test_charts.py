@@ -1,0 +1,183 @@
+"""Chart specifications are data: what is drawn is what the library computes."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tallymark as tm
+from tallymark.charts.models import thinned
+from tallymark.charts.theme import PALETTES
+
+spec = importlib.util.spec_from_file_location("gallery", Path(__file__).parents[2] / "docs" / "gallery.py")
+gallery = importlib.util.module_from_spec(spec)
+sys.modules["gallery"] = gallery
+spec.loader.exec_module(gallery)
+PICTURES = gallery.pictures()
+
+
+def sample(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    return y, 1 / (1 + np.exp(-rng.normal(2 * y - 1)))
+
+
+def values(chart, layer):
+    """Rows of a layer, by the columns it has."""
+    found = chart.to_dict()
+    return next(part["data"]["values"] for part in _layers(found) if layer in part["data"]["values"][0])
+
+
+def _layers(part):
+    if "layer" in part:
+        for inner in part["layer"]:
+            yield from _layers({"data": part.get("data"), **inner})
+    elif part.get("data") and part["data"].get("values"):
+        yield part
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", list(PICTURES))
+def test_every_picture_is_drawn_in_both_themes(name, theme):
+    import vl_convert
+
+    chart = PICTURES[name](theme)
+    svg = vl_convert.vegalite_to_svg(chart.to_dict())
+    assert PALETTES[theme].paper in svg
+    assert svg.count("<path") > 3
+
+
+def test_every_chart_is_in_the_gallery():
+    text = Path(gallery.__file__).read_text(encoding="utf-8")
+    assert [name for name in tm.charts.__all__ if f"c.{name}(" not in text] == []
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_charts_save_without_a_browser(tmp_path, kind):
+    path = tmp_path / f"x.{kind}"
+    tm.charts.roc(tm.tally(*sample())).save(str(path))
+    assert path.stat().st_size > 1_000
+
+
+def test_roc_points_are_the_curves():
+    t = tm.tally(*sample())
+    curve = tm.roc(t)
+    drawn = {(round(row["fpr"], 12), round(row["tpr"], 12)) for row in values(tm.charts.roc(t), "fpr")}
+    assert drawn <= {(round(x, 12), round(y, 12)) for x, y in zip(curve.fpr, curve.tpr, strict=True)}
+    assert {(0.0, 0.0), (1.0, 1.0)} <= drawn
+
+
+def test_marked_thresholds_are_where_the_policy_puts_them():
+    t = tm.tally(*sample())
+    (mark,) = values(tm.charts.roc(t, thresholds=["youden"]), "at")
+    c = t.at("youden")
+    assert (mark["tpr"], mark["fpr"]) == (c.tp / t.positives, c.fp / t.negatives)
+
+
+def test_pr_at_another_prevalence():
+    t = tm.tally(*sample())
+    curve = tm.pr(t.at_prevalence(0.01))
+    known = {(round(a, 9), round(b, 9)) for a, b in zip(curve.recall, curve.precision, strict=True)}
+    assert {
+        (round(r["recall"], 9), round(r["precision"], 9)) for r in values(tm.charts.pr(t, prevalence=0.01), "precision")
+    } <= known
+
+
+def test_isolines_have_the_value_they_say():
+    t = tm.tally(*sample())
+    for metric in ("accuracy", "balanced_accuracy", "f1", "mcc"):
+        chart = tm.charts.roc_space({"a": t.at(0.5)}, metric=metric, prevalence=0.2)
+        for row in values(chart, "level")[:200:7]:
+            c = tm.Confusion.of_cells(
+                tp=200 * row["y"], fn=200 * (1 - row["y"]), fp=800 * row["x"], tn=800 * (1 - row["x"])
+            )
+            assert getattr(tm.metrics, metric)(c) == pytest.approx(row["level"], abs=5e-3), metric
+
+
+def test_dominated_classifiers_are_hollow():
+    t = tm.tally(*sample())
+    good, bad = t.at("youden"), tm.Confusion(t.at("youden").matrix[::-1], t.labels, positive=1)
+    rows = values(tm.charts.roc_space({"good": good, "bad": bad}), "dominated")
+    assert {row["name"]: row["dominated"] for row in rows} == {"good": False, "bad": True}
+
+
+def test_histograms_hold_every_row():
+    t = tm.tally(*sample())
+    rows = values(tm.charts.score_histogram(t), "share")
+    for label, run in zip(("0", "1"), t.runs, strict=True):
+        own = [row for row in rows if row["class"] == label]
+        assert sum(row["count"] for row in own) == run.total
+        assert sum(row["share"] for row in own) == pytest.approx(1.0)
+
+
+def test_the_same_model_has_the_same_colour_everywhere():
+    y, s = sample()
+    panel = tm.panel(y, {"a": s, "b": s**2})
+    scales = [tm.charts.gain(panel), tm.charts.reliability(panel), tm.charts.cost_curve(panel)]
+    ranges = []
+    for chart in scales:
+        lines = [part for part in _layers(chart.to_dict()) if "color" in part.get("encoding", {})]
+        ranges.append(lines[-1]["encoding"]["color"]["scale"])
+    assert all(r == ranges[0] for r in ranges)
+
+
+def test_forest_draws_limits_and_chance():
+    ev = tm.evaluate(tm.tally(*sample()), metrics=["auroc", "f1"])
+    rows = values(tm.charts.forest(ev), "chance")
+    assert {row["metric"]: (row["low"], row["high"]) for row in rows} == {m.name: (m.low, m.high) for m in ev.values()}
+
+
+def test_counts_are_drawn_by_group():
+    import pandas as pd
+
+    y, s = sample()
+    frame = pd.DataFrame({"p": sample(seed=1)[1], "g": np.arange(400) % 2})
+    found = tm.quantify.estimate("ac", tm.tally(y, s), tm.tally(frame, score="p", by="g"))
+    rows = values(tm.charts.prevalences(found, counts=True), "group")
+    assert [row["value"] for row in rows] == pytest.approx([entry.count for entry in found.values()])
+
+
+def test_thinning_keeps_ends_and_shape():
+    x = np.linspace(0, 1, 100_000)
+    y = np.sqrt(x)
+    kept = thinned(x, y, 300)
+    assert len(kept) <= 302
+    assert (kept[0], kept[-1]) == (0, 99_999)
+    grid = np.linspace(0, 1, 1_000)
+    assert np.abs(np.interp(grid, x[kept], y[kept]) - np.sqrt(grid)).max() < 0.005
+    holes = np.where(np.arange(1_000) % 2, np.inf, np.linspace(0, 1, 1_000))
+    assert np.isfinite(holes[thinned(holes, np.zeros(1_000), 50)]).all()
+
+
+def test_bad_input():
+    t = tm.tally(*sample())
+    with pytest.raises(tm.InputError, match="expected a labelled tally"):
+        tm.charts.roc([1, 2])
+    with pytest.raises(tm.InputError, match="one model"):
+        tm.charts.over_thresholds({"a": t, "b": t})
+    with pytest.raises(tm.InputError, match="theme='blue'"):
+        tm.charts.roc(t, theme="blue")
+    with pytest.raises(tm.InputError, match="no lines of its own"):
+        tm.charts.roc_space({"a": t.at(0.5)}, metric="d_prime")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_has_enough_contrast(theme):
+    """WCAG AA: 4.5 for text, 3 for lines."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(a, b):
+        light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+        return (light + 0.05) / (dark + 0.05)
+
+    p = PALETTES[theme]
+    for colour in (p.ink, p.faint):
+        assert contrast(colour, p.paper) >= 4.5
+    for colour in p.models:
+        assert contrast(colour, p.paper) >= 3.0
