@@ -22,6 +22,7 @@ BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
         "bootstrap and DeLong beside scikit-learn, MLstatkit, confidenceinterval",
     ),
     "quantifiers": ("bench.quantifiers", 10_000_000, "quantifiers beside QuaPy, and beside tallying what they count"),
+    "report": ("bench.reports", 10_000_000, "a report of two models beside evaluating them"),
     "clusters": ("bench.clusters", 2_000_000, "Spark beside MLlib, Dask beside fetching the rows"),
 }
 PEERS = tuple(

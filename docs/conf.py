@@ -13,7 +13,7 @@ author = "The Tallymark team"
 project_copyright = "2026, the Tallymark team"
 version = release = tallymark.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "mathml", "glossary"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "mathml", "glossary", "gallery"]
 myst_enable_extensions = ["dollarmath", "deflist"]
 exclude_patterns = ["_build"]
 nitpicky = False

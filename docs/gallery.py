@@ -4,6 +4,7 @@ To add one: write its function in ``tallymark.charts`` and a line here.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,19 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "counts": lambda theme: c.prevalences(estimates, theme=theme),
         "mixture": lambda theme: c.mixture(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
+
+
+def write(app):
+    """Every picture, and the page that shows them."""
+    folder = Path(app.srcdir) / "generated"
+    folder.mkdir(exist_ok=True)
+    lines = ["# Gallery", "", "Every picture, on generated data; `docs/gallery.py` has the calls.", ""]
+    for name, draw in pictures().items():
+        draw("light").save(str(folder / f"{name}.svg"))
+        lines += [f"## {name}", "", f"![{name}]({name}.svg)", ""]
+    (folder / "gallery.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def setup(app):
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from tallymark import curves
-from tallymark.charts.models import points, tallies_of
+from tallymark.charts.models import lighter, points, tallies_of
 from tallymark.charts.theme import altair, by_model, finished, palette, rows, titled
 from tallymark.errors import InputError
 from tallymark.intervals.bands import calibration_band, pr_band, roc_band
+from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
 _UNIT = (0.0, 1.0)
@@ -32,13 +33,14 @@ def roc(
     'ROC'
     """
     tallies = tallies_of(data)
-    made = {name: curves.roc(tally) for name, tally in tallies.items()}
+    made = {name: curves.roc(lighter(tally)) for name, tally in tallies.items()}
+    areas = {name: METRICS["auroc"].compute(tally) for name, tally in tallies.items()}
     lines = [
         row
         for name, curve in made.items()
-        for row in points(curve.columns(), "fpr", "tpr", model=f"{name} ({curve.auc:.3f})")
+        for row in points(curve.columns(), "fpr", "tpr", model=f"{name} ({areas[name]:.3f})")
     ]
-    names = [f"{name} ({curve.auc:.3f})" for name, curve in made.items()]
+    names = [f"{name} ({areas[name]:.3f})" for name in made]
     layers = [_line_of_chance([(0.0, 0.0), (1.0, 1.0)], theme)]
     if partial is not None:
         layers.append(_shaded(made, names, partial, theme))
@@ -78,8 +80,9 @@ def pr(
     'Precision and recall at prevalence 0.1'
     """
     tallies = {name: tally.at_prevalence(prevalence) for name, tally in tallies_of(data).items()}
-    made = {name: curves.pr(tally) for name, tally in tallies.items()}
-    names = [f"{name} ({curve.auc:.3f})" for name, curve in made.items()]
+    made = {name: curves.pr(lighter(tally)) for name, tally in tallies.items()}
+    areas = {name: METRICS["average_precision"].compute(tally) for name, tally in tallies.items()}
+    names = [f"{name} ({areas[name]:.3f})" for name in made]
     lines = [
         row for shown, curve in zip(names, made.values(), strict=True)
         for row in points({n: v for n, v in curve.columns().items() if n in {"recall", "precision", "threshold"}}, "recall", "precision", model=shown)
@@ -122,7 +125,7 @@ def det(data: object, *, theme: str = "light") -> Any:
     tallies = tallies_of(data)
     lines = []
     for name, tally in tallies.items():
-        curve = curves.det(tally)
+        curve = curves.det(lighter(tally))
         with np.errstate(divide="ignore"):
             x, y = ndtri(curve.fpr), ndtri(curve.fnr)
         lines += points({"fpr": curve.fpr, "fnr": curve.fnr, "x": x, "y": y}, "x", "y", model=name)
@@ -149,7 +152,7 @@ def gain(data: object, *, lift: bool = False, theme: str = "light") -> Any:
     y, title = ("lift", "lift") if lift else ("recall", "share of positives found")
     lines = []
     for name, tally in tallies.items():
-        curve = curves.gain(tally)
+        curve = curves.gain(lighter(tally))
         lines += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
     chance = [(0.0, 1.0), (1.0, 1.0)] if lift else [(0.0, 0.0), (1.0, 1.0)]
     layers = [_line_of_chance(chance, theme)]
@@ -170,7 +173,7 @@ def cost_curve(data: object, *, theme: str = "light") -> Any:
     lines = [
         row
         for name, t in tallies.items()
-        for row in points(curves.cost_curve(t).columns(), "probability_cost", "cost", model=name)
+        for row in points(curves.cost_curve(lighter(t)).columns(), "probability_cost", "cost", model=name)
     ]
     layers = [_line_of_chance([(0.0, 0.0), (0.5, 0.5), (1.0, 0.0)], theme)]
     layers.append(
@@ -200,7 +203,7 @@ def brier_curve(data: object, *, theme: str = "light") -> Any:
     lines = [
         row
         for name, t in tallies.items()
-        for row in points(curves.brier_curve(t).columns(), "cost_share", "loss", model=name)
+        for row in points(curves.brier_curve(lighter(t)).columns(), "cost_share", "loss", model=name)
     ]
     chart = _lines(
         lines,
@@ -251,7 +254,7 @@ def over_thresholds(
     'Metrics by threshold'
     """
     name, tally = _one(tallies_of(data))
-    curve = curves.over_thresholds(tally, metrics)
+    curve = curves.over_thresholds(lighter(tally), metrics)
     lines = [
         row for metric in metrics
         for row in points({"threshold": curve.thresholds, "value": curve[metric]}, "threshold", "value", model=metric)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tallymark._check import Floats, Ints
 from tallymark.errors import InputError
+from tallymark.intervals.pool import Pool
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -36,6 +38,21 @@ def tallies_of(data: object) -> dict[str, Tally]:
                 "pass tm.tally(y, scores), a panel, or several by name."
             )
     return made  # type: ignore[return-value]
+
+
+#: Entries from which a tally is made lighter before it is drawn, and what it then has.
+_HEAVY, _LIGHT = 2**17, 2**14
+
+_LIGHTER: WeakKeyDictionary[Tally, Tally] = WeakKeyDictionary()
+
+
+def lighter(tally: Tally) -> Tally:
+    """A tally with fewer thresholds, each with its exact counts: all that a curve of millions of points can show."""
+    if sum(map(len, tally.runs)) <= _HEAVY:
+        return tally
+    if tally not in _LIGHTER:
+        _LIGHTER[tally] = Pool.of(tally, _LIGHT).thinned()
+    return _LIGHTER[tally]
 
 
 def thinned(x: Floats, y: Floats, most: int = _MOST) -> Ints:

@@ -70,7 +70,10 @@ def by_model(names: Sequence[str], theme: str, title: str | None = None, *, lege
 
 def rows(values: Iterable[Any]) -> Any:
     """Inline data: no dataframe library is needed."""
-    return altair().Data(values=list(values))
+    alt = altair()
+    # Altair would check every value of every row against its schema, which takes longer than drawing.
+    with alt.utils.schemapi.debug_mode(False):
+        return alt.Data(values=list(values))
 
 
 def titled(title: str, name: str | None) -> str:

@@ -11,12 +11,13 @@ import numpy as np
 from tallymark._check import Ints
 from tallymark._show import plain
 from tallymark.charts.models import thinned
+from tallymark.intervals.pool import Pool
 from tallymark.metrics import expressions
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
-#: Thresholds the slider runs over.
-_MOST = 1_500
+#: Thresholds the slider runs over, and the cells of a large tally they are taken from.
+_MOST, _CELLS = 1_500, 2**15
 
 
 def parameters() -> dict[str, float]:
@@ -33,7 +34,7 @@ def explored(tallies: Mapping[str, Tally], thresholds: Mapping[str, float]) -> d
 
 
 def _model(name: str, tally: Tally, threshold: float) -> dict[str, Any]:
-    cut = tally.cutoffs
+    cut = Pool.of(tally, _CELLS, [threshold]).thinned().cutoffs if sum(map(len, tally.runs)) > _CELLS else tally.cutoffs
     fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
     kept = _drawn(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)
     return {

@@ -138,7 +138,7 @@ def _drawn(chart: Any) -> str:
     """A chart as SVG whose colours are the page's, so that it turns dark with it."""
     import vl_convert
 
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
     light = PALETTES["light"]
     named = {getattr(light, name): f"var(--{name})" for name in _NAMES} | {
         c: f"var(--m{i})" for i, c in enumerate(light.models)

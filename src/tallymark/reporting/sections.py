@@ -195,6 +195,15 @@ def _verdict(evaluations: Mapping[str, Evaluation], share: float) -> list[str]:
                 else "."
             )
         )
+        by_top = (
+            max(ranked, key=lambda name: ranked[name]["average_precision"].value)
+            if all("average_precision" in ev for ev in ranked.values())
+            else best
+        )
+        if by_top != best:
+            sentences[-1] += (
+                f" At the top of the list {by_top} is ahead: its average precision is {said(ranked[by_top], 'average_precision')}."
+            )
     for name, ev in list(evaluations.items())[:1]:
         if "recall" in ev and "precision" in ev and ev.threshold is not None:
             policy = f" ({ev.policy})" if ev.policy else ""
