@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from tallymark.quantify import losses as losses
+from tallymark.quantify import methods as methods
 from tallymark.quantify.counts import from_counts as from_counts
 from tallymark.quantify.estimating import estimate as estimate
 from tallymark.quantify.estimating import estimate_many as estimate_many

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,12 +12,11 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats, Ints, Label
-from tallymark._frozen import FrozenDict
-from tallymark._show import Row, Shown, plain
 from tallymark.calibration.scaling import fit_scaling
-from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.errors import InputError, shown
 from tallymark.intervals.base import Seed, checked_level, checked_number, seeds
 from tallymark.quantify.asking import options_of
+from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.densities import FAINT
 from tallymark.quantify.prevalence import Prevalence
 from tallymark.quantify.samples import Samples, Validation
@@ -30,61 +29,6 @@ _HELD = 4_000_000
 
 #: Intervals of methods that compare every two rows are computed on at most so many rows of each side.
 _MOST_ROWS = 3_000
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ClassPrevalences(Shown, Mapping[Label, Prevalence]):
-    """The estimated share of every class, adding up to one: a mapping from class to :class:`Prevalence`.
-
-    `covariance` of the shares describes the joint confidence region, an ellipse on the simplex.
-    """
-
-    entries: Mapping[Label, Prevalence]
-    covariance: Floats | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "entries", FrozenDict(self.entries))
-
-    def __getitem__(self, label: Label) -> Prevalence:
-        if label not in self.entries:
-            raise UnknownNameError(f"No class {label!r}; there are {shown(self.entries)}.")
-        return self.entries[label]
-
-    def __iter__(self) -> Iterator[Label]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    @property
-    def shares(self) -> Floats:
-        """The shares in the order of the classes."""
-        return np.array([entry.prevalence for entry in self.entries.values()])
-
-    def region_holds(self, shares: object, *, level: float = 0.95) -> bool:
-        """Whether the joint confidence region at a level holds a distribution over the classes."""
-        from scipy.special import chdtri
-
-        if self.covariance is None:
-            raise InputError("There is no region: the shares were estimated with level=None.")
-        gap = np.asarray(shares, dtype=np.float64) - self.shares
-        # Shares add up to one, so one direction has no spread.
-        distance = float(gap @ np.linalg.pinv(self.covariance, rcond=1e-10) @ gap)
-        return distance <= float(chdtri(len(self) - 1, 1.0 - checked_level(level)))
-
-    def heading(self) -> str:
-        """Method and size."""
-        first = next(iter(self.entries.values()))
-        return f"{first.method} estimates of {len(self)} classes in {first.n:g} rows"
-
-    def rows(self) -> list[Row]:
-        """One line per class."""
-        return [{"class": str(label)} | dict(entry.rows()[0]) for label, entry in self.entries.items()]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"classes": {str(label): entry.to_dict() for label, entry in self.entries.items()},
-                "covariance": plain(self.covariance)}  # fmt: skip
 
 
 def estimate_classes(

@@ -15,7 +15,7 @@ from tallymark.errors import InputError
 from tallymark.intervals.base import Seed
 from tallymark.quantify.asking import one_target
 from tallymark.quantify.estimating import estimate
-from tallymark.quantify.methods import bayes_densities
+from tallymark.quantify.likelihood import bayes_densities
 from tallymark.quantify.prevalence import Prevalence
 from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import require_one_of

@@ -17,7 +17,7 @@ from tallymark.charts.theme import PALETTES
 from tallymark.comparison import Comparison, compare
 from tallymark.errors import InputError
 from tallymark.evaluation import evaluate
-from tallymark.quantify.multiclass import ClassPrevalences
+from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
 from tallymark.quantify.shift import MixtureFit
 from tallymark.reporting.explorer import explored, formulas, glossary, parameters

@@ -12,7 +12,7 @@ import numpy as np
 from tallymark import charts
 from tallymark._show import number
 from tallymark.comparison import Comparison
-from tallymark.quantify.multiclass import ClassPrevalences
+from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
 from tallymark.quantify.shift import MixtureFit
 from tallymark.registry import QUANTIFIERS

@@ -1,0 +1,220 @@
+r"""Quantifiers that count: at a threshold, over many of them, or by the mean score.
+
+With tpr, fpr the rates of the validation sample at a threshold and q the share of the target at or above it, most adjust
+:math:`\hat\pi = (q - fpr) / (tpr - fpr)`, cut to [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.quantify.declaring import in_parts, line, method, some
+from tallymark.quantify.densities import logit
+from tallymark.quantify.samples import Samples, Validation
+
+_FORMAN = "Forman (2008), Data Min. Knowl. Discov. 17."
+_BELLA = "Bella et al. (2010), ICDM."
+
+#: Thresholds whose rates are closer than this adjust too much (Forman's rule for median sweep).
+_FAR_ENOUGH = 0.25
+
+
+def adjusted(q: Any, tpr: Any, fpr: Any) -> Floats:
+    """(q - fpr) / (tpr - fpr), not cut; nan where the rates are equal."""
+    gap = np.asarray(tpr - fpr, dtype=np.float64)
+    return np.asarray(np.divide(q - fpr, gap, out=np.full(np.broadcast_shapes(np.shape(q), gap.shape), np.nan),
+                                where=gap != 0.0))  # fmt: skip
+
+
+def cut(shares: Floats) -> Floats:
+    """Shares below 0 and above 1 brought there."""
+    return np.clip(shares, 0.0, 1.0)
+
+
+@method("bl", "Baseline", r"\hat\pi = \pi_{train}", "The training prevalence, whatever the target.",
+         "Barranquero et al. (2013), Pattern Recognit. 46.", interval="analytic", shift_proof=False)  # fmt: skip
+def _bl(validation: Validation, target: Samples) -> Floats:
+    return np.broadcast_to(validation.training_prevalence, (max(len(target), len(validation.training_prevalence)),))
+
+
+@method("cc", "Classify and count", r"\hat\pi = q",
+         "The share called positive; right only at the prevalence fpr/(1 - tpr + fpr).", _FORMAN,
+         interval="analytic", shift_proof=False)  # fmt: skip
+def _cc(validation: Validation, target: Samples, *, threshold: float = 0.5) -> Floats:  # noqa: ARG001
+    return target.mean(target.scores >= target.scores.dtype.type(threshold))
+
+
+@method("ac", "Adjusted count", r"\hat\pi = \frac{q - fpr}{tpr - fpr}",
+         "Classify and count corrected for both error rates; the Rogan-Gladen estimator.",
+         "Gart & Buck (1966), Am. J. Epidemiol. 83; Forman (2008), Data Min. Knowl. Discov. 17.",
+         interval="analytic", aliases=("acc", "rogan_gladen"))  # fmt: skip
+def _ac(validation: Validation, target: Samples, *, threshold: float = 0.5) -> Floats:
+    tpr, fpr = validation.rates(np.array([threshold], dtype=validation.positive.scores.dtype))
+    return cut(adjusted(_cc(validation, target, threshold=threshold), tpr[:, 0], fpr[:, 0]))
+
+
+def _at_best(validation: Validation, target: Samples, badness: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Adjusted count at the threshold the validation sample likes best; the lowest of equals."""
+    cuts = validation.candidates
+    tpr, fpr = validation.rates(cuts)
+    best = np.argmin(np.where(tpr == fpr, np.inf, badness(tpr, fpr)), axis=1)
+    if len(best) == 1:
+        return cut(adjusted(target.mean(target.scores >= cuts[best[0]]), tpr[0, best[0]], fpr[0, best[0]]))
+    lines = np.arange(len(best))
+    q = target.above(cuts)
+    return cut(adjusted(q[lines, best] if len(q) > 1 else q[0, best], tpr[lines, best], fpr[lines, best]))
+
+
+@method("x", "X", r"\hat\pi = \mathrm{AC\ where\ } fpr = 1 - tpr", "Adjusted count where both error rates are equal.",
+         _FORMAN)  # fmt: skip
+def _x(validation: Validation, target: Samples) -> Floats:
+    return _at_best(validation, target, lambda tpr, fpr: np.abs(1.0 - (tpr + fpr)))
+
+
+@method("max", "Max", r"\hat\pi = \mathrm{AC\ where\ } tpr - fpr \mathrm{\ is\ largest}",
+         "Adjusted count where the correction is smallest.", _FORMAN)  # fmt: skip
+def _max(validation: Validation, target: Samples) -> Floats:
+    return _at_best(validation, target, lambda tpr, fpr: fpr - tpr)
+
+
+@method("t50", "T50", r"\hat\pi = \mathrm{AC\ where\ } tpr = \tfrac12",
+         "Adjusted count where half of the positives are found, away from the noisy tails.", _FORMAN)  # fmt: skip
+def _t50(validation: Validation, target: Samples) -> Floats:
+    return _at_best(validation, target, lambda tpr, fpr: np.abs(tpr - 0.5) + 0.0 * fpr)
+
+
+def _median_over(validation: Validation, target: Samples, usable: Callable[[Floats, Floats], Any]) -> Floats:
+    """Median of the adjusted counts at all usable thresholds; nan where there is none."""
+    cuts = validation.candidates
+    tpr, fpr = validation.rates(cuts)
+    held = usable(tpr, fpr)
+    if len(tpr) == 1:
+        cuts, tpr, fpr, held = cuts[held[0]], tpr[:, held[0]], fpr[:, held[0]], held[:, held[0]]
+    lines = max(len(tpr), len(target))
+    if not len(cuts):
+        return np.full(lines, np.nan)
+
+    cells = target.cells(cuts)
+    steeper = np.divide(1.0, tpr - fpr, out=np.zeros_like(tpr), where=held)
+    off = fpr * steeper
+
+    def medians(part: slice) -> Floats:
+        shares = some(target, part).above(cuts, cells) * line(steeper, part)
+        shares -= line(off, part)
+        np.clip(shares, 0.0, 1.0, out=shares)
+        return _medians(shares, line(held, part))
+
+    return in_parts(medians, lines, len(cuts))
+
+
+def _medians(shares: Floats, held: Any) -> Floats:
+    """Medians of the held values of each line."""
+    if held.all():
+        middle, odd = divmod(shares.shape[1], 2)
+        # For two places at once NumPy's partition takes six times as long.
+        shares.partition(middle, axis=1)
+        return shares[:, middle] if odd else (shares[:, :middle].max(axis=1) + shares[:, middle]) / 2.0
+    count = held.sum(axis=1)
+    ranked = np.sort(np.where(held, shares, np.inf), axis=1)
+    lines = np.arange(len(ranked))
+    top = np.maximum(count, 1)
+    middle = (ranked[lines, (top - 1) // 2] + ranked[lines, top // 2]) / 2.0
+    return np.where(count > 0, middle, np.nan)
+
+
+@method("ms", "Median sweep", r"\hat\pi = \mathrm{median}_{t:\, tpr - fpr \ge 1/4} \mathrm{AC}(t)",
+         "Median of the adjusted counts at all thresholds that do not adjust too much; Max where there is none.",
+         _FORMAN, aliases=("ms2",))  # fmt: skip
+def _ms(validation: Validation, target: Samples) -> Floats:
+    found = _median_over(validation, target, lambda tpr, fpr: tpr - fpr >= _FAR_ENOUGH)
+    return np.where(np.isnan(found), _max(validation, target), found) if np.isnan(found).any() else found
+
+
+@method("sweep", "Median sweep over all thresholds", r"\hat\pi = \mathrm{median}_t\, \mathrm{AC}(t)",
+         "Median of the adjusted counts at every threshold where the rates differ.", _FORMAN)  # fmt: skip
+def _sweep(validation: Validation, target: Samples) -> Floats:
+    return _median_over(validation, target, lambda tpr, fpr: tpr != fpr)
+
+
+@method("cs", "Continuous sweep",
+         r"\hat\pi = \frac{1}{\theta_r - \theta_l} \int_{\theta_l}^{\theta_r} \frac{q(t) - F^-(t)}{F^+(t) - F^-(t)} dt",
+         "Mean of the adjusted counts over the thresholds where normal curves fitted to the two classes (on the logits "
+         "of probabilities) are apart.",
+         "Kloos, Karch, Meertens & de Rooij (2023), arXiv:2308.08387.", aliases=("continuous_sweep",))  # fmt: skip
+def _cs(validation: Validation, target: Samples, *, far_enough: float = _FAR_ENOUGH) -> Floats:
+    if validation.range == (0.0, 1.0):
+        # Normal curves have no ends; probabilities do.
+        validation, target = _on_logits(validation), replace(target, scores=logit(target.scores))
+    means, spreads = zip(*(_mean_and_spread(side) for side in (validation.negative, validation.positive)), strict=True)
+    lines = max(len(means[0]), len(means[1]), len(target))
+    found = np.full(lines, np.nan)
+    curves = len(means[0])
+    if curves == 1:
+        found[:] = _continuous(target, (means[0][0], spreads[0][0]), (means[1][0], spreads[1][0]), far_enough)
+        return found
+    for i in range(curves):
+        one = some(target, slice(i, i + 1))
+        found[i] = _continuous(one, (means[0][i], spreads[0][i]), (means[1][i], spreads[1][i]), far_enough)[0]
+    return found
+
+
+def _on_logits(validation: Validation) -> Validation:
+    down, up = (replace(side, scores=logit(side.scores)) for side in (validation.negative, validation.positive))
+    return replace(validation, negative=down, positive=up, range=(-np.inf, np.inf))
+
+
+def _mean_and_spread(side: Samples) -> tuple[Floats, Floats]:
+    mean = side.mean(side.scores.astype(np.float64))
+    return mean, np.sqrt(side.mean((side.scores - mean[:, None]) ** 2))
+
+
+#: Steps of the integral over thresholds.
+_STEPS = 1_000
+
+
+def _continuous(
+    target: Samples, negative: tuple[float, float], positive: tuple[float, float], far_enough: float
+) -> Floats:
+    """Mean adjusted count over the thresholds where tpr and fpr of normal classes are `far_enough` apart."""
+    from scipy.special import ndtr
+
+    (down, down_sd), (up, up_sd) = negative, positive
+    ends = (min(down - 4 * down_sd, up - 4 * up_sd), max(down + 4 * down_sd, up + 4 * up_sd))
+    t = np.linspace(*ends, 4 * _STEPS)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tpr, fpr = ndtr((up - t) / up_sd), ndtr((down - t) / down_sd)
+    apart = np.flatnonzero(tpr - fpr >= far_enough)
+    if len(apart) < 2:
+        return np.full(len(target), np.nan)
+    # The stretch around the widest gap; with unequal spreads there can be another one far out.
+    widest = int(np.argmax(tpr - fpr))
+    left = widest - int(np.argmin(np.append((tpr - fpr >= far_enough)[widest::-1], False))) + 1
+    right = widest + int(np.argmin(np.append((tpr - fpr >= far_enough)[widest:], False))) - 1
+    t, gap, fpr = t[left : right + 1], (tpr - fpr)[left : right + 1], fpr[left : right + 1]
+    if len(t) < 2:
+        return np.full(len(target), np.nan)
+    # The integral of 1/gap up to each score is all that a row of the target adds.
+    steps = np.diff(t) * (1.0 / gap[1:] + 1.0 / gap[:-1]) / 2.0
+    so_far = np.concatenate(([0.0], np.cumsum(steps)))
+    taken = float(np.sum(np.diff(t) * (fpr[1:] / gap[1:] + fpr[:-1] / gap[:-1]) / 2.0))
+    return cut((target.mean(np.interp(target.scores, t, so_far)) - taken) / (t[-1] - t[0]))
+
+
+@method("pcc", "Probabilistic classify and count", r"\hat\pi = \frac1n \sum_i s_i",
+         "The mean probability; right only where the probabilities are.", _BELLA, interval="analytic",
+         probabilities=True, shift_proof=False, aliases=("pa",))  # fmt: skip
+def _pcc(validation: Validation, target: Samples) -> Floats:  # noqa: ARG001
+    return target.mean(target.scores)
+
+
+@method("pacc", "Probabilistic adjusted count", r"\hat\pi = \frac{\bar s - \bar s^-}{\bar s^+ - \bar s^-}",
+         "The mean score placed between the classes' mean scores.", _BELLA, interval="analytic",
+         aliases=("spa", "smm"))  # fmt: skip
+def _pacc(validation: Validation, target: Samples) -> Floats:
+    up, down = (side.mean(side.scores) for side in (validation.positive, validation.negative))
+    return cut(adjusted(target.mean(target.scores), up, down))

@@ -1,0 +1,127 @@
+"""Quantifiers that look for the mixture of the two classes' densities that makes the target most likely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from tallymark._check import Floats, Scores
+from tallymark.calibration.logistic import fit_logistic, log_odds, sigmoid
+from tallymark.errors import InputError
+from tallymark.quantify.declaring import flat, in_parts, line, method, some
+from tallymark.quantify.densities import FAINT, Binned, Kernels, adaptive_edges
+from tallymark.quantify.mixture import contrast, most_likely
+from tallymark.quantify.samples import Samples, Validation
+from tallymark.registry import choose
+
+
+def posterior_densities(scores: Scores, training_prevalence: Floats) -> tuple[Floats, Floats]:
+    """Densities of the classes, up to a common factor, that probabilities at a training prevalence imply."""
+    s = np.asarray(scores, dtype=np.float64)
+    share = training_prevalence[:, None]
+    return s / share, (1.0 - s) / (1.0 - share)
+
+
+def _em_densities(validation: Validation, target: Samples, *, calibration: str | None = None) -> tuple[Floats, Floats]:
+    if calibration is None:
+        return posterior_densities(target.scores, validation.training_prevalence)
+    features = choose("calibration", calibration, _SCALINGS)
+    sides = (validation.negative, validation.positive)
+    known = features(np.concatenate([side.scores for side in sides]))
+    truth = np.repeat([0.0, 1.0], [len(side.scores) for side in sides])
+    masses = [_masses(side) for side in sides]
+    mass = np.concatenate(masses, axis=1)
+    fitted = fit_logistic(known, truth, mass)
+    found = sigmoid(fitted[:, :-1] @ features(target.scores) + fitted[:, -1:])
+    # A fitted bias makes the mean probability of the validation sample its share of positives.
+    share = masses[1].sum(axis=1) / mass.sum(axis=1)
+    return posterior_densities(found, share)
+
+
+def _masses(side: Samples) -> Floats:
+    return np.ones((1, len(side.scores))) if side.mass is None else side.mass
+
+
+#: Features of a probability whose logistic regression calibrates it: bias-corrected temperature, vector scaling.
+_SCALINGS: dict[str, Callable[[Scores], Floats]] = {
+    "bcts": lambda scores: np.stack([sum(log_odds(scores))]),
+    "vs": lambda scores: np.stack(log_odds(scores)),
+}
+
+
+@method("em", "Expectation maximisation",
+         r"\hat\pi = \arg\max_\pi \prod_i \left(\pi \frac{s_i}{\pi_{train}} + (1-\pi) \frac{1-s_i}{1-\pi_{train}}\right)",
+         "The prevalence at which calibrated probabilities, moved to it, explain the target best.",
+         "Saerens, Latinne & Decaestecker (2002), Neural Comput. 14.", interval="profile", probabilities=True,
+         aliases=("emq", "sld"), densities=_em_densities)  # fmt: skip
+def _em(validation: Validation, target: Samples, *, calibration: str | None = None) -> Floats:
+    up, down = _em_densities(validation, target, calibration=calibration)
+    return _most_likely(up, down, target)
+
+
+def _most_likely(up: Floats, down: Floats, target: Samples) -> Floats:
+    """Best share of every sample, a few samples at a time."""
+    lines = max(len(up), len(target))
+    width = len(target.scores) if target.index is None else target.index.shape[1]
+    gap, base = contrast(up, down)
+
+    def best(part: slice) -> Floats:
+        (own_gap, own_base), mass = some(target, part).gathered(flat(line(gap, part)), flat(line(base, part)))
+        return most_likely(own_gap, own_base, mass)
+
+    return in_parts(best, lines, width)
+
+
+def _kde_densities(validation: Validation, target: Samples, *, bandwidth: float = 0.1) -> tuple[Floats, Floats]:
+    up, down = Kernels.on_simplex(validation, bandwidth).at(target.scores)
+    return up + FAINT, down + FAINT
+
+
+@method("kde", "KDE maximum likelihood", r"\hat\pi = \arg\max_\pi \prod_i (\pi \hat f^+(s_i) + (1-\pi) \hat f^-(s_i))",
+         "The most likely mixture of Gaussian kernel densities of the classes' probabilities.",
+         "Moreo, González & del Coz (2025), Mach. Learn. 114.", probabilities=True,
+         aliases=("kde_ml", "kdey"), densities=_kde_densities)  # fmt: skip
+def _kde(validation: Validation, target: Samples, *, bandwidth: float = 0.1) -> Floats:
+    if len(validation.positive) == 1:
+        return _most_likely(*_kde_densities(validation, target, bandwidth=bandwidth), target)
+
+    def best(part: slice) -> Floats:
+        own = some(target, part)
+        drawn = replace(validation, negative=some(validation.negative, part), positive=some(validation.positive, part))
+        return _most_likely(*_kde_densities(drawn, own, bandwidth=bandwidth), own)
+
+    return in_parts(best, len(validation.positive), len(target.scores))
+
+
+def bayes_densities(
+    validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None,
+    bandwidth: float | None = None, monotone: bool = False,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Densities of both classes at the target's scores, the way Bayesian Calibration was asked to estimate them."""
+    if density == "kde":
+        if monotone:
+            raise InputError("monotone=True goes with density='bins'.")
+        up, down = Kernels.on_line(validation, bandwidth).at(target.scores)
+        return up + FAINT, down + FAINT
+    if density != "bins":
+        raise InputError(f"density={density!r} is not known; choose 'bins' or 'kde'.")
+    return Binned.of(validation, adaptive_edges(validation, bins), monotone=monotone).at(target.scores)
+
+
+@method("bayes", "Bayesian Calibration", r"\hat\pi = \arg\max_\pi \prod_i (\pi f^+(s_i) + (1-\pi) f^-(s_i))",
+         "The most likely mixture of the classes' score densities, for any scores; gives calibrated posteriors too.",
+         "Puts & Daas (2021), arXiv:2102.08659.", aliases=("bayesian_calibration",),
+         densities=bayes_densities)  # fmt: skip
+def _bayes(
+    validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None,
+    bandwidth: float | None = None, monotone: bool = False,
+) -> Floats:  # fmt: skip
+    if density != "bins":
+        return _most_likely(
+            *bayes_densities(validation, target, density=density, bandwidth=bandwidth, monotone=monotone), target
+        )
+    edges = adaptive_edges(validation, bins)
+    binned = Binned.of(validation, edges, monotone=monotone)
+    return most_likely(*contrast(binned.positive, binned.negative), target.within(edges))
