@@ -127,7 +127,7 @@ def test_sliders_give_exactly_what_the_library_computes(reports, visit):
                 "v => { const e = document.getElementById('prevalence'); e.value = v; e.dispatchEvent(new Event('input')); }",
                 prevalence,
             )
-            seen = t.at_prevalence(10**prevalence)
+            seen = t.at_prevalence(1 / (1 + math.exp(-prevalence)))
         cells = seen.at(thresholds[index]).cells
         for name, metric in METRICS.items():
             if metric.expression is None:
@@ -196,6 +196,7 @@ def test_nothing_of_the_users_text_is_markup(reports):
         text = path.read_text(encoding="utf-8")
         assert "<script>alert(1)" not in text
         assert text.count("<script") == 2
+        assert text.count("<svg") == text.count('role="img"')
         assert len(text) < 3_000_000
 
 
@@ -228,3 +229,43 @@ def test_what_cannot_be_written_or_drawn_says_so(tmp_path):
         tm.report(panel(), tmp_path / "no" / "r.html")
     with pytest.raises(tm.InputError, match="expected a labelled tally"):
         tm.report(tm.tally(scores=[0.1, 0.2]), tmp_path / "r.html")
+
+
+def test_the_page_starts_at_the_threshold_of_the_verdict(tmp_path):
+    from tallymark.reporting.explorer import explored
+
+    for y, p in (([0, 0, 1, 1, 0, 1] * 10, [0.2, 0.4, 0.45, 0.8, 0.6, 0.9] * 10), ([0, 1] * 20, [0.1, 0.9] * 20)):
+        t = tm.tally(y, p)
+        found = explored({"a": t}, {"a": 0.5})["models"][0]
+        assert (found["tp"][found["start"]], found["fp"][found["start"]]) == (t.at(0.5).tp, t.at(0.5).fp)
+
+
+def test_groups_are_not_ranked_against_each_other(tmp_path):
+    frame = pd.DataFrame({"y": [0, 1] * 100, "p": np.random.default_rng(0).random(200), "g": ["a"] * 80 + ["b"] * 120})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    out = tmp_path / "r.html"
+    CliRunner().invoke(
+        app, ["evaluate", str(tmp_path / "d.csv"), "--label", "y", "--score", "p", "--by", "g", "--report", str(out)],
+        catch_exceptions=False,
+    )  # fmt: skip
+    text = out.read_text(encoding="utf-8")
+    assert "2 evaluations of groups, 200 rows in all" in text
+    assert "ranks best" not in text
+
+
+def test_several_pairs_are_told_with_holms_p():
+    from tallymark.reporting.sections import of_comparison
+
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.3
+    found = tm.compare(tm.panel(y, {name: rng.normal(y * gap) for name, gap in (("a", 2.0), ("b", 1.0), ("c", 1.9))}))
+    (sentence,) = of_comparison(found, title="x").verdict
+    assert "is better than" in sentence
+    assert "Holm" in sentence
+    assert "undecided" in sentence
+
+
+def test_any_number_of_classes(tmp_path):
+    assert tm.report(tm.confusion(["a", "b", "c"], ["a", "b", "a"]), tmp_path / "r.html").exists()
+    with pytest.raises(tm.InputError, match="no model to draw"):
+        tm.report({}, tmp_path / "e.html")

@@ -9,13 +9,12 @@ import numpy as np
 
 from tallymark import curves
 from tallymark.charts.models import lighter, points, tallies_of
+from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, by_model, finished, palette, rows, titled
 from tallymark.errors import InputError
 from tallymark.intervals.bands import calibration_band, pr_band, roc_band
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
-
-_UNIT = (0.0, 1.0)
 
 
 def roc(
@@ -41,7 +40,7 @@ def roc(
         for row in points(curve.columns(), "fpr", "tpr", model=f"{name} ({areas[name]:.3f})")
     ]
     names = [f"{name} ({areas[name]:.3f})" for name in made]
-    layers = [_line_of_chance([(0.0, 0.0), (1.0, 1.0)], theme)]
+    layers = [line_of_chance([(0.0, 0.0), (1.0, 1.0)], theme)]
     if partial is not None:
         layers.append(_shaded(made, names, partial, theme))
     if band:
@@ -90,7 +89,7 @@ def pr(
     first = next(iter(tallies.values()))
     layers = [
         _equal_f(isolines, beta, theme),
-        _line_of_chance([(0.0, first.prevalence), (1.0, first.prevalence)], theme),
+        line_of_chance([(0.0, first.prevalence), (1.0, first.prevalence)], theme),
     ]
     if band:
         layers.append(
@@ -98,7 +97,11 @@ def pr(
                 {n: pr_band(t, seed=seed).points for n, t in zip(names, tallies.values(), strict=True)}, names, theme
             )
         )
-    layers.append(_lines(lines, "recall", "precision", "recall", "precision", names, theme, "average precision"))
+    layers.append(
+        _lines(
+            lines, "recall", "precision", "recall", "precision", names, theme, "average precision", steps="step-before"
+        )
+    )
     marks = []
     for name, tally in zip(names, tallies.values(), strict=True):
         for threshold in thresholds:
@@ -129,14 +132,20 @@ def det(data: object, *, theme: str = "light") -> Any:
         with np.errstate(divide="ignore"):
             x, y = ndtri(curve.fpr), ndtri(curve.fnr)
         lines += points({"fpr": curve.fpr, "fnr": curve.fnr, "x": x, "y": y}, "x", "y", model=name)
+    if not lines:
+        raise InputError(
+            "These classes do not overlap: no threshold makes errors of both kinds, so there is no trade-off to draw."
+        )
     ticks = [0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99]
     places = [float(ndtri(t)) for t in ticks]
-    words = "{" + ", ".join(f"'{p:.3f}': '{100 * t:g} %'" for p, t in zip(places, ticks, strict=True)) + "}"
-    axis = {"values": places, "labelExpr": f"({words})[format(datum.value, '.3f')]"}
+    words = " : ".join(
+        f"abs(datum.value - ({p:.4f})) < 0.01 ? '{100 * t:g} %'" for p, t in zip(places, ticks, strict=True)
+    )
+    labels = {"values": places, "labelExpr": f"{words} : ''"}
     chart = alt.Chart(rows(lines)).mark_line(interpolate="linear").encode(
-        x=alt.X("x:Q", title="false positive rate", axis=alt.Axis(**axis)),
-        y=alt.Y("y:Q", title="false negative rate", axis=alt.Axis(**axis)),
-        order="order:Q", tooltip=_tips("model", "fpr", "fnr"), **by_model(list(tallies), theme),
+        x=alt.X("x:Q", title="false positive rate", axis=alt.Axis(**labels)),
+        y=alt.Y("y:Q", title="false negative rate", axis=alt.Axis(**labels)),
+        order="order:Q", tooltip=tips("model", "fpr", "fnr"), **by_model(list(tallies), theme),
     )  # fmt: skip
     return finished(chart, "Detection error trade-off", theme)
 
@@ -155,7 +164,7 @@ def gain(data: object, *, lift: bool = False, theme: str = "light") -> Any:
         curve = curves.gain(lighter(tally))
         lines += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
     chance = [(0.0, 1.0), (1.0, 1.0)] if lift else [(0.0, 0.0), (1.0, 1.0)]
-    layers = [_line_of_chance(chance, theme)]
+    layers = [line_of_chance(chance, theme)]
     layers.append(
         _lines(lines, "rate", y, "share of rows called positive", title, list(tallies), theme, None, unit=not lift)
     )
@@ -175,7 +184,7 @@ def cost_curve(data: object, *, theme: str = "light") -> Any:
         for name, t in tallies.items()
         for row in points(curves.cost_curve(lighter(t)).columns(), "probability_cost", "cost", model=name)
     ]
-    layers = [_line_of_chance([(0.0, 0.0), (0.5, 0.5), (1.0, 0.0)], theme)]
+    layers = [line_of_chance([(0.0, 0.0), (0.5, 0.5), (1.0, 0.0)], theme)]
     layers.append(
         _lines(
             lines,
@@ -236,12 +245,12 @@ def reliability(data: object, *, bins: int = 10, theme: str = "light") -> Any:
     ]  # fmt: skip
     look = by_model(list(tallies), theme)
     base = alt.Chart(rows(found))
-    x, y = _axis("x", "mean", "mean probability"), _axis("y", "observed", "observed share of positives")
+    x, y = axis("x", "mean", "mean probability"), axis("y", "observed", "observed share of positives")
     spans = base.mark_rule(opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=look["color"])
     lines = base.mark_line(point=True).encode(
-        x=x, y=y, tooltip=_tips("model", "mean", "observed", "low", "high", "rows"), **look
+        x=x, y=y, tooltip=tips("model", "mean", "observed", "low", "high", "rows"), **look
     )
-    return finished(alt.layer(_line_of_chance([(0, 0), (1, 1)], theme), spans, lines), "Reliability", theme)
+    return finished(alt.layer(line_of_chance([(0, 0), (1, 1)], theme), spans, lines), "Reliability", theme)
 
 
 def over_thresholds(
@@ -259,7 +268,9 @@ def over_thresholds(
         row for metric in metrics
         for row in points({"threshold": curve.thresholds, "value": curve[metric]}, "threshold", "value", model=metric)
     ]  # fmt: skip
-    chart = _lines(lines, "threshold", "value", "threshold", "value", list(metrics), theme, None, unit=False)
+    chart = _lines(
+        lines, "threshold", "value", "threshold", "value", list(metrics), theme, None, unit=False, steps="step-after"
+    )
     return finished(altair().layer(chart), titled("Metrics by threshold", name), theme)
 
 
@@ -286,7 +297,7 @@ def over_prevalence(
     ]
     base = alt.Chart(rows(lines)).mark_line().encode(
         x=alt.X("prevalence:Q", title="prevalence", scale=alt.Scale(type="log")), y=alt.Y("value:Q", title="value"),
-        order="order:Q", tooltip=_tips("model", "prevalence", "value"), **by_model(list(metrics), theme),
+        order="order:Q", tooltip=tips("model", "prevalence", "value"), **by_model(list(metrics), theme),
     )  # fmt: skip
     return finished(base, titled("Metrics by prevalence", name), theme)
 
@@ -297,40 +308,16 @@ def _one(tallies: Mapping[str, Tally]) -> tuple[str, Tally]:
     return next(iter(tallies.items()))
 
 
-def _axis(side: str, field: str, title: str, *, unit: bool = True) -> Any:
-    alt = altair()
-    kind = alt.X if side == "x" else alt.Y
-    return kind(f"{field}:Q", title=title, scale=alt.Scale(domain=list(_UNIT)) if unit else alt.Scale(zero=False))
-
-
-def _tips(*fields: str) -> list[Any]:
-    alt = altair()
-    return [
-        alt.Tooltip(f"{field}:N") if field in {"model", "at"} else alt.Tooltip(f"{field}:Q", format=".4~g")
-        for field in fields
-    ]
-
-
 def _lines(
     found: list[dict[str, Any]], x: str, y: str, x_title: str, y_title: str, names: Sequence[str], theme: str,
-    legend: str | None, *, unit: bool = True,
+    legend: str | None, *, unit: bool = True, steps: str = "linear",
 ) -> Any:  # fmt: skip
     alt = altair()
     extra = [name for name in ("threshold",) if found and name in found[len(found) // 2] and name not in {x, y}]
-    return alt.Chart(rows(found)).mark_line(strokeWidth=2).encode(
-        x=_axis("x", x, x_title, unit=unit), y=_axis("y", y, y_title, unit=unit), order="order:Q",
-        tooltip=_tips("model", x, y, *extra), **by_model(names, theme, legend),
+    return alt.Chart(rows(found)).mark_line(strokeWidth=2, interpolate=steps).encode(
+        x=axis("x", x, x_title, unit=unit), y=axis("y", y, y_title, unit=unit), order="order:Q",
+        tooltip=tips("model", x, y, *extra), **by_model(names, theme, legend),
     )  # fmt: skip
-
-
-def _line_of_chance(ends: Sequence[tuple[float, float]], theme: str) -> Any:
-    alt = altair()
-    found = rows({"x": x, "y": y, "order": i} for i, (x, y) in enumerate(ends))
-    return (
-        alt.Chart(found)
-        .mark_line(strokeDash=[3, 3], strokeWidth=1, color=palette(theme).faint)
-        .encode(x="x:Q", y="y:Q", order="order:Q")
-    )
 
 
 def _bands(bands: Mapping[str, Mapping[str, Any]], names: Sequence[str], theme: str) -> Any:
@@ -383,8 +370,10 @@ def _marks(found: list[dict[str, Any]], x: str, y: str, names: Sequence[str], th
     alt = altair()
     base = alt.Chart(rows(found)).encode(x=f"{x}:Q", y=f"{y}:Q")
     dots = base.mark_point(size=70, filled=True).encode(
-        color=by_model(names, theme, legend=False)["color"], tooltip=_tips("model", "at", x, y)
+        color=by_model(names, theme, legend=False)["color"], tooltip=tips("model", "at", x, y)
     )
+    if len(names) > 1:
+        return dots
     return dots + base.mark_text(dx=9, align="left", color=palette(theme).ink).encode(text="at:N")
 
 

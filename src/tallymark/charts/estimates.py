@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark.charts.theme import altair, by_model, finished, palette, rows
+from tallymark.charts.theme import altair, by_model, colours_of, finished, palette, rows
 from tallymark.comparison import Comparison
 from tallymark.errors import InputError
 from tallymark.intervals.sizes import BySize
@@ -70,7 +70,7 @@ def comparison(found: Comparison, *, theme: str = "light") -> Any:
     colours = palette(theme)
     lines = [
         {"pair": f"{p.first} − {p.second}", "difference": p.difference, "low": p.low, "high": p.high, "p": p.p_value, "verdict": p.verdict,
-         "shown": p.low > 0 or p.high < 0}
+         "shown": p.p_holm < 1.0 - found.level}
         for p in found.pairs
     ]  # fmt: skip
     base = alt.Chart(rows(lines)).encode(y=alt.Y("pair:N", sort=None, title=None))
@@ -214,7 +214,7 @@ def prevalences(
     methods = list(dict.fromkeys(line["method"] for line in lines))
     side = {"yOffset": alt.YOffset("method:N", sort=methods)} if grouped and len(methods) > 1 else {}
     main = "group" if grouped else "method"
-    colours = [palette(theme).models[i % len(palette(theme).models)] for i in range(len(methods))]
+    colours = [colours_of(theme)[i % len(colours_of(theme))] for i in range(len(methods))]
     legend = alt.Legend(orient="bottom", title=None) if grouped and len(methods) > 1 else None
     colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=colours), legend=legend)
     base = alt.Chart(rows(lines)).encode(y=alt.Y(f"{main}:N", sort=None, title=None), color=colour, **side)

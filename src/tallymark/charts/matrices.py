@@ -77,21 +77,17 @@ def _grid(labels: list[str], shade: Any, shown: list[list[str]], title: str, the
         x=alt.X("column:N", sort=labels, title=names[1], axis=alt.Axis(labelAngle=0 if len(labels) < 6 else -40, orient="top")),
         y=alt.Y("row:N", sort=labels, title=names[0]),
     )  # fmt: skip
-    squares = base.mark_rect().encode(
-        color=alt.Color(
-            "shade:Q",
-            scale=alt.Scale(domain=[0, 1], range=[colours.paper, colours.negative], interpolate="rgb"),
-            legend=None,
-        ),
+    # Opacity instead of mixed colours: a page that turns dark then needs to know no more than the two ends.
+    squares = base.mark_rect(color=colours.negative).encode(
+        opacity=alt.Opacity("shade:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None),
         tooltip=[
             alt.Tooltip("row:N", title=names[0]),
             alt.Tooltip("column:N", title=names[1]),
             alt.Tooltip("text:N", title="value"),
         ],
     )
-    dark = "white" if theme == "light" else "#15181c"
     words = base.mark_text(fontSize=13 if len(labels) < 8 else 9).encode(
-        text="text:N", color=alt.condition("datum.shade > 0.55", alt.value(dark), alt.value(colours.ink))
+        text="text:N", color=alt.condition("datum.shade > 0.55", alt.value(colours.paper), alt.value(colours.ink))
     )
     size = max(180, min(560, 64 * len(labels)))
     return finished(squares + words, title, theme, width=size, height=size)

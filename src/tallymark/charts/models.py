@@ -30,6 +30,8 @@ def tallies_of(data: object) -> dict[str, Tally]:
         found = {str(name): one for name, one in data.items()}
     else:
         found = {"model": data}
+    if not found:
+        raise InputError("There is no model to draw; pass a labelled tally, a panel, or several by name.")
     made = {name: one if isinstance(one, Tally) else getattr(one, "tally", None) for name, one in found.items()}
     for name, tally in made.items():
         if not isinstance(tally, Tally) or not tally.labelled:

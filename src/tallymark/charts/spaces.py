@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.charts.curves import _axis, _line_of_chance, _tips
+from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, finished, palette, rows
 from tallymark.errors import InputError
 from tallymark.metrics import expressions
@@ -45,7 +45,7 @@ def roc_space(
             if tpr is not None:
                 lines.append({"x": float(fpr), "y": tpr, "level": level})
     chart = altair().layer(
-        _isolines(lines, metric, theme), _line_of_chance([(0, 0), (1, 1)], theme),
+        _isolines(lines, metric, theme), line_of_chance([(0, 0), (1, 1)], theme),
         _points(cells, "false positive rate", "true positive rate", metric, theme),
     )  # fmt: skip
     return finished(chart, f"ROC space, lines of equal {metric} at prevalence {share:.3g}", theme)
@@ -78,13 +78,15 @@ def pr_space(
                 precision = share * recall / (share * recall + (1 - share) * float(fpr))
                 lines.append({"x": recall, "y": precision, "level": level})
     chart = altair().layer(
-        _isolines(lines, metric, theme), _line_of_chance([(0, share), (1, share)], theme),
+        _isolines(lines, metric, theme), line_of_chance([(0, share), (1, share)], theme),
         _points(cells, "recall", "precision", metric, theme),
     )  # fmt: skip
     return finished(chart, f"PR space, lines of equal {metric} at prevalence {share:.3g}", theme)
 
 
 def _of(points: Mapping[str, Confusion]) -> dict[str, tuple[float, float]]:
+    if not points:
+        raise InputError("There is no classifier to draw; pass confusions by name.")
     found = {}
     for name, c in points.items():
         if not isinstance(c, Confusion) or c.positive is None or not all(c.truth):
@@ -153,15 +155,15 @@ def _isolines(lines: list[dict[str, Any]], metric: str, theme: str) -> Any:
 def _points(cells: list[dict[str, Any]], x_title: str, y_title: str, metric: str, theme: str) -> Any:
     alt = altair()
     colours = palette(theme)
-    base = alt.Chart(rows(cells)).encode(x=_axis("x", "x", x_title), y=_axis("y", "y", y_title))
+    base = alt.Chart(rows(cells)).encode(x=axis("x", "x", x_title), y=axis("y", "y", y_title))
     dots = base.mark_point(size=90, strokeWidth=2, color=colours.models[0]).encode(
         fill=alt.condition("datum.dominated", alt.value(colours.paper), alt.value(colours.models[0])),
         tooltip=[
             alt.Tooltip("name:N"),
-            *_tips("x", "y"),
+            *tips("x", "y"),
             alt.Tooltip(f"{metric}:Q", format=".4~g"),
             alt.Tooltip("dominated:N"),
         ],
     )
-    chart = dots + base.mark_text(align="left", dx=10, color=colours.ink).encode(text="name:N")
+    chart = dots + base.mark_text(align="left", dx=10, color=colours.ink, limit=120).encode(text="name:N")
     return chart.properties(data=rows(cells))

@@ -56,12 +56,22 @@ def palette(theme: str) -> Palette:
     return found
 
 
+def colours_of(theme: str) -> tuple[str, ...]:
+    """One colour for each model, in turn."""
+    return palette(theme).models
+
+
 def by_model(names: Sequence[str], theme: str, title: str | None = None, *, legend: bool = True) -> dict[str, Any]:
     """Colour and dash of each model, the same in every picture that lists the models in the same order."""
     alt = altair()
-    shown = alt.Legend(title=title, orient="bottom", columns=2, labelLimit=240) if legend and len(names) > 1 else None
-    colours = [palette(theme).models[i % len(palette(theme).models)] for i in range(len(names))]
-    dashes = [DASHES[i % len(DASHES)] for i in range(len(names))]
+    shown = (
+        alt.Legend(title=title, orient="bottom", columns=2 if max(map(len, names)) < 22 else 1, labelLimit=300)
+        if legend and len(names) > 1
+        else None
+    )
+    colours = [colours_of(theme)[i % len(colours_of(theme))] for i in range(len(names))]
+    # Where the colours come round again, the dashes have moved on.
+    dashes = [DASHES[(i + i // len(colours_of(theme))) % len(DASHES)] for i in range(len(names))]
     return {
         "color": alt.Color("model:N", scale=alt.Scale(domain=list(names), range=colours), legend=shown),
         "strokeDash": alt.StrokeDash("model:N", scale=alt.Scale(domain=list(names), range=dashes), legend=shown),
@@ -90,7 +100,7 @@ def finished(chart: Any, title: str, theme: str, *, width: int | str = WIDTH, he
         "tickColor": colours.faint, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 200,
     }  # fmt: skip
     text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
-    return chart.properties(title=alt.Title(title, anchor="start"), width=width, height=height).configure(
+    return chart.properties(title=alt.Title(title, anchor="start", limit=460), width=width, height=height).configure(
         background=colours.paper, font="system-ui, sans-serif", axis=axis, legend=text,
         title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8}, view={"stroke": None},
         header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},

@@ -29,7 +29,7 @@ def run(folder: str, seed: int) -> None:
         known.parent.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(seed)
         write(known, rng, _ROWS, _PREVALENCE)
-        write(new, rng, _NEW_ROWS, _NEW_PREVALENCE, labelled=False)
+        truth = write(new, rng, _NEW_ROWS, _NEW_PREVALENCE, labelled=False)
     except OSError as error:
         raise InputError(
             f"Cannot write {str(known)!r}: {error.strerror}. Choose another place with --folder."
@@ -59,7 +59,7 @@ def run(folder: str, seed: int) -> None:
             str(known), str(new), label="platform", score="model_b", threshold="f1", methods=["cc,ac,ms,bayes"]
         )
     )
-    out.print(Text(f"• In truth there are about {_NEW_ROWS * _NEW_PREVALENCE:.0f}; counting calls (cc) cannot know."))
+    out.print(Text(f"• In truth there are {truth}; counting calls (cc) cannot know."))
     out.print(
         Text(
             (f"\nOpen {page} in a browser: sliders, pictures, tables.\n" if page else "\n")
@@ -68,8 +68,8 @@ def run(folder: str, seed: int) -> None:
     )
 
 
-def write(path: Path, rng: np.random.Generator, rows: int, prevalence: float, *, labelled: bool = True) -> None:
-    """Generated companies: two models that differ where it matters, in four regions."""
+def write(path: Path, rng: np.random.Generator, rows: int, prevalence: float, *, labelled: bool = True) -> int:
+    """Generated companies: two models that differ where it matters, in four regions. How many are platforms."""
     is_platform = rng.random(rows) < prevalence
     region = rng.integers(len(_REGIONS), size=rows)
     # model_a knows every platform a little; model_b knows six in ten very well and hardly the others.
@@ -84,6 +84,7 @@ def write(path: Path, rng: np.random.Generator, rows: int, prevalence: float, *,
             )
             for i in range(rows)
         )  # fmt: skip
+    return int(is_platform.sum())
 
 
 def _model(rng: np.random.Generator, is_positive: Bools, known: float, distance: float) -> Floats:

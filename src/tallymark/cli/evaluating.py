@@ -94,9 +94,11 @@ def run(asked: Asked) -> Evaluations:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = _evaluate(asked, options, tallies)
-        if asked.report is not None:
-            _report(asked, result, tallies)
     notes = _notes(result, caught)
+    if asked.report is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _report(asked, result, tallies, notes)
     if asked.as_json:
         print_json(result.to_dict() | {"warnings": [vars(note) for note in notes]})
     else:
@@ -106,7 +108,7 @@ def run(asked: Asked) -> Evaluations:
     return result
 
 
-def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally]) -> None:
+def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally], notes: Sequence[Note]) -> None:
     from tallymark.reporting.pages import write
     from tallymark.reporting.sections import of_classes, of_models
 
@@ -123,7 +125,10 @@ def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally]) -> Non
             pos_label=positive_label(asked.file, asked.label or "", asked.pos_label), drop_missing=asked.drop_missing,
         )  # fmt: skip
         comparison, simple = compare(panel, level=asked.level or 0.95), without_simple(panel)
-    write(of_models(tallies, entries, title=asked.file, comparison=comparison, simple=simple), asked.report or "")
+    write(
+        of_models(tallies, entries, title=asked.file, comparison=comparison, simple=simple, notes=notes),
+        asked.report or "",
+    )
 
 
 def _evaluate(asked: Asked, options: dict[str, Any], tallies: dict[str, Tally]) -> Evaluations:

@@ -143,7 +143,7 @@ class MixtureFit(Shown):
     @property
     def verdict(self) -> str:
         """In plain words."""
-        if self.freedom < 1:
+        if self.freedom < 1 or self.n < _FEW:
             return "there are too few rows to say whether the target's scores fit a mixture of the two classes"
         if self.p_value >= _SURE:
             return "the target's scores fit a mixture of the two classes: prior shift can be believed"
@@ -183,6 +183,9 @@ class MixtureFit(Shown):
 
 #: Below this p-value the mixture is doubted.
 _SURE = 0.01
+
+#: Fewer rows than this cannot tell.
+_FEW = 30
 
 #: A misfit of less than this share of the rows is small.
 _SMALL = 0.02

@@ -29,8 +29,7 @@ def parameters() -> dict[str, float]:
 def explored(tallies: Mapping[str, Tally], thresholds: Mapping[str, float]) -> dict[str, Any]:
     """For each model the thresholds of the slider with exact counts; the chosen threshold is among them."""
     models = [_model(name, tally, thresholds[name]) for name, tally in tallies.items()]
-    first = next(iter(tallies.values()))
-    return {"models": models, "prevalence": first.positives / first.n, "n": plain(first.n)}
+    return {"models": models}
 
 
 def _model(name: str, tally: Tally, threshold: float) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def _model(name: str, tally: Tally, threshold: float) -> dict[str, Any]:
     fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
     kept = _drawn(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)
     return {
-        "name": name, "P": plain(tally.positives), "N": plain(tally.negatives), "start": int(np.searchsorted(-cut.thresholds[kept], -threshold)),
+        "name": name, "P": plain(tally.positives), "N": plain(tally.negatives), "start": _at(cut.thresholds[kept], threshold),
         "thresholds": plain(cut.thresholds[kept]), "tp": plain(cut.tp[kept]), "fp": plain(cut.fp[kept]),
     }  # fmt: skip
 
@@ -46,8 +45,12 @@ def _model(name: str, tally: Tally, threshold: float) -> dict[str, Any]:
 def _drawn(fpr: Any, tpr: Any, thresholds: Any, chosen: float) -> Ints:
     """Places of the thresholds that are kept: along the curve, and the chosen one; highest threshold first."""
     along = thinned(fpr, tpr, _MOST)
-    own = int(np.searchsorted(-thresholds, -chosen, "left"))
-    return np.unique(np.append(along, min(own, len(thresholds) - 1)))
+    return np.unique(np.append(along, _at(thresholds, chosen)))
+
+
+def _at(thresholds: Any, chosen: float) -> int:
+    """The place of the lowest threshold that is not below the chosen one: both call the same rows positive."""
+    return max(int(np.searchsorted(-thresholds, -chosen, "right")) - 1, 0)
 
 
 def formulas() -> str:

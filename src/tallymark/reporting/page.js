@@ -68,7 +68,10 @@ function explorer(found) {
     $("threshold").setAttribute("aria-valuetext", `threshold ${model.thresholds[state.index]}`);
     const threshold = model.thresholds[state.index];
     $("threshold-value").textContent = typeof threshold === "number" ? shownNumber(threshold) : "above all";
-    $("prevalence-value").textContent = shownNumber(state.prevalence === null ? found.prevalence : state.prevalence);
+    const prevalence = state.prevalence === null ? own(model) : state.prevalence;
+    $("prevalence-value").textContent = shownNumber(prevalence);
+    $("prevalence").value = Math.log(prevalence / (1 - prevalence));
+    $("prevalence").setAttribute("aria-valuetext", `prevalence ${shownNumber(prevalence)}`);
     for (const cell of document.querySelectorAll("#matrix td")) {
       cell.textContent = shownNumber(Math.round(c[cell.dataset.cell] * 100) / 100);
       cell.dataset.value = c[cell.dataset.cell];
@@ -80,6 +83,7 @@ function explorer(found) {
     }
     draw();
   }
+  const own = (model) => model.P / (model.P + model.N);
   const at = (x, y) => [40 + 270 * x, 280 - 270 * y];
   function element(parent, name, attributes) {
     const made = document.createElementNS(SVG, name);
@@ -98,9 +102,11 @@ function explorer(found) {
     element(svg, "text", { x: 175, y: 312, "text-anchor": "middle", "font-size": 11, fill: "var(--ink)" }).textContent = xTitle;
     element(svg, "text", { x: 12, y: 145, "text-anchor": "middle", "font-size": 11, fill: "var(--ink)", transform: "rotate(-90 12 145)" }).textContent = yTitle;
   }
-  function line(svg, points, colour, width) {
-    const d = points.map(([x, y], i) => `${i ? "L" : "M"}${at(x, y).map((v) => v.toFixed(1)).join(" ")}`).join("");
-    element(svg, "path", { d, stroke: colour, "stroke-width": width, fill: "none" });
+  const dashes = ["", "6 3", "2 2", "8 3 2 3", "4 4", "1 3", "10 4"];
+  function line(svg, points, i, width) {
+    const d = points.map(([x, y], k) => `${k ? "L" : "M"}${at(x, y).map((v) => v.toFixed(1)).join(" ")}`).join("");
+    const dash = dashes[(i + Math.floor(i / 7)) % 7];
+    element(svg, "path", { d, stroke: `var(--m${i % 7})`, "stroke-width": width, "stroke-dasharray": dash, fill: "none" });
   }
   function dot(svg, x, y, colour) {
     const [cx, cy] = at(x, y);
@@ -110,21 +116,26 @@ function explorer(found) {
     const roc = $("roc"), pr = $("pr");
     frame(roc, "false positive rate", "true positive rate");
     frame(pr, "recall", "precision");
-    found.models.forEach((model, i) => {
-      if (!state.shown[i]) return;
-      const colour = `var(--m${i % 7})`, chosen = i === state.model;
-      line(roc, model.tp.map((tp, k) => [model.fp[k] / model.N, tp / model.P]), colour, chosen ? 2.5 : 1.5);
+    // The chosen model last, so that its point lies on top.
+    const order = found.models.map((_, i) => i).filter((i) => state.shown[i]).sort((a, b) => (a === state.model) - (b === state.model));
+    for (const i of order) {
+      const model = found.models[i], chosen = i === state.model;
+      line(roc, model.tp.map((tp, k) => [model.fp[k] / model.N, tp / model.P]), i, chosen ? 2.5 : 1.5);
       const curve = [];
       model.tp.forEach((_, k) => {
         const c = cellsAt(model, k, state.prevalence);
-        if (c.tp + c.fp > 0) curve.push([c.tp / (c.tp + c.fn), c.tp / (c.tp + c.fp)]);
+        if (c.tp + c.fp === 0) return;
+        const recall = c.tp / (c.tp + c.fn), precision = c.tp / (c.tp + c.fp);
+        // Steps, as average precision adds them up.
+        if (curve.length) curve.push([curve[curve.length - 1][0], precision]);
+        curve.push([recall, precision]);
       });
-      line(pr, curve, colour, chosen ? 2.5 : 1.5);
-      if (!chosen) return;
+      line(pr, curve, i, chosen ? 2.5 : 1.5);
+      if (!chosen) continue;
       const c = cellsAt(model, state.index, state.prevalence);
-      dot(roc, c.fp / (c.fp + c.tn), c.tp / (c.tp + c.fn), colour);
-      if (c.tp + c.fp > 0) dot(pr, c.tp / (c.tp + c.fn), c.tp / (c.tp + c.fp), colour);
-    });
+      dot(roc, c.fp / (c.fp + c.tn), c.tp / (c.tp + c.fn), `var(--m${i % 7})`);
+      if (c.tp + c.fp > 0) dot(pr, c.tp / (c.tp + c.fn), c.tp / (c.tp + c.fp), `var(--m${i % 7})`);
+    }
   }
   select.addEventListener("change", () => {
     state.model = Number(select.value);
@@ -132,15 +143,14 @@ function explorer(found) {
     update();
   });
   $("threshold").addEventListener("input", (event) => { state.index = Number(event.target.value); update(); });
-  $("prevalence").addEventListener("input", (event) => { state.prevalence = 10 ** Number(event.target.value); update(); });
+  $("prevalence").addEventListener("input", (event) => { state.prevalence = 1 / (1 + Math.exp(-Number(event.target.value))); update(); });
   for (const name of DATA.parameters) $(name).addEventListener("input", update);
   $("reset").addEventListener("click", () => {
     state.prevalence = null;
     state.index = found.models[state.model].start;
-    $("prevalence").value = Math.log10(found.prevalence);
+    for (const name of DATA.parameters) $(name).value = $(name).defaultValue;
     update();
   });
-  $("prevalence").value = Math.log10(found.prevalence);
   update();
 }
 
@@ -152,15 +162,19 @@ function sortable(table) {
     button.type = "button";
     button.textContent = head.textContent;
     head.replaceChildren(button);
+    head.scope = "col";
     if ([...table.tBodies[0].rows].some((row) => row.cells[i]?.classList.contains("number"))) head.classList.add("number");
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const numeric = head.classList.contains("number");
       const key = (row) => row.cells[i].dataset.value ?? row.cells[i].textContent;
       const rows = [...table.tBodies[0].rows].sort((a, b) => {
         const [x, y] = [key(a), key(b)], [p, q] = [Number(x), Number(y)];
-        const order = x !== "" && y !== "" && !Number.isNaN(p) && !Number.isNaN(q) ? p - q : x.localeCompare(y);
+        const missing = (text, value) => text === "" || text === "undefined" || text === "NaN" || (numeric && Number.isNaN(value));
+        if (missing(x, p) || missing(y, q)) return missing(x, p) - missing(y, q);
+        const order = numeric ? p - q || 0 : x.localeCompare(y);
         return down ? -order : order;
       });
       table.tBodies[0].append(...rows);
@@ -173,13 +187,25 @@ function sortable(table) {
     button.type = "button";
     button.textContent = `copy ${kind}`;
     button.addEventListener("click", () => copy(asText(table, kind), button));
+    button.setAttribute("aria-live", "polite");
     bar.append(button);
   }
   table.closest(".scroll").before(bar);
 }
 
+/* For a spreadsheet a number and its limits are three columns. */
+function spread(table) {
+  const wide = [...table.tHead.rows[0].cells].map((_, i) => [...table.tBodies[0].rows].some((row) => row.cells[i]?.dataset.low));
+  return [...table.rows].map((row) => [...row.cells].flatMap((cell, i) => {
+    const text = cell.textContent.trim();
+    if (!wide[i]) return [cell.dataset.value && cell.classList.contains("number") ? cell.dataset.value : text];
+    if (cell.tagName === "TH") return [text, `${text} low`, `${text} high`];
+    return [cell.dataset.value ?? text, cell.dataset.low ?? "", cell.dataset.high ?? ""];
+  }));
+}
+
 function asText(table, kind) {
-  const lines = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+  const lines = kind === "CSV" ? spread(table) : [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
   if (kind === "CSV") return lines.map((line) => line.map((v) => (/[",\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : v)).join(",")).join("\n");
   if (kind === "Markdown") {
     const rows = lines.map((line) => `| ${line.map((v) => v.replaceAll("|", "\\|")).join(" | ")} |`);
@@ -197,6 +223,7 @@ function copy(text, button) {
   area.select();
   const done = document.execCommand("copy");
   area.remove();
+  button.focus();
   button.dataset.copied = text;
   const before = button.textContent;
   button.textContent = done ? "copied" : "press Ctrl+C";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Mapping
@@ -21,9 +22,11 @@ from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
 from tallymark.quantify.shift import MixtureFit
 from tallymark.reporting.explorer import explored, formulas, glossary, parameters
-from tallymark.reporting.sections import Content, of_comparison, of_counts, of_models
+from tallymark.reporting.sections import Content, of_classes, of_comparison, of_counts, of_models
 from tallymark.results import Evaluation, Note
 from tallymark.simple import without_simple
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.multiclass import ClassScores
 from tallymark.summaries.panel import Panel
 
 
@@ -33,7 +36,7 @@ def report(
 ) -> Path:  # fmt: skip
     """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
 
-    `data` is a labelled tally, several by name, or a panel (models); a :class:`Comparison`; a prevalence, or several by
+    `data` is a labelled tally, several by name, or a panel (models); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
     method (a count, with its `fit` and `expectation` where there are). `threshold` is a number or a policy.
 
     >>> import tallymark as tm, tempfile, pathlib
@@ -75,6 +78,8 @@ def _content(
         and all(isinstance(v, Prevalence | Prevalences | ClassPrevalences) for v in data.values())
     ):
         return of_counts(data, title=title or "Count", fit=fit, expectation=expectation, warnings=warnings)
+    if isinstance(data, Confusion | ClassScores):
+        return of_classes({"model": evaluate(data, level=level)}, title=title or "Evaluation of a classifier")
     tallies = tallies_of(data)
     evaluations = {name: evaluate(tally, threshold=threshold, level=level) for name, tally in tallies.items()}
     panel = data if isinstance(data, Panel) and len(tallies) > 1 else None
@@ -95,7 +100,7 @@ def page(content: Content) -> str:
         ) from None
     here = files("tallymark.reporting")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["drawn"] = _drawn
+    environment.filters |= {"drawn": _drawn, "js": _javascript}
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
     data = {"explorer": explored(content.tallies, content.thresholds) if content.thresholds else None, "glossary": glossary(),
             "parameters": list(parameters())}  # fmt: skip
@@ -131,13 +136,20 @@ def _css(text: str) -> str:
         named = {name: getattr(p, name) for name in _NAMES} | {f"m{i}": c for i, c in enumerate(p.models)}
         return " ".join(f"--{name}: {colour};" for name, colour in named.items())
 
-    return f":root {{ {colours('light')} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}\n{text}"
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}"
+    return f":root {{ {colours('light')} }}\n{dark}\n{text}"
+
+
+def _javascript(value: Any) -> str:
+    """A number as JavaScript reads it."""
+    return str(value).replace("inf", "Infinity") if isinstance(value, float) else str(value)
 
 
 def _drawn(chart: Any) -> str:
     """A chart as SVG whose colours are the page's, so that it turns dark with it."""
     import vl_convert
 
+    title = chart.title if isinstance(chart.title, str) else chart.title.text
     svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
     light = PALETTES["light"]
     named = {getattr(light, name): f"var(--{name})" for name in _NAMES} | {
@@ -146,9 +158,8 @@ def _drawn(chart: Any) -> str:
     for colour, name in named.items():
         svg = re.sub(f'(fill|stroke)="{colour}"', rf'\1="{name}"', svg, flags=re.IGNORECASE)
     # The size goes into the style, so that a picture shrinks with the page.
-    return re.sub(
-        r'<svg ([^>]*?)width="([\d.]+)" height="[\d.]+"',
-        r'<svg \1style="max-width: \2px; width: 100%; height: auto"',
-        svg,
-        count=1,
+    attributes = f'role="img" aria-label="{html.escape(str(title))}"'
+    sized = r'<svg \1style="max-width: \2px; width: 100%; height: auto"'
+    return re.sub(r'<svg ([^>]*?)width="([\d.]+)" height="[\d.]+"', sized, svg, count=1).replace(
+        "<svg ", f"<svg {attributes} ", 1
     )

@@ -27,6 +27,8 @@ class Cell:
     text: str
     value: float | str | None = None
     metric: str | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -79,20 +81,25 @@ def measured(measure: Any) -> Cell:
     """A measure with its interval."""
     if measure.reason is not None:
         return Cell("undefined", None)
-    return Cell(_with_limits(measure.value, measure.low, measure.high), measure.value)
+    return Cell(_with_limits(measure.value, measure.low, measure.high), measure.value, None, measure.low, measure.high)
 
 
 def of_models(
     tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], *, title: str, comparison: Comparison | None = None,
-    simple: Any = None,
+    simple: Any = None, notes: Sequence[Note] | None = None,
 ) -> Content:  # fmt: skip
-    """The report of one or several models on labelled data."""
+    """The report of one or several models on labelled data, or of models in several groups."""
     first = next(iter(evaluations.values()))
     share = float((first.positives or 0) / first.n)
     thresholds = {name: float(ev.threshold) for name, ev in evaluations.items() if ev.threshold is not None}
-    notes = [*_of_shares(first, share), *(note for ev in evaluations.values() for note in ev.warnings)]
+    same_rows = len({(ev.n_rows, float(ev.positives or 0)) for ev in evaluations.values()}) == 1
+    said = [
+        Note(note.code, note.message if len(evaluations) == 1 else f"{name}: {note.message}")
+        for name, ev in evaluations.items() for note in ev.warnings
+    ] if notes is None else list(notes)  # fmt: skip
+    warnings = [*(_of_shares(first, share) if same_rows else []), *said]
     if simple is not None and simple.share > 0.3:
-        notes.append(Note("simple", f"{100 * simple.share:.0f} % of the rows are right for every model at any threshold; "
+        warnings.append(Note("simple", f"{100 * simple.share:.0f} % of the rows are right for every model at any threshold; "
                                     "differences between models hide behind them."))  # fmt: skip
     cut = {name: tally.at(thresholds[name]) for name, tally in tallies.items() if name in thresholds}
     one = len(tallies) == 1
@@ -123,8 +130,13 @@ def of_models(
                 [charts.no_simple(simple)],
             )
         )
-    verdict = [*_verdict(evaluations, share), *([_said(comparison)] if comparison is not None else [])]
-    return Content(title, first.heading(), verdict[:3], _once(notes), sections, tallies, thresholds)
+    verdict = [*_verdict(evaluations, same_rows=same_rows), *([_said(comparison)] if comparison is not None else [])]
+    what = (
+        first.heading()
+        if same_rows
+        else f"{len(evaluations)} evaluations of groups, {sum(ev.n_rows for ev in evaluations.values())} rows in all"
+    )
+    return Content(title, what, verdict[:3], _once(warnings), sections, tallies, thresholds)
 
 
 def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
@@ -167,7 +179,7 @@ def _of_shares(first: Evaluation, share: float) -> list[Note]:
         found.append(
             Note(
                 "few",
-                f"There are {number(first.positives)} positives; intervals are wide, and a handful of rows can turn the picture.",
+                f"Few positives ({number(first.positives)}): a handful of rows can turn the picture.",
             )
         )
     return found
@@ -177,55 +189,56 @@ def _once(notes: Sequence[Note]) -> list[Note]:
     return list(dict.fromkeys(notes))
 
 
-def _verdict(evaluations: Mapping[str, Evaluation], share: float) -> list[str]:
+def _verdict(evaluations: Mapping[str, Evaluation], *, same_rows: bool) -> list[str]:
     def said(ev: Evaluation, name: str) -> str:
         m = ev[name]
         return _with_limits(m.value, m.low, m.high)
 
-    ranked = {name: ev for name, ev in evaluations.items() if "auroc" in ev}
+    def first_by(metric: str) -> str | None:
+        ranked = {
+            name: ev[metric].value for name, ev in evaluations.items() if metric in ev and ev[metric].reason is None
+        }
+        return max(ranked, key=lambda name: ranked[name]) if ranked else None
+
+    best, top = first_by("auroc"), first_by("average_precision")
     sentences = []
-    if ranked:
-        best = max(ranked, key=lambda name: ranked[name]["auroc"].value)
-        several = f"{best} ranks best" if len(evaluations) > 1 else f"{best} ranks"
+    if best is not None:
+        ev = evaluations[best]
+        verb = "ranks best, with" if same_rows and len(evaluations) > 1 else "has"
+        sentence = f"{best} {verb} an AUROC of {said(ev, 'auroc')}"
+        if top is not None and "average_precision" in ev:
+            chance = ev["average_precision"].chance
+            sentence += f" and an average precision of {said(ev, 'average_precision')}" + (
+                "." if chance is None else f", where chance has {number(chance)}."
+            )
+            if same_rows and top != best:
+                sentence += f" At the top of the list {top} is ahead: its average precision is {said(evaluations[top], 'average_precision')}."
+        else:
+            sentence += "."
+        sentences.append(sentence)
+    name = best or next(iter(evaluations))
+    ev = evaluations[name]
+    if "recall" in ev and "precision" in ev and ev.threshold is not None:
+        policy = f" ({ev.policy}, chosen on these rows, which flatters it a little)" if ev.policy else ""
+        right = (
+            "nothing is called positive"
+            if ev["precision"].reason
+            else f"{said(ev, 'precision')} of its calls are right"
+        )
         sentences.append(
-            f"{several} with an AUROC of {said(ranked[best], 'auroc')}"
-            + (
-                f" and an average precision of {said(ranked[best], 'average_precision')}, where chance has {number(share)}."
-                if "average_precision" in ranked[best]
-                else "."
-            )
+            f"At threshold {number(ev.threshold)}{policy} {name} finds {said(ev, 'recall')} of the positives; {right}."
         )
-        by_top = (
-            max(ranked, key=lambda name: ranked[name]["average_precision"].value)
-            if all("average_precision" in ev for ev in ranked.values())
-            else best
-        )
-        if by_top != best:
-            sentences[-1] += (
-                f" At the top of the list {by_top} is ahead: its average precision is {said(ranked[by_top], 'average_precision')}."
-            )
-    for name, ev in list(evaluations.items())[:1]:
-        if "recall" in ev and "precision" in ev and ev.threshold is not None:
-            policy = f" ({ev.policy})" if ev.policy else ""
-            precision = (
-                "nothing is called positive"
-                if ev["precision"].reason
-                else f"{said(ev, 'precision')} of its calls are right"
-            )
-            sentences.append(
-                f"At threshold {number(ev.threshold)}{policy} {name} finds {said(ev, 'recall')} of the positives; {precision}."
-            )
     return sentences
 
 
 def _metric_table(evaluations: Mapping[str, Evaluation]) -> Table:
     names = list(dict.fromkeys(name for ev in evaluations.values() for name in ev))
-    lines = [
-        [Cell(name, name, name), *(measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()),
-         Cell(number(chance) if chance is not None else "", chance)]
-        for name in names
-        for chance in [next((ev[name].chance for ev in evaluations.values() if name in ev), None)]
-    ]  # fmt: skip
+    lines = []
+    for name in names:
+        chances = [ev[name].chance for ev in evaluations.values() if name in ev and ev[name].chance is not None]
+        shown = dict.fromkeys(number(chance) for chance in chances)
+        cells = [measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()]
+        lines.append([Cell(name, name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)])
     first = next(iter(evaluations.values()))
     return Table(["metric", *evaluations, "chance"], lines, first.intervals or "")
 
@@ -247,8 +260,21 @@ def _compared(found: Comparison) -> Section:
 
 
 def _said(found: Comparison) -> str:
+    """The clearest difference, and how many are left open."""
     pair = min(found.pairs, key=lambda p: p.p_value)
-    return f"By {found.metric}, {pair.verdict} ({pair.first} − {pair.second}: {_with_limits(pair.difference, pair.low, pair.high)}, p = {pair.p_value:.2g})."
+    limits = (
+        f"{pair.first} − {pair.second}: {_with_limits(pair.difference, pair.low, pair.high)}, p = {pair.p_holm:.2g}"
+    )
+    if len(found.pairs) > 1:
+        limits += " after Holm's correction"
+    verdict = pair.verdict
+    for one, other in ((pair.first, pair.second), (pair.second, pair.first)):
+        verdict = verdict.replace(f"{one} is better", f"{one} is better than {other}").replace(
+            f"{one} is higher", f"{one} is higher than {other}"
+        )
+    undecided = sum(p.p_holm >= 1.0 - found.level for p in found.pairs)
+    rest = f" {undecided} of {len(found.pairs)} pairs are undecided." if len(found.pairs) > 1 and undecided else ""
+    return f"By {found.metric}, {verdict} ({limits}).{rest}"
 
 
 def of_comparison(found: Comparison, *, title: str) -> Content:
@@ -263,6 +289,9 @@ def of_comparison(found: Comparison, *, title: str) -> Content:
 
 
 Estimates = Mapping[str, Any]
+
+#: Which method speaks for the count when there are several.
+_ORDER = ("bayes", "ms", "pacc", "ac", "em", "kde")
 
 
 def of_counts(
@@ -340,9 +369,8 @@ def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None) -> list[str
     good = [one for one in ones if one.reason is None and QUANTIFIERS[one.method].shift_proof]
     naive = [one for one in ones if one.reason is None and not QUANTIFIERS[one.method].shift_proof]
     if good:
-        best = min(
-            good, key=lambda one: (one.high - one.low) if one.low is not None and one.high is not None else np.inf
-        )
+        # In a fixed order: to pick the narrowest interval afterwards would flatter it.
+        best = min(good, key=lambda one: _ORDER.index(one.method) if one.method in _ORDER else len(_ORDER))
         limits = (
             "" if best.low is None or best.high is None else f" ({best.low * best.n:.0f} to {best.high * best.n:.0f})"
         )
