@@ -110,9 +110,7 @@ def mixture(fit: MixtureFit, *, theme: str = "light") -> Any:
     )
     positive = base.mark_bar(opacity=0.7, color=colours.positive).encode(y="of positives:Q", tooltip=tips)
     dots = base.mark_point(filled=True, size=60, color=colours.ink).encode(y="expected:Q", tooltip=tips)
-    title = (
-        f"Scores to be counted (bars) and the mixture at {100 * fit.prevalence:.1f} % (points), p = {fit.p_value:.2g}"
-    )
+    title = f"Scores to be counted, mixture at {100 * fit.prevalence:.1f} % (points)"
     return finished(alt.layer(bars, positive, dots), title, theme, width=420)
 
 
