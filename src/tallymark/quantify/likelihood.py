@@ -61,11 +61,22 @@ def _em(validation: Validation, target: Samples, *, calibration: str | None = No
     return _most_likely(up, down, target)
 
 
+#: Rows of one sample from which a first guess is made with some of them.
+_MANY, _SOME = 2**20, 2**16
+
+
 def _most_likely(up: Floats, down: Floats, target: Samples) -> Floats:
     """Best share of every sample, a few samples at a time."""
     lines = max(len(up), len(target))
     width = len(target.scores) if target.index is None else target.index.shape[1]
     gap, base = contrast(up, down)
+    if lines == 1 and target.index is None and width > _MANY:
+        # Every hundredth row or so says nearly where the best share is; Newton then needs a step or two with all of them.
+        some_rows = slice(None, None, width // _SOME)
+        mass = target.mass
+        near = most_likely(gap[:, some_rows], base[:, some_rows], None if mass is None else mass[:, some_rows])
+        start = float(np.clip(np.nan_to_num(near, nan=0.5), 1e-6, 1.0 - 1e-6)[0])
+        return most_likely(gap, base, mass, start)
 
     def best(part: slice) -> Floats:
         (own_gap, own_base), mass = some(target, part).gathered(flat(line(gap, part)), flat(line(base, part)))

@@ -33,15 +33,15 @@ def contrast(up: Floats, down: Floats) -> tuple[Floats, Floats]:
     return np.where(known, (up - down) / scale, 0.0), np.where(known, down / scale, 1.0)
 
 
-def most_likely(gap: Floats, base: Floats, mass: Floats | None = None) -> Floats:
+def most_likely(gap: Floats, base: Floats, mass: Floats | None = None, start: float = 0.5) -> Floats:
     r"""The :math:`\pi` that maximises :math:`\sum_i m_i \ln(\pi u_i + (1-\pi) d_i)` for each line of :func:`contrast`.
 
     The sum is concave, so its slope has one zero, or none and the best share is 0 or 1. Newton's method, halving
-    whenever it would leave the bracket. nan where both classes are equally likely in every row.
+    whenever it would leave the bracket, from `start`. nan where both classes are equally likely in every row.
     """
     lines = max(len(gap), len(mass) if mass is not None else 1)
     low, high = np.zeros(lines), np.ones(lines)
-    share = np.full(lines, 0.5)
+    share = np.full(lines, start)
     settled = np.zeros(lines, dtype=np.bool_)
     for _ in range(_STEPS):
         first, second = _slope(share, gap, base, mass)

@@ -13,6 +13,9 @@ from tallymark.intervals.pool import Stratum
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
+#: Numbers gathered at a time.
+_BLOCK = 2**16
+
 
 @dataclass(frozen=True, eq=False)
 class Samples:
@@ -60,17 +63,27 @@ class Samples:
     def mean(self, feature: Any) -> Floats:
         """Mean of a feature of each place, one value per sample; a feature may differ by sample."""
         if self.index is not None:
-            shared = feature.ndim == 1
-            # The places were checked when they came; to clip them is cheaper than to check them again.
-            found = feature.take(self.index, mode="clip") if shared else np.take_along_axis(feature, self.index, axis=1)
-            # Bytes add up without becoming floats first.
-            summed = found.sum(axis=1, dtype=np.int64 if found.dtype.kind == "b" else None)
-            return np.asarray(summed / self.index.shape[1], dtype=np.float64)
+            return self._gathered_mean(self.index, feature)
         if self.mass is None:
             means: Floats = np.atleast_1d(feature.mean(axis=-1))
             return means
         # Not a matrix product: BLAS results depend on the number of threads.
         return np.asarray(np.einsum("...k,...k->...", feature, self.mass) / self.totals)
+
+    def _gathered_mean(self, index: Ints, feature: Any) -> Floats:
+        """Means over the listed places, a few samples at a time, so that what is gathered stays in a core's cache."""
+        found = np.empty(len(index))
+        step = max(1, _BLOCK // index.shape[1])
+        for start in range(0, len(index), step):
+            rows = index[start : start + step]
+            if feature.ndim == 1:
+                # The places were checked when they came; to clip them is cheaper than to check them again.
+                values = feature.take(rows, mode="clip")
+            else:
+                values = np.take_along_axis(feature[start : start + step], rows, axis=1)
+            # Bytes add up without becoming floats first.
+            found[start : start + step] = values.sum(axis=1, dtype=np.int64 if values.dtype.kind == "b" else None)
+        return np.asarray(found / index.shape[1])
 
     def cells(self, thresholds: Scores) -> Ints | None:
         """How many of ascending thresholds each score of an indexed pool reaches; None where order says it all."""
@@ -79,18 +92,18 @@ class Samples:
     def above(self, thresholds: Scores, cells: Ints | None = None) -> Floats:
         """Share of each sample at or above each of ascending thresholds; `cells` are known already in a second call."""
         if self.index is not None:
-            reached = np.searchsorted(thresholds, self.scores, "right") if cells is None else cells
-            counts = self._counted(reached, len(thresholds) + 1)
-            over = np.empty((len(counts), len(thresholds)))
-            np.cumsum(counts[:, :0:-1], axis=1, out=over[:, ::-1])
-            over /= self.index.shape[1]
-            return over
+            return np.asarray(1.0 - self.below(thresholds, cells) / self.index.shape[1])
         place = np.searchsorted(self.scores, thresholds, "left")
         if self.mass is None:
             return ((len(self.scores) - place) / len(self.scores))[None, :]
         over = np.zeros((len(self.mass), len(self.scores) + 1))
         np.cumsum(self.mass[:, ::-1], axis=1, out=over[:, -2::-1])
         return np.asarray(over[:, place] / self.totals[:, None])
+
+    def below(self, thresholds: Scores, cells: Ints | None = None) -> Ints:
+        """How many rows of each indexed sample lie below each of ascending thresholds."""
+        reached = np.searchsorted(thresholds, self.scores, "right") if cells is None else cells
+        return np.cumsum(self._counted(reached, len(thresholds) + 1)[:, :-1], axis=1)
 
     def within(self, edges: Scores) -> Floats:
         """Share of each sample in each bin between neighbouring edges; the outer bins take what lies beyond."""
@@ -120,7 +133,8 @@ class Samples:
     def _counted(self, cells: Ints, size: int) -> Ints:
         """How many rows of each sample lie in each cell."""
         index: Any = self.index
-        place = cells[index] + (np.arange(len(index)) * size)[:, None]
+        place = cells.take(index, mode="clip")
+        place += (np.arange(len(index)) * size)[:, None]
         return np.bincount(place.ravel(), minlength=len(index) * size).reshape(len(index), size)
 
 
