@@ -1,8 +1,11 @@
-"""A dict that cannot be changed, for values that promise not to change."""
+"""Mappings that cannot be changed, for values that promise not to change."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from tallymark.errors import UnknownNameError, shown
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -18,3 +21,27 @@ class FrozenDict(dict[Key, Value]):
 
     def __reduce__(self) -> Any:
         return type(self), (dict(self),)
+
+
+Entry = TypeVar("Entry")
+
+
+class Keyed(Mapping[Any, Entry]):
+    """An immutable mapping whose keys have named parts: with one part the key is that value itself, else a tuple."""
+
+    #: What an entry is called in messages.
+    what: ClassVar[str] = "entry"
+    names: tuple[str, ...]
+    entries: Mapping[tuple[Any, ...], Entry]
+
+    def __getitem__(self, key: Any) -> Entry:
+        parts = key if isinstance(key, tuple) else (key,)
+        if parts not in self.entries:
+            raise UnknownNameError(f"No {self.what} for {key!r}; keys are {', '.join(self.names)}: {shown(self)}.")
+        return self.entries[parts]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.entries) if len(self.names) > 1 else (parts[0] for parts in self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)

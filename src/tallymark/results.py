@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from tallymark._frozen import FrozenDict
+from tallymark._frozen import FrozenDict, Keyed
 from tallymark._show import Row, Shown, columns_of, frame, number, plain
-from tallymark.errors import UnknownNameError, nearest, shown
+from tallymark.errors import UnknownNameError, nearest
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 
@@ -189,8 +189,10 @@ class Evaluation(Shown, Mapping[str, Measure]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluations(Shown, Mapping[Any, Evaluation]):
+class Evaluations(Shown, Keyed[Evaluation]):
     """Evaluations of several models, groups, or both, keyed like the :class:`Tallies` they come from."""
+
+    what: ClassVar[str] = "evaluation"
 
     names: tuple[str, ...]
     entries: Mapping[tuple[Any, ...], Evaluation]
@@ -199,18 +201,6 @@ class Evaluations(Shown, Mapping[Any, Evaluation]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", FrozenDict(self.entries))
-
-    def __getitem__(self, key: Any) -> Evaluation:
-        parts = key if isinstance(key, tuple) else (key,)
-        if parts not in self.entries:
-            raise UnknownNameError(f"No evaluation for {key!r}; keys are {', '.join(self.names)}: {shown(self)}.")
-        return self.entries[parts]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.entries) if len(self.names) > 1 else (parts[0] for parts in self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
 
     @property
     def warnings(self) -> tuple[Note, ...]:

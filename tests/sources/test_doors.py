@@ -132,7 +132,7 @@ def test_tallies():
     ts = tm.tally(pd.DataFrame(COLUMNS), label="y", score=["p", "q"])
     assert list(ts) == ["p", "q"]
     assert ts.merge(ts)["p"].n == 600
-    with pytest.raises(KeyError, match="No tally for 'z'; there are 'p', 'q'"):
+    with pytest.raises(KeyError, match="No tally for 'z'; keys are model: 'p', 'q'"):
         ts["z"]
     with pytest.raises(TypeError):
         ts.entries["x"] = 1

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark._frozen import FrozenDict
+from tallymark._frozen import FrozenDict, Keyed
 from tallymark._show import Row, Shown, number, plain
-from tallymark.errors import InputError, Undefined, UnknownNameError, shown
+from tallymark.errors import InputError, Undefined
 from tallymark.intervals.base import Interval, checked_level
 from tallymark.results import Note
 
@@ -91,11 +91,13 @@ class Prevalence(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Prevalences(Shown, Mapping[Any, Prevalence]):
+class Prevalences(Shown, Keyed[Prevalence]):
     """Estimates by group, from one validation sample; `replicates` holds each group's resampled shares.
 
     All groups share the validation sample, so their errors go together; `total` and `growth` take that into account.
     """
+
+    what: ClassVar[str] = "estimate"
 
     names: tuple[str, ...]
     entries: Mapping[tuple[Any, ...], Prevalence]
@@ -104,18 +106,6 @@ class Prevalences(Shown, Mapping[Any, Prevalence]):
     def __post_init__(self) -> None:
         for name in ("entries", "replicates"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
-
-    def __getitem__(self, key: Any) -> Prevalence:
-        parts = key if isinstance(key, tuple) else (key,)
-        if parts not in self.entries:
-            raise UnknownNameError(f"No estimate for {key!r}; keys are {', '.join(self.names)}: {shown(self)}.")
-        return self.entries[parts]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.entries) if len(self.names) > 1 else (parts[0] for parts in self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
 
     @property
     def warnings(self) -> tuple[Note, ...]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
-from tallymark._frozen import FrozenDict
+from tallymark._frozen import FrozenDict, Keyed
 from tallymark._show import Row, Shown, plain
-from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.errors import InputError
 from tallymark.summaries import storage
 from tallymark.summaries.tally import Tally
 
@@ -17,12 +17,14 @@ Key = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tallies(Shown, Mapping[Key, Tally]):
+class Tallies(Shown, Keyed[Tally]):
     """An immutable mapping to :class:`Tally`.
 
     `names` says what the parts of a key are (``("model",)``, ``("model", "region")``, …), `by_model` whether the first
     is the model. With one part the key is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
     """
+
+    what: ClassVar[str] = "tally"
 
     names: tuple[str, ...]
     entries: Mapping[tuple[Any, ...], Tally]
@@ -30,18 +32,6 @@ class Tallies(Shown, Mapping[Key, Tally]):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", FrozenDict(self.entries))
-
-    def __getitem__(self, key: Key) -> Tally:
-        parts = key if isinstance(key, tuple) else (key,)
-        if parts not in self.entries:
-            raise UnknownNameError(f"No tally for {key!r}; there are {shown(self)} (keys are {', '.join(self.names)}).")
-        return self.entries[parts]
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self.entries) if len(self.names) > 1 else (parts[0] for parts in self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
 
     def merge(self, other: Tallies) -> Tallies:
         """Both samples together; keys that occur on one side only are kept."""
