@@ -241,7 +241,8 @@ def test_the_page_starts_at_the_threshold_of_the_verdict(tmp_path):
 
 
 def test_groups_are_not_ranked_against_each_other(tmp_path):
-    frame = pd.DataFrame({"y": [0, 1] * 100, "p": np.random.default_rng(0).random(200), "g": ["a"] * 80 + ["b"] * 120})
+    groups = ["a"] * 80 + ["b"] * 119 + ["alone"]
+    frame = pd.DataFrame({"y": [0, 1] * 100, "p": np.random.default_rng(0).random(200), "g": groups})
     frame.to_csv(tmp_path / "d.csv", index=False)
     out = tmp_path / "r.html"
     CliRunner().invoke(
@@ -249,7 +250,8 @@ def test_groups_are_not_ranked_against_each_other(tmp_path):
         catch_exceptions=False,
     )  # fmt: skip
     text = out.read_text(encoding="utf-8")
-    assert "2 evaluations of groups, 200 rows in all" in text
+    assert "3 evaluations of groups, 200 rows in all" in text
+    assert "p, alone has rows of one class only" in text
     assert "ranks best" not in text
 
 

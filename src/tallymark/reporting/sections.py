@@ -12,6 +12,7 @@ import numpy as np
 from tallymark import charts
 from tallymark._show import number
 from tallymark.comparison import Comparison
+from tallymark.errors import InputError
 from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
 from tallymark.quantify.shift import MixtureFit
@@ -89,15 +90,24 @@ def of_models(
     simple: Any = None, notes: Sequence[Note] | None = None,
 ) -> Content:  # fmt: skip
     """The report of one or several models on labelled data, or of models in several groups."""
-    first = next(iter(evaluations.values()))
+    one_class = [name for name, tally in tallies.items() if not tally.positives or not tally.negatives]
+    tallies = {name: tally for name, tally in tallies.items() if name not in one_class}
+    if not tallies:
+        raise InputError("There is nothing to draw: no model or group has rows of both classes.")
+    first = evaluations[next(iter(tallies))]
     share = float((first.positives or 0) / first.n)
-    thresholds = {name: float(ev.threshold) for name, ev in evaluations.items() if ev.threshold is not None}
+    thresholds = {
+        name: float(evaluations[name].threshold or 0.0) for name in tallies if evaluations[name].threshold is not None
+    }
     same_rows = len({(ev.n_rows, float(ev.positives or 0)) for ev in evaluations.values()}) == 1
     said = [
         Note(note.code, note.message if len(evaluations) == 1 else f"{name}: {note.message}")
         for name, ev in evaluations.items() for note in ev.warnings
     ] if notes is None else list(notes)  # fmt: skip
     warnings = [*(_of_shares(first, share) if same_rows else []), *said]
+    warnings += [
+        Note("one class", f"{name} has rows of one class only and is left out of the pictures.") for name in one_class
+    ]
     if simple is not None and simple.share > 0.3:
         warnings.append(Note("simple", f"{100 * simple.share:.0f} % of the rows are right for every model at any threshold; "
                                     "differences between models hide behind them."))  # fmt: skip
