@@ -56,6 +56,16 @@ def test_ends_and_rare_classes_are_stable():
     assert 0 <= rare.estimate.low < rare.estimate.high < 0.05
 
 
+def test_transformer_keeps_scikit_learns_shape():
+    y, s = draw(500, 0.5, 0)
+    new = draw(200, 0.2, 1)[1]
+    found = tm.quantify.BayesCalibrator().fit(s[:, None], np.where(y == 1, "yes", "no"))
+    by_function = tm.quantify.bayesian_calibration(tm.tally(y, s), tm.tally(scores=new)).posterior(new)
+    assert found.transform(new[:, None])[:, 0] == pytest.approx(by_function)
+    with pytest.raises(tm.InputError, match="expected one column"):
+        found.fit(np.zeros((4, 2)), [0, 1, 0, 1])
+
+
 @pytest.mark.parametrize("problem", ["normal", "not normal"])
 def test_synthetic_problems_behave_as_printed(problem):
     for share, raw, calibrated in table("LogReg", models()["LogReg"], problems([problem])[problem]):

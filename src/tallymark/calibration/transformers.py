@@ -32,7 +32,7 @@ class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit on one column of scores and their labels."""
         X, y = validate_data(self, X, y)
-        _one_column(X)
+        one_column(X)
         self.classes_ = np.unique(y)
         # The last of two classes is positive, as scikit-learn has it.
         positive = self.classes_[-1] if self.pos_label is None else self.pos_label
@@ -55,6 +55,7 @@ class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _one_column(X: Floats) -> None:
+def one_column(X: Floats) -> None:
+    """Refuse anything but one column of scores."""
     if X.shape[1] != 1:
         raise InputError(f"X has {X.shape[1]} columns, expected one column of scores; pass predict_proba(X)[:, [1]].")

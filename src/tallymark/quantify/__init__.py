@@ -23,6 +23,7 @@ from tallymark.quantify.shift import expected as expected
 from tallymark.quantify.shift import mixture_fit as mixture_fit
 
 if TYPE_CHECKING:
+    from tallymark.quantify.calibrators import BayesCalibrator as BayesCalibrator
     from tallymark.quantify.estimators import AC as AC
     from tallymark.quantify.estimators import BL as BL
     from tallymark.quantify.estimators import CC as CC
@@ -48,7 +49,7 @@ _ESTIMATORS = (
     "AC", "BL", "Bayes", "CC", "ContinuousSweep", "DyS", "EM", "Energy", "HDy", "KDE", "MS", "Max", "PACC", "PCC", "SORD",
     "Sweep", "T50", "XMethod",
 )  # fmt: skip
-_HOMES = dict.fromkeys(_ESTIMATORS, "estimators") | {"GridSearch": "selection"}
+_HOMES = dict.fromkeys(_ESTIMATORS, "estimators") | {"BayesCalibrator": "calibrators", "GridSearch": "selection"}
 
 __all__ = [  # noqa: PLE0604
     "BayesianCalibration", "MixtureFit", "Prevalence", "Prevalences", "bayesian_calibration", "estimate", "estimate_many",
