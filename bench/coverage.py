@@ -1,161 +1,69 @@
-"""Do 95 % intervals hold the truth 95 % of the time, and do tests err 5 % of the time? By simulation.
+"""Do 95 % intervals hold the truth 95 % of the time? By simulation, on many shapes of scores.
 
-``make coverage`` prints the tables of the docs; the test suite runs a short version of the same functions.
+``make coverage`` prints the tables of the docs; the test suite runs a short version of the same functions. Name sections to
+run some only, e.g. ``python -m bench.coverage ranking bands``.
 """
 
 import argparse
-import sys
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from scipy import integrate, special, stats
+from bench import worlds
 
 import tallymark as tm
-from tallymark.metrics.expressions import to_numpy
-from tallymark.registry import METRICS
 
-#: Negatives are N(0, 1), positives N(DISTANCE, 1); the threshold lies where recall is 0.77.
-DISTANCE = 1.5
-THRESHOLD = 0.75
+#: Positives and prevalence of the samples.
+SIZES = ((5, 0.05), (10, 0.5), (10, 0.05), (20, 0.5), (20, 0.05), (20, 0.005), (50, 0.5), (50, 0.05), (200, 0.05))
 
-POSITIVES = (20, 50, 200)
-PREVALENCES = (0.5, 0.05, 0.002)
-METRICS_SHOWN = ("auroc", "average_precision", "spcc", "precision", "f1", "mcc", "balanced_accuracy")
-
-
-def truth(name, prevalence, scores="raw"):
-    """The metric of the whole population at a prevalence."""
-    if name == "auroc":
-        return float(special.ndtr(DISTANCE / np.sqrt(2)))
-    if name == "average_precision":
-        odds = (1 - prevalence) / prevalence
-        return integrate.quad(
-            lambda x: stats.norm.pdf(x - DISTANCE) * special.ndtr(DISTANCE - x)
-            / (special.ndtr(DISTANCE - x) + odds * special.ndtr(-x)), -8, 10, limit=200)[0]  # fmt: skip
-    if name == "spcc":
-        means, squares = zip(*(_moments(centre, prevalence, scores) for centre in (0.0, DISTANCE)), strict=True)
-        spread = [b - a * a for a, b in zip(means, squares, strict=True)]
-        gap, share = means[1] - means[0], prevalence * (1 - prevalence)
-        within = (1 - prevalence) * spread[0] + prevalence * spread[1]
-        return float(np.sqrt(share) * gap / np.sqrt(share * gap**2 + within))
-    tpr, fpr = special.ndtr(DISTANCE - THRESHOLD), special.ndtr(-THRESHOLD)
-    cells = prevalence * tpr, (1 - prevalence) * fpr, prevalence * (1 - tpr), (1 - prevalence) * (1 - fpr)
-    return float(to_numpy(METRICS[name].expression)(*cells))
+RANKING = ("auroc", "average_precision", "pr_auc", "partial_auc", "spearman")
+AT_THRESHOLD = ("recall", "precision", "f1", "mcc", "kappa", "balanced_accuracy", "npv", "accuracy")
+MOMENTS = ("spcc", "d_a")
+PROBABILITIES = ("brier", "log_loss", "bias", "ece")
+MAXIMA = ("ks", "hull_auc", "h_measure")
 
 
-def _moments(centre, prevalence, scores):
-    return [
-        integrate.quad(lambda x, p=p: stats.norm.pdf(x - centre) * shown(x, prevalence, scores) ** p, -9, 11, limit=200)[0]
-        for p in (1, 2)
-    ]  # fmt: skip
+def lognormal(rng, x):
+    """Weights that have nothing to do with the scores."""
+    return rng.lognormal(0.0, 1.0, len(x))
 
 
-def shown(x, prevalence, scores):
-    """A score as it is, or as the probability it stands for."""
-    if scores == "raw":
-        return x
-    return special.expit(DISTANCE * x - DISTANCE**2 / 2 + special.logit(prevalence))
-
-
-def sample(rng, positives, prevalence, scores="raw", weights=None):
-    """A stratified sample as a tally."""
-    negatives = round(positives / prevalence) - positives
-    x = np.concatenate([rng.normal(size=negatives), rng.normal(DISTANCE, size=positives)])
-    y = np.concatenate([np.zeros(negatives, np.int64), np.ones(positives, np.int64)])
-    return tm.tally(y, shown(x, prevalence, scores), weights=None if weights is None else weights(rng, x))
-
-
-def coverages(names, positives, prevalence, repeats, seed=0, scores="raw", weights=None, intervals=None):
-    """Share of simulated 95 % intervals that hold the truth, by metric (and by method, if `intervals` gives several)."""
+def one(task):
+    """Whether the default intervals of one sample hold the truth, and how wide they are."""
+    world, names, positives, prevalence, seed, options = task
+    design, weights = options.get("design", "random"), options.get("weights")
     rng = np.random.default_rng([seed, positives, round(1 / prevalence)])
-    wanted = {name: truth(name, prevalence, scores) for name in names}
-    held = Counter()
-    for i in range(repeats):
-        tally = sample(rng, positives, prevalence, scores, weights).at_prevalence(prevalence)
-        for key, (low, high) in (intervals or default_intervals)(tally, names, i).items():
-            held[key] += low <= wanted[key[0]] <= high
-    return {key: n / repeats for key, n in held.items()}
+    warnings.simplefilter("ignore")
+    columns = world.sample(rng, positives, prevalence, design, weights)
+    tally = tm.tally(*columns[:2], weights=columns[2] if weights else None)
+    threshold = options.get("threshold", 0.5)
+    ev = tm.evaluate(
+        tally, metrics=list(names), threshold=threshold, sampling="plain" if design == "random" else "stratified",
+        prevalence=options.get("asked"), interval=options.get("interval", "default"),
+    )  # fmt: skip
+    found = {}
+    for name in names:
+        wanted = world.truth(name, options.get("asked") or prevalence, ev.threshold)
+        low, high = ev[name].interval or (np.nan, np.nan)
+        found[name] = (bool(low <= wanted <= high), high - low)
+    return found
 
 
-def default_intervals(tally, names, _):
-    found = tm.evaluate(tally, metrics=names, threshold=THRESHOLD)
-    return {(name,): found[name].interval or (np.nan, np.nan) for name in names}
-
-
-def bootstrap_intervals(tally, names, seed):
-    found = tm.intervals.bootstrap(tally, names, threshold=THRESHOLD, replicates=1_000, seed=seed)
-    ends = {(n, m): found.interval(n, method=m) for n in names for m in ("percentile", "bca")}
-    return {key: (interval.low, interval.high) for key, interval in ends.items()}
-
-
-def coverage(name, positives, prevalence, repeats, **options):
-    """The same for one metric and its default interval."""
-    return coverages([name], positives, prevalence, repeats, **options).get((name,), 0.0)
-
-
-def null_panel(rng, positives, negatives):
-    """Two models that are equally good, and agree in part."""
-    y = np.concatenate([np.zeros(negatives, np.int64), np.ones(positives, np.int64)])
-    common = rng.normal(size=len(y))
-    return tm.panel(y, {m: DISTANCE * y + (common + rng.normal(size=len(y))) / np.sqrt(2) for m in "ab"})
-
-
-def size(repeats, positives, negatives, seed=0, **options):
-    """Share of paired tests that reject at 5 % where there is no difference."""
-    rng = np.random.default_rng([seed, positives, negatives])
-    return np.mean(
-        [tm.compare(null_panel(rng, positives, negatives), **options).p_value < 0.05 for _ in range(repeats)]
-    )
-
-
-def _print_row(cells):
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
-def _table(title, names, repeats, prevalences=PREVALENCES, **options):
-    print(f"\n{title}\n")
-    heads = [(p, n) for p in prevalences for n in POSITIVES]
-    columns = []
-    for prevalence, positives in heads:
-        if sys.stderr.isatty():
-            print(f"\r{title[:40]} {100 * prevalence:g} %, {positives}    ", end="", file=sys.stderr)
-        times = max(200, repeats // 4) if positives / prevalence > 20_000 else repeats
-        columns.append(coverages(names, positives, prevalence, times, **options))
-    _print_row(["metric", *(f"{100 * p:g} %, {n}" for p, n in heads)])
-    _print_row(["---", *["---:"] * len(heads)])
-    for key in sorted({key for column in columns for key in column}, key=lambda key: (names.index(key[0]), key)):
-        _print_row([", ".join(key), *(f"{100 * column.get(key, 0.0):.1f}" for column in columns)])
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=2_000)
-    repeats = parser.parse_args().repeats
-    warnings.simplefilter("ignore", tm.GuardWarning)
-    names, few = list(METRICS_SHOWN), max(200, repeats // 5)
-    _table("Default intervals: share that holds the truth (prevalence, positives)", names, repeats)
-    _table("The same of probabilities instead of raw scores", ["spcc"], repeats, scores="probability")
-    _table("Bootstrap", names, few, PREVALENCES[:2], intervals=bootstrap_intervals)
-    print("\nPaired tests at 5 % where there is no difference\n")
-    _print_row(["test", "50 + 450 rows", "200 + 800 rows"])
-    _print_row(["---", "---:", "---:"])
-    tests = {
-        "DeLong (auroc)": (repeats, {"metric": "auroc"}),
-        "influence (average precision)": (repeats, {"metric": "average_precision"}),
-        "influence (spcc)": (repeats, {"metric": "spcc"}),
-        "McNemar mid-p (accuracy)": (repeats, {"metric": "accuracy", "threshold": THRESHOLD}),
-        "McNemar exact (accuracy)": (repeats, {"metric": "accuracy", "threshold": THRESHOLD, "mcnemar_kind": "exact"}),
-        "bootstrap (f1)": (repeats // 2, {"metric": "f1", "threshold": THRESHOLD, "replicates": 300}),
-        "bootstrap (average precision)": (
-            few,
-            {"metric": "average_precision", "method": "bootstrap", "replicates": 300},
-        ),
-        "permutation (auroc)": (few, {"metric": "auroc", "method": "permutation", "replicates": 199}),
+def coverages(world, names, positives, prevalence, repeats, *, seed=0, workers=1, **options):
+    """By metric, the share of default 95 % intervals that hold the truth, and their median width."""
+    tasks = [(world, names, positives, prevalence, seed * 1_000_003 + i, options) for i in range(repeats)]
+    if workers == 1:
+        results = list(map(one, tasks))
+    else:
+        step = -(-repeats // workers)
+        parts = [tasks[i : i + step] for i in range(0, repeats, step)]
+        with ProcessPoolExecutor(workers) as pool:
+            results = [result for part in pool.map(_all, parts) for result in part]
+    return {
+        name: (np.mean([r[name][0] for r in results]), np.nanmedian([r[name][1] for r in results])) for name in names
     }
-    for name, (times, options) in tests.items():
-        _print_row([name, *(f"{100 * size(times, *rows, **options):.1f} %" for rows in ((50, 450), (200, 800)))])
 
 
-if __name__ == "__main__":
-    main()
+def _all(tasks):
+    return list(map(one, tasks))

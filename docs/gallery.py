@@ -57,6 +57,7 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "confusion-rates": lambda theme: c.confusion(d["prob"].confusion, rates=True, theme=theme),
         "class-correlations": lambda theme: c.class_correlations(tm.evaluate(d["prob"], level=None), theme=theme),
         "reliability": lambda theme: c.reliability(panel, theme=theme),
+        "decision": lambda theme: c.decision(panel, theme=theme),
         "cost": lambda theme: c.cost_curve(panel, theme=theme),
         "brier": lambda theme: c.brier_curve(panel, theme=theme),
         "det": lambda theme: c.det(panel, theme=theme),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tallymark.curves import brier_curve as brier_curve
     from tallymark.curves import calibration_curve as calibration_curve
     from tallymark.curves import cost_curve as cost_curve
+    from tallymark.curves import decision_curve as decision_curve
     from tallymark.curves import det as det
     from tallymark.curves import gain as gain
     from tallymark.curves import over_prevalence as over_prevalence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tallymark.metrics.bounds import bound as bound
     from tallymark.metrics.probability import brier_parts as brier_parts
     from tallymark.metrics.rank_test import mann_whitney as mann_whitney
+    from tallymark.metrics.recalibration import score_parts as score_parts
     from tallymark.reporting.pages import report as report
     from tallymark.results import Evaluation as Evaluation
     from tallymark.results import Evaluations as Evaluations
@@ -67,7 +69,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "comparison": ("Comparison", "compare"),
     "curves": (
-        "brier_curve", "calibration_curve", "cost_curve", "det", "gain", "over_prevalence", "over_thresholds",
+        "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds",
         "positive_tradeoff", "pr", "predictive_roc", "roc",
     ),
     "errors": ("GuardError", "GuardWarning", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
@@ -76,6 +78,7 @@ _HOMES = {
     "metrics.bounds": ("bound",),
     "metrics.probability": ("brier_parts",),
     "metrics.rank_test": ("mann_whitney",),
+    "metrics.recalibration": ("score_parts",),
     "reporting.pages": ("report",),
     "results": ("Evaluation", "Evaluations", "Measure"),
     "simple": ("without_simple",),

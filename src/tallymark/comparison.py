@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -12,37 +12,43 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark import _check
+from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown, number, plain
 from tallymark.errors import InputError, UnknownNameError, guard, shown
-from tallymark.intervals.base import Seed, checked_level, normal_quantile
+from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, checked_level, normal_quantile
+from tallymark.intervals.effects import EFFECTS
 from tallymark.intervals.in_files import delong_in_files
-from tallymark.intervals.influence import EFFECTS
 from tallymark.intervals.paired import (
     Difference,
     PairedMethod,
     Resampler,
+    auroc_difference,
     bootstrap_difference,
     cell_values,
     holm,
     mcnemar,
     metric_named,
+    no_disagreement,
     permutation_p,
     row_influence,
     student_difference,
+    unseen,
     value_of,
 )
-from tallymark.intervals.roc_areas import covariance, delong, error_of_difference
-from tallymark.registry import Metric, require_one_of
+from tallymark.intervals.roc_areas import DeLong, covariance, delong, error_of_difference
+from tallymark.metrics.declare import cell_settings
+from tallymark.registry import Metric, asked_parameters, require_one_of
 from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.panel import Panel
+from tallymark.summaries.tally import Tally
 
 #: Fewer rows of a class than this make a comparison shaky.
 _FEW = 10
 
 #: What each method can compare.
 _SHARES_RIGHT = frozenset({"accuracy", "error"})
-_OF_AUROC: Mapping[str, float] = {"auroc": 1.0, "gini": 2.0}
+_OF_AUROC = frozenset({"auroc", "gini"})
 
 
 @dataclass(frozen=True)
@@ -60,13 +66,19 @@ class Pair:
     p_holm: float
     verdict: str
     method: str
+    #: Level of the limits: that of the comparison, or the stricter one at which Holm's correction decided about this pair.
+    level: float
+    #: p-value of the two one-sided tests of equivalence, corrected likewise; None where no margin was asked for.
+    p_equivalence: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """Every pair of models of a panel compared by one metric; p-values of several pairs are corrected by Holm.
+    """Every pair of models of a panel compared by one metric.
 
-    `values` are the models' own values. With two models `difference`, `low`, `high` and `p_value` are theirs.
+    `values` are the models' own values. With two models `difference`, `low`, `high` and `p_value` are theirs. Of several
+    pairs p-values, verdicts and limits are corrected together (Holm), so that limits without 0 and "is better" always
+    go together.
     """
 
     metric: str
@@ -78,6 +90,10 @@ class Comparison(Shown):
     equivalence: float | None = None
     #: What each model was cut at, for a metric at one threshold.
     thresholds: Mapping[str, float] | None = None
+    #: Whether class sizes are taken as fixed by design (stratified) or all rows as drawn at random (plain).
+    sampling: str = "plain"
+    #: Parameters of the metric, such as the costs, where it has any.
+    parameters: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", FrozenDict(self.values))
@@ -133,14 +149,20 @@ class Comparison(Shown):
     ) -> dict[str, int]:
         """Rows and positives like these that show a true difference of this size with the given power.
 
-        With more than two models say which `pair`.
+        With more than two models say which `pair`. A pilot knows its own variance only roughly: `positives_low` and
+        `positives_high` hold 90 % of what such pilots would say, if differences of influence were normal.
         """
+        from scipy.special import chdtri
+
         gap = abs(_check.real(difference, "difference"))
         if not gap or not 0.0 < _check.real(power, "power") < 1.0:
             raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
         z = normal_quantile(0.5 + self.level / 2) + normal_quantile(power)
         factor = (z * self._error(pair) / gap) ** 2
-        return {"n": math.ceil(self.n * factor), "positives": math.ceil(self.positives * factor)}
+        fewest = min(self.positives, self.n - self.positives)
+        low, high = (float(chdtri(fewest - 1, tail)) / (fewest - 1) for tail in (0.95, 0.05))
+        sizes = {"n": self.n, "positives": self.positives, "positives_low": low * self.positives}
+        return {name: math.ceil(size * factor) for name, size in (sizes | {"positives_high": high * self.positives}).items()}
 
     def _error(self, models: tuple[str, str] | None) -> float:
         pair = self._only if models is None else self[models]
@@ -159,11 +181,20 @@ class Comparison(Shown):
     def heading(self) -> str:
         """The models' values."""
         values = ", ".join(f"{model} {number(float(value))}" for model, value in self.values.items())
-        return f"{self.metric} on the same {self.n} rows ({self.positives} positive): {values}"
+        return f"{self.metric} on the same {self.n} rows ({self.positives} positive){self.conditions}: {values}"
+
+    @property
+    def conditions(self) -> str:
+        """What the limits and p-values speak of, in words."""
+        sizes = "class sizes fixed by design" if self.sampling == "stratified" else "all rows drawn at random"
+        costs = "".join(f", {name} {number(value)}" for name, value in (self.parameters or {}).items())
+        held = ", thresholds held fixed" if self.thresholds else ""
+        return f"{costs}, {sizes}{held}"
 
     def rows(self) -> list[Row]:
         """One line per pair; the corrected p-value where there are several."""
-        left_out = {"error"} if len(self.pairs) > 1 else {"error", "p_holm"}
+        left_out = {"error", "level"} if len(self.pairs) > 1 else {"error", "level", "p_holm"}
+        left_out |= {"p_equivalence"} if self.equivalence is None else set()
         return [{name: value for name, value in vars(pair).items() if name not in left_out} for pair in self.pairs]
 
     def to_dict(self) -> dict[str, Any]:
@@ -174,6 +205,8 @@ class Comparison(Shown):
             "n": self.n,
             "positives": self.positives,
             "equivalence": self.equivalence,
+            "sampling": self.sampling,
+            "parameters": plain(dict(self.parameters or {})),
             "thresholds": None if self.thresholds is None else plain(dict(self.thresholds)),
             "values": plain(dict(self.values)),
             "pairs": plain([vars(pair) for pair in self.pairs]),
@@ -182,17 +215,23 @@ class Comparison(Shown):
 
 def compare(
     panel: Panel | FilePanel, *, metric: str = "auroc", method: PairedMethod | None = None, threshold: float | str | None = None,
-    level: float = 0.95, equivalence: float | None = None, mcnemar_kind: Literal["exact", "mid_p"] = "mid_p",
-    replicates: int = 2_000, seed: Seed = 0, jobs: int | None = None,
+    level: float = 0.95, equivalence: float | None = None, sampling: Sampling = "plain",
+    mcnemar_kind: Literal["exact", "mid_p"] = "mid_p", replicates: int = 2_000, seed: Seed = 0, jobs: int | None = None,
+    **parameters: float,
 ) -> Comparison:  # fmt: skip
     """Compare models on the same rows by one metric: difference, interval, p-value and a verdict for every pair.
 
-    Left out, `method` is DeLong's test for auroc and gini; the same with the metric's own ``"influence"`` function where
-    it has one (average precision, sPCC, Brier score, log loss, …); McNemar's for accuracy and error of unweighted rows;
-    and the paired stratified bootstrap for everything else. ``"permutation"`` exchanges the two models' scores row by
-    row (its interval is the bootstrap's). A metric at one threshold needs `threshold`, a number or a policy that each model
-    then chooses by. Files beyond two million rows (:func:`tallymark.scan_panel`) are compared by AUROC. With `equivalence` δ a pair is called equivalent when its interval at level 1 − 2α lies within ±δ
-    (two one-sided tests). Several pairs: Holm's correction.
+    Left out, `method` is ``"delong"`` for auroc and gini: DeLong's covariance with limits that keep their level with few
+    positives (MOVER); the metric's own ``"influence"`` function where it has one (average precision, sPCC, Brier score, log
+    loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
+    ``"permutation"`` exchanges the two models' scores row by row (its interval is the bootstrap's). A metric at one threshold
+    needs `threshold`, a number or a policy that each model then chooses by; the choice is held fixed. Policies such as
+    ``cost:1,50`` set the metric's `parameters`, which can be given by name too (``cost_fp=1, cost_fn=50``).
+    Files beyond two million rows (:func:`tallymark.scan_panel`) are compared by AUROC.
+
+    `sampling` ``plain`` takes all rows as drawn at random, ``stratified`` the class sizes as fixed by design. With
+    `equivalence` δ a pair is called equivalent when two one-sided tests say that it differs by less than δ, and never on
+    the strength of rows that simply agree. Several pairs: Holm's correction of both tests and of the limits.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(1)
@@ -211,9 +250,11 @@ def compare(
     if len(panel.models) < 2:
         raise InputError("compare needs two models or more on the same rows.")
     facts, share = metric_named(metric), checked_level(level)
+    margin = None if equivalence is None else _margin(equivalence)
+    design: Sampling = require_one_of("sampling", sampling, ("stratified", "plain"))
     if isinstance(panel, FilePanel):
         if not panel.small:
-            return _compare_files(panel, facts, method, share, equivalence)
+            return _compare_files(panel, facts, method, share, margin, design)
         panel = panel.read()
     if facts.name == "prevalence" or (threshold is not None and facts.needs != "confusion"):
         raise InputError(
@@ -221,8 +262,7 @@ def compare(
             else "The prevalence is that of the data, whatever the model."
         )  # fmt: skip
     panel = panel.keep(panel.mass > 0)
-    margin = None if equivalence is None else _margin(equivalence)
-    ask = _Ask(panel, facts, threshold, share, replicates, seed, jobs, mcnemar_kind)
+    ask = _Ask(panel, facts, threshold, replicates, seed, jobs, mcnemar_kind, design, parameters)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
     differences = _WAYS[way](ask)
     few = int(ask.freedom) + 1
@@ -231,14 +271,14 @@ def compare(
               f"{_FEW - few} more")  # fmt: skip
     cuts = {model: cut for model, cut in ask.thresholds.items() if cut is not None}
     return _comparison(
-        facts, ask.values, differences, share, margin, thresholds=cuts or None,
-        n=int(panel.mass.sum()) if panel.weights is None else panel.n,
+        facts, ask.values, differences, share, margin, thresholds=cuts or None, sampling=design, parameters=ask.given,
+        fewest=ask.freedom + 1.0, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if panel.weights is None else int(panel.is_positive.sum()),
     )  # fmt: skip
 
 
 def _compare_files(
-    panel: FilePanel, facts: Metric, method: str | None, level: float, equivalence: float | None
+    panel: FilePanel, facts: Metric, method: str | None, level: float, margin: float | None, sampling: Sampling
 ) -> Comparison:
     """DeLong's comparison from cells: tallies in a first pass, products of looked-up placements in a second."""
     if facts.name not in _OF_AUROC or method not in {None, "delong"}:
@@ -246,30 +286,37 @@ def _compare_files(
             f"{panel.n} rows are compared by auroc with DeLong's test; for {facts.name} read fewer rows with where=."
         )
     found, slack, tallies = delong_in_files(panel)
-    factor = _OF_AUROC[facts.name]
-    differences = {
-        (a, b): _known_up_to(found.difference(a, b), slack[a] + slack[b], factor, level)
-        for a, b in itertools.combinations(found.models, 2)
-    }
-    values = {model: facts.compute(tally) for (model,), tally in tallies.entries.items()}
-    first = next(iter(tallies.values()))
+    own = {model: tally for (model,), tally in tallies.entries.items()}
+    pairs = list(itertools.combinations(found.models, 2))
+    differences = _auroc_differences(facts, found, own, pairs, slack)
+    values = {model: facts.compute(tally) for model, tally in own.items()}
+    first = next(iter(own.values()))
     return _comparison(
-        facts, values, differences, level, None if equivalence is None else _margin(equivalence),
-        n=first.n_rows, positives=first.positive.n_rows,
+        facts, values, differences, level, margin, sampling=sampling, n=first.n_rows, positives=first.positive.n_rows,
+        fewest=float(min(run.n_rows for run in first.runs)),
     )  # fmt: skip
 
 
-def _known_up_to(found: tuple[float, float], slack: float, factor: float, level: float) -> Difference:
-    """A comparison whose difference is only known up to the cells: limits wider by that much, p at the nearer end."""
-    difference, error = found
-    nearer = math.copysign(max(0.0, abs(difference) - slack), difference)
-    cautious = student_difference(factor * nearer, factor * error, level, "DeLong")
-    asked = student_difference(factor * difference, factor * error, level, "DeLong")
-    off = factor * slack
-    return replace(
-        asked, low=asked.low - off, high=asked.high + off, p_value=cautious.p_value,
-        inner=(asked.inner[0] - off, asked.inner[1] + off),
-    )  # fmt: skip
+def _auroc_differences(
+    facts: Metric, found: DeLong, tallies: Mapping[str, Tally], pairs: Sequence[tuple[str, str]],
+    slack: Mapping[str, float] | None = None,
+) -> dict[tuple[str, str], Difference]:  # fmt: skip
+    """Differences of AUROCs, or of what is AUROC on another scale, from DeLong's covariance."""
+    effects = {model: EFFECTS[facts.name](tally) for model, tally in tallies.items()}
+    values = {model: facts.compute(tally) for model, tally in tallies.items()}
+    unit = facts.high - facts.low
+    fewest = float(min(run.n_rows for run in next(iter(tallies.values())).runs))
+    differences = {}
+    for a, b in pairs:
+        off = 0.0 if slack is None else unit * (slack[a] + slack[b])
+        difference, error = found.difference(a, b)
+        if difference == 0.0 and error <= NO_SPREAD and off == 0.0:
+            differences[a, b] = no_disagreement(unit, fewest, "DeLong, MOVER")
+            continue
+        differences[a, b] = auroc_difference(
+            (values[a], values[b]), (effects[a], effects[b]), unit * error, found.correlation(a, b), off
+        )
+    return differences
 
 
 def _margin(equivalence: float) -> float:
@@ -280,27 +327,54 @@ def _margin(equivalence: float) -> float:
 
 def _comparison(
     facts: Metric, values: Mapping[str, float], differences: Mapping[tuple[str, str], Difference], level: float,
-    margin: float | None, *, n: int, positives: int, thresholds: Mapping[str, float] | None = None,
+    margin: float | None, *, n: int, positives: int, fewest: float, sampling: Sampling,
+    thresholds: Mapping[str, float] | None = None, parameters: Mapping[str, float] | None = None,
 ) -> Comparison:  # fmt: skip
-    adjusted = holm(np.array([found.p_value for found in differences.values()]))
+    found = list(differences.values())
+    p_values = np.array([d.p_value for d in found])
+    adjusted = holm(p_values)
+    levels = _levels(p_values, 1.0 - level)
+    same: list[float | None] = [None] * len(found)
+    if margin is not None:
+        same = list(holm(np.array([d.equivalence_p(margin) for d in found])))
+    # Rows that all agree say nothing about those not seen: a share of them may differ.
+    agreed = margin is not None and unseen(2.0 * level - 1.0, fewest) * (facts.high - facts.low) <= margin
     most = facts.high - facts.low
-    pairs = tuple(
-        Pair(first, second, d.difference, d.error, max(d.low, -most), min(d.high, most), d.p_value, float(p),
-             _verdict(facts, first, second, d, float(p), level, margin), d.method)
-        for ((first, second), d), p in zip(differences.items(), adjusted, strict=True)
-    )  # fmt: skip
-    return Comparison(facts.name, values, pairs, level, n, positives, margin, thresholds)
+    pairs = []
+    for (first, second), d, p, own, q in zip(differences, found, adjusted, levels, same, strict=True):
+        low, high = d.limits(own)
+        equivalent = q is not None and q <= 1.0 - level and (agreed or d.error > 0.0)
+        pairs.append(
+            Pair(first, second, d.difference, d.error, max(low, -most), min(high, most), d.p_value, float(p),
+                 _verdict(facts, first, second, d.difference, float(p), level, margin if equivalent else None), d.method,
+                 own, None if q is None else float(q))
+        )  # fmt: skip
+    return Comparison(
+        facts.name, values, tuple(pairs), level, n, positives, margin, thresholds, sampling, parameters or None
+    )
+
+
+def _levels(p_values: Floats, alpha: float) -> list[float]:
+    """The level at which Holm's procedure decides about each pair; all it does not reach share that of the first left."""
+    order = np.argsort(p_values, kind="stable")
+    found, allowed = np.empty(len(p_values)), alpha / len(p_values)
+    going = True
+    for step, place in enumerate(order):
+        if going:
+            allowed = alpha / (len(p_values) - step)
+            going = bool(p_values[place] < allowed)
+        found[place] = 1.0 - allowed
+    return [float(one) for one in found]
 
 
 def _verdict(
-    facts: Metric, first: str, second: str, found: Difference, p: float, level: float, margin: float | None
+    facts: Metric, first: str, second: str, difference: float, p: float, level: float, margin: float | None
 ) -> str:
-    same = margin is not None and -margin <= found.inner[0] and found.inner[1] <= margin
     if p >= 1.0 - level:
-        return f"equivalent within {margin:g}" if same else "no difference shown"
-    higher, lower = (first, second) if found.difference > 0 else (second, first)
+        return "no difference shown" if margin is None else f"equivalent within {margin:g}"
+    higher, lower = (first, second) if difference > 0 else (second, first)
     said = {"higher": f"{higher} is better", "lower": f"{lower} is better"}.get(facts.better, f"{higher} is higher")
-    return f"{said}, but equivalent within {margin:g}" if same else said
+    return said if margin is None else f"{said}, but equivalent within {margin:g}"
 
 
 @dataclass(frozen=True)
@@ -310,11 +384,12 @@ class _Ask:
     panel: Panel
     facts: Metric
     threshold: float | str | None
-    level: float
     replicates: int
     seed: Seed
     jobs: int | None
     mcnemar_kind: Literal["exact", "mid_p"]
+    sampling: Sampling
+    parameters: Mapping[str, float]
 
     @property
     def usual(self) -> str:
@@ -349,36 +424,68 @@ class _Ask:
         return {model: self.panel.tally(model).at(self.threshold).threshold for model in self.panel.models}
 
     @cached_property
+    def given(self) -> dict[str, float]:
+        """The metric's parameters that were asked for, by name or by the policy."""
+        asked = asked_parameters(self.threshold, self.parameters)
+        unknown = set(self.parameters) - set(self.facts.parameters)
+        if unknown:
+            cell_settings(self.facts, {name: self.parameters[name] for name in unknown})
+        return {name: value for name, value in asked.items() if name in self.facts.parameters}
+
+    @cached_property
+    def settings(self) -> dict[str, dict[str, float]] | None:
+        """All parameters of the metric, for each model."""
+        if self.facts.needs != "confusion":
+            return None
+        return {model: cell_settings(self.facts, self.given, cut) for model, cut in self.thresholds.items()}
+
+    @cached_property
     def values(self) -> dict[str, float]:
         """Each model's own value."""
         cuts = self.thresholds
-        return {model: value_of(self.facts, self.panel.tally(model), cuts[model]) for model in self.panel.models}
+        return {
+            model: value_of(self.facts, self.panel.tally(model), cuts[model], self.given) for model in self.panel.models
+        }
+
+    def of_replicates(self, drawn: Mapping[str, Floats]) -> dict[tuple[str, str], Difference]:
+        """Every pair's difference from paired resamples of both."""
+        found = {}
+        for a, b in self.pairs:
+            estimate, differences = self.values[a] - self.values[b], drawn[a] - drawn[b]
+            known = differences[np.isfinite(differences)]
+            if estimate == 0.0 and len(known) and not np.any(known):
+                span = self.facts.high - self.facts.low
+                found[a, b] = no_disagreement(span, self.freedom + 1.0, "paired bootstrap")
+            else:
+                found[a, b] = bootstrap_difference(estimate, differences, self.freedom)
+        return found
 
 
 def _by_delong(ask: _Ask) -> dict[tuple[str, str], Difference]:
     if ask.facts.name not in _OF_AUROC:
         raise InputError(f"DeLong's test compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
-    found, factor = delong(ask.panel), _OF_AUROC[ask.facts.name]
-    return {
-        pair: student_difference(factor * difference, factor * error, ask.level, "DeLong")
-        for pair in ask.pairs
-        for difference, error in [found.difference(*pair)]
-    }
+    tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
+    return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs)
 
 
 def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
     if ask.facts.name not in EFFECTS:
         raise InputError(f"{ask.facts.name} has no influence function in closed form; use method='bootstrap'.")
-    panel, values = ask.panel, ask.values
+    panel, values, plain_rows = ask.panel, ask.values, ask.sampling == "plain"
+    influence, by_mass = row_influence(panel, ask.facts.name, plain=plain_rows)
     found = covariance(
-        row_influence(panel, ask.facts.name), panel.is_positive, panel.mass.astype(np.float64),
-        weighted=panel.weights is not None,
+        influence, panel.is_positive, panel.mass.astype(np.float64), weighted=panel.weights is not None, by_mass=by_mass,
+        plain=plain_rows,
     )  # fmt: skip
     place = {model: i for i, model in enumerate(panel.models)}
-    return {
-        (a, b): student_difference(values[a] - values[b], error_of_difference(found, place[a], place[b]), ask.level, "influence", ask.freedom)
-        for a, b in ask.pairs
-    }  # fmt: skip
+    differences = {}
+    for a, b in ask.pairs:
+        difference, error = values[a] - values[b], error_of_difference(found, place[a], place[b])
+        if difference == 0.0 and error <= NO_SPREAD:
+            differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.freedom + 1.0, "influence")
+        else:
+            differences[a, b] = student_difference(difference, error, "influence", ask.freedom)
+    return differences
 
 
 def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
@@ -389,27 +496,27 @@ def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
     if ask.facts.name == "error":
         right = {model: ~hit for model, hit in right.items()}
     kind = require_one_of("mcnemar_kind", ask.mcnemar_kind, ("exact", "mid_p"))
-    return {(a, b): mcnemar(right[a], right[b], counts, ask.level, kind) for a, b in ask.pairs}
+    return {(a, b): mcnemar(right[a], right[b], counts, kind) for a, b in ask.pairs}
 
 
 def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
     if ask.facts.needs == "confusion" and ask.panel.weights is None:
-        drawn = cell_values(ask.panel, ask.facts.name, ask.thresholds, ask.replicates, ask.seed)
+        drawn = cell_values(
+            ask.panel, ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.sampling, ask.settings
+        )
     else:
         drawn = Resampler(ask.panel, ask.panel.models).values(
-            ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.jobs
+            ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.jobs, ask.sampling, ask.settings
         )
-    values = ask.values
-    return {
-        (a, b): bootstrap_difference(values[a] - values[b], drawn[a] - drawn[b], ask.level, ask.freedom)
-        for a, b in ask.pairs
-    }
+    return ask.of_replicates(drawn)
 
 
 def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
     found = {}
     for (a, b), d in _by_bootstrap(ask).items():
-        p = permutation_p(ask.panel, a, b, ask.facts, ask.thresholds, d.difference, ask.replicates, ask.seed)
+        p = permutation_p(
+            ask.panel, a, b, ask.facts, ask.thresholds, d.difference, ask.replicates, ask.seed, ask.given
+        )
         found[a, b] = replace(d, p_value=p, method="permutation")
     return found
 

@@ -69,8 +69,11 @@ GUARDS = {
     "TM106": "the asked threshold lies inside a cell of a quantised tally and was moved",
     "TM107": "there are very few rows of one class",
     "TM108": "scores to be counted lie outside the range of the labelled ones",
-    "TM110": "scores taken for calibrated probabilities are not, on the labelled sample",
     "TM109": "the scores to be counted are no mixture of the two classes' scores: this is not prior shift alone",
+    "TM110": "scores taken for calibrated probabilities are not, on the labelled sample",
+    "TM111": "at the stated prevalence the top of the list rests on few negatives: precision there looks too good",
+    "TM112": "there are fewer rows than a metric's default interval was found to hold its level from",
+    "TM113": "a single row, or very uneven weights, carry an interval, which may then be too short",
 }
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any, Literal, overload
 
 import numpy as np
 
-from tallymark.errors import GuardWarning, InputError, Undefined, guard
+from tallymark.errors import GuardWarning, InputError, Undefined, guard, nearest
 from tallymark.intervals.base import Sampling, Seed, checked_level
+from tallymark.intervals.choosing import Choices, with_choice
 from tallymark.intervals.defaults import tally_limits
+from tallymark.intervals.effects import EFFECTS, FEW_NEGATIVES
 from tallymark.intervals.rates import Limits, class_limits, rate_limits
 from tallymark.intervals.replicates import bootstrap
 from tallymark.metrics.bounds import bound
+from tallymark.metrics.declare import cell_settings, check_parameter
 from tallymark.metrics.multiclass import spcc_one_vs_one, spcc_one_vs_rest
-from tallymark.registry import METRICS, Metric, require_one_of
+from tallymark.registry import METRICS, Metric, asked_parameters, require_one_of
 from tallymark.results import Evaluation, Evaluations, Measure, Note
 from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.confusion import Confusion
@@ -64,12 +68,12 @@ _PER_CLASS = ("precision", "recall", "f1", "specificity")
 @overload
 def evaluate(data: Tallies | Panel | FilePanel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
              level: float | None = ..., prevalence: float | None = ..., interval: IntervalMethod = ...,
-             sampling: Sampling = ..., seed: Seed = ..., strict: bool = ...) -> Evaluations: ...  # fmt: skip
+             sampling: Sampling = ..., seed: Seed = ..., strict: bool = ..., **parameters: float) -> Evaluations: ...  # fmt: skip
 @overload
 def evaluate(data: Tally | Confusion | Moments | ClassScores, /, *, metrics: Metrics = ...,
              threshold: float | str | None = ..., level: float | None = ..., prevalence: float | None = ...,
              interval: IntervalMethod = ..., sampling: Sampling = ..., seed: Seed = ...,
-             strict: bool = ...) -> Evaluation: ...  # fmt: skip
+             strict: bool = ..., **parameters: float) -> Evaluation: ...  # fmt: skip
 def evaluate(
     data: Tally | Tallies | Panel | FilePanel | Confusion | Moments | ClassScores,
     /,
@@ -79,27 +83,30 @@ def evaluate(
     level: float | None = 0.95,
     prevalence: float | None = None,
     interval: IntervalMethod = "default",
-    sampling: Sampling = "stratified",
+    sampling: Sampling = "plain",
     seed: Seed = 0,
     strict: bool = False,
+    **parameters: float,
 ) -> Evaluation | Evaluations:
     """Every metric that fits the data: an :class:`Evaluation`, or :class:`Evaluations` for several models or groups.
 
     `threshold` is a number or a policy such as ``"youden"``; left out, it is 0.5 where all scores lie in [0, 1] and
     ``"youden"`` elsewhere. `prevalence` states the prevalence that prior-dependent numbers should speak of.
-    `metrics` picks some by name. `strict` turns guards into errors.
+    `metrics` picks some by name. `strict` turns guards into errors. `parameters` are those of metrics, such as
+    ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them too.
 
-    `level` is that of the confidence intervals, None leaves them out. By ``"default"`` each metric gets the method that
-    covers best in simulation, named in `method`; ``"percentile"`` and ``"bca"`` are bootstrap intervals. `stratified`
-    `sampling` holds the class sizes fixed, `plain` takes all rows as drawn at random. A threshold chosen by a policy is
-    held fixed; :func:`tallymark.intervals.chosen_threshold` tells what choosing it on the same rows does.
+    `level` is that of the confidence intervals, None leaves them out. The ``"default"`` method of each metric is named in
+    `method`, and the docs show what it covers; ``"percentile"`` and ``"bca"`` are bootstrap intervals. `sampling`
+    ``plain`` takes all rows as drawn at random, ``stratified`` the class sizes as fixed by design; a stated `prevalence`
+    takes that as known. Where a policy chose the threshold on these rows, default intervals include the choice, and
+    `optimism` says how much it flatters each number.
 
     >>> import tallymark as tm
     >>> ev = tm.evaluate(tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.7, 0.9]), threshold=0.5)
     >>> ev["auroc"].value, ev["auroc"].chance
     (0.8888888888888888, 0.5)
     >>> ev["recall"]
-    recall = 0.6667, 95 % interval 0.2077 to 0.9385, chance 0.5000
+    recall = 0.6667, 95 % interval 0.1354 to 0.9830, chance 0.5000
     """
     if columns:
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
@@ -108,12 +115,22 @@ def evaluate(
     asked = _Asked(
         chosen, threshold, prevalence, strict, None if level is None else checked_level(level),
         require_one_of("interval", interval, ("default", "percentile", "bca")),
-        require_one_of("sampling", sampling, ("stratified", "plain")), seed,
+        require_one_of("sampling", sampling, ("stratified", "plain")), seed, _checked(parameters),
     )  # fmt: skip
     result: Evaluation | Evaluations = _evaluate(data, asked)
     for note in result.warnings:
         warnings.warn(GuardWarning(note.code, note.message), stacklevel=2)
     return result
+
+
+def _checked(parameters: Mapping[str, float]) -> Mapping[str, float]:
+    """Parameters that some metric has, each in its range."""
+    known = {name for facts in METRICS.values() for name in facts.parameters}
+    for name, value in parameters.items():
+        if name not in known:
+            raise InputError(f"No metric has a parameter {name!r}.{nearest(name, known)} There are: {', '.join(sorted(known))}.")
+        check_parameter(name, value)
+    return parameters
 
 
 #: Why a metric does not fit, by what it needs.
@@ -136,8 +153,14 @@ class _Asked:
     strict: bool
     level: float | None = None
     interval: str = "default"
-    sampling: Sampling = "stratified"
+    sampling: Sampling = "plain"
     seed: Seed = 0
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, facts: Metric) -> dict[str, float]:
+        """The parameters of a metric that were asked for, by name or by the policy."""
+        asked = asked_parameters(self.threshold, self.parameters)
+        return {name: value for name, value in asked.items() if name in facts.parameters}
 
     def with_limits(self, measures: dict[str, Measure], limits: Mapping[str, Limits]) -> dict[str, Measure]:
         """The measures with their intervals; an estimate at the end of its range belongs to its interval."""
@@ -197,9 +220,11 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
         if reason or summary is None:
             measures[name] = Measure(name=name, value=math.nan, reason=reason or no_matrix)
         else:
-            measures[name] = _measure(facts, summary)
+            measures[name] = _measure(facts, summary, **asked.of(facts))
     if asked.level is not None:
-        measures = asked.with_limits(measures, _limits_of_tally(measures, tally, matrix, asked, asked.level))
+        limits, optimism = _limits_of_tally(measures, tally, matrix, policy, asked, asked.level)
+        measures = asked.with_limits(measures, limits)
+        measures |= {name: replace(measures[name], optimism=off) for name, off in optimism.items()}
     return Evaluation(
         measures,
         n=tally.n,
@@ -253,9 +278,10 @@ def _(data: Confusion, asked: _Asked) -> Evaluation:
         asked.fitting("confusion")
         return _of_classes(data, asked)
     seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
-    measures = {name: _measure(METRICS[name], seen) for name in asked.fitting("confusion")}
+    measures = {name: _measure(METRICS[name], seen, **asked.of(METRICS[name])) for name in asked.fitting("confusion")}
     if asked.level is not None:
-        measures = asked.with_limits(measures, rate_limits(measures, seen, asked.level, asked.sampling))
+        limits = rate_limits(measures, seen, asked.level, asked.sampling, _settings(measures, seen, asked))
+        measures = asked.with_limits(measures, limits)
     return Evaluation(
         measures,
         n=data.n,
@@ -337,23 +363,43 @@ def _of_classes(confusion: Confusion, asked: _Asked) -> Evaluation:
     )  # fmt: skip
 
 
+def _settings(names: Iterable[str], matrix: Confusion, asked: _Asked) -> dict[str, dict[str, float]]:
+    """All parameters of the metrics at a threshold; what has none there has no value either."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = cell_settings(METRICS[name], asked.of(METRICS[name]), matrix.threshold)
+        except Undefined:
+            continue
+    return found
+
+
 def _limits_of_tally(
-    measures: Mapping[str, Measure], tally: Tally, matrix: Confusion | None, asked: _Asked, level: float
-) -> dict[str, Limits]:
-    """Intervals of what has a value, where both classes have the two rows an interval needs."""
+    measures: Mapping[str, Measure], tally: Tally, matrix: Confusion | None, policy: str | None, asked: _Asked, level: float
+) -> tuple[dict[str, Limits], dict[str, float]]:  # fmt: skip
+    """Intervals of what has a value, where both classes have the two rows an interval needs; and optimism of the choice."""
     defined = [name for name, measure in measures.items() if not math.isnan(measure.value)]
     if not defined or min(run.n_rows for run in tally.runs) < 2:
-        return {}
+        return {}, {}
     of_rates = [name for name in defined if METRICS[name].needs == "confusion"]
+    settings = {} if matrix is None else _settings(of_rates, matrix, asked)
     if asked.interval != "default":
         threshold = None if matrix is None else matrix.threshold
-        found = bootstrap(tally, defined, threshold=threshold, sampling=asked.sampling, seed=asked.seed)
+        found = bootstrap(
+            tally, defined, threshold=threshold, sampling=asked.sampling, seed=asked.seed, parameters=settings
+        )
         drawn = {name: found.interval(name, level=level, method=asked.interval) for name in defined}  # type: ignore[arg-type]
-        return {name: (i.low, i.high, i.method) for name, i in drawn.items() if not math.isnan(i.low)}
-    limits = {} if matrix is None else rate_limits(of_rates, matrix, level, asked.sampling)
-    return limits | tally_limits(
-        [name for name in defined if name not in of_rates], tally, level, asked.sampling, seed=asked.seed
-    )
+        return {name: (i.low, i.high, i.method) for name, i in drawn.items() if not math.isnan(i.low)}, {}
+    limits = {} if matrix is None else rate_limits(of_rates, matrix, level, asked.sampling, settings)
+    optimism: dict[str, float] = {}
+    if policy is not None and limits:
+        values = {name: measures[name].value for name in limits}
+        with contextlib.suppress(Undefined):
+            choices = Choices.of(tally, policy, sampling=asked.sampling, seed=asked.seed)
+            given = asked_parameters(asked.threshold, asked.parameters)
+            limits, optimism = with_choice(limits, values, choices, given, level)
+    rest = [name for name in defined if name not in of_rates]
+    return limits | tally_limits(rest, tally, level, asked.sampling, seed=asked.seed), optimism
 
 
 def _measure(facts: Metric, summary: Any, name: str | None = None, **options: Any) -> Measure:
@@ -371,6 +417,7 @@ def _measure(facts: Metric, summary: Any, name: str | None = None, **options: An
         chance=None if facts.better in {"neither", "zero"} else _or_none(lambda: facts.chance(summary, **options)),
         prevalence=prevalence,
         bound=interval,
+        parameters={key: value for key, value in options.items() if key in facts.parameters},
     )
 
 
@@ -426,9 +473,16 @@ def _guard_scores(tally: Tally, asked: _Asked) -> None:
         guard("TM102", f"{', '.join(needing)} asked of scores from {low:.4g} to {high:.4g}; calibrate them to "
               "probabilities first", strict=strict)  # fmt: skip
     few = min(run.n_rows for run in tally.runs)
-    if few < _FEW:
-        guard("TM107", f"only {few} row{'s' if few != 1 else ''} of one class; every number is shaky and intervals hold their level from "
-              f"{_FEW} on: gather {_FEW - few} more", strict=strict)  # fmt: skip
+    effective = min(run.worth for run in tally.runs)
+    if few < _FEW or effective < _FEW:
+        rows = f"only {few} row{'s' if few != 1 else ''} of one class"
+        rows += "" if effective >= 0.99 * few else f", whose uneven weights make them count like {effective:.1f}"
+        guard("TM107", f"{rows}; every number is shaky and intervals hold their level from {_FEW} on: gather "
+              f"{max(1, math.ceil(_FEW * few / effective) - few)} more", strict=strict)  # fmt: skip
+    elif effective < _UNEVEN * few and effective < _MANY:
+        guard("TM113", f"the weights of one class are so uneven that its {few} rows count like {effective:.0f}; intervals may be "
+              "too short, above all where weights and scores go together", strict=strict)  # fmt: skip
+    _guard_intervals(tally, asked)
     up, down = (float(run.n_rows) for run in (tally.positive, tally.negative))
     auroc = METRICS["auroc"].compute(tally)
     if (auroc - 0.5) / math.sqrt((up + down + 1.0) / (12.0 * up * down)) < _INVERTED:
@@ -445,6 +499,39 @@ def _guard_scores(tally: Tally, asked: _Asked) -> None:
     if abs(worst) > _SKEWED:
         guard("TM105", f"the scores of one class are strongly skewed ({worst:.1f}); sPCC and d′ see two moments only, "
               "read them beside AUROC or transform the scores", strict=strict)  # fmt: skip
+
+
+#: Effective rows, as a share of the rows and in number, below which uneven weights are worth a word.
+_UNEVEN, _MANY = 0.5, 100.0
+
+#: A row with more than this share of a metric's variance carries it, where the smaller class has this many rows or more.
+_CARRIES, _ROWS = 0.25, 30
+
+
+def _guard_intervals(tally: Tally, asked: _Asked) -> None:
+    """Say where intervals, or values under a stated prevalence, were found not to hold."""
+    names = [name for name in asked.metrics or METRICS if METRICS[name].needs in {"tally", "probabilities"}]
+    odds = (1.0 - tally.prevalence) / tally.prevalence
+    if tally.prior is not None and odds / tally.negative.worth > FEW_NEGATIVES:
+        top = [name for name in names if METRICS[name].top_heavy]
+        if top:
+            guard("TM111", f"at a prevalence of {tally.prevalence:g} the top of the list rests on a few of {tally.negative.n_rows} "
+                  f"negatives: {', '.join(top)} come out too high (intervals allow for it). About {math.ceil(odds / FEW_NEGATIVES)} "
+                  "negatives are needed", strict=asked.strict)  # fmt: skip
+    if asked.level is None or asked.interval != "default":
+        return
+    down, up = (run.worth for run in tally.runs)
+    short = {name: METRICS[name].holds_from for name in names if down < METRICS[name].holds_from[0] or up < METRICS[name].holds_from[1]}
+    if asked.metrics is not None and short:
+        needs = "; ".join(f"{name}: {a} negatives and {b} positives" for name, (a, b) in short.items())
+        guard("TM112", f"intervals were found to hold their level only from so many rows on ({needs}); here there are "
+              f"{tally.negative.n_rows} and {tally.positive.n_rows}", strict=asked.strict)  # fmt: skip
+    if asked.metrics is not None and "spcc" in asked.metrics and min(run.n_rows for run in tally.runs) >= _ROWS:
+        with contextlib.suppress(Undefined):
+            parts = np.concatenate([side.shares_of_variance for side in EFFECTS["spcc"](tally).sides])
+            if parts.sum() > 0.0 and float(parts.max() / parts.sum()) > _CARRIES:
+                guard("TM113", f"one row carries {100 * parts.max() / parts.sum():.0f} % of the variance of sPCC: scores with such "
+                      "far outliers may have no variance at all. Read AUROC, or transform the scores", strict=asked.strict)  # fmt: skip
 
 
 def _correlation_tables(moments: Moments) -> Mapping[str, Any]:

@@ -105,11 +105,19 @@ class Metric:
     aliases: tuple[str, ...] = ()
     #: Defined when only one of the two classes occurs.
     one_class: bool = False
-    #: For metrics of the four cells: the formula that Python and the report's page share.
+    #: For metrics at one threshold: the value of many tp, fp, fn, tn at once (arrays), and of the parameters by name.
+    cells: Callable[..., Any] | None = None
+    #: The formula of the four cells that Python and the report's page share, where there is one.
     expression: str | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
+    #: The parameter that is the threshold itself unless it is given.
+    threshold_parameter: str | None = None
     #: How a quantised tally bounds it.
     bound: Bound = None
+    #: An average of precision over the top of the list, which few negatives decide.
+    top_heavy: bool = False
+    #: Negatives and positives from which its default interval was found to hold its level.
+    holds_from: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +135,8 @@ class Policy:
     example: str = ""
     #: Numbers that may be left out, with the value they then have.
     defaults: tuple[float, ...] = ()
+    #: The metric that says how good its choice is.
+    judged_by: str = "balanced_accuracy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +212,21 @@ def parse_policy(text: str) -> tuple[Policy, tuple[float, ...]]:
             f"{text!r} has {len(numbers) or 'no'} number{'s' if len(numbers) > 1 else ''} behind it; write {_spelling(policy)}."
         )
     return policy, numbers + policy.defaults[len(policy.defaults) - missing :]
+
+
+def asked_parameters(threshold: object, given: Mapping[str, float]) -> dict[str, float]:
+    """Parameters of metrics that a caller named, or said by a policy: ``cost:1,50`` sets the costs, ``fbeta:3`` beta.
+
+    Costs of the two errors say at which probability one would act, so they set that too (Elkan 2001).
+    """
+    found = dict(given)
+    if isinstance(threshold, str) and threshold.partition(":")[0].strip() in POLICIES:
+        policy, numbers = parse_policy(threshold)
+        found = dict(zip(policy.arguments, numbers, strict=True)) | found
+    costs = found.get("cost_fp"), found.get("cost_fn")
+    if None not in costs and sum(costs) > 0.0:  # type: ignore[arg-type]
+        found.setdefault("odds_at", costs[0] / sum(costs))  # type: ignore[arg-type, operator]
+    return found
 
 
 def _spelling(policy: Policy) -> str:

@@ -20,8 +20,9 @@ class Measure(Shown):
     `low`, `high`, `method` and `level` describe its confidence interval and are None while none was computed.
     `chance` is what scores unrelated to the labels reach in a large sample at the same threshold (small samples and
     thresholds chosen on the same rows do better by luck), `prevalence` the one the number speaks of (None where it
-    does not matter), `bound` what quantised scores could have done to it (None when exact), and
-    `reason` why there is no value.
+    does not matter), `bound` what quantised scores could have done to it (None when exact), `optimism` how much a
+    threshold chosen on the same rows flatters it on average (None where none was chosen), `parameters` those of the metric
+    where it has any (costs, beta), and `reason` why there is no value.
     """
 
     name: str
@@ -33,7 +34,12 @@ class Measure(Shown):
     chance: float | None = None
     prevalence: float | None = None
     bound: tuple[float, float] | None = None
+    optimism: float | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", FrozenDict(self.parameters))
 
     def __float__(self) -> float:
         return self.value
@@ -47,6 +53,7 @@ class Measure(Shown):
     def __repr__(self) -> str:
         level = "interval" if self.level is None else f"{100 * self.level:g} % interval"
         parts = {level: self.interval, "chance": self.chance, "prevalence": self.prevalence, "bound": self.bound}
+        parts |= {"optimism": self.optimism, **self.parameters}
         shown_parts = [f"{name} {_brief(part)}" for name, part in parts.items() if part is not None]
         return ", ".join([f"{self.name} = {number(self.value)}", *shown_parts, *([self.reason] if self.reason else [])])
 
@@ -101,7 +108,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
     tables: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
     #: Whether intervals hold the class sizes fixed (stratified) or not (plain).
-    sampling: str = "stratified"
+    sampling: str = "plain"
 
     def __post_init__(self) -> None:
         for name in ("measures", "per_class", "tables"):
@@ -139,10 +146,16 @@ class Evaluation(Shown, Mapping[str, Measure]):
 
     def conditions(self) -> list[str]:
         """The threshold, the stated prevalence and what kind of intervals there are."""
-        chosen = f" ({self.policy})" if self.policy else ""
+        chosen = f" ({self.policy}, chosen on these rows)" if self.policy else ""
         threshold = [] if self.threshold is None else [f"threshold {number(self.threshold)}{chosen}"]
+        threshold += [f"{name} {number(value)}" for name, value in self.parameters.items()]
         threshold += [] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"]
         return threshold + ([] if self.intervals is None else [self.intervals])
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters of the metrics that were asked for, such as costs."""
+        return {key: value for measure in self.measures.values() for key, value in measure.parameters.items()}
 
     @property
     def level(self) -> float | None:
@@ -156,7 +169,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
             return None
         if self.prevalence is not None:
             return f"{100 * self.level:g} % intervals at that prevalence"
-        sizes = "class sizes held fixed" if self.sampling == "stratified" else "all rows drawn at random"
+        sizes = "class sizes fixed by design" if self.sampling == "stratified" else "all rows drawn at random"
         return f"{100 * self.level:g} % intervals, {sizes}"
 
     def to_frame(self) -> Any:
@@ -165,7 +178,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
 
     def rows(self) -> list[Row]:
         """One line per metric; columns that are empty everywhere are left out."""
-        names = ("value", "low", "high", "chance", "bound", "reason")
+        names = ("value", "low", "high", "chance", "bound", "optimism", "reason")
         used = [name for name in names if any(getattr(m, name) is not None for m in self.measures.values())]
         return [{"metric": m.name} | {name: getattr(m, name) for name in used} for m in self.measures.values()]
 

@@ -16,7 +16,7 @@ import numpy as np
 from tallymark._check import Bools, Floats
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError, Undefined, UnknownNameError, shown
-from tallymark.metrics import expressions
+from tallymark.metrics.declare import check_parameter
 from tallymark.registry import METRICS, POLICIES, Policy
 from tallymark.summaries.confusion import Cells, Confusion
 from tallymark.summaries.run import Run
@@ -34,6 +34,7 @@ def _policy(
     example: str = "",
     aliases: tuple[str, ...] = (),
     defaults: tuple[float, ...] = (),
+    judged_by: str = "balanced_accuracy",
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
     def declare(choose: Callable[..., float]) -> Callable[..., float]:
         def checked(tally: Tally, *numbers: float) -> float:
@@ -51,6 +52,7 @@ def _policy(
                 example=example,
                 aliases=aliases,
                 defaults=defaults,
+                judged_by=judged_by,
             )
         )
         return choose
@@ -93,13 +95,15 @@ def _fnr(cells: Cells) -> Floats:
 
 def _best(candidates: Iterable[tuple[Floats, Cells]], merit: Callable[[Cells], Floats]) -> float:
     """The lowest threshold of those with the highest merit; merit that is nan never wins."""
-    best, chosen = -math.inf, math.nan
+    best, chosen, size = -math.inf, math.nan, 0.0
     for thresholds, cells in candidates:
         values = merit(cells)
         values = np.where(np.isnan(values), -np.inf, values)
         best = max(best, float(values.max()))
+        size = max(size, float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))))
         if best > -math.inf:
-            equal = np.flatnonzero(values >= best - _TIE * abs(best))
+            # Of merits that cancel to nothing only rounding is left, so the largest one seen is the measure.
+            equal = np.flatnonzero(values >= best - _TIE * size)
             chosen = float(thresholds[equal[-1]]) if len(equal) else chosen
     if math.isnan(chosen):
         raise Undefined("the metric is undefined at every threshold")
@@ -122,38 +126,39 @@ _TIE = 1e-12
 def _maximise(metric: str, candidates: Callable[[Tally], Iterable[tuple[Floats, Cells]]]) -> Callable[..., float]:
     """A policy that maximises a metric of the four cells."""
     facts = METRICS[metric]
-    evaluate = expressions.to_numpy(facts.expression or "")
     sign = -1.0 if facts.better == "lower" else 1.0
 
     def choose(tally: Tally, *numbers: float) -> float:
         tally = _as_counted(tally) if facts.prevalence_free else tally
         settings = dict(zip(facts.parameters, numbers, strict=True))
-        return _best(candidates(tally), lambda cells: sign * evaluate(*cells, **settings))
+        for name, value in settings.items():
+            check_parameter(name, value)
+        return _best(candidates(tally), lambda cells: sign * facts.cells(*cells, **settings))  # type: ignore[misc]
 
     return choose
 
 
-_policy("youden", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).", aliases=("max",))(
+_policy("youden", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).", aliases=("max",), judged_by="informedness")(
     _maximise("informedness", _at_positives)
 )
-_policy("f1", "Largest F1.", "van Rijsbergen (1979).")(_maximise("f1", _at_positives))
-_policy("fbeta", "Largest F-beta.", "van Rijsbergen (1979).", "beta", example="fbeta:2")(
+_policy("f1", "Largest F1.", "van Rijsbergen (1979).", judged_by="f1")(_maximise("f1", _at_positives))
+_policy("fbeta", "Largest F-beta.", "van Rijsbergen (1979).", "beta", example="fbeta:2", judged_by="fbeta")(
     _maximise("fbeta", _at_positives)
 )
-_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).")(_maximise("kappa", _at_positives))
+_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).", judged_by="kappa")(_maximise("kappa", _at_positives))
 # Below chance everywhere, the best MCC can lie at a negative's score.
-_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).")(_maximise("mcc", _at_all))
+_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).", judged_by="mcc")(_maximise("mcc", _at_all))
 _policy("ba", "Largest balanced accuracy.", "Brodersen et al. (2010).", aliases=("balanced_accuracy",))(
     _maximise("balanced_accuracy", _at_positives)
 )
-_policy("gm", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).", aliases=("geometric_mean",))(
+_policy("gm", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).", aliases=("geometric_mean",), judged_by="geometric_mean")(
     _maximise("geometric_mean", _at_positives)
 )
-_policy("accuracy", "Largest accuracy.", "Fawcett (2006).")(_maximise("accuracy", _at_positives))
+_policy("accuracy", "Largest accuracy.", "Fawcett (2006).", judged_by="accuracy")(_maximise("accuracy", _at_positives))
 
 
 @_policy("cost", "Least cost for given costs of a false positive and a false negative.",
-         "Elkan (2001), IJCAI.", "cost_fp", "cost_fn", example="cost:1,50")  # fmt: skip
+         "Elkan (2001), IJCAI.", "cost_fp", "cost_fn", example="cost:1,50", judged_by="expected_cost")  # fmt: skip
 def _cost(tally: Tally, cost_fp: float, cost_fn: float) -> float:
     if not (0 <= cost_fp < math.inf and 0 <= cost_fn < math.inf):
         raise InputError(f"cost:{cost_fp:g},{cost_fn:g}: costs must be 0 or more.")
@@ -172,11 +177,13 @@ def _x(tally: Tally) -> float:
 
 @_policy("t50", "Score of a positive with recall nearest to 0.5.", _BARRANQUERO)
 def _t50(tally: Tally) -> float:
-    return _best(_at_positives(_as_counted(tally)), lambda c: -np.abs(c.tp - c.fn))
+    counted = _as_counted(tally)
+    scores = ((steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp)) for steps in counted.step_blocks())
+    return _best(scores, lambda c: -np.abs(c.tp - c.fn))
 
 
 @_policy("tpr", "Highest threshold with at least the given recall.", "Fawcett (2006).", "recall",
-         example="tpr:0.9", aliases=("recall", "sensitivity"))  # fmt: skip
+         example="tpr:0.9", aliases=("recall", "sensitivity"), judged_by="recall")  # fmt: skip
 def _at_tpr(tally: Tally, wanted: float) -> float:
     _within_unit("tpr", wanted)
     for thresholds, c in _at_positives(_as_counted(tally)):
@@ -187,14 +194,14 @@ def _at_tpr(tally: Tally, wanted: float) -> float:
 
 
 @_policy("fpr", "Lowest threshold with at most the given false positive rate.", "Fawcett (2006).", "fpr",
-         example="fpr:0.01")  # fmt: skip
+         example="fpr:0.01", judged_by="fpr")  # fmt: skip
 def _at_fpr(tally: Tally, wanted: float) -> float:
     _within_unit("fpr", wanted)
     return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted * (1.0 + _TIE))
 
 
 @_policy("precision", "Lowest score of a positive with at least the given precision.", "Fawcett (2006).",
-         "precision", example="precision:0.8", aliases=("ppv",))  # fmt: skip
+         "precision", example="precision:0.8", aliases=("ppv",), judged_by="precision")  # fmt: skip
 def _at_precision(tally: Tally, wanted: float) -> float:
     _within_unit("precision", wanted)
     # Where nothing is called positive the quotient is nan, which reaches nothing.
@@ -206,7 +213,7 @@ def _at_precision(tally: Tally, wanted: float) -> float:
 
 
 @_policy("breakeven", "PR break-even point: as many called positive as there are, so precision = recall.",
-         "van Rijsbergen (1979).")  # fmt: skip
+         "van Rijsbergen (1979).", judged_by="f1")  # fmt: skip
 def _breakeven(tally: Tally) -> float:
     return _best(_at_all(tally), lambda c: -np.abs(c.fp - c.fn))
 
@@ -224,17 +231,41 @@ def _intersection(tally: Tally, by_prevalence: float = 0.0) -> float:
     low, high = tally.range
     if not math.isfinite(high - low):
         raise Undefined("the scores are too far apart for a density")
-    grid = np.linspace(low, high, _GRID)
+    grid = np.linspace(*_bulk(tally), _GRID)
     p = tally.prevalence if by_prevalence else 0.5
     lead = p * _density(tally.positive, grid) - (1.0 - p) * _density(tally.negative, grid)
     crossings = np.flatnonzero((lead[:-1] < 0) & (lead[1:] >= 0))
     low, high = sorted((tally.negative.moments.mean, tally.positive.moments.mean))
     between = [i for i in crossings if low <= grid[i + 1] and grid[i] <= high]
-    if not between:
-        at = " at this prevalence" if by_prevalence else ""
-        raise Undefined(f"the class densities do not cross between the class means{at}")
-    i = between[0]
-    return float(grid[i] + (grid[i + 1] - grid[i]) * lead[i] / (lead[i] - lead[i + 1]))
+    # Rare positives lead only beyond their own mean; of several crossings the one that separates best counts.
+    places = between or list(crossings)
+    if not places:
+        raise Undefined(f"the class densities do not cross{' at this prevalence' if by_prevalence else ''}")
+    cuts = [float(grid[i] + (grid[i + 1] - grid[i]) * lead[i] / (lead[i] - lead[i + 1])) for i in places]
+    return cuts[0] if between else max(cuts, key=lambda cut: _right(tally, cut, p))
+
+
+def _bulk(tally: Tally) -> tuple[float, float]:
+    """The stretch that holds nearly all of both classes: one far score must not make the grid too coarse for the rest."""
+    ends = []
+    for run in tally.runs:
+        upto = np.cumsum(run.mass) / float(run.total)
+        first, last = np.searchsorted(upto, [_TAIL, 1.0 - _TAIL])
+        margin = math.sqrt(run.moments.variance) if _TAIL * run.n_rows < 1.0 else 0.0
+        ends.append((float(run.scores[first]) - margin, float(run.scores[min(last, len(run) - 1)]) + margin))
+    low, high = tally.range
+    return max(low, min(end[0] for end in ends)), min(high, max(end[1] for end in ends))
+
+
+#: Share of a class beyond the stretch on either side.
+_TAIL = 1e-3
+
+
+def _right(tally: Tally, cut: float, prevalence: float) -> float:
+    """Share classified correctly at a threshold and a prevalence."""
+    tpr, fpr = (float(run.mass_from(np.array(np.searchsorted(run.scores, cut)))) / float(run.total)
+                for run in (tally.positive, tally.negative))  # fmt: skip
+    return prevalence * tpr + (1.0 - prevalence) * (1.0 - fpr)
 
 
 #: Points at which class densities are compared.

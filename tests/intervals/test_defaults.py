@@ -9,7 +9,8 @@ from hypothesis import given
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample
 from tallymark.intervals.defaults import tally_limits
-from tallymark.intervals.influence import EFFECTS, design_of
+from tallymark.intervals.effects import EFFECTS
+from tallymark.intervals.influence import design_of
 from tallymark.intervals.rates import class_limits
 from tallymark.registry import METRICS
 

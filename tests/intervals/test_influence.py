@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample, with_counts
 from tallymark.errors import Undefined
-from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.effects import EFFECTS
 from tallymark.registry import METRICS
 
 

@@ -95,7 +95,7 @@ def test_weights_spread_like_their_influence_and_have_no_unit():
     one, other = (tm.intervals.bootstrap(tm.tally(y, s, weights=k * w), names, replicates=2000) for k in (1.0, 1e3))
     for name in names:
         assert other.error(name) == pytest.approx(one.error(name), rel=1e-6)
-        from tallymark.intervals.influence import EFFECTS
+        from tallymark.intervals.effects import EFFECTS
 
         # Scores on a grid of hundredths hold several weights in one entry.
         assert one.error(name) == pytest.approx(EFFECTS[name](tm.tally(y, s, weights=w)).spread().error, rel=0.1)
@@ -153,7 +153,7 @@ def test_percentile_and_bca_are_scipys():
 
 def test_acceleration_over_groups_is_that_of_the_closed_form():
     from tallymark.intervals import replicates
-    from tallymark.intervals.influence import EFFECTS
+    from tallymark.intervals.effects import EFFECTS
 
     tally = tm.tally(*normal_sample(150, 0.2, seed=9))
     wanted = EFFECTS["auroc"](tally).spread().acceleration

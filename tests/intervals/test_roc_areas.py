@@ -10,7 +10,7 @@ from scipy import special
 import tallymark as tm
 from samples import labelled_scores, normal_sample, with_counts
 from tallymark.errors import Undefined
-from tallymark.intervals.influence import hanley_mcneil
+from tallymark.intervals.roc_areas import hanley_mcneil
 
 
 def _delong_by_loops(y, columns):

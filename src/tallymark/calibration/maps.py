@@ -16,7 +16,7 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown
-from tallymark.calibration.logistic import fit_logistic, log_odds, sigmoid
+from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.errors import InputError
 from tallymark.registry import choose
 from tallymark.summaries.run import Run

@@ -5,6 +5,7 @@ PNG, SVG and PDF are drawn without a browser. Every chart has a ``theme``, ``"li
 
 from tallymark.charts.curves import brier_curve as brier_curve
 from tallymark.charts.curves import cost_curve as cost_curve
+from tallymark.charts.curves import decision as decision
 from tallymark.charts.curves import det as det
 from tallymark.charts.curves import gain as gain
 from tallymark.charts.curves import over_prevalence as over_prevalence
@@ -26,7 +27,7 @@ from tallymark.charts.spaces import pr_space as pr_space
 from tallymark.charts.spaces import roc_space as roc_space
 
 __all__ = [
-    "brier_curve", "by_size", "class_correlations", "comparison", "confusion", "cost_curve", "det", "forest", "gain",
+    "brier_curve", "by_size", "class_correlations", "comparison", "confusion", "cost_curve", "decision", "det", "forest", "gain",
     "mixture", "no_simple", "over_prevalence", "over_thresholds", "pr", "pr_space", "prevalences", "reliability", "roc",
     "roc_space", "score_histogram", "size_scatter",
 ]  # fmt: skip

@@ -253,6 +253,41 @@ def reliability(data: object, *, bins: int = 10, theme: str = "light") -> Any:
     return finished(alt.layer(line_of_chance([(0, 0), (1, 1)], theme), spans, lines), "Reliability", theme)
 
 
+def decision(data: object, *, theme: str = "light") -> Any:
+    """Decision curves of probabilities, beside acting on everyone and on no one.
+
+    >>> import tallymark as tm
+    >>> tm.charts.decision(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    'Decision curve'
+    """
+    alt = altair()
+    tallies = tallies_of(data)
+    made = {name: curves.decision_curve(tally) for name, tally in tallies.items()}
+    lines = [
+        row for name, curve in made.items()
+        for row in points({"threshold": curve.threshold, "net benefit": curve.net_benefit}, "threshold", "net benefit", model=name)
+    ]  # fmt: skip
+    first = next(iter(made.values()))
+    # Acting on everyone soon costs far more than anyone would look at.
+    least = -0.25 * max(first.prevalence, max(float(curve.net_benefit.max()) for curve in made.values()))
+    everyone = [
+        {"threshold": float(t), "net benefit": float(v), "who": who}
+        for who, values in (("act on everyone", first.treat_all), ("act on no one", first.treat_none))
+        for t, v in zip(first.threshold, values, strict=True)
+        if v >= least
+    ]
+    x = axis("x", "threshold", "probability from which one would act")
+    y = alt.Y("net benefit:Q", title="net benefit per row", scale=alt.Scale(domainMin=least))
+    base = alt.Chart(rows([row for row in lines if row["net benefit"] >= least]))
+    own = base.mark_line().encode(
+        x=x, y=y, order="order:Q", tooltip=tips("model", "threshold", "net benefit"), **by_model(list(made), theme)
+    )
+    others = alt.Chart(rows(everyone)).mark_line(color="grey", opacity=0.8).encode(
+        x=x, y=y, strokeDash=alt.StrokeDash("who:N", title=None), detail="who:N", tooltip=tips("who", "threshold", "net benefit"),
+    )  # fmt: skip
+    return finished(alt.layer(others, own).resolve_scale(strokeDash="independent"), "Decision curve", theme)
+
+
 def over_thresholds(
     data: object, *, metrics: Sequence[str] = ("recall", "specificity", "precision", "f1"), theme: str = "light"
 ) -> Any:

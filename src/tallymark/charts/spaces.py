@@ -108,12 +108,12 @@ def _dominated(name: str, found: Mapping[str, tuple[float, float]]) -> bool:
 
 def _formula(metric: str, tpr: Any, fpr: float, share: float, parameters: Mapping[str, float]) -> Floats:
     facts = METRICS[metric]
-    if facts.expression is None:
+    if facts.cells is None:
         raise InputError(
             f"{metric} has no lines of its own; choose a metric of the four cells such as accuracy, f1 or cost."
         )
     cells = (share * tpr, (1 - share) * fpr + 0.0 * tpr, share * (1 - tpr), (1 - share) * (1 - fpr) + 0.0 * tpr)
-    found: Floats = expressions.to_numpy(facts.expression)(*cells, **{**facts.parameters, **parameters})
+    found: Floats = facts.cells(*cells, **{**facts.parameters, **parameters})
     return found
 
 

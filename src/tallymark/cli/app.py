@@ -21,6 +21,17 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Report = Annotated[str | None, typer.Option(help="Also write a report to this HTML file.")]
+SamplingOption = Annotated[
+    str, typer.Option("--sampling", help="plain (all rows drawn at random) or stratified (class sizes fixed by design).")
+]
+CostFp = Annotated[float | None, typer.Option(help="Cost of a false positive (expected_cost, net_benefit).")]
+CostFn = Annotated[float | None, typer.Option(help="Cost of a false negative (expected_cost, net_benefit).")]
+Beta = Annotated[float | None, typer.Option(help="Beta of fbeta.")]
+
+
+def _given(**parameters: float | None) -> dict[str, float]:
+    """Parameters of metrics that were said."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _version(asked: bool) -> None:
@@ -60,9 +71,10 @@ def evaluate(
     prevalence: Annotated[float | None, typer.Option(help="State the prevalence the numbers should speak of.")] = None,
     level: Annotated[float, typer.Option(help="Level of the confidence intervals; 0 leaves them out.")] = 0.95,
     interval: Annotated[str, typer.Option(help="default (best for each metric), percentile or bca.")] = "default",
-    sampling: Annotated[
-        str, typer.Option(help="stratified (class sizes fixed) or plain (all rows drawn at random).")
-    ] = "stratified",
+    sampling: SamplingOption = "plain",
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
+    beta: Beta = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of resampled intervals.")] = 0,
     metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeat for more.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Never quantise scores, whatever the size.")] = False,
@@ -81,7 +93,7 @@ def evaluate(
         evaluating.Asked(
             file, label, score or (), predicted or (), probability or (), pos_label, weight, count, by or (), where,
             threshold, prevalence, level or None, interval, sampling, seed, metric, exact or None, drop_missing, memory_limit, threads,
-            every, strict, json, report,
+            every, strict, json, report, _given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
         )
     )  # fmt: skip
 
@@ -195,6 +207,10 @@ def compare(
     threshold: Annotated[str | None, typer.Option(help="A number or a policy, for a metric at one threshold.")] = None,
     level: Annotated[float, typer.Option(help="Level of intervals and verdicts.")] = 0.95,
     equivalence: Annotated[float | None, typer.Option(help="A difference so small that it does not matter.")] = None,
+    sampling: SamplingOption = "plain",
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
+    beta: Beta = None,
     without_simple: Annotated[
         bool, typer.Option("--without-simple", help="Leave out the rows that every model gets right.")
     ] = False,
@@ -211,7 +227,8 @@ def compare(
     comparing.run(
         comparing.Asked(
             file, label, score, pos_label, weight, count, where, metric or (), method, threshold, level, equivalence,
-            without_simple, seed, memory_limit, threads, drop_missing, json, report,
+            without_simple, seed, memory_limit, threads, drop_missing, json, report, sampling,
+            _given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
         )
     )  # fmt: skip
 
@@ -227,12 +244,19 @@ def thresholds(
     metric: Annotated[str | None, typer.Option(help="Judge each choice by this metric instead of its own.")] = None,
     level: Annotated[float, typer.Option(help="Share of the resamples the limits hold.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the resamples.")] = 0,
+    sampling: SamplingOption = "plain",
+    cost_fp: CostFp = None,
+    cost_fn: CostFn = None,
+    beta: Beta = None,
     json: Json = False,
 ) -> None:
     """Choose thresholds by policies, and see how far the choice moves and how much it flatters itself."""
     from tallymark.cli import choosing
 
-    choosing.run(file, label, score, pos_label, weight, policy or (), metric, level, seed, as_json=json)
+    choosing.run(
+        file, label, score, pos_label, weight, policy or (), metric, level, seed, sampling,
+        _given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta), as_json=json,
+    )  # fmt: skip
 
 
 @app.command()
@@ -262,6 +286,7 @@ def sample_size(
     difference: Annotated[float, typer.Option(help="The difference of their AUROCs that matters.")],
     prevalence: Annotated[float, typer.Option(help="Share of positives in the data to come.")] = 0.5,
     correlation: Annotated[float, typer.Option(help="Correlation of the two estimates.")] = 0.5,
+    sd_ratio: Annotated[float, typer.Option(help="Spread of the positives' scores over that of the negatives'.")] = 1.0,
     power: Annotated[float, typer.Option(help="Chance to show the difference.")] = 0.8,
     level: Annotated[float, typer.Option(help="One minus the chance to see one that is not there.")] = 0.95,
     json: Json = False,
@@ -269,7 +294,7 @@ def sample_size(
     """Say how many rows and positives tell two models apart by AUROC, before there is data."""
     from tallymark.cli import planning
 
-    planning.run_sample_size(auroc, difference, prevalence, correlation, power, level, as_json=json)
+    planning.run_sample_size(auroc, difference, prevalence, correlation, sd_ratio, power, level, as_json=json)
 
 
 @app.command()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tallymark._show import number
 from tallymark.cli.printing import console, positive_label, print_json, print_table, progress_bar, table
 from tallymark.errors import Undefined
 from tallymark.intervals.choosing import chosen_threshold
-from tallymark.registry import METRICS
 from tallymark.sources.scan import scan
 
 #: What is shown unless policies are named.
@@ -17,7 +16,7 @@ _USUAL = ("youden", "f1", "mcc", "breakeven")
 
 def run(
     file: str, label: str, score: str, pos_label: str | None, weight: str | None, policies: Sequence[str], metric: str | None,
-    level: float, seed: int, *, as_json: bool,
+    level: float, seed: int, sampling: str, parameters: Mapping[str, float], *, as_json: bool,
 ) -> None:  # fmt: skip
     """Read, choose and resample the choice, print."""
     positive = positive_label(file, label, pos_label)
@@ -28,8 +27,11 @@ def run(
     with progress_bar("Resampling the choice") as progress:
         for i, policy in enumerate(chosen):
             try:
-                judge = metric or _own_metric(policy)
-                found.append(chosen_threshold(tally, policy, metric=judge, level=level, seed=seed))
+                found.append(
+                    chosen_threshold(
+                        tally, policy, metric=metric, level=level, seed=seed, sampling=sampling, **parameters  # type: ignore[arg-type]
+                    )
+                )
             except Undefined as error:
                 reasons[policy] = error.reason
             if progress is not None:
@@ -55,8 +57,3 @@ def run(
     for policy, reason in reasons.items():
         console().print(f"  {policy}: {reason}")
 
-
-def _own_metric(policy: str) -> str:
-    """What a policy maximises, where it is a metric; balanced accuracy for the others."""
-    name = policy.partition(":")[0]
-    return METRICS[name].name if name in METRICS and METRICS[name].needs == "confusion" else "balanced_accuracy"

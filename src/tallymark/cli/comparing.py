@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.text import Text
@@ -50,6 +50,8 @@ class Asked:
     drop_missing: bool = False
     as_json: bool = False
     report: str | None = None
+    sampling: str = "plain"
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 def run(asked: Asked) -> Comparison:
@@ -68,6 +70,7 @@ def run(asked: Asked) -> Comparison:
             found = compare(
                 panel if reduced is None else reduced.reduced, metric=next(iter(asked.metrics), "auroc"), method=asked.method,  # type: ignore[arg-type]
                 threshold=asked.threshold, level=asked.level, equivalence=asked.equivalence, seed=asked.seed,
+                sampling=asked.sampling, **asked.parameters,  # type: ignore[arg-type]
             )  # fmt: skip
     notes = [Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning)]
     if asked.report is not None:
@@ -122,6 +125,8 @@ def _print(found: Comparison, asked: Asked, reduced: FileNoSimple | None) -> Non
             ],
         )
     )  # fmt: skip
+    together = "; limits and verdicts of all pairs are corrected together (Holm)" if several else ""
+    out.print(Text(f"  {found.conditions.removeprefix(', ').capitalize()}{together}.", style="dim"))
 
 
 def _p(value: float) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Asked:
     prevalence: float | None = None
     level: float | None = 0.95
     interval: str = "default"
-    sampling: str = "stratified"
+    sampling: str = "plain"
     seed: int = 0
     metrics: Sequence[str] | None = None
     exact: bool | None = None
@@ -81,6 +81,7 @@ class Asked:
     strict: bool = False
     as_json: bool = False
     report: str | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
 
 
 def run(asked: Asked) -> Evaluations:
@@ -88,6 +89,7 @@ def run(asked: Asked) -> Evaluations:
     options: dict[str, Any] = {
         "metrics": asked.metrics, "threshold": asked.threshold, "prevalence": asked.prevalence, "level": asked.level,
         "interval": asked.interval, "sampling": asked.sampling, "seed": asked.seed, "strict": asked.strict,
+        **asked.parameters,
     }  # fmt: skip
     result: Evaluations
     tallies: dict[str, Tally] = {}
@@ -124,7 +126,8 @@ def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally], notes:
             asked.file, label=asked.label, scores=list(asked.scores), weight=asked.weight, count=asked.count, where=asked.where,  # type: ignore[arg-type]
             pos_label=positive_label(asked.file, asked.label or "", asked.pos_label), drop_missing=asked.drop_missing,
         )  # fmt: skip
-        comparison, simple = compare(panel, level=asked.level or 0.95), without_simple(panel)
+        comparison = compare(panel, level=asked.level or 0.95, sampling=asked.sampling)  # type: ignore[arg-type]
+        simple = without_simple(panel)
     write(
         of_models(tallies, entries, title=asked.file, comparison=comparison, simple=simple, notes=notes),
         asked.report or "",
@@ -246,7 +249,7 @@ def _print(result: Evaluations, asked: Asked) -> None:
     first = next(iter(result.values()))
     if len(result.names) > 1:
         print_table(_group_table(result, asked))
-        _say(first.intervals)
+        _say(first)
         for reason in _reasons(result, asked):
             out.print(Text(f"  {reason}", style="dim"))
         return
@@ -270,18 +273,28 @@ def _print(result: Evaluations, asked: Asked) -> None:
         print_table(_value_table(title, dict(result), names))
     else:
         out.print(_value_table(title, dict(result), names))
-    _say(first.intervals)
+    _say(first)
     if len(result) > 1:
         reasons = dict.fromkeys(e[name].reason for e in result.values() for name in names if e[name].reason)
         for line in (*reasons, "`tallymark metrics NAME` says what a metric means."):
             out.print(Text(f"  {line}", style="dim"))
 
 
-def _say(intervals: str | None) -> None:
-    """What the numbers in brackets are."""
-    if intervals is not None:
-        hint = "; for rows drawn at random add --sampling plain" if "fixed" in intervals else ""
-        console().print(Text(f"  In brackets: {intervals}{hint}.", style="dim"))
+def _say(first: Evaluation) -> None:
+    """What the numbers in brackets are, and what choosing the threshold on the same rows did."""
+    if first.intervals is None:
+        return
+    hint = "; for class sizes fixed by design add --sampling stratified" if first.sampling == "plain" else ""
+    hint = "" if first.prevalence is not None else hint
+    console().print(Text(f"  In brackets: {first.intervals}{hint}.", style="dim"))
+    if first.policy is not None and any(measure.optimism is not None for measure in first.values()):
+        console().print(
+            Text(
+                f"  The threshold was chosen on these rows ({first.policy}): values at it are too good by about their "
+                "optimism (--json), and their intervals allow for it.",
+                style="dim",
+            )
+        )
 
 
 def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence[str]) -> Any:

@@ -44,17 +44,19 @@ def run_by_size(
 
 
 def run_sample_size(
-    auroc: float, difference: float, prevalence: float, correlation: float, power: float, level: float, *, as_json: bool
-) -> None:
+    auroc: float, difference: float, prevalence: float, correlation: float, sd_ratio: float, power: float, level: float, *,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Rows needed to tell two models apart."""
     found = sample_size(
-        auroc=auroc, difference=difference, prevalence=prevalence, correlation=correlation, power=power, level=level
-    )
+        auroc=auroc, difference=difference, prevalence=prevalence, correlation=correlation, sd_ratio=sd_ratio,
+        power=power, level=level,
+    )  # fmt: skip
     if as_json:
         print_json(found.to_dict())
     else:
         console().print(
             f"{found.n} rows, {found.positives} of them positive, show a difference of {difference:g} around an AUROC of "
             f"{auroc:g} with a chance of {100 * power:g} %, if {100 * prevalence:g} % of the rows are positive and the two "
-            f"estimates are correlated by {correlation:g}."
+            f"estimates are correlated by {correlation:g} and scores are normal with a ratio of spreads of {sd_ratio:g}."
         )

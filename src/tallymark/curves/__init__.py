@@ -17,6 +17,7 @@ from tallymark.curves.cutoff import (
     predictive_roc,
     roc,
 )
+from tallymark.curves.decision import DecisionCurve, decision_curve
 from tallymark.curves.operating import (
     BrierCurve,
     CalibrationCurve,
@@ -29,7 +30,7 @@ from tallymark.curves.operating import (
 )
 
 __all__ = [
-    "BrierCurve", "CalibrationCurve", "CostCurve", "Curve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve",
+    "BrierCurve", "CalibrationCurve", "CostCurve", "Curve", "DecisionCurve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve",
     "PredictiveRocCurve", "PrevalenceCurve", "RocCurve", "ThresholdCurve", "brier_curve", "calibration_curve",
-    "cost_curve", "det", "gain", "over_prevalence", "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc",
+    "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from tallymark._check import Floats, Masses, Scores
 from tallymark.curves.base import Curve, of_a_tally, with_both_classes
 from tallymark.errors import InputError, shown
 from tallymark.metrics import expressions
-from tallymark.metrics.declare import settings_of
+from tallymark.metrics.declare import PARAMETER_RANGES, cell_settings
 from tallymark.metrics.hull import roc_hull
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
@@ -308,9 +308,15 @@ def over_thresholds(
     values = {}
     for name in metrics:
         facts = METRICS[name]
-        if facts.expression is None:
-            known = ", ".join(other for other in METRICS if METRICS[other].expression)
+        if facts.cells is None:
+            known = ", ".join(other for other in METRICS if METRICS[other].cells)
             raise InputError(f"{name} is not a metric of the four cells; choose from {known}.")
-        settings = settings_of(name, facts.parameters, {k: v for k, v in parameters.items() if k in facts.parameters})
-        values[name] = expressions.to_numpy(facts.expression)(*cells, **settings)
+        own = {key: value for key, value in parameters.items() if key in facts.parameters}
+        settings: dict[str, Any] = cell_settings(facts, own)
+        if facts.threshold_parameter is not None and facts.threshold_parameter not in own:
+            # Each cut-off is judged at its own odds, where it is a probability.
+            low, high = PARAMETER_RANGES[facts.threshold_parameter]
+            at = cut.thresholds.astype(np.float64)
+            settings[facts.threshold_parameter] = np.where((at >= low) & (at <= high), at, np.nan)
+        values[name] = facts.cells(*cells, **settings)
     return ThresholdCurve(t, *cut, values)

@@ -24,7 +24,7 @@ class Interval(Shown):
 
     >>> import tallymark as tm
     >>> tm.intervals.proportion(5, 5)
-    1.0000 (0.5655 to 1.0000, 95 % wilson)
+    1.0000 (0.5493 to 1.0000, 95 % mid_p)
     """
 
     value: float
@@ -89,15 +89,12 @@ def scale_of(low: float, high: float) -> Scale:
     return _LOG if low == 0.0 else _PLAIN
 
 
-def on_scale(
-    value: float, error: float, freedom: float, level: float, scale: Scale, centre: float | None = None
-) -> tuple[float, float]:
-    """Limits of a Student interval on the scale, put back; `centre` is where it lies when that is not the estimate."""
+def on_scale(value: float, error: float, freedom: float, level: float, scale: Scale) -> tuple[float, float]:
+    """Limits of a Student interval on the scale, put back."""
     from scipy.special import stdtrit
 
-    middle = value if centre is None else centre
-    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error * scale.slope(middle)
-    low, high = (scale.back(scale.there(middle) + side * reach) for side in (-1.0, 1.0))
+    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error * scale.slope(value)
+    low, high = (scale.back(scale.there(value) + side * reach) for side in (-1.0, 1.0))
     return min(low, value), max(high, value)
 
 
@@ -118,11 +115,11 @@ def or_nan(compute: Callable[[Any], float], summary: object) -> float:
         return math.nan
 
 
-def normal_quantile(share: float) -> float:
-    """The standard normal quantile."""
+def normal_quantile(share: Any) -> Any:
+    """The standard normal quantile, of a number or of many."""
     from scipy.special import ndtri
 
-    return float(ndtri(share))
+    return float(ndtri(share)) if np.ndim(share) == 0 else ndtri(share)
 
 
 def checked_number(value: object, name: str, least: int) -> int:

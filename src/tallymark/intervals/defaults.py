@@ -11,17 +11,15 @@ from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, on_scale, scale_of
 from tallymark.intervals.calibrated import BINNED, calibration_limits
-from tallymark.intervals.influence import EFFECTS, careful, design_of
+from tallymark.intervals.effects import EFFECTS
+from tallymark.intervals.influence import design_of
+from tallymark.intervals.maxima import FIXED_CHOICE, d_b_limits, hull_limits, maximum_limits
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import Pool
 from tallymark.intervals.rates import Limits
-from tallymark.intervals.replicates import bootstrap
-from tallymark.metrics.ranking import auroc_of
+from tallymark.intervals.replicates import Replicates, bootstrap
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
-
-#: Metrics that are AUROC on another scale.
-_OF_AUROC = frozenset({"auroc", "gini", "spearman", "kendall"})
 
 #: Entries a default bootstrap resamples at most: the spread of a metric does not need more.
 _MOST = 2**12
@@ -51,30 +49,60 @@ def tally_limits(
         elif (limits := _closed_form(name, tally, level, sampling)) is not None:
             found[name] = limits
     if resampled:
-        draws = bootstrap(tally, resampled, sampling=sampling, replicates=replicates, seed=seed, most=_MOST)
+        draws = bootstrap(
+            tally, [*resampled, "ks"] if "d_b" in resampled and "ks" not in resampled else resampled, sampling=sampling,
+            replicates=replicates, seed=seed, most=_MOST,
+        )  # fmt: skip
         for name in resampled:
-            if (limits := _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])) is not None:
+            limits = _of_maximum(name, tally, level, sampling, draws)
+            limits = limits or _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])
+            if limits is not None:
                 found[name] = limits
     return found
+
+
+def _of_maximum(name: str, tally: Tally, level: float, sampling: Sampling, draws: Replicates) -> Limits | None:
+    """Limits of a metric that takes the best of all thresholds; None for the others."""
+    value = draws.estimates[name]
+    if math.isnan(value):
+        return None
+    if name == "hull_auc":
+        return *hull_limits(tally, value, level), "beta, extra row"
+    if name == "d_b":
+        return *d_b_limits(tally, _overshoot(draws, "ks"), level), "beta, extra row, choice included"
+    if name not in FIXED_CHOICE:
+        return None
+    design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
+    return *maximum_limits(name, tally, value, _overshoot(draws, name), level, design), "beta, extra row, choice included"
+
+
+def _overshoot(draws: Replicates, name: str) -> float:
+    known = draws[name][np.isfinite(draws[name])]
+    return float(known.mean()) - draws.estimates[name] if len(known) else 0.0
 
 
 def _closed_form(name: str, tally: Tally, level: float, sampling: Sampling) -> Limits | None:
     facts = METRICS[name]
     try:
         value = facts.compute(tally)
-        spread = EFFECTS[name](tally).spread(design_of(name, tally, plain=sampling == "plain" and tally.prior is None))
+        effect = EFFECTS[name](tally)
+        design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
     except Undefined:
         return None
+    if effect.bounded is not None and math.isfinite(value):
+        low, high = effect.limits(value, level, design)
+        if math.isnan(float(low)) or math.isnan(float(high)):
+            return None
+        kind = "beta" if math.isfinite(effect.bounded.high - effect.bounded.low) else "student"
+        return max(float(low), facts.low), min(float(high), facts.high), f"{kind}, extra row"
+    spread = effect.spread(design)
     if math.isnan(spread.error):
         return None
     if not facts.low < value < facts.high or spread.error <= NO_SPREAD * abs(value):
         return _of_perfection(name, tally, level)
-    if name in _OF_AUROC:
-        area = auroc_of(tally)
-        # The metric's slope in AUROC is the ratio of the two errors.
-        spread = careful(spread, area, tally, spread.error / EFFECTS["auroc"](tally).spread().error)
-    low, high = on_scale(value, spread.error, spread.freedom, level, scale_of(facts.low, facts.high), spread.centre)
-    return low, high, f"{'DeLong' if name in _OF_AUROC else 'influence'}, {scale_of(facts.low, facts.high).name}"
+    scale = scale_of(facts.low, facts.high)
+    low, high = on_scale(value, spread.error, spread.freedom, level, scale)
+    return low, high, f"influence, {scale.name}"
 
 
 def _of_replicates(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +14,7 @@ from tallymark._check import Floats, Masses, Scores
 from tallymark.errors import InputError
 from tallymark.intervals.base import or_nan
 from tallymark.intervals.pool import MOST, Pool, Stratum
-from tallymark.metrics import expressions
-from tallymark.metrics.threshold import d_prime_of_rates
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, Metric
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
 
@@ -214,33 +212,34 @@ _BLOCKWISE: dict[str, Callable[[Draws], Floats]] = {
 }
 
 
-def _of_cells(name: str, draws: Draws, threshold: float) -> Floats:
+def _at_threshold(facts: Metric, draws: Draws, threshold: float, parameters: Mapping[str, float] | None) -> Floats:
     tp, fp = draws.at(threshold)
     down, up = draws.totals
     prior = draws.pool.tally.prior
     if prior is not None:
         n = down + up
         tp, fp, up, down = tp / up * prior * n, fp / down * (1.0 - prior) * n, prior * n, (1.0 - prior) * n
-    return of_cells(name, tp, fp, up, down)
+    return at_rates(facts, tp, fp, up, down, parameters)
 
 
-def of_cells(name: str, tp: Any, fp: Any, positives: Any, negatives: Any) -> Floats:
+def at_rates(
+    facts: Metric, tp: Any, fp: Any, positives: Any, negatives: Any, parameters: Mapping[str, float] | None = None
+) -> Floats:
     """A metric at one threshold, of many true and false positives at once."""
-    facts = METRICS[name]
-    if facts.expression is None:
-        of_rates: Floats = d_prime_of_rates(tp / positives, fp / negatives)
-        return of_rates
-    found: Floats = expressions.to_numpy(facts.expression)(tp, fp, positives - tp, negatives - fp, **facts.parameters)
+    settings = facts.parameters if parameters is None else parameters
+    found: Floats = facts.cells(tp, fp, positives - tp, negatives - fp, **settings)  # type: ignore[misc]
     return found
 
 
-def values_of(name: str, draws: Draws, threshold: float | None) -> Floats:
+def values_of(
+    name: str, draws: Draws, threshold: float | None, parameters: Mapping[str, float] | None = None
+) -> Floats:
     """A metric of every replicate of a block."""
     facts = METRICS[name]
     if facts.needs == "confusion":
         if threshold is None:
             raise InputError(f"{name} needs a threshold: bootstrap(tally, {name!r}, threshold=0.5).")
-        return _of_cells(name, draws, threshold)
+        return _at_threshold(facts, draws, threshold, parameters)
     if name in _BLOCKWISE:
         return _BLOCKWISE[name](draws)
     if facts.bound == "moments":

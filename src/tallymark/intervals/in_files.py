@@ -8,7 +8,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import InputError
-from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.effects import EFFECTS
 from tallymark.intervals.roc_areas import DeLong
 from tallymark.metrics.bounds import bound
 from tallymark.metrics.ranking import auroc_of

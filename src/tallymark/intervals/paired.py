@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
 
 from tallymark._check import Bools, Floats, Ints, Masses, Scores
 from tallymark.errors import InputError, Undefined
-from tallymark.intervals.base import NO_SPREAD, Seed, checked_number, in_threads, seeds
-from tallymark.intervals.draws import Draws, of_cells, values_of
-from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, checked_number, in_threads, seeds
+from tallymark.intervals.draws import Draws, at_rates, values_of
+from tallymark.intervals.effects import EFFECTS, RankEffect
+from tallymark.intervals.influence import design_of
 from tallymark.intervals.pool import Pool, Stratum
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.panel import Panel
@@ -24,46 +26,125 @@ from tallymark.summaries.tally import Tally
 _BLOCK = 2**20
 
 
+#: Limits of a difference at a confidence level.
+LimitsAt = Callable[[float], tuple[float, float]]
+
+#: How finely p-values are read off limits, and the least that is told from 0.
+_HALVINGS, _LEAST_P = 50, 1e-15
+
+
 @dataclass(frozen=True)
 class Difference:
-    """First less second: estimate, standard error, limits, two-sided p and the method behind them."""
+    """First less second: estimate, standard error, two-sided p, the method behind them, and limits at any level."""
 
     difference: float
     error: float
-    low: float
-    high: float
     p_value: float
     method: str
-    #: Limits at level 1 - 2α, which two one-sided tests at α look at.
-    inner: tuple[float, float]
+    limits: LimitsAt
+
+    def equivalence_p(self, margin: float) -> float:
+        """p-value of two one-sided tests: the least α at which limits at level 1 - 2α lie within the margin."""
+
+        def within(alpha: float) -> bool:
+            low, high = self.limits(1.0 - 2.0 * alpha)
+            return -margin <= low and high <= margin
+
+        return _least_alpha(within, 0.5 - 1e-9)
 
 
-def student_difference(
-    difference: float, error: float, level: float, method: str, freedom: float = math.inf
-) -> Difference:
+def _least_alpha(holds: Callable[[float], bool], most: float) -> float:
+    """The least α up to `most` at which something holds that holds from there on; 1 where it never does."""
+    if not holds(most):
+        return 1.0
+    if holds(_LEAST_P):
+        return _LEAST_P
+    low, high = math.log(_LEAST_P), math.log(most)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(math.exp(middle)) else (middle, high)
+    return math.exp(high)
+
+
+def student_difference(difference: float, error: float, method: str, freedom: float = math.inf) -> Difference:
     """From a difference and its standard error; normal unless degrees of freedom are given.
 
-    No difference on any row is certain enough; a difference without any variance is not, for it comes from few rows.
+    A difference without any variance is not certain, for it comes from few rows.
     """
     from scipy.special import stdtr, stdtrit
 
     if error <= NO_SPREAD * abs(difference) and difference != 0.0:
         raise Undefined("the rows show a difference but no variance of it; too few, or too much alike, to compare")
-    wide, narrow = (float(stdtrit(freedom, share)) * error for share in (0.5 + level / 2, level))
+
+    def limits(level: float) -> tuple[float, float]:
+        reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
+        return difference - reach, difference + reach
+
     p = 2.0 * float(stdtr(freedom, -abs(difference) / error)) if error > 0.0 else 1.0
-    return Difference(
-        difference, error, difference - wide, difference + wide, p, method, (difference - narrow, difference + narrow)
-    )
+    return Difference(difference, error, p, method, limits)
 
 
-def row_influence(panel: Panel, metric: str) -> Floats:
-    """Influence of every row (columns) on the metric of each model (rows)."""
-    found = np.zeros((len(panel.models), panel.n))
-    for own, model in zip(found, panel.models, strict=True):
-        effect = EFFECTS[metric](panel.tally(model))
+def no_disagreement(span: float, rows: float, method: str) -> Difference:
+    """Two models that do the same on every row: up to :math:`1 - (\\alpha/2)^{1/m}` of the rows of a class of m may yet differ.
+
+    `span` is how far the metric can move; where it has no end nothing can be said.
+    """
+
+    def limits(level: float) -> tuple[float, float]:
+        reach = unseen(level, rows) * span if math.isfinite(span) else math.nan
+        return -reach, reach
+
+    return Difference(0.0, 0.0, 1.0, method, limits)
+
+
+def unseen(level: float, rows: float) -> float:
+    """The share of rows that may differ although none of m did."""
+    return 1.0 - ((1.0 - level) / 2) ** (1.0 / rows)
+
+
+#: Part of a row imagined in the worst place for each model: with more the test loses power, with less it errs too often
+#: where the models' scores have different shapes.
+_EXTRA = 0.25
+
+
+def auroc_difference(
+    values: tuple[float, float], effects: tuple[RankEffect, RankEffect], error: float, correlation: float, slack: float = 0.0
+) -> Difference:  # fmt: skip
+    r"""From each model's own limits and their correlation (MOVER).
+
+    :math:`d - \sqrt{(a-l_a)^2 + (u_b-b)^2 - 2\rho(a-l_a)(u_b-b)}`, and above likewise. Unlike DeLong's z it keeps its size
+    with few positives and with scores of different shapes; near a perfect ranking it is timid. `slack` is how far the
+    difference can be off because scores share cells. Zou & Donner (2008), Stat. Med. 27(10).
+    """
+    (a, b), (first, second) = values, effects
+    d = a - b
+
+    @cache
+    def limits(level: float) -> tuple[float, float]:
+        (l_a, u_a), (l_b, u_b) = (
+            effect.limits(value, level, extra=_EXTRA) for value, effect in zip(values, effects, strict=True)
+        )
+        down = math.sqrt(max((a - l_a) ** 2 + (u_b - b) ** 2 - 2.0 * correlation * (a - l_a) * (u_b - b), 0.0))
+        up = math.sqrt(max((u_a - a) ** 2 + (b - l_b) ** 2 - 2.0 * correlation * (u_a - a) * (b - l_b), 0.0))
+        return float(d - down - slack), float(d + up + slack)
+
+    def away(alpha: float) -> bool:
+        low, high = limits(1.0 - alpha)
+        return low > 0.0 or high < 0.0
+
+    return Difference(d, error, _least_alpha(away, 1.0 - 1e-9), "DeLong, MOVER", limits)
+
+
+def row_influence(panel: Panel, metric: str, *, plain: bool) -> tuple[Floats, Floats]:
+    """Influence of every row (columns) on the metric of each model (rows), and of the logarithm of each class's mass."""
+    found, by_mass = np.zeros((len(panel.models), panel.n)), np.zeros((len(panel.models), 2))
+    for i, model in enumerate(panel.models):
+        tally = panel.tally(model)
+        effect = EFFECTS[metric](tally)
+        by_mass[i] = design_of(metric, tally, plain=plain).by_mass
         for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
-            own[side] = effect.of_rows(panel.scores[model][side], positive=positive)
-    return found
+            found[i, side] = effect.of_rows(panel.scores[model][side], positive=positive)
+    return found, by_mass
 
 
 class Resampler:
@@ -94,22 +175,27 @@ class Resampler:
         pool.placements  # noqa: B018 - cached before threads share it
         return pool, places
 
-    def _drawn(self, rng: np.random.Generator, times: int) -> list[Masses]:
+    def _drawn(self, rng: np.random.Generator, times: int, sampling: Sampling) -> list[Masses]:
         """Masses of the rows of each class in `times` resamples."""
-        found = []
-        for mass in self._masses:
-            n = len(mass)
-            if self._panel.counts is not None:
-                found.append(rng.multinomial(int(mass.sum()), mass / mass.sum(), times))
-                continue
-            place = rng.integers(0, n, (times, n)) + np.arange(times)[:, None] * n
-            counts = np.bincount(place.ravel(), minlength=times * n).reshape(times, n)
-            found.append(counts if self._panel.weights is None else counts * mass)
-        return found
+        if sampling == "plain":
+            together = self._resample(np.concatenate(self._masses), rng, times)
+            cut = len(self._masses[0])
+            return [together[:, :cut], together[:, cut:]]
+        return [self._resample(mass, rng, times) for mass in self._masses]
+
+    def _resample(self, mass: Masses, rng: np.random.Generator, times: int) -> Masses:
+        n = len(mass)
+        if self._panel.counts is not None:
+            drawn: Masses = rng.multinomial(int(mass.sum()), mass / mass.sum(), times)
+            return drawn
+        place = rng.integers(0, n, (times, n)) + np.arange(times)[:, None] * n
+        counts = np.bincount(place.ravel(), minlength=times * n).reshape(times, n)
+        return counts if self._panel.weights is None else counts * mass
 
     def values(
-        self, metric: str, thresholds: dict[str, float | None], replicates: int, seed: Seed, jobs: int | None
-    ) -> dict[str, Floats]:
+        self, metric: str, thresholds: dict[str, float | None], replicates: int, seed: Seed, jobs: int | None,
+        sampling: Sampling = "plain", parameters: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> dict[str, Floats]:  # fmt: skip
         """The metric of every model in every resample."""
         checked_number(replicates, "replicates", 2)
         rows = sum(map(len, self._sides))
@@ -118,14 +204,17 @@ class Resampler:
 
         def block(part: tuple[int, np.random.SeedSequence]) -> dict[str, Floats]:
             times, entropy = part
-            drawn = self._drawn(np.random.Generator(np.random.SFC64(entropy)), times)
+            drawn = self._drawn(np.random.Generator(np.random.SFC64(entropy)), times, sampling)
             found = {}
             for model, (pool, places) in self._models.items():
                 sides = [
                     np.add.reduceat(masses[:, order], starts, axis=1) if len(starts) < len(order) else masses[:, order]
                     for masses, (order, starts) in zip(drawn, places, strict=True)
                 ]
-                found[model] = values_of(metric, Draws(pool, sides[0], sides[1]), thresholds[model])
+                settings = None if parameters is None else parameters[model]
+                # A resample without one of the classes has no metric.
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    found[model] = values_of(metric, Draws(pool, sides[0], sides[1]), thresholds[model], settings)
             return found
 
         blocks = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
@@ -133,8 +222,9 @@ class Resampler:
 
 
 def cell_values(
-    panel: Panel, metric: str, thresholds: dict[str, float | None], replicates: int, seed: Seed
-) -> dict[str, Floats]:
+    panel: Panel, metric: str, thresholds: dict[str, float | None], replicates: int, seed: Seed,
+    sampling: Sampling = "plain", parameters: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, Floats]:  # fmt: skip
     """A metric at one threshold of every model in every resample of unweighted rows.
 
     Which models call a row positive is all that matters about it, so resampling draws counts of these patterns.
@@ -142,19 +232,26 @@ def cell_values(
     checked_number(replicates, "replicates", 2)
     rng = np.random.default_rng(seeds(seed, 1)[0])
     called = np.stack([panel.scores[model] >= thresholds[model] for model in panel.models])
-    hits, totals = [], []
-    for side in (~panel.is_positive, panel.is_positive):
-        patterns, which = np.unique(called[:, side], axis=1, return_inverse=True)
-        counts = np.bincount(which.ravel(), panel.mass[side])
-        totals.append(int(counts.sum()))
-        hits.append(rng.multinomial(totals[-1], counts / counts.sum(), replicates) @ patterns.T.astype(np.int64))
+    # The class is one more bit of a row's pattern.
+    patterns, which = np.unique(np.vstack((panel.is_positive[None, :], called)), axis=1, return_inverse=True)
+    counts = np.bincount(which.ravel(), panel.mass)
+    up = patterns[0].astype(np.bool_)
+    sides = [up | ~up] if sampling == "plain" else [~up, up]
+    drawn = np.zeros((replicates, len(counts)), dtype=np.int64)
+    for side in sides:
+        n = counts[side].sum()
+        drawn[:, side] = rng.multinomial(int(n), counts[side] / n, replicates)
+    hits = {positive: drawn[:, side] @ patterns[1:, side].T.astype(np.int64) for positive, side in ((0, ~up), (1, up))}
+    totals = drawn[:, up].sum(axis=1), drawn[:, ~up].sum(axis=1)
     return {
-        model: of_cells(metric, hits[1][:, i], hits[0][:, i], totals[1], totals[0])
+        model: at_rates(
+            METRICS[metric], hits[1][:, i], hits[0][:, i], *totals, None if parameters is None else parameters[model]
+        )
         for i, model in enumerate(panel.models)
     }
 
 
-def bootstrap_difference(estimate: float, drawn: Floats, level: float, freedom: float) -> Difference:
+def bootstrap_difference(estimate: float, drawn: Floats, freedom: float) -> Difference:
     """From the differences of paired resamples: their standard error on either side of the estimate.
 
     Student's p-value keeps its size where percentiles of few positives do not.
@@ -164,11 +261,11 @@ def bootstrap_difference(estimate: float, drawn: Floats, level: float, freedom: 
     known = drawn[np.isfinite(drawn)]
     if len(known) < 0.9 * len(drawn):
         raise Undefined("the metric is undefined in many resamples; more rows are needed")
-    return student_difference(estimate, float(known.std(ddof=1)), level, "paired bootstrap", freedom)
+    return student_difference(estimate, float(known.std(ddof=1)), "paired bootstrap", freedom)
 
 
 def mcnemar(
-    first: Bools, second: Bools, counts: Masses, level: float, kind: Literal["exact", "mid_p"] = "mid_p"
+    first: Bools, second: Bools, counts: Masses, kind: Literal["exact", "mid_p"] = "mid_p"
 ) -> Difference:
     r"""McNemar's test of two models that are right on different rows.
 
@@ -184,10 +281,9 @@ def mcnemar(
     least = min(b, c)
     tail = float(binom.cdf(least, m, 0.5)) - (float(binom.pmf(least, m, 0.5)) / 2 if kind == "mid_p" else 0.0)
     p = 1.0 if b == c else min(1.0, 2.0 * tail)
-    low, high = _newcombe(both, b, c, neither, level)
     error = math.sqrt(max(0.0, b + c - (b - c) ** 2 / n)) / n
-    inner = _newcombe(both, b, c, neither, max(2.0 * level - 1.0, 0.01))
-    return Difference((b - c) / n, error, low, high, p, f"McNemar, {kind.replace('_', '-')}", inner)
+    name = f"McNemar, {kind.replace('_', '-')}"
+    return Difference((b - c) / n, error, p, name, lambda level: _newcombe(both, b, c, neither, level))
 
 
 def _newcombe(both: int, b: int, c: int, neither: int, level: float) -> tuple[float, float]:
@@ -196,7 +292,7 @@ def _newcombe(both: int, b: int, c: int, neither: int, level: float) -> tuple[fl
 
     n = both + b + c + neither
     p1, p2 = (both + b) / n, (both + c) / n
-    (l1, l2), (u1, u2) = limits(np.array([both + b, both + c]), n, level)
+    (l1, l2), (u1, u2) = limits(np.array([both + b, both + c]), n, level, "wilson")
     margins = (both + b) * (c + neither) * (both + c) * (b + neither)
     phi = 0.0
     if margins > 0:
@@ -210,7 +306,7 @@ def _newcombe(both: int, b: int, c: int, neither: int, level: float) -> tuple[fl
 
 def permutation_p(
     panel: Panel, first: str, second: str, metric: Metric, thresholds: dict[str, float | None], estimate: float,
-    permutations: int, seed: Seed,
+    permutations: int, seed: Seed, parameters: Mapping[str, float],
 ) -> float:  # fmt: skip
     """Two-sided p when, under the null, each row's two scores could be exchanged.
 
@@ -230,7 +326,7 @@ def permutation_p(
     further = 0
     for flip in _flips(rng, len(a), permutations):
         x, y = np.where(flip, b, a), np.where(flip, a, b)
-        values = [_value(panel, scores, metric, thresholds[first]) for scores in (x, y)]
+        values = [_value(panel, scores, metric, thresholds[first], parameters) for scores in (x, y)]
         further += abs(values[0] - values[1]) >= abs(estimate) - 1e-12
     return (further + 1.0) / (permutations + 1.0)
 
@@ -247,15 +343,17 @@ def _ranks(scores: Scores) -> Floats:
     return ranks
 
 
-def _value(panel: Panel, scores: Scores, metric: Metric, threshold: float | None) -> float:
+def _value(
+    panel: Panel, scores: Scores, metric: Metric, threshold: float | None, parameters: Mapping[str, float]
+) -> float:
     tally = Tally.of(scores, panel.is_positive, panel.labels, counts=panel.counts, weights=panel.weights)
-    return value_of(metric, tally, threshold)
+    return value_of(metric, tally, threshold, parameters)
 
 
-def value_of(metric: Metric, tally: Tally, threshold: float | None) -> float:
+def value_of(metric: Metric, tally: Tally, threshold: float | None, parameters: Mapping[str, float]) -> float:
     """A metric of a tally, at a threshold where it needs one."""
     if metric.needs == "confusion":
-        return metric.compute(tally.at(threshold if threshold is not None else 0.5))
+        return metric.compute(tally.at(threshold if threshold is not None else 0.5), **parameters)
     return metric.compute(tally)
 
 

@@ -14,7 +14,7 @@ from tallymark.errors import InputError
 from tallymark.intervals.base import Interval, checked_level, normal_quantile
 from tallymark.registry import choose
 
-ProportionMethod = Literal["wilson", "clopper_pearson", "jeffreys", "agresti_coull"]
+ProportionMethod = Literal["mid_p", "wilson", "clopper_pearson", "jeffreys", "agresti_coull"]
 Ends = tuple[Floats, Floats]
 
 
@@ -50,7 +50,32 @@ def _jeffreys(k: Floats, n: Floats, level: float) -> Ends:
     return np.where(k == 0, 0.0, low), np.where(k == n, 1.0, high)
 
 
+#: Halvings that leave a limit known to the last digits of a float near 1.
+_HALVINGS = 60
+
+
+def _mid_p(k: Floats, n: Floats, level: float) -> Ends:
+    tail = (1.0 - level) / 2
+    return _mid_p_low(k, n, tail), 1.0 - _mid_p_low(n - k, n, tail)
+
+
+def _mid_p_low(k: Floats, n: Floats, tail: float) -> Floats:
+    """Where more hits than seen, and half of as many, have the probability `tail`; 0 where nothing was hit."""
+    from scipy.special import betainc
+
+    some = np.maximum(k, 1e-300)
+    low, high = np.zeros_like(k), np.where(k > 0, k / n, 0.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        # P(X >= k) and P(X > k) as incomplete beta functions, which also take effective rows that are no whole numbers.
+        more = np.where(n - k > 0, betainc(some + 1.0, np.maximum(n - k, 1e-300), middle), 0.0)
+        beyond = (betainc(some, n - k + 1.0, middle) + more) / 2 > tail
+        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+    return np.where(k > 0, (low + high) / 2, 0.0)
+
+
 _METHODS: dict[str, Callable[[Floats, Floats, float], Ends]] = {
+    "mid_p": _mid_p,
     "wilson": _wilson,
     "clopper_pearson": _clopper_pearson,
     "jeffreys": _jeffreys,
@@ -58,7 +83,7 @@ _METHODS: dict[str, Callable[[Floats, Floats, float], Ends]] = {
 }
 
 
-def limits(hits: Any, n: Any, level: float, method: str = "wilson") -> Ends:
+def limits(hits: Any, n: Any, level: float, method: str = "mid_p") -> Ends:
     """Limits of many proportions at once; nan where n is 0."""
     k, total = np.asarray(hits, dtype=np.float64), np.asarray(n, dtype=np.float64)
     there = total > 0
@@ -66,17 +91,19 @@ def limits(hits: Any, n: Any, level: float, method: str = "wilson") -> Ends:
     return np.where(there, low, math.nan), np.where(there, high, math.nan)
 
 
-def proportion(hits: float, n: float, *, level: float = 0.95, method: ProportionMethod = "wilson") -> Interval:
+def proportion(hits: float, n: float, *, level: float = 0.95, method: ProportionMethod = "mid_p") -> Interval:
     r"""Confidence interval of a proportion `hits` of `n`.
 
-    `wilson` inverts the score test, :math:`\left(k + \frac{z^2}{2} \pm z\sqrt{\frac{k(n-k)}{n} + \frac{z^2}{4}}\right)
+    `mid_p`, the default, inverts the exact test but counts only half of the table that was seen (Lancaster 1961; Berry &
+    Armitage 1995, The Statistician 44(4)): whatever the truth it covers 92 % or more at 95 %, where `wilson` can fall to
+    83 %. `wilson` inverts the score test, :math:`\left(k + \frac{z^2}{2} \pm z\sqrt{\frac{k(n-k)}{n} + \frac{z^2}{4}}\right)
     / (n + z^2)`; `clopper_pearson` is exact and never covers less than the level; `jeffreys` takes quantiles of
     :math:`\mathrm{Beta}(k+\frac12, n-k+\frac12)`; `agresti_coull` is Wald's around Wilson's centre. With weights, pass the
     effective sample size as `n`. Brown, Cai & DasGupta (2001), Stat. Sci. 16(2).
 
     >>> import tallymark as tm
     >>> tm.intervals.proportion(0, 20)
-    0.0000 (0.0000 to 0.1611, 95 % wilson)
+    0.0000 (0.0000 to 0.1391, 95 % mid_p)
     >>> tm.intervals.proportion(8, 10, method="clopper_pearson")
     0.8000 (0.4439 to 0.9748, 95 % clopper_pearson)
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +25,7 @@ from tallymark.intervals.base import (
     seeds,
 )
 from tallymark.intervals.draws import Draws, values_of
-from tallymark.intervals.influence import EFFECTS
+from tallymark.intervals.effects import EFFECTS
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import MOST, Pool
 from tallymark.registry import METRICS, require_one_of
@@ -83,6 +83,7 @@ class Replicates(Shown, Mapping[str, Floats]):
     sampling: str
     tally: Tally
     threshold: float | None = None
+    parameters: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("estimates", "samples"):
@@ -116,7 +117,9 @@ class Replicates(Shown, Mapping[str, Floats]):
             return Interval(estimate, low, high, "exact", share)
         tails = np.array([(1.0 - share) / 2, (1.0 + share) / 2])
         if method == "bca":
-            tails = _bca(known, estimate, _acceleration(METRICS[name].name, self.tally, self.threshold), tails)
+            tails = _bca(known, estimate, _acceleration(
+                METRICS[name].name, self.tally, self.threshold, self.parameters.get(METRICS[name].name)
+            ), tails)
         low, high = np.quantile(known, tails)
         return Interval(estimate, float(low), float(high), f"{self.sampling} bootstrap, {method}", share)
 
@@ -155,10 +158,11 @@ def bootstrap(
     *,
     threshold: float | str | None = None,
     replicates: int = 2_000,
-    sampling: Sampling = "stratified",
+    sampling: Sampling = "plain",
     seed: Seed = 0,
     jobs: int | None = None,
     most: int = MOST,
+    parameters: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Replicates:
     """Resample the rows behind a tally and compute every metric on each resample.
 
@@ -167,7 +171,7 @@ def bootstrap(
     the choice too). All metrics share one set of resamples. Beyond `most` distinct scores neighbouring ones share a
     cell, and replicates are shifted by what that does to the estimate. The same seed gives the same numbers for any
     number of `jobs`. Weights: rows are resampled with theirs; where an entry holds several, their spread (Σw²) is
-    drawn. Efron & Tibshirani (1993).
+    drawn. `parameters` are those of metrics at a threshold, by metric. Efron & Tibshirani (1993).
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.7, 0.9])
@@ -183,8 +187,9 @@ def bootstrap(
     matrix = None if threshold is None else tally.at(threshold)
     cut = None if matrix is None else matrix.threshold
     edges = () if cut is None or math.isinf(cut) else (cut,)
+    own = parameters or {}
     found = over_replicates(
-        tally, lambda draws: {name: values_of(name, draws, cut) for name in names}, replicates=replicates,
+        tally, lambda draws: {name: values_of(name, draws, cut, own.get(name)) for name in names}, replicates=replicates,
         sampling=sampling, seed=seed, jobs=jobs, most=most, edges=edges,
     )  # fmt: skip
     estimates, values = {}, {}
@@ -192,16 +197,18 @@ def bootstrap(
     for name in names:
         facts = METRICS[name]
         try:
-            estimates[name] = facts.compute(matrix if facts.needs == "confusion" else tally)
+            estimates[name] = facts.compute(matrix if facts.needs == "confusion" else tally, **own.get(name, {}))
         except Undefined:
             estimates[name] = math.nan
-        coarse = float(values_of(name, whole, cut)[0])
+        coarse = float(values_of(name, whole, cut, own.get(name))[0])
         shift = estimates[name] - coarse if math.isfinite(estimates[name] - coarse) else 0.0
         values[name] = np.concatenate([block[name] for block in found]) + shift
-    return Replicates(estimates, values, sampling, tally, cut)
+    return Replicates(estimates, values, sampling, tally, cut, own)
 
 
-def _acceleration(name: str, tally: Tally, threshold: float | None) -> float:
+def _acceleration(
+    name: str, tally: Tally, threshold: float | None, parameters: Mapping[str, float] | None
+) -> float:
     """Skewness of the influence values over 6: in closed form where there is one, else over groups of neighbours."""
     if name in EFFECTS:
         return EFFECTS[name](tally).spread().acceleration
@@ -215,7 +222,7 @@ def _acceleration(name: str, tally: Tally, threshold: float | None) -> float:
         masses[np.arange(entries) + entries, np.arange(entries)] *= 1.0 - _STEP
         moved = [np.repeat(mass, len(masses), axis=0) for mass in whole]
         moved[side] = masses
-        values = values_of(name, Draws(pool, *moved), threshold)
+        values = values_of(name, Draws(pool, *moved), threshold, parameters)
         rows = stratum.rows.astype(np.float64)
         slopes = np.nan_to_num((values[:entries] - values[entries:]) / (2 * _STEP)) / rows
         slopes -= np.sum(slopes * rows) / rows.sum()

@@ -13,15 +13,14 @@ from tallymark._check import Bools, Floats, Scores
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.intervals.base import Interval, checked_level, normal_quantile, on_scale, scale_of
-from tallymark.intervals.influence import EFFECTS, careful, hanley_mcneil
-from tallymark.intervals.perfect import limits_of_perfection
+from tallymark.intervals.effects import EFFECTS
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import require_one_of
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tally import Tally
 
-AurocMethod = Literal["logit", "plain", "hanley_mcneil"]
+AurocMethod = Literal["extra_row", "logit", "plain", "hanley_mcneil"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +40,13 @@ class DeLong(Shown):
         i, j = (self._index(model) for model in (first, second))
         c = self.covariance
         return float(self.aurocs[i] - self.aurocs[j]), error_of_difference(c, i, j)
+
+    def correlation(self, first: str, second: str) -> float:
+        """Correlation of the two estimates; 0 where one of them shows no variance."""
+        i, j = (self._index(model) for model in (first, second))
+        c = self.covariance
+        scale = math.sqrt(float(c[i, i]) * float(c[j, j]))
+        return min(1.0, max(-1.0, float(c[i, j]) / scale)) if scale > 0.0 else 0.0
 
     def _index(self, model: str) -> int:
         if model not in self.models:
@@ -122,28 +128,44 @@ def error_of_difference(covariances: Floats, i: int, j: int) -> float:
     return math.sqrt(max(0.0, variance))
 
 
-def covariance(influence: Floats, is_positive: Bools, mass: Floats, *, weighted: bool) -> Floats:
-    """Covariance of estimates, given the influence of every row (columns) on each (rows), class sizes held fixed."""
+def covariance(
+    influence: Floats, is_positive: Bools, mass: Floats, *, weighted: bool, by_mass: Floats | None = None, plain: bool = False
+) -> Floats:  # fmt: skip
+    """Covariance of estimates, given the influence of every row (columns) on each (rows).
+
+    `by_mass` is how much each estimate moves with the logarithm of the negatives' and of the positives' mass. With `plain`
+    these masses are as random as the rows; else class sizes are fixed and only uneven weights move them.
+    """
     found = np.zeros((len(influence), len(influence)))
-    for side in (~is_positive, is_positive):
+    slopes = np.zeros((len(influence), 2)) if by_mass is None else by_mass
+    everything = 0.0
+    for slope, side in zip(slopes.T, (~is_positive, is_positive), strict=True):
         own = mass[side]
         rows = float(len(own)) if weighted else float(own.sum())
         if rows < 2:
             raise InputError("Two rows or more of each class are needed.")
-        # Σ w² over (Σ w)²; a count of c is c rows of weight 1, so its part is c, not c².
-        gaps = influence[:, side] * ((own if weighted else np.sqrt(own)) / own.sum())
+        everything += rows
+        # A count of c is c rows of weight 1, so its part is c times that of one row.
+        weight = own / own.sum() if weighted else np.full(len(own), 1.0 / own.sum())
+        terms = (influence[:, side] + slope[:, None]) * weight - (0.0 if plain else slope[:, None] / rows)
+        terms = terms if weighted else terms * np.sqrt(own)
         # Not a matrix product: BLAS results depend on the number of threads.
-        found += np.einsum("ik,jk->ij", gaps, gaps) * (rows / (rows - 1.0))
+        found += np.einsum("ik,jk->ij", terms, terms) * (rows / (rows - 1.0))
+    if plain:
+        # What all rows have in common does not vary: their number is fixed.
+        total = slopes.sum(axis=1)
+        found -= np.outer(total, total) / everything
     return found
 
 
-def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -> Interval:
+def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row") -> Interval:
     r"""AUROC with its confidence interval.
 
-    `logit` takes DeLong's standard error (or half of Hanley and McNeil's, if that is larger: with few positives DeLong's
-    is often too small) to the logit scale, with Student's t where positives are few; `plain` is
-    :math:`A \pm z\,\mathrm{SE}`; `hanley_mcneil` is plain with the standard error of exponential scores. A perfect
-    ranking has no variance: then, with m rows in the smaller class, the lower limit is :math:`(\alpha/2)^{1/m}`.
+    `extra_row`, the default, adds a third of an imaginary row in the worst place (for the upper limit, the best) to
+    DeLong's placements and takes the quantile of a Beta distribution with their mean and variance: never too sure because no
+    positive happened to score low, and defined for a perfect ranking too. `logit` takes DeLong's standard error to the
+    logit scale, with Student's t; `plain` is :math:`A \pm z\,\mathrm{SE}`; `hanley_mcneil` is plain with the standard
+    error of exponential scores. The last three have no spread at a perfect ranking.
     Qin & Hotilovac (2008), Stat. Methods Med. Res. 17(2); Hanley & McNeil (1982).
 
     >>> import tallymark as tm
@@ -153,20 +175,28 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "logit") -
     """
     if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
         raise InputError("auroc takes a labelled tally with rows of both classes: tm.tally(y, scores).")
-    require_one_of("method", method, ("logit", "plain", "hanley_mcneil"))
+    require_one_of("method", method, ("extra_row", "logit", "plain", "hanley_mcneil"))
     share, value = checked_level(level), auroc_of(tally)
-    z = normal_quantile(0.5 + share / 2)
-    if value in {0.0, 1.0}:
-        return Interval(value, *limits_of_perfection("auroc", tally, share), "exact", share)
+    effect = EFFECTS["auroc"](tally)
+    if method == "extra_row":
+        low, high = effect.limits(value, share)
+        return Interval(value, float(low), float(high), "beta, extra row", share)
     if method == "hanley_mcneil":
-        reach = z * hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
-        return Interval(value, max(0.0, value - reach), min(1.0, value + reach), method, share)
-    found = EFFECTS["auroc"](tally).spread()
-    if not found.error > 0.0:
-        raise Undefined("auroc: no interval, for the scores do not vary or a class has one row only")
-    if method == "plain":
-        reach = z * found.error
-        return Interval(value, max(0.0, value - reach), min(1.0, value + reach), "DeLong, plain", share)
-    found = careful(found, value, tally)
-    low, high = on_scale(value, found.error, found.freedom, share, scale_of(0.0, 1.0))
-    return Interval(value, low, high, "DeLong, logit", share)
+        error = hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
+    else:
+        found = effect.spread()
+        error = found.error
+    if not error > 0.0:
+        raise Undefined(f"auroc: no {method} interval, for the ranking shows no variance; use method='extra_row'")
+    if method == "logit":
+        return Interval(value, *on_scale(value, error, found.freedom, share, scale_of(0.0, 1.0)), "DeLong, logit", share)
+    reach = normal_quantile(0.5 + share / 2) * error
+    name = "DeLong, plain" if method == "plain" else method
+    return Interval(value, max(0.0, value - reach), min(1.0, value + reach), name, share)
+
+
+def hanley_mcneil(auroc: float, positives: float, negatives: float) -> float:
+    """Standard error of an AUROC of exponential scores. Hanley & McNeil (1982), Radiology 143(1)."""
+    q1, q2 = auroc / (2.0 - auroc), 2.0 * auroc**2 / (1.0 + auroc)
+    spread_of = auroc * (1.0 - auroc) + (positives - 1.0) * (q1 - auroc**2) + (negatives - 1.0) * (q2 - auroc**2)
+    return math.sqrt(max(0.0, spread_of / (positives * negatives)))

@@ -167,18 +167,20 @@ class SampleSize(Shown):
 
 
 def sample_size(
-    *, auroc: float, difference: float, prevalence: float = 0.5, correlation: float = 0.5, power: float = 0.8,
-    level: float = 0.95,
+    *, auroc: float, difference: float, prevalence: float = 0.5, correlation: float = 0.5, sd_ratio: float = 1.0,
+    power: float = 0.8, level: float = 0.95,
 ) -> SampleSize:  # fmt: skip
     r"""Rows needed to tell two models on the same rows apart by their AUROC, before any data.
 
-    With :math:`V` the variance of one AUROC for one positive (Hanley & McNeil 1982) and r the `correlation` of the two
-    estimates, :math:`P = (z_{1-\alpha/2} + z_{\mathrm{power}})^2\, 2V(1-r)/\delta^2`. From a pilot, use
+    Scores are taken as normal in each class, those of the positives `sd_ratio` times as spread as the negatives'. With
+    :math:`V_1, V_2` the variances of AUROCs of `auroc` ± `difference`/2 for one positive and r the `correlation` of the two
+    estimates, :math:`P = (z_{1-\alpha/2} + z_{\mathrm{power}})^2 (V_1 + V_2 - 2 r \sqrt{V_1 V_2}) / \delta^2`, and a few more,
+    because with P positives the test looks at Student's t. From a pilot, use
     ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish (1997), Stat. Med. 16(13).
 
     >>> import tallymark as tm
     >>> tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1).positives
-    190
+    0
     """
     shares = {"auroc": auroc, "difference": difference, "prevalence": prevalence, "power": power}
     for name, value in shares.items():
@@ -186,16 +188,60 @@ def sample_size(
             raise InputError(f"{name} is {value!r}, expected a number between 0 and 1.")
     if not -1.0 < _check.real(correlation, "correlation") < 1.0:
         raise InputError(f"correlation is {correlation!r}, expected a number between -1 and 1.")
+    if not 0.0 < _check.real(sd_ratio, "sd_ratio") < math.inf:
+        raise InputError(f"sd_ratio is {sd_ratio!r}, expected a number above 0.")
     if not difference / 2 < min(auroc, 1.0 - auroc):
         raise InputError(f"Two AUROCs around {auroc!r} cannot differ by {difference!r}.")
     share = checked_level(level)
-    z = normal_quantile(0.5 + share / 2) + normal_quantile(power)
     ratio = (1.0 - prevalence) / prevalence
-    q1, q2 = auroc / (2.0 - auroc), 2.0 * auroc**2 / (1.0 + auroc)
-    # Per positive, in large samples: q2 speaks of two negatives and one positive, and negatives come at `ratio` each.
-    variance = (q2 - auroc**2) + (q1 - auroc**2) / ratio
-    positives = math.ceil(z**2 * 2.0 * variance * (1.0 - correlation) / difference**2)
+    first, second = (binormal_variance(auroc + side * difference / 2, sd_ratio, ratio) for side in (-1.0, 1.0))
+    variance = first + second - 2.0 * correlation * math.sqrt(first * second)
+    needed = (normal_quantile(0.5 + share / 2) + normal_quantile(power)) ** 2 * variance / difference**2
+    if not needed < _TOO_MANY:
+        raise InputError(f"A difference of {difference!r} would take more rows than can be counted; ask for a larger one.")
+    positives = math.ceil(_with_student(needed, ratio, share, power))
     return SampleSize(
         math.ceil(positives / prevalence), positives,
-        {**shares, "correlation": correlation, "level": share},
+        {**shares, "correlation": correlation, "sd_ratio": sd_ratio, "level": share},
     )  # fmt: skip
+
+
+#: Positives beyond which a plan is not one.
+_TOO_MANY = 1e15
+
+
+def _with_student(positives: float, ratio: float, level: float, power: float) -> float:
+    """More positives, so that Student's quantiles at their number promise the same power as normal ones."""
+    from scipy.special import stdtrit
+
+    normal = normal_quantile(0.5 + level / 2) + normal_quantile(power)
+    wanted = positives
+    for _ in range(_ROUNDS):
+        freedom = max(wanted * min(1.0, ratio) - 1.0, 1.0)
+        student = float(stdtrit(freedom, 0.5 + level / 2)) + float(stdtrit(freedom, power))
+        wanted = positives * (student / normal) ** 2
+    return wanted
+
+
+#: Rounds after which a number of positives and its quantiles agree.
+_ROUNDS = 20
+
+
+def binormal_variance(auroc: float, sd_ratio: float, negatives: float) -> float:
+    r"""Variance of an AUROC of normal scores, for one positive and so many negatives.
+
+    :math:`\mathrm{Var}(\Phi(X^+)) + \mathrm{Var}(1 - G(X^-)) / (N/P)`, the variances of the two classes' placements, by
+    Gauss–Hermite quadrature.
+    """
+    from scipy.special import ndtr, ndtri
+
+    z, weight = np.polynomial.hermite_e.hermegauss(_NODES)
+    weight = weight / weight.sum()
+    apart = float(ndtri(auroc)) * math.hypot(1.0, sd_ratio)
+    of_positive, of_negative = ndtr(apart + sd_ratio * z), ndtr((apart - z) / sd_ratio)
+    up, down = (float(np.sum(weight * p**2) - np.sum(weight * p) ** 2) for p in (of_positive, of_negative))
+    return up + down / negatives
+
+
+#: Points of the quadrature.
+_NODES = 200

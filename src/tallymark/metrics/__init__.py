@@ -3,6 +3,7 @@
 ``tm.metrics.auroc(tally)`` gives a plain float; :data:`tallymark.registry.METRICS` holds every metric by name.
 """
 
+from tallymark.metrics.at_k import lift_at_k, precision_at_k, recall_at_k
 from tallymark.metrics.correlation import d_a, d_b, d_b_normal, d_e, kendall, spcc, spearman
 from tallymark.metrics.cost import aucc, h_measure
 from tallymark.metrics.counting import bias, positive_estimate, positive_sd
@@ -10,6 +11,10 @@ from tallymark.metrics.multiclass import (
     auroc_ovo,
     auroc_ovr,
     auroc_ovr_weighted,
+    brier_multiclass,
+    ece_classwise,
+    ece_top_label,
+    log_loss_multiclass,
     spcc_one_vs_one,
     spcc_one_vs_rest,
     spcc_ovo_fisher,
@@ -20,9 +25,10 @@ from tallymark.metrics.multiclass import (
     spcc_ovr_min,
 )
 from tallymark.metrics.partial import partial_auc
-from tallymark.metrics.precision_recall import average_precision, pr_auc
-from tallymark.metrics.probability import ace, brier, ece, log_loss
+from tallymark.metrics.precision_recall import average_precision, partial_average_precision, pr_auc
+from tallymark.metrics.probability import ace, brier, brier_skill, ece, log_loss, log_loss_skill
 from tallymark.metrics.ranking import auroc, gini, hull_auc, ks
+from tallymark.metrics.recalibration import calibration_intercept, calibration_slope, integrated_calibration_index
 from tallymark.metrics.threshold import (
     accuracy,
     balanced_accuracy,
@@ -64,16 +70,20 @@ roc_auc = auc = auroc
 ap = average_precision
 pauc = partial_auc
 ba = balanced_accuracy
+ici = integrated_calibration_index
 gm = geometric_mean
 
 __all__ = [
-    "accuracy", "ace", "ap", "auc", "aucc", "auroc", "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "average_precision",
-    "ba", "balanced_accuracy", "bias", "brier", "d_a", "d_b", "d_b_normal", "d_e", "d_prime", "diagnostic_odds_ratio",
-    "ece", "error", "expected_cost", "f1", "false_omission_rate", "fbeta", "fdr", "fnr", "fpr", "g_measure",
-    "geometric_mean", "gini", "gm", "h_measure", "hull_auc", "informedness", "jaccard", "kappa", "kendall", "ks",
-    "label_bias", "log_loss", "lr_minus", "lr_plus", "markedness", "mcc", "net_benefit", "npv", "partial_auc", "pauc",
-    "positive_estimate", "positive_sd", "ppv", "pr_auc", "precision", "predicted_prevalence", "prevalence",
-    "prevalence_threshold", "recall", "roc_auc", "sensitivity", "spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
-    "spcc_ovo_fisher", "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher", "spcc_ovr_geometric",
-    "spcc_ovr_min", "spearman", "specificity", "tnr", "tpr",
+    "accuracy", "ace", "ap", "auc", "aucc", "auroc", "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted",
+    "average_precision", "ba", "balanced_accuracy", "bias", "brier", "brier_multiclass", "brier_skill",
+    "calibration_intercept", "calibration_slope", "d_a", "d_b", "d_b_normal", "d_e", "d_prime",
+    "diagnostic_odds_ratio", "ece", "ece_classwise", "ece_top_label", "error", "expected_cost", "f1",
+    "false_omission_rate", "fbeta", "fdr", "fnr", "fpr", "g_measure", "geometric_mean", "gini", "gm", "h_measure",
+    "hull_auc", "ici", "informedness", "integrated_calibration_index", "jaccard", "kappa", "kendall", "ks",
+    "label_bias", "lift_at_k", "log_loss", "log_loss_multiclass", "log_loss_skill", "lr_minus", "lr_plus",
+    "markedness", "mcc", "net_benefit", "npv", "partial_auc", "partial_average_precision", "pauc",
+    "positive_estimate", "positive_sd", "ppv", "pr_auc", "precision", "precision_at_k", "predicted_prevalence",
+    "prevalence", "prevalence_threshold", "recall", "recall_at_k", "roc_auc", "sensitivity", "spcc",
+    "spcc_one_vs_one", "spcc_one_vs_rest", "spcc_ovo_fisher", "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher",
+    "spcc_ovr_geometric", "spcc_ovr_min", "spearman", "specificity", "tnr", "tpr",
 ]  # fmt: skip

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
+
+import numpy as np
 
 from tallymark.errors import InputError
 from tallymark.registry import METRICS
@@ -10,10 +13,11 @@ from tallymark.summaries.tally import Tally
 
 
 def bound(name: str, tally: Tally, **options: Any) -> tuple[float, float]:
-    """The least and the most the metric of the rows behind a tally can be; equal when the tally is exact.
+    r"""The least and the most the metric of the rows behind a tally can be; equal when the tally is exact.
 
     For a metric that only gets better when a positive rises or a negative falls, the two extreme orders inside
-    cells bracket it. Metrics of moments stay exact. The rest bring their own argument.
+    cells bracket it. Metrics of moments stay exact, up to the rounding of means that are far from 0 beside the spread of
+    the scores. The rest bring their own argument.
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.35, 0.350001, 0.8])
@@ -26,11 +30,29 @@ def bound(name: str, tally: Tally, **options: Any) -> tuple[float, float]:
     if not isinstance(tally, Tally) or metric.needs not in {"tally", "probabilities"}:
         raise InputError(f"bound() speaks of metrics of a Tally; {name} of {type(tally).__name__} is exact.")
     value = metric.compute(tally, **options)
-    if tally.exact or metric.bound == "moments":
+    if tally.exact:
         return value, value
+    if metric.bound == "moments":
+        off = abs(value) * _rounding(tally)
+        return value - off, value + off
     if callable(metric.bound):
         low, high = metric.bound(tally, **options)
     else:
         found = [metric.compute(extreme, **options) for extreme in tally.extremes]
         low, high = min(found), max(found)
     return min(low, value), max(high, value)
+
+
+#: Roundings a mean and a spread may have gone through, in units of the last digit.
+_ROUNDINGS = 64.0
+
+#: Relative errors below this are those of every float.
+_USUAL = 1e-12
+
+
+def _rounding(tally: Tally) -> float:
+    """How far rounding can have moved a metric of stored moments, relative to its value."""
+    spreads = [math.sqrt(m.variance) for m in tally.scaled_moments if m.mass and m.variance > 0.0]
+    sizes = [abs(m.mean) for m in tally.scaled_moments if m.mass]
+    lost = _ROUNDINGS * float(np.finfo(np.float64).eps) * max(sizes, default=0.0) / min(spreads, default=math.inf)
+    return lost if lost > _USUAL else 0.0

@@ -25,7 +25,7 @@ class _Spread(NamedTuple):
 def _spread(tally: Tally) -> _Spread:
     """Difference of the class means and the two variances."""
     down, up = tally.scaled_moments
-    return _Spread(up.mean - down.mean, up.variance, down.variance)
+    return _Spread(tally.scaled_gap, up.variance, down.variance)
 
 
 def _ratio(name: str, gap: float, spread: float) -> float:
@@ -129,7 +129,7 @@ def d_b_normal(tally: Tally) -> float:
     >>> round(tm.metrics.d_b_normal(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     1.7781
     """
-    from scipy.special import ndtr, ndtri
+    from scipy.special import ndtri_exp
 
     gap, var_up, var_down = _spread(tally)
     if min(var_up, var_down) == 0.0:
@@ -146,8 +146,22 @@ def d_b_normal(tally: Tally) -> float:
         return 0.0
     cuts = np.sort([c / q] if a == 0.0 else [q / a, c / q])
     edges = np.concatenate(([-np.inf], cuts, [np.inf]))
-    error = float(np.sum(np.minimum(np.diff(ndtr(edges)), np.diff(ndtr((edges - d) / r))))) / 2
-    return max(0.0, -2.0 * float(ndtri(error)))
+    # Logarithms of the error's parts: beyond d of about 12 the parts themselves lose their digits, beyond 75 they vanish.
+    parts = np.minimum(_log_normal_mass(edges), _log_normal_mass((edges - d) / r))
+    return max(0.0, -2.0 * float(ndtri_exp(np.logaddexp.reduce(parts) - math.log(2.0))))
+
+
+def _log_normal_mass(edges: Floats) -> Floats:
+    """Logarithm of the standard normal mass between neighbouring edges, from the tail that keeps its digits."""
+    from scipy.special import log_ndtr
+
+    low, high = edges[:-1], edges[1:]
+    # Right of 0 the two tails are those of the mirrored normal.
+    near, far = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
+    larger, smaller = log_ndtr(near), log_ndtr(far)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = larger + np.log1p(-np.exp(np.minimum(smaller - larger, 0.0)))
+    return found
 
 
 def _tied(tally: Tally, power: int) -> float:
@@ -201,15 +215,19 @@ def kendall(tally: Tally) -> float:
 def _spearman(tally: Tally, half: float, cubes: float, name: str = "spearman") -> float:
     p = tally.prevalence
     if cubes >= 1.0:
-        raise Undefined(f"{name}: all scores are equal")
+        raise Undefined(f"{name}: {_one_score(tally)}")
     return _within(math.sqrt(12.0 * p * (1.0 - p)) * half / math.sqrt(1.0 - cubes))
 
 
 def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -> float:
     p = tally.prevalence
     if squares >= 1.0:
-        raise Undefined(f"{name}: all scores are equal")
+        raise Undefined(f"{name}: {_one_score(tally)}")
     return _within(2.0 * half * math.sqrt(2.0 * p * (1.0 - p)) / math.sqrt(1.0 - squares))
+
+
+def _one_score(tally: Tally) -> str:
+    return "all scores are equal" if tally.exact else "all scores lie in one cell of the quantised tally; use the exact one"
 
 
 def rank_slope(name: str, tally: Tally) -> float:
@@ -225,14 +243,27 @@ def _within(correlation: float) -> float:
 
 
 def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -> tuple[float, float]:
-    """Concordance between its extremes, tied mass between none inside wide cells and all of it."""
+    """Concordance between its extremes, tied mass between what must share a score and all that shares a cell."""
     power = 3 if formula is _spearman else 2
-    n, most = float(tally.n), _tied(tally, power)
-    wide = sum(
-        scale * float(np.sum(run.mass[run.hi > run.scores])) if run.hi is not None else 0.0
-        for run, scale in zip(tally.runs, tally.scale, strict=True)
-    )
-    least = max(0.0, most - wide / n)
+    most, least = _tied(tally, power), _surely_tied(tally, power)
     halves = [_concordance(extreme) for extreme in tally.extremes]
     found = [formula(tally, half, ties) for half in halves for ties in (least, most)]
     return max(-1.0, min(found)), min(1.0, max(found))
+
+
+def _surely_tied(tally: Tally, power: int) -> float:
+    """The least the sum of :func:`_tied` can be: of a cell only rows of a class with one score there are sure to be tied.
+
+    Where both classes have one score in a cell, and it is the same, all of the cell is.
+    """
+    sides = []
+    edges = np.union1d(*(run.scores for run in tally.runs))
+    for run, scale in zip(tally.runs, tally.scale, strict=True):
+        place = np.searchsorted(edges, run.scores)
+        mass, score = np.zeros(len(edges)), np.full(len(edges), np.nan)
+        lo, hi = (run.scores if end is None else end for end in (run.lo, run.hi))
+        mass[place] = np.where(lo == hi, scale * run.mass / float(tally.n), 0.0)
+        score[place] = np.where(lo == hi, lo, np.nan)
+        sides.append((mass, score))
+    (down, low), (up, high) = sides
+    return float(np.sum(np.where(low == high, (down + up) ** power, down**power + up**power)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tallymark import _check
@@ -32,7 +34,31 @@ def h_measure(tally: Tally, *, severity_ratio: float | None = None) -> float:
     >>> round(tm.metrics.h_measure(t, severity_ratio=1), 4)
     0.5
     """
-    p1 = tally.prevalence
+    hull = roc_hull(tally)
+    prices = h_prices(tally.prevalence, hull.fpr, hull.tpr, severity_ratio)
+    return min(1.0, max(0.0, 1.0 - _loss(hull.fpr, hull.tpr, prices) / constant_loss(tally.prevalence, severity_ratio)))
+
+
+class Prices(NamedTuple):
+    """What a unit of false positive rate and of false negative rate costs at each corner of a hull, over all cost ratios.
+
+    The corner is the best one for some ratios only; its prices add up the costs of these.
+    """
+
+    of_fpr: Floats
+    of_fnr: Floats
+
+
+def _loss(fpr: Floats, tpr: Floats, prices: Prices) -> float:
+    """Expected least loss, for hull corners from (0, 0) to (1, 1)."""
+    return float(np.sum(prices.of_fpr * fpr) + np.sum(prices.of_fnr * (1.0 - tpr)))
+
+
+def h_prices(prevalence: float, fpr: Floats, tpr: Floats, severity_ratio: float | None = None) -> Prices:
+    """Prices under the H-measure's Beta distribution of costs."""
+    from scipy.special import betainc
+
+    p1 = prevalence
     if severity_ratio is None:
         a, b = 1.0 + p1, 2.0 - p1
     else:
@@ -40,27 +66,26 @@ def h_measure(tally: Tally, *, severity_ratio: float | None = None) -> float:
         if ratio <= 0.0:
             raise InputError(f"severity_ratio is {severity_ratio!r}, expected a positive number.")
         a, b = 2.0, 1.0 + 1.0 / ratio
-    hull = roc_hull(tally)
-    loss = _expected_loss(hull.fpr, hull.tpr, p1, a, b)
-    constant = _expected_loss(np.array([0.0, 1.0]), np.array([0.0, 1.0]), p1, a, b)
-    return min(1.0, max(0.0, 1.0 - loss / constant))
-
-
-def _expected_loss(fpr: Floats, tpr: Floats, p1: float, a: float, b: float) -> float:
-    """Expected least loss under Beta(a, b) costs, for hull corners from (0, 0) to (1, 1)."""
-    from scipy.special import betainc
-
     gain, price = p1 * np.diff(tpr), (1.0 - p1) * np.diff(fpr)
     # Corner i is best while c lies between the slopes of the edges beside it; the first one for high c.
     switch = np.concatenate(([1.0], gain / (gain + price), [0.0]))
     # Integrals of c u(c) and (1 - c) u(c) up to each switch.
     with_c = betainc(a + 1.0, b, switch) * a / (a + b)
     without = betainc(a, b + 1.0, switch) * b / (a + b)
-    upper, lower = slice(None, -1), slice(1, None)
-    return float(
-        np.sum((1.0 - p1) * fpr * (with_c[upper] - with_c[lower]))
-        + np.sum(p1 * (1.0 - tpr) * (without[upper] - without[lower]))
-    )
+    return Prices((1.0 - p1) * -np.diff(with_c), p1 * -np.diff(without))
+
+
+def constant_loss(prevalence: float, severity_ratio: float | None = None) -> float:
+    """Expected least loss of constant answers under the H-measure's costs."""
+    ends = np.array([0.0, 1.0])
+    return _loss(ends, ends, h_prices(prevalence, ends, ends, severity_ratio))
+
+
+def aucc_prices(fpr: Floats, tpr: Floats) -> Prices:
+    """Prices when every mix of prevalence and costs counts alike."""
+    x, _ = cost_envelope(fpr, tpr)
+    rising = np.diff(x**2) / 2
+    return Prices(np.diff(x) - rising, rising)
 
 
 def cost_envelope(fpr: Floats, tpr: Floats) -> tuple[Floats, Floats]:

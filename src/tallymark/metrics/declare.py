@@ -53,6 +53,9 @@ def metric(
     one_class: bool = False,
     aliases: tuple[str, ...] = (),
     bound: Bound = None,
+    cells: Callable[..., Any] | None = None,
+    top_heavy: bool = False,
+    holds_from: tuple[int, int] = (0, 0),
 ) -> Callable[[Callable[Concatenate[Summary, Parameters], float]], Callable[Concatenate[Summary, Parameters], float]]:
     """Declare a function of a summary as a metric.
 
@@ -88,6 +91,9 @@ def metric(
                 one_class=one_class,
                 aliases=aliases,
                 bound=bound,
+                cells=cells,
+                top_heavy=top_heavy,
+                holds_from=holds_from,
                 chance=chance if callable(chance) else lambda *_, **__: chance,
                 compute=compute,
             )
@@ -133,6 +139,7 @@ def cell_metric(
     parameters: Mapping[str, float] | None = None,
     multiclass: Callable[[Confusion], float] | None = None,
     f_of_means: bool = False,
+    threshold_parameter: str | None = None,
 ) -> CellFunction:
     """Declare a metric by its formula of tp, fp, fn, tn.
 
@@ -160,7 +167,7 @@ def cell_metric(
         **given: float,
     ) -> float:
         _check_summary(name, "confusion", confusion)
-        settings = settings_of(name, defaults, given)
+        settings = cell_settings(facts, given, confusion.threshold)
         if weights is not None and average != "weighted":
             raise InputError("weights= goes with average='weighted'.")
         if average is None:
@@ -189,7 +196,8 @@ def cell_metric(
         meaning=meaning, reference=reference, low=low, high=high, better=better,
         prevalence_free=prevalence_free, rank_only=True, aliases=aliases,
         chance=lambda confusion, **options: compute(confusion.independent(), **options), compute=compute,
-        expression=expression, parameters=defaults, one_class=True,
+        cells=evaluate, expression=expression, parameters=defaults, threshold_parameter=threshold_parameter,
+        one_class=True,
     )  # fmt: skip
     METRICS.add(facts)
 
@@ -267,20 +275,33 @@ def _class_weights(confusion: Confusion, average: str, weights: Mapping[Label, f
     return {label: size / sum(sizes) for label, size in zip(confusion.labels, sizes, strict=True)}
 
 
-def settings_of(name: str, defaults: Mapping[str, float], given: Mapping[str, float]) -> dict[str, float]:
-    """The parameters of a formula, each known and in its range."""
+def cell_settings(facts: Metric, given: Mapping[str, float], threshold: float | None = None) -> dict[str, float]:
+    """The parameters of a metric at one threshold, each known and in its range."""
     for key in given:
-        if key not in defaults:
-            allowed = ", ".join(defaults) or "none"
-            raise InputError(f"{name} has no parameter {key!r}; it has: {allowed}.")
-        low, high = _PARAMETER_RANGES[key]
-        if not low <= _check.real(given[key], key) <= high:
-            raise InputError(f"{key} is {given[key]!r}, expected a number from {low:g} to {high:g}.")
-    return {**defaults, **given}
+        if key not in facts.parameters:
+            allowed = ", ".join(facts.parameters) or "none"
+            raise InputError(f"{facts.name} has no parameter {key!r}; it has: {allowed}.")
+        check_parameter(key, given[key])
+    own = facts.threshold_parameter
+    if own is None or own in given or threshold is None:
+        return {**facts.parameters, **given}
+    low, high = PARAMETER_RANGES[own]
+    if not low <= threshold <= high:
+        raise Undefined(
+            f"{facts.name}: the threshold {number(threshold)} is no probability at which one would act; say {own}="
+        )
+    return {**facts.parameters, own: threshold, **given}
+
+
+def check_parameter(name: str, value: float) -> None:
+    """Refuse a parameter outside its range."""
+    low, high = PARAMETER_RANGES[name]
+    if not low <= _check.real(value, name) <= high:
+        raise InputError(f"{name} is {value!r}, expected a number from {low:g} to {high:g}.")
 
 
 #: What each parameter of a formula may be. At odds of 1 to 0 nobody would act, so `odds_at` stays below 1.
-_PARAMETER_RANGES = {
+PARAMETER_RANGES = {
     "beta": (0.0, math.inf),
     "cost_fp": (0.0, math.inf),
     "cost_fn": (0.0, math.inf),

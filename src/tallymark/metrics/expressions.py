@@ -32,10 +32,10 @@ def to_numpy(expression: str) -> Callable[..., Any]:
     """A function of tp, fp, fn, tn and the parameters, for numbers or arrays; 0/0 is nan."""
     code = compile(ast.fix_missing_locations(ast.Expression(_expanded(expression))), f"<{expression}>", "eval")
 
-    def evaluate(tp: Any, fp: Any, fn: Any, tn: Any, **parameters: float) -> Any:
+    def evaluate(tp: Any, fp: Any, fn: Any, tn: Any, **parameters: Any) -> Any:
         # Counts become float64 first: products of large counts overflow int64.
         cells = {name: np.asarray(v, dtype=np.float64) for name, v in zip(CELLS, (tp, fp, fn, tn), strict=True)}
-        names = cells | {name: np.float64(value) for name, value in parameters.items()}
+        names = cells | {name: np.asarray(value, dtype=np.float64) for name, value in parameters.items()}
         with np.errstate(divide="ignore", invalid="ignore"):
             return eval(code, {"__builtins__": {}, "sqrt": np.sqrt}, names)  # noqa: S307 - our own checked formula
 

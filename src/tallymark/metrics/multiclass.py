@@ -12,7 +12,8 @@ from tallymark.errors import InputError, Undefined, shown
 from tallymark.metrics.declare import metric
 from tallymark.metrics.ranking import auroc_of
 from tallymark.metrics.references import GUBBELS
-from tallymark.registry import require_one_of
+from tallymark.metrics.probability import log_to_one
+from tallymark.registry import METRICS, require_one_of
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.multiclass import ClassScores
 from tallymark.summaries.tally import Tally
@@ -148,7 +149,7 @@ def _auroc(tally: Tally) -> float:
 @metric(
     title="AUROC one-vs-rest, macro", family="ranking", needs="multiclass", low=0.0, high=1.0, better="higher",
     chance=0.5, rank_only=True, formula=r"\frac1K \sum_c \mathrm{AUROC}_c",
-    meaning="Mean over classes of the chance that a row of the class scores higher for it than any other row.",
+    meaning="Mean over classes of the chance that a row of the class scores higher for it than a random row of another class.",
     reference="Provost & Domingos (2000), NYU CeDER working paper.",
 )  # fmt: skip
 def auroc_ovr(scores: ClassScores) -> float:
@@ -198,7 +199,111 @@ def auroc_ovo(scores: ClassScores) -> float:
     return float(np.mean([_auroc(scores.one_vs_one(i, j)) for i in range(k) for j in range(k) if i != j]))
 
 
+def _shares(moments: Moments) -> Floats:
+    found: Floats = moments.mass / moments.mass.sum()
+    return found
+
+
+def _require_distributions(moments: Moments, name: str) -> None:
+    """Probabilities of a row add up to one, so their means by class do."""
+    held = moments.mass > 0
+    if (moments.mean[held] < 0.0).any() or (np.abs(moments.mean[held].sum(axis=1) - 1.0) > _SUM).any():
+        raise Undefined(f"{name}: the scores are no probabilities that add up to 1 in each row")
+
+
+#: How far the mean of a row's probabilities may be from one.
+_SUM = 1e-4
+
+
+@metric(
+    title="Brier score of K classes", family="probability", needs="moments", low=0.0, high=2.0, better="lower",
+    chance=lambda moments: 1.0 - float(np.sum(_shares(moments) ** 2)), formula=r"\frac1n \sum_i \sum_c (p_{ic} - y_{ic})^2",
+    meaning="Mean squared distance of the probabilities from what happened, summed over the classes; half of it for two classes is the Brier score.",
+    reference="Brier (1950), Mon. Weather Rev. 78(1).",
+)  # fmt: skip
+def brier_multiclass(moments: Moments) -> float:
+    r"""Brier's own score, :math:`\frac1n\sum_i\sum_c (p_{ic} - y_{ic})^2`: from 0 to 2, twice :func:`brier` for two classes.
+
+    >>> import tallymark as tm
+    >>> m = tm.moments(["a", "b"], [[0.8, 0.2], [0.4, 0.6]], classes=["a", "b"])
+    >>> round(tm.metrics.brier_multiclass(m), 4)
+    0.2
+    """
+    _require_distributions(moments, "brier_multiclass")
+    held = moments.mass > 0
+    off = (moments.mean - np.eye(len(moments.labels)))[held] ** 2 + (moments.m2[held] / moments.mass[held][:, None])
+    return float(np.sum(_shares(moments)[held] * off.sum(axis=1)))
+
+
+@metric(
+    title="Log loss of K classes", family="probability", needs="multiclass", low=0.0, high=np.inf, better="lower",
+    chance=lambda scores: -float(sum(p * np.log(p) for p in _shares(scores.moments) if p > 0)),
+    formula=r"-\frac1n \sum_i \ln p_{i y_i}", meaning="Mean surprise at the true class; infinite when something said to be impossible occurs.",
+    reference="Good (1952), J. R. Stat. Soc. B 14(1).",
+)  # fmt: skip
+def log_loss_multiclass(scores: ClassScores) -> float:
+    r"""Log loss of K classes, :math:`-\frac1n\sum_i \ln p_{i y_i}`; nothing is clipped. Good (1952).
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b"], [[0.8, 0.2], [0.4, 0.6]], classes=["a", "b"])
+    >>> round(tm.metrics.log_loss_multiclass(s), 4)
+    0.367
+    """
+    _require_distributions(scores.moments, "log_loss_multiclass")
+    total = sum(scores.runs[c][c].sum_of(log_to_one) for c in range(len(scores.labels)) if len(scores.runs[c][c]))
+    return float(total) / scores.moments.n
+
+
+@metric(
+    title="Class-wise calibration error", family="probability", needs="multiclass", low=0.0, high=1.0, better="lower",
+    chance=lambda scores, **_: float(np.mean([METRICS["ece"].chance(_component(scores, c)) for c in range(len(scores.labels))])),
+    formula=r"\frac1K \sum_c \mathrm{ECE}_c",
+    meaning="Mean over classes of the gap between its stated probability and its observed share, over bins of equal width.",
+    reference="Kull et al. (2019), NeurIPS; Nixon et al. (2019), CVPR Workshops.",
+)  # fmt: skip
+def ece_classwise(scores: ClassScores, *, bins: int = 10) -> float:
+    r"""Class-wise calibration error, :math:`\frac1K\sum_c \mathrm{ECE}_c`, each class's probability against the rest. Kull et al. (2019).
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b"], [[0.8, 0.2], [0.4, 0.6]], classes=["a", "b"])
+    >>> round(tm.metrics.ece_classwise(s), 4)
+    0.3
+    """
+    _require_distributions(scores.moments, "ece_classwise")
+    return float(np.mean([METRICS["ece"].compute(_component(scores, c), bins=bins) for c in range(len(scores.labels))]))
+
+
+@metric(
+    title="Top-label calibration error", family="probability", needs="multiclass", low=0.0, high=1.0, better="lower",
+    chance=lambda scores, **_: METRICS["ece"].chance(_answers(scores)), formula=r"\sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|",
+    meaning="Mean gap between the probability of the predicted class and how often it is right, over bins of equal width.",
+    reference="Guo et al. (2017), ICML.",
+)  # fmt: skip
+def ece_top_label(scores: ClassScores, *, bins: int = 10) -> float:
+    r"""Top-label calibration error, :math:`\sum_b \frac{n_b}{n}|\mathrm{acc}_b - \mathrm{conf}_b|` of the highest probability. Guo et al. (2017).
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b"], [[0.8, 0.2], [0.4, 0.6]], classes=["a", "b"])
+    >>> round(tm.metrics.ece_top_label(s), 4)
+    0.3
+    """
+    _require_distributions(scores.moments, "ece_top_label")
+    return METRICS["ece"].compute(_answers(scores), bins=bins)
+
+
+def _component(scores: ClassScores, c: int) -> Tally:
+    return scores.one_vs_rest(c)
+
+
+def _answers(scores: ClassScores) -> Tally:
+    """Probability of the predicted class, of the rows it is wrong and right for."""
+    if scores.answers is None:
+        raise Undefined("ece_top_label: these class scores were stored without the probability of the predicted class")
+    return Tally(scores.answers, (False, True))
+
+
 __all__ = [
-    "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "reduce_spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
+    "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "brier_multiclass", "ece_classwise", "ece_top_label",
+    "log_loss_multiclass", "reduce_spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
     "spcc_ovo_fisher", "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher", "spcc_ovr_geometric", "spcc_ovr_min",
 ]  # fmt: skip

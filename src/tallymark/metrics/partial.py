@@ -17,6 +17,10 @@ Range = tuple[float, float]
 
 #: A range narrower than this is rounding noise.
 _NARROWEST = 1e-9
+
+#: The false positive rate up to which the area goes unless told.
+UP_TO = 0.1
+
 Standard = Literal["none", "mcclish", "box", "concordant"]
 
 
@@ -36,7 +40,7 @@ def roc_path(tally: Tally) -> tuple[Floats, Floats]:
 def _ends(fpr: Range | None, tpr: Range | None) -> Range:
     if fpr is not None and tpr is not None:
         raise InputError("Give a range of fpr= or of tpr=, not both.")
-    name, ends = ("tpr", tpr) if tpr is not None else ("fpr", fpr or (0.0, 0.1))
+    name, ends = ("tpr", tpr) if tpr is not None else ("fpr", fpr or (0.0, UP_TO))
     low, high = (_check.real(end, name) for end in ends)
     if not 0.0 <= low < high <= 1.0 or high - low < _NARROWEST:
         raise InputError(f"{name}={ends!r} is not a range inside [0, 1]; write {name}=(0, 0.1), for example.")
@@ -71,7 +75,7 @@ def _bound(tally: Tally, *, standard: Standard = "none", **ends: Range | None) -
 
 @metric(
     title="Partial area under the ROC curve", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=_diagonal, prevalence_free=True, rank_only=True, aliases=("pauc",),
+    chance=_diagonal, prevalence_free=True, rank_only=True, aliases=("pauc",), holds_from=(50, 10),
     formula=r"\int_a^b \mathrm{tpr}\, d\,\mathrm{fpr}",
     meaning="Area under the part of the ROC curve that matters, by default up to a false positive rate of 10 %.",
     reference="McClish (1989), Med. Decis. Making 9(3); Carrington et al. (2020), BMC Med. Inform. Decis. Mak. 20:4.",

@@ -7,30 +7,32 @@ from typing import Literal
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats
+from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.registry import choose
 from tallymark.summaries.cutoffs import Steps
 from tallymark.summaries.tally import Tally
 
-Interpolation = Literal["step", "trapezoid", "davis_goadrich"]
+Interpolation = Literal["integral", "step", "trapezoid", "davis_goadrich"]
 
 
 def _prevalence(tally: Tally, **_: object) -> float:
     return tally.prevalence
 
 
-def _bound(tally: Tally, *, interpolation: Interpolation = "davis_goadrich") -> tuple[float, float]:
+def _bound(tally: Tally, *, interpolation: Interpolation = "integral") -> tuple[float, float]:
     """Least and most the area can be, cell by cell.
 
     Inside a cell recall grows from tp0 to tp1 while the false positives go from fp0 to fp1 in an unknown order, and
     the positives may share one score or have one each. A step takes the precision at the end of each tied group, so
     it is lowest when all negatives come first and the positives follow one by one.
     """
-    if interpolation == "davis_goadrich":
+    if interpolation == "integral":
         # Linear in ROC space, so the two extreme orders bracket it.
         best, worst = tally.extremes
-        return _total(worst, _davis_goadrich_area), _total(best, _davis_goadrich_area)
+        return _total(worst, _integral_area), _total(best, _integral_area)
     tp0, tp1, fp0, fp1 = _segments(tally, tally.steps())
     positive, negative = tally.positive, tally.negative
     one_score = (positive.scores == positive.hi)[::-1] if positive.hi is not None else np.ones(len(tp0), np.bool_)
@@ -44,7 +46,7 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "davis_goadrich") -> 
     most = width * tp1 / (tp1 + fp0)
     if interpolation == "step":
         at_once = width * tp1 / (tp1 + fp1)
-        least = np.where(one_score, at_once, _davis_goadrich_area(tp0, tp1, fp1, fp1))
+        least = np.where(one_score, at_once, _integral_area(tp0, tp1, fp1, fp1))
     else:
         least = np.divide(width * tp0, tp0 + fp1, out=np.zeros_like(width), where=tp0 + fp1 > 0)
         most = np.where(tp0 + fp0 > 0, most, width)
@@ -55,7 +57,7 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "davis_goadrich") -> 
 
 @metric(
     title="Average precision", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=_prevalence, rank_only=True, aliases=("ap",),
+    chance=_prevalence, rank_only=True, top_heavy=True, aliases=("ap",),
     bound=lambda tally: _bound(tally, interpolation="step"),
     formula=r"\sum_k (R_k - R_{k-1})\, \mathrm{precision}_k",
     meaning="Mean precision over the positives, each taken at its own score; depends on prevalence.",
@@ -72,26 +74,53 @@ def average_precision(tally: Tally) -> float:
 
 
 @metric(
+    title="Partial average precision", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
+    chance=_prevalence, rank_only=True, top_heavy=True, aliases=("pap",), bound=lambda tally, **_: (0.0, 1.0),  # noqa: ARG005
+    formula=r"\frac1r \sum_{k:\, R_{k-1} < r} (\min(R_k, r) - R_{k-1})\, \mathrm{precision}_k",
+    meaning="Mean precision over the first positives of the list, by default up to half of them.",
+    reference="Average precision cut at a recall, as in Boyd, Eng & Page (2013), ECML PKDD.",
+)  # fmt: skip
+def partial_average_precision(tally: Tally, *, recall: float = 0.5) -> float:
+    r"""Average precision up to a `recall`, over that recall: :math:`\frac1r\sum (\min(R_k, r) - R_{k-1})\,\mathrm{precision}_k`.
+
+    >>> import tallymark as tm
+    >>> tm.metrics.partial_average_precision(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
+    1.0
+    """
+    end = _check.probability(recall, "recall")
+    if end == 0.0:
+        raise InputError("recall is 0, expected a recall above 0 up to which precision is averaged.")
+    tp0, tp1, _, fp1 = _segments(tally, tally.steps())
+    width = np.clip(np.minimum(tp1, end * float(tally.positives)) - tp0, 0.0, None)
+    return float(np.sum(width * tp1 / (tp1 + fp1))) / (end * float(tally.positives))
+
+
+@metric(
     title="Area under the precision–recall curve", family="ranking", needs="tally", low=0.0, high=1.0,
-    better="higher", chance=_prevalence, rank_only=True,
+    better="higher", chance=_prevalence, rank_only=True, top_heavy=True,
     formula=r"\int_0^1 \mathrm{precision}\, d\,\mathrm{recall}",
-    meaning="Area under the PR curve with the achievable curve between points (Davis–Goadrich).",
-    reference="Davis & Goadrich (2006), ICML.",
+    meaning="Area under the PR curve with the achievable curve between points.",
+    reference="Keilwagen, Grosse & Grau (2014), PLoS ONE 9(3); Davis & Goadrich (2006), ICML.",
     bound=_bound,
 )  # fmt: skip
-def pr_auc(tally: Tally, *, interpolation: Interpolation = "davis_goadrich") -> float:
+def pr_auc(tally: Tally, *, interpolation: Interpolation = "integral") -> float:
     r"""Area under the precision–recall curve.
 
-    `interpolation` names the definition: ``step`` is :func:`average_precision`; ``trapezoid`` joins the points by
-    straight lines, which is too optimistic; ``davis_goadrich`` follows the curve that is reachable between two
-    points, linear in TP and FP: :math:`\int \frac{t}{t + f(t)}\,dt / P`. Davis & Goadrich (2006).
+    `interpolation` names the definition. Between two points the curve that can be reached is linear in TP and FP:
+    ``integral`` is the area under it, :math:`\int \frac{t}{t + f(t)}\,dt / P` (R's PRROC calls it ``auc.integral``);
+    ``davis_goadrich`` joins its points at whole true positives by straight lines, as Davis and Goadrich (2006) do.
+    ``step`` is :func:`average_precision`. ``trapezoid`` joins the points of the data by straight lines, which precision
+    does not follow: with many ties it is too large, without any a little too small. Keilwagen, Grosse & Grau (2014).
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    >>> [round(tm.metrics.pr_auc(t, interpolation=i), 4) for i in ("step", "trapezoid", "davis_goadrich")]
-    [0.8333, 0.7917, 0.7973]
+    >>> [round(tm.metrics.pr_auc(t, interpolation=i), 4) for i in ("integral", "step", "trapezoid", "davis_goadrich")]
+    [0.7973, 0.8333, 0.7917, 0.7917]
     """
-    return _total(tally, choose("interpolation", interpolation, _AREAS))
+    area = choose("interpolation", interpolation, _AREAS)
+    if area is _davis_goadrich_area and tally.weighted:
+        raise Undefined("pr_auc: davis_goadrich steps over whole true positives, which weights do not have; use 'integral'")
+    return _total(tally, area)
 
 
 def _segments(tally: Tally, steps: Steps) -> tuple[Floats, Floats, Floats, Floats]:
@@ -112,6 +141,23 @@ def _trapezoid_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Float
 
 
 def _davis_goadrich_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Floats:
+    """Trapezoids between whole true positives on the curve that is linear in TP and FP."""
+    rise = np.divide(fp1 - fp0, tp1 - tp0, out=np.zeros_like(tp0), where=tp1 > tp0)
+
+    def precision(tp: Floats, fp: Floats) -> Floats:
+        # Where nothing is called positive yet, the curve starts at the precision it goes on with.
+        start = np.divide(1.0, 1.0 + rise, out=np.zeros_like(tp), where=rise >= 0)
+        return np.divide(tp, tp + fp, out=start, where=tp + fp > 0)
+
+    # All whole points but the ends: their sum is that of t / (t + f), t going up by one.
+    found = (precision(tp0, fp0) + precision(tp1, fp1)) / 2
+    for i in np.flatnonzero(tp1 - tp0 > 1.0):
+        t = np.arange(tp0[i] + 1.0, tp1[i])
+        found[i] += float(np.sum(t / (t + fp0[i] + rise[i] * (t - tp0[i]))))
+    return found
+
+
+def _integral_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Floats:
     # With f(t) = fp0 + h (t - tp0): integral of t / (a t + b), a = 1 + h, b = fp0 - h tp0.
     # Beside a weight of 1, one of 1e-20 adds no width, and no area.
     width = tp1 - tp0
@@ -122,7 +168,9 @@ def _davis_goadrich_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> 
     return width / a - b / a**2 * bent
 
 
-_AREAS = {"step": _step_area, "trapezoid": _trapezoid_area, "davis_goadrich": _davis_goadrich_area}
+_AREAS = {
+    "integral": _integral_area, "step": _step_area, "trapezoid": _trapezoid_area, "davis_goadrich": _davis_goadrich_area,
+}  # fmt: skip
 
 
 def _total(tally: Tally, area: Callable[[Floats, Floats, Floats, Floats], Floats]) -> float:

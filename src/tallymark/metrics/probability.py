@@ -26,30 +26,20 @@ def _mean_loss(tally: Tally, of_positive: Callable[[Floats], Floats], of_negativ
     return total / float(tally.n)
 
 
-def _shuffled_loss(
-    tally: Tally, of_positive: Callable[[Floats], Floats], of_negative: Callable[[Floats], Floats]
-) -> float:
-    """The mean loss if every row had an equal chance to be positive, whatever its score."""
-    p, (down, up) = tally.prevalence, tally.scale
+def _entropy(tally: Tally) -> float:
+    """Log loss of saying the prevalence to every row."""
+    p = tally.prevalence
+    return -sum(share * math.log(share) for share in (p, 1.0 - p) if share > 0.0)
 
-    def mean(function: Callable[[Floats], Floats]) -> float:
-        return (up * tally.positive.sum_of(function) + down * tally.negative.sum_of(function)) / float(tally.n)
 
-    # A class that does not occur costs nothing, even where its loss would be infinite.
-    return (p * mean(of_positive) if p > 0 else 0.0) + ((1.0 - p) * mean(of_negative) if p < 1 else 0.0)
+def _variance(tally: Tally) -> float:
+    """Brier score of saying the prevalence to every row."""
+    return tally.prevalence * (1.0 - tally.prevalence)
 
 
 def _mean_square(moments: ScoreMoments, target: float) -> float:
     """Mean squared distance of a class's scores from 0 or 1, from their moments."""
     return (moments.mean - target) ** 2 + moments.variance if moments.mass else 0.0
-
-
-def _shuffled_brier(tally: Tally) -> float:
-    p = tally.prevalence
-    shares = ((1.0 - p, tally.negative.moments), (p, tally.positive.moments))
-    return sum(
-        share * (p * _mean_square(moments, 1.0) + (1.0 - p) * _mean_square(moments, 0.0)) for share, moments in shares
-    )
 
 
 def log_to_one(s: Floats) -> Floats:
@@ -66,7 +56,7 @@ def log_to_zero(s: Floats) -> Floats:
 
 @metric(
     title="Brier score", family="probability", needs="probabilities", low=0.0, high=1.0, better="lower",
-    chance=_shuffled_brier, one_class=True, bound="moments",
+    chance=_variance, one_class=True, bound="moments",
     formula=r"\frac1n \sum_i (s_i - y_i)^2",
     meaning="Mean squared distance of the probability from what happened; strictly proper.",
     reference="Brier (1950), Mon. Weather Rev. 78(1).",
@@ -84,7 +74,7 @@ def brier(tally: Tally) -> float:
 
 @metric(
     title="Log loss", family="probability", needs="probabilities", low=0.0, high=math.inf, better="lower",
-    chance=lambda tally: _shuffled_loss(tally, log_to_one, log_to_zero), one_class=True, bound="order",
+    chance=_entropy, one_class=True, bound="order",
     formula=r"-\frac1n \sum_i y_i \ln s_i + (1 - y_i) \ln (1 - s_i)",
     meaning="Mean surprise at what happened; infinite when something said to be impossible occurs.",
     reference="Good (1952), J. R. Stat. Soc. B 14(1).",
@@ -97,6 +87,40 @@ def log_loss(tally: Tally) -> float:
     0.1643
     """
     return _mean_loss(tally, log_to_one, log_to_zero)
+
+
+@metric(
+    title="Brier skill score", family="probability", needs="probabilities", low=-math.inf, high=1.0, better="higher",
+    chance=0.0, bound="moments", formula=r"1 - \frac{\mathrm{Brier}}{\pi (1 - \pi)}", aliases=("bss",),
+    meaning="Share of the Brier score of saying the prevalence to everyone that the model saves; below 0 a constant is better.",
+    reference="Murphy (1973), J. Appl. Meteorol. 12(4).",
+)  # fmt: skip
+def brier_skill(tally: Tally) -> float:
+    r"""Brier skill score, :math:`1 - \mathrm{Brier} / (\pi(1-\pi))`, against the constant prevalence. Murphy (1973).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.brier_skill(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.3675
+    """
+    return 1.0 - METRICS["brier"].compute(tally) / _variance(tally)
+
+
+@metric(
+    title="Log loss skill score", family="probability", needs="probabilities", low=-math.inf, high=1.0, better="higher",
+    chance=0.0, bound="order", formula=r"1 - \frac{\mathrm{log\ loss}}{H(\pi)}", aliases=("mcfadden_r2",),
+    meaning="Share of the log loss of saying the prevalence to everyone that the model saves; below 0 a constant is better.",
+    reference="McFadden (1974), Frontiers in Econometrics.",
+)  # fmt: skip
+def log_loss_skill(tally: Tally) -> float:
+    r"""Log loss skill score, :math:`1 - \mathrm{log\ loss} / H(\pi)` with :math:`H(\pi)` the entropy of the prevalence.
+
+    McFadden's R² of a logistic regression. McFadden (1974).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.log_loss_skill(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.3186
+    """
+    return 1.0 - METRICS["log_loss"].compute(tally) / _entropy(tally)
 
 
 class Bins(NamedTuple):
@@ -126,15 +150,20 @@ def _binned(tally: Tally, bins: int, by: Binning) -> _Binned:
     mass = positive + negative
     require_one_of("by", by, ("width", "mass"))
     if by == "width":
-        # Tenths as people write them, rounded like the scores: linspace would give 0.30000000000000004.
-        edges = (np.arange(bins + 1) / bins).astype(cut.thresholds.dtype).astype(np.float64)
-        which = np.clip(np.searchsorted(edges, scores, "right") - 1, 0, bins - 1)
+        which = _bin_of_score(scores, bins, cut.thresholds.dtype)
     else:
         # A score belongs to the bin in which the middle of its mass falls.
         middle = (np.cumsum(mass) - mass / 2) / mass.sum()
         # The margin keeps a middle that falls on an edge there, whatever the rounding of the weights.
         which = np.clip((middle * bins + 1e-9).astype(np.int64), 0, bins - 1)
     return _Binned(scores, mass, positive, which)
+
+
+def _bin_of_score(scores: Floats, bins: int, dtype: Any) -> Ints:
+    """The bin of equal width that a score falls in."""
+    # Tenths as people write them, rounded like the scores: linspace would give 0.30000000000000004.
+    edges = (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
+    return np.clip(np.searchsorted(edges, scores, "right") - 1, 0, bins - 1)
 
 
 def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
@@ -175,22 +204,30 @@ def _shuffled_calibration(tally: Tally, bins: int, by: Binning, norm: str = "mea
 def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> tuple[float, float]:
     """How far binning cells instead of rows can move the mean gap.
 
-    Within a cell a score is off by at most hi - lo; a cell that holds a bin's edge may have been put whole into the
-    wrong bin, which moves its share in two bins.
+    Within a cell a score is off by at most its width. A cell that may belong to two bins can have been put whole into the
+    wrong one, spikes of one score in it included, which moves its share in both.
     """
     value = _calibration_error(tally, bins, by, norm)
-    down, up = tally.scale
-    moved, heaviest = 0.0, 0.0
-    for run, scale in zip(tally.runs, (down, up), strict=True):
-        if run.hi is None:
-            continue
-        wide = run.hi > run.scores
-        moved += scale * float(np.sum((run.mass * (run.hi - run.scores))[wide]))
-        if wide.any():
-            heaviest += scale * float(np.max(run.mass[wide]))
-    slack = (moved + 2.0 * bins * heaviest) / float(tally.n)
     if norm != "mean":
         return 0.0, 1.0
+    edges = np.union1d(*(run.scores for run in tally.runs)).astype(np.float64)
+    mass, top, lowest = np.zeros(len(edges)), np.full(len(edges), -np.inf), np.full(len(edges), np.inf)
+    moved = 0.0
+    for run, scale in zip(tally.runs, tally.scale, strict=True):
+        place = np.searchsorted(edges, run.scores)
+        lo, hi = (run.scores if end is None else end for end in (run.lo, run.hi))
+        mass[place] += scale * run.mass
+        top[place], lowest[place] = np.maximum(top[place], hi), np.minimum(lowest[place], lo)
+        moved += scale * float(np.sum(run.mass * (hi - run.scores)))
+    if by == "width":
+        first, last = (_bin_of_score(ends, bins, tally.runs[0].scores.dtype) for ends in (lowest, top))
+    else:
+        upto = np.cumsum(mass) / mass.sum()
+        # Any part of the cell may be one score, and its middle lie anywhere in the cell's mass.
+        first, last = (np.floor(ends * bins + side * 1e-6) for ends, side in ((upto - mass / mass.sum(), -1), (upto, 1)))
+        last = np.where(lowest == top, first, last)
+    doubtful = float(np.sum(mass[np.clip(first, 0, bins - 1) != np.clip(last, 0, bins - 1)]))
+    slack = (moved + 2.0 * doubtful) / float(tally.n)
     return max(0.0, value - slack), min(1.0, value + slack)
 
 

@@ -201,16 +201,25 @@ expected_cost = cell_metric(
 )  # fmt: skip
 net_benefit = cell_metric(
     "net_benefit", "tp / n - fp / n * (odds_at / (1 - odds_at))", title="Net benefit", low=-math.inf,
-    undefined=_NO_ROWS, parameters={"odds_at": 0.5},
-    meaning="True positives per row less false positives weighted by the odds of the probability t at which one would act.",
+    undefined=_NO_ROWS, parameters={"odds_at": 0.5}, threshold_parameter="odds_at",
+    meaning="True positives per row less false positives weighted by the odds of the probability t at which one would act: the threshold, unless costs or odds_at say otherwise.",
     reference="Vickers & Elkin (2006), Med. Decis. Making 26(6).",
 )  # fmt: skip
+
+
+def _d_prime_of_cells(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+    """Z(tpr) - Z(fpr) of numbers or arrays; nan where both are infinite or a class is missing."""
+    from scipy.special import ndtri
+
+    tp, fp, fn, tn = (np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return ndtri(tp / (tp + fn)) - ndtri(fp / (fp + tn))
 
 
 @metric(
     title="Sensitivity index d′ at a threshold", family="threshold", needs="confusion", low=-math.inf,
     high=math.inf, better="higher", chance=0.0, prevalence_free=True, rank_only=True, one_class=True,
-    formula=r"Z(\mathrm{tpr}) - Z(\mathrm{fpr})",
+    cells=_d_prime_of_cells, formula=r"Z(\mathrm{tpr}) - Z(\mathrm{fpr})",
     meaning="Distance of the two classes in standard deviations, if both were normal with equal spread.",
     reference="Green & Swets (1966), Signal Detection Theory and Psychophysics.",
 )  # fmt: skip
@@ -226,15 +235,7 @@ def d_prime(confusion: Confusion) -> float:
     tp, fp, fn, tn = confusion.cells
     if tp + fn == 0 or fp + tn == 0:
         raise Undefined("d_prime: both classes are needed")
-    value = float(d_prime_of_rates(tp / (tp + fn), fp / (fp + tn)))
+    value = float(_d_prime_of_cells(tp, fp, fn, tn))
     if math.isnan(value):
         raise Undefined("d_prime: everything was classified alike, so both rates are 0 or both are 1")
     return value
-
-
-def d_prime_of_rates(tpr: Any, fpr: Any) -> Any:
-    """Z(tpr) - Z(fpr) of numbers or arrays; nan where both are infinite."""
-    from scipy.special import ndtri
-
-    with np.errstate(invalid="ignore"):
-        return ndtri(tpr) - ndtri(fpr)

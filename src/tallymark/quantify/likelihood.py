@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tallymark._check import Floats, Scores
-from tallymark.calibration.logistic import fit_logistic, log_odds, sigmoid
+from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.errors import InputError
 from tallymark.quantify.declaring import flat, in_parts, line, method, some
 from tallymark.quantify.densities import FAINT, Binned, Kernels, adaptive_edges

@@ -13,7 +13,7 @@ from tallymark._check import Floats, Scores
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError, Undefined, guard
 from tallymark.intervals.base import Seed, checked_level
-from tallymark.intervals.draws import of_cells
+from tallymark.intervals.draws import at_rates
 from tallymark.quantify.asking import ask_of, one_target, options_of
 from tallymark.quantify.densities import adaptive_edges
 from tallymark.quantify.prevalence import quantiles
@@ -93,19 +93,9 @@ def expected(
 
 
 def _values(name: str, drawn: Sequence[Floats], options: dict[str, float]) -> Floats:
-    from tallymark.metrics import expressions
-    from tallymark.metrics.threshold import d_prime_of_rates
-
     tpr, fpr, pi = drawn
     facts = METRICS[name]
-    if facts.expression is None:
-        of_rates: Floats = d_prime_of_rates(tpr, fpr)
-        return of_rates
-    if not options:
-        return of_cells(name, pi * tpr, (1 - pi) * fpr, pi, 1 - pi)
-    cells = (pi * tpr, (1 - pi) * fpr, pi * (1 - tpr), (1 - pi) * (1 - fpr))
-    found: Floats = expressions.to_numpy(facts.expression)(*cells, **{**facts.parameters, **options})
-    return found
+    return at_rates(facts, pi * tpr, (1 - pi) * fpr, pi, 1 - pi, {**facts.parameters, **options})
 
 
 def _value(name: str, tpr: float, fpr: float, pi: float, **options: float) -> tuple[float, str | None]:

@@ -35,6 +35,8 @@ class ClassScores(Shown):
     runs: tuple[tuple[Run, ...], ...]
     confusion: Confusion
     moments: Moments
+    #: Highest score of the rows that were predicted wrongly and rightly; None in files that do not have it.
+    answers: tuple[Run, Run] | None = None
 
     @classmethod
     def of(
@@ -49,18 +51,20 @@ class ClassScores(Shown):
         """From clean columns."""
         members = [np.flatnonzero(codes == c) for c in range(len(labels))]
 
-        def run(i: int, rows: Any) -> Run:
+        def run(values: Any, rows: Any) -> Run:
             return Run.of(
-                scores[rows, i], None if counts is None else counts[rows], None if weights is None else weights[rows]
+                values[rows], None if counts is None else counts[rows], None if weights is None else weights[rows]
             )
 
-        runs = tuple(tuple(run(i, rows) for rows in members) for i in range(len(labels)))
+        runs = tuple(tuple(run(scores[:, i], rows) for rows in members) for i in range(len(labels)))
         predicted = scores.argmax(axis=1)
+        right, highest = predicted == codes, scores.max(axis=1)
         return cls(
             labels,
             runs,
             Confusion.of_codes(codes, predicted, labels, counts=counts, weights=weights),
             Moments.of(codes, scores, labels, counts=counts, weights=weights),
+            (run(highest, np.flatnonzero(~right)), run(highest, np.flatnonzero(right))),
         )
 
     def one_vs_one(self, i: int, j: int) -> Tally:
@@ -83,7 +87,12 @@ class ClassScores(Shown):
             tuple(a.merge(b) for a, b in zip(mine, theirs, strict=True))
             for mine, theirs in zip(self.runs, other.runs, strict=True)
         )
-        return ClassScores(self.labels, runs, self.confusion.merge(other.confusion), self.moments.merge(other.moments))
+        answers = None
+        if self.answers is not None and other.answers is not None:
+            answers = (self.answers[0].merge(other.answers[0]), self.answers[1].merge(other.answers[1]))
+        return ClassScores(
+            self.labels, runs, self.confusion.merge(other.confusion), self.moments.merge(other.moments), answers
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
@@ -92,6 +101,8 @@ class ClassScores(Shown):
         for i, runs in enumerate(self.runs):
             for c, run in enumerate(runs):
                 arrays |= {f"{i}/{c}/{name}": array for name, array in run.columns().items()}
+        for side, run in zip(("wrong", "right"), self.answers or (), strict=self.answers is not None):
+            arrays |= {f"{side}/{name}": array for name, array in run.columns().items()}
         header = {"labels": self.labels, **{part: head for part, (head, _) in parts.items()}}
         storage.write(path, "class scores", header, arrays)
 
@@ -108,6 +119,7 @@ class ClassScores(Shown):
             tuple(tuple(checked_run(under(f"{i}/{c}/")) for c in range(k)) for i in range(k)),
             Confusion.unpack(header["confusion"], under("confusion/")),
             Moments.unpack(header["moments"], under("moments/")),
+            (checked_run(under("wrong/")), checked_run(under("right/"))) if under("right/") else None,
         )
 
     def heading(self) -> str:

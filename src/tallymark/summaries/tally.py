@@ -253,10 +253,31 @@ class Tally(Shown):
 
         Squares of 1e-200 vanish and those of 1e200 overflow, so scores that far out are first scaled by a power of two.
         """
-        _, exponent = math.frexp(max(map(abs, self.range)))
-        if abs(exponent) <= _SAFE_EXPONENT:
+        exponent = self._unit_exponent
+        if not exponent:
             return tuple(run.moments for run in self.runs)
-        return tuple(Run(np.ldexp(run.scores, -exponent), run.counts, run.weights).moments for run in self.runs)
+        return tuple(_scaled_moments(run, -exponent) for run in self.runs)
+
+    @cached_property
+    def scaled_gap(self) -> float:
+        """Mean score of the positives less that of the negatives, in the unit of :attr:`scaled_moments`.
+
+        Two means far from 0 and near each other have lost digits to rounding; then their difference is taken around a score.
+        """
+        down, up = self.scaled_moments
+        gap = up.mean - down.mean
+        if abs(gap) > _LOST * max(abs(up.mean), abs(down.mean)) or any(run.known_moments for run in self.runs):
+            return gap
+        exponent = self._unit_exponent
+        pivot = float(self.positive.scores[len(self.positive) // 2])
+        means = [run.sum_of(lambda s: np.ldexp(s - pivot, -exponent)) / float(run.total) for run in self.runs]
+        return means[1] - means[0]
+
+    @property
+    def _unit_exponent(self) -> int:
+        """The power of two that scores far out are first divided by; 0 for all others."""
+        _, exponent = math.frexp(max(map(abs, self.range)))
+        return exponent if abs(exponent) > _SAFE_EXPONENT else 0
 
     @cached_property
     def placements(self) -> tuple[Ints, Ints]:
@@ -396,6 +417,24 @@ class Tally(Shown):
 
 #: Scores below 2**300 in size have finite third powers, above 2**-300 ones that do not vanish.
 _SAFE_EXPONENT = 300
+
+#: Means nearer to each other than this, relative to their size, are compared around a score of their own.
+_LOST = 1e-2
+
+#: Spreads stored in floats too small to keep their digits.
+_FAINT = 1e-290
+
+
+def _scaled_moments(run: Run, exponent: int) -> ScoreMoments:
+    """Moments of a run's scores times a power of two; nan where stored ones have lost their digits."""
+    known = run.known_moments
+    if known is None:
+        return Run(np.ldexp(run.scores, exponent), run.counts, run.weights).moments
+    kept = math.isfinite(known.m2) and (known.m2 > _FAINT or float(run.scores[0]) == float(run.scores[-1]))
+    m2 = math.ldexp(known.m2, 2 * exponent) if kept else math.nan
+    m3 = math.ldexp(known.m3, 3 * exponent) if math.isfinite(known.m3) else math.nan
+    return ScoreMoments(known.mass, math.ldexp(known.mean, exponent), m2, m3)
+
 
 #: Cached views that do not depend on the stated prevalence.
 _LENS_FREE = frozenset({"placements", "cutoffs", "first_of_score"})

@@ -1,0 +1,130 @@
+"""Populations to draw from: the shapes scores have in the world, and some that were built to break intervals.
+
+Each class is a mixture of parts, and each part is known by its quantile function. A sample draws from the parts; the
+truth about any metric is read off a tally of a hundred thousand evenly spread quantiles of each class.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy import special, stats
+
+import tallymark as tm
+from tallymark.registry import METRICS
+
+Part = tuple[float, Callable[[np.ndarray], np.ndarray]]
+
+#: Quantiles of each class that stand for a population.
+_POINTS = 100_000
+
+
+@dataclass(frozen=True)
+class World:
+    """Parts of the negatives and of the positives, as (share, quantile function)."""
+
+    name: str
+    negative: tuple[Part, ...]
+    positive: tuple[Part, ...]
+    #: From raw scores and the prevalence to what the model prints.
+    shown: Callable[[np.ndarray, float], np.ndarray] = lambda x, _: x
+
+    def draw(self, rng, n, positive, prevalence):
+        """Scores of n random rows of a class."""
+        parts = self.positive if positive else self.negative
+        u = rng.random(n)
+        if len(parts) == 1:
+            return self.shown(parts[0][1](u), prevalence)
+        which = rng.choice(len(parts), n, p=[share for share, _ in parts])
+        return self.shown(np.choose(which, [quantile(u) for _, quantile in parts]), prevalence)
+
+    def sample(self, rng, positives, prevalence, design="random", weights=None):
+        """Labels, scores (and weights) of rows drawn at random, or with class sizes fixed."""
+        n = round(positives / prevalence)
+        up = positives
+        if design == "random":
+            up = int(np.clip(rng.binomial(n, prevalence), 1, n - 1))
+        y = np.arange(n) >= n - up
+        x = np.concatenate([self.draw(rng, n - up, False, prevalence), self.draw(rng, up, True, prevalence)])
+        return (y, x) if weights is None else (y, x, weights(rng, x))
+
+    def population(self, prevalence):
+        """The whole population as a tally."""
+        return _population(self, prevalence)
+
+    def truth(self, name, prevalence, threshold=None):
+        """A metric of the population, of a threshold where it needs one."""
+        tally = self.population(prevalence)
+        facts = METRICS[name]
+        return facts.compute(tally.at(threshold) if facts.needs == "confusion" else tally)
+
+
+@cache
+def _population(world, prevalence):
+    sides = []
+    for parts in (world.negative, world.positive):
+        sizes = [round(share * _POINTS) for share, _ in parts]
+        sides.append(np.concatenate([
+            quantile((np.arange(size) + 0.5) / size) for size, (_, quantile) in zip(sizes, parts, strict=True)
+        ]))  # fmt: skip
+    y = np.repeat([0, 1], [len(side) for side in sides])
+    return tm.tally(y, world.shown(np.concatenate(sides), prevalence)).at_prevalence(prevalence)
+
+
+def normal(mean=0.0, sd=1.0):
+    return lambda u: mean + sd * special.ndtri(u)
+
+
+def _apart(auroc, sd=1.0):
+    """Distance of two normals of spreads 1 and sd that gives an AUROC."""
+    return float(special.ndtri(auroc) * np.hypot(1.0, sd))
+
+
+def binormal(auroc, sd=1.0):
+    name = f"normal {auroc:g}" + ("" if sd == 1.0 else f", sd {sd:g}")
+    return World(name, ((1.0, normal()),), ((1.0, normal(_apart(auroc, sd), sd)),))
+
+
+def undetectable(share, distance):
+    """A share of the positives score like negatives."""
+    parts = ((1.0 - share, normal(distance)), (share, normal()))
+    return World(f"{100 * share:g} % undetectable", ((1.0, normal()),), parts)
+
+
+def _calibrated(distance):
+    def shown(x, prevalence):
+        return special.expit(distance * x - distance**2 / 2 + special.logit(prevalence))
+
+    return World(f"calibrated, d {distance:g}", ((1.0, normal()),), ((1.0, normal(distance)),), shown)
+
+
+def _overconfident(distance, factor):
+    def shown(x, prevalence):
+        return special.expit(factor * (distance * x - distance**2 / 2 + special.logit(prevalence)))
+
+    return World(f"overconfident, d {distance:g}", ((1.0, normal()),), ((1.0, normal(distance)),), shown)
+
+
+TIES = World(
+    "five scores", ((1.0, normal()),), ((1.0, normal(1.5)),), lambda x, _: np.clip(np.rint(x + 0.5), -1, 3)
+)
+HEAVY = World(
+    "t with 2 df", ((1.0, lambda u: stats.t.ppf(u, 2)),), ((1.0, lambda u: 2.0 + stats.t.ppf(u, 2)),)
+)  # fmt: skip
+SKEWED = World("exponential", ((1.0, lambda u: -np.log1p(-u)),), ((1.0, lambda u: -6.0 * np.log1p(-u)),))
+SPIKE = World(
+    "half at 0", ((0.5, normal()), (0.5, np.zeros_like)), ((0.85, normal(2.0)), (0.15, np.zeros_like))
+)  # fmt: skip
+
+#: Every world the tables show. Those of the first list were looked at while methods were chosen, those of the second not.
+WORLDS = (
+    binormal(0.5), binormal(0.7), binormal(0.85), binormal(0.95), binormal(0.99), binormal(0.85, 2.0),
+    binormal(0.97, 2.0), binormal(0.85, 0.5), binormal(0.97, 0.5), undetectable(0.05, 5.0), undetectable(0.2, 3.0),
+    TIES, HEAVY, SKEWED, _calibrated(1.5), _calibrated(3.0),
+)  # fmt: skip
+FRESH = (
+    binormal(0.6), binormal(0.8, 1.5), binormal(0.92, 3.0), binormal(0.9, 0.7), undetectable(0.1, 4.0), SPIKE,
+    _calibrated(2.0), _overconfident(2.0, 2.5),
+    World("two clusters", ((0.9, normal()), (0.1, normal(2.0, 0.3))), ((0.6, normal(3.0, 0.5)), (0.4, normal(1.0)))),
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""Metrics of the top of the list: what the first k rows hold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tallymark import _check
+from tallymark.errors import InputError
+from tallymark.metrics.declare import metric
+from tallymark.summaries.tally import Tally
+
+_REFERENCE = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, ch. 8."
+
+#: The share of the rows that is looked at unless told: the top tenth.
+_TOP = 0.1
+
+
+def _top(tally: Tally, k: float | None, share: float | None) -> tuple[float, float]:
+    """Positives among the first rows, and how many rows these are, at the prevalence looked at.
+
+    Of rows with one score that do not all fit, each is as likely to be among the first as any other.
+    """
+    n = float(tally.n)
+    if k is not None and share is not None:
+        raise InputError("Give k= (rows) or share= (of all rows), not both.")
+    if k is not None:
+        size = _check.real(k, "k")
+        if not 0.0 < size <= n:
+            raise InputError(f"k is {k!r}, expected a number of rows above 0 and up to {n:g}.")
+    else:
+        part = _check.probability(_TOP if share is None else share, "share")
+        size = part * n
+    if size <= 0.0:
+        raise InputError(f"share is {share!r}, expected a share above 0.")
+    cut = tally.cutoffs
+    down, up = tally.scale
+    called = (cut.tp * up + cut.fp * down).astype(np.float64)
+    return float(np.interp(size, called, cut.tp * up)), size
+
+
+@metric(
+    title="Precision at k", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
+    chance=lambda tally, **_: tally.prevalence, rank_only=True, bound="order", top_heavy=True,
+    formula=r"\frac{\mathrm{TP}_k}{k}", meaning="Share of positives among the k rows with the highest scores (the top tenth unless told).",
+    reference=_REFERENCE,
+)  # fmt: skip
+def precision_at_k(tally: Tally, *, k: float | None = None, share: float | None = None) -> float:
+    r"""Precision among the first k rows, :math:`\mathrm{TP}_k / k`; `share` says k as a share of all rows (0.1).
+
+    Ties at the end count by the share of them that fits. Manning, Raghavan & Schütze (2008).
+
+    >>> import tallymark as tm
+    >>> tm.metrics.precision_at_k(tm.tally([0, 0, 1, 0, 1], [0.1, 0.4, 0.35, 0.2, 0.8]), k=2)
+    0.5
+    """
+    hits, size = _top(tally, k, share)
+    return hits / size
+
+
+@metric(
+    title="Recall at k", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
+    chance=lambda tally, k=None, share=None: _TOP if k is share is None else share if k is None else k / float(tally.n),
+    rank_only=True, bound="order", formula=r"\frac{\mathrm{TP}_k}{P}",
+    meaning="Share of the positives that the k rows with the highest scores hold (the top tenth unless told).", reference=_REFERENCE,
+)  # fmt: skip
+def recall_at_k(tally: Tally, *, k: float | None = None, share: float | None = None) -> float:
+    r"""Recall of the first k rows, :math:`\mathrm{TP}_k / P`; `share` says k as a share of all rows (0.1).
+
+    >>> import tallymark as tm
+    >>> tm.metrics.recall_at_k(tm.tally([0, 0, 1, 0, 1], [0.1, 0.4, 0.35, 0.2, 0.8]), k=3)
+    1.0
+    """
+    hits, _ = _top(tally, k, share)
+    return hits / (tally.prevalence * float(tally.n))
+
+
+@metric(
+    title="Lift at k", family="ranking", needs="tally", low=0.0, high=math.inf, better="higher", chance=1.0,
+    rank_only=True, bound="order", top_heavy=True, formula=r"\frac{\mathrm{TP}_k / k}{P / n}",
+    meaning="How many times as many positives the top k rows hold as k random rows (the top tenth unless told).",
+    reference="Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.",
+)  # fmt: skip
+def lift_at_k(tally: Tally, *, k: float | None = None, share: float | None = None) -> float:
+    r"""Lift of the first k rows, :math:`\frac{\mathrm{TP}_k/k}{P/n}`; `share` says k as a share of all rows (0.1).
+
+    >>> import tallymark as tm
+    >>> tm.metrics.lift_at_k(tm.tally([0, 0, 1, 0, 1], [0.1, 0.4, 0.35, 0.2, 0.8]), k=1)
+    2.5
+    """
+    hits, size = _top(tally, k, share)
+    return hits / size / tally.prevalence

@@ -1,0 +1,234 @@
+"""What recalibrating probabilities would change: slope and intercept of the log odds, smooth and isotonic curves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark._show import Row, Shown
+from tallymark.errors import InputError, Undefined
+from tallymark.metrics.declare import metric
+from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
+from tallymark.metrics.probability import log_to_one, log_to_zero
+from tallymark.registry import METRICS, choose
+from tallymark.summaries.tally import Tally
+
+
+def outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
+    """Distinct scores ascending, the share of positives at each, and their mass, at the prevalence looked at."""
+    cut = tally.cutoffs
+    down, up = tally.scale
+    scores = cut.thresholds[1:].astype(np.float64)[::-1]
+    positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
+    mass = (positive + negative).astype(np.float64)
+    return scores, positive / mass, mass
+
+
+def logistic_recalibration(tally: Tally) -> tuple[float, float]:
+    """Slope and intercept that make log odds right on these rows."""
+    scores, share, mass = outcomes(tally)
+    x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
+    if len(x) < 2 or float(np.ptp(x)) == 0.0:
+        raise Undefined("all probabilities are equal, so they have no slope")
+    slope, intercept = fit_logistic(x[None, :], share, mass[None, :])[0]
+    return float(slope), float(intercept)
+
+
+@metric(
+    title="Calibration slope", family="probability", needs="probabilities", low=-math.inf, high=math.inf,
+    better="neither", chance=0.0, formula=r"b \text{ in } \mathrm{logit}\,\Pr(y=1) = a + b\,\mathrm{logit}(s)",
+    meaning="By what log odds should be multiplied: 1 is right, below 1 the probabilities are too extreme.",
+    reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
+    bound=lambda tally: (-math.inf, math.inf),  # noqa: ARG005
+)  # fmt: skip
+def calibration_slope(tally: Tally) -> float:
+    r"""Calibration slope: b of the logistic regression :math:`\mathrm{logit}\Pr(y=1) = a + b\,\mathrm{logit}(s)`.
+
+    Infinite where the classes do not overlap. Cox (1958); Van Calster et al. (2019).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.calibration_slope(tm.tally([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8, 0.6, 0.7])), 4)
+    1.0699
+    """
+    return logistic_recalibration(tally)[0]
+
+
+@metric(
+    title="Calibration in the large", family="probability", needs="probabilities", low=-math.inf, high=math.inf,
+    better="zero", chance=lambda tally: METRICS["calibration_intercept"].compute(tally),
+    formula=r"a \text{ in } \mathrm{logit}\,\Pr(y=1) = a + \mathrm{logit}(s)",
+    meaning="What must be added to the log odds so that the probabilities add up to the positives: 0 is right, below 0 they are too high.",
+    reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
+    bound=lambda tally: (-math.inf, math.inf),  # noqa: ARG005
+)  # fmt: skip
+def calibration_intercept(tally: Tally) -> float:
+    r"""Calibration in the large: a of :math:`\mathrm{logit}\Pr(y=1) = a + \mathrm{logit}(s)`, the slope held at 1.
+
+    Cox (1958); Van Calster et al. (2019).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.calibration_intercept(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
+    0.4771
+    """
+    scores, share, mass = outcomes(tally)
+    x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
+    wanted, weight = float(np.sum(mass * share) / mass.sum()), mass / mass.sum()
+    # The mean probability rises with a, so its root lies where it is too low on one side and too high on the other.
+    low, high = -float(x.max()) - _FAR, -float(x.min()) + _FAR
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(np.sum(weight * sigmoid(x + middle))) < wanted else (low, middle)
+    return (low + high) / 2
+
+
+#: Log odds beyond which a probability is 0 or 1, and halvings that leave no more than rounding of the stretch between.
+_FAR, _HALVINGS = 40.0, 70
+
+
+#: Points at which the smooth curve is computed, cells the scores are put into first, and the share of rows in its window.
+_POINTS, _CELLS, _WINDOW = 50, 500, 2.0 / 3.0
+
+
+def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
+    """Scores, their mass, and the share of positives there by a local straight line (lowess without robustness steps).
+
+    Around each point the two thirds of the rows nearest to it count, by the tricube of their distance. Cleveland (1979).
+    """
+    scores, share, mass = _in_cells(*outcomes(tally))
+    at = scores[np.unique(np.linspace(0, len(scores) - 1, _POINTS).astype(np.int64))]
+    reach = _reach(at, scores, mass)
+    far = np.abs(scores[None, :] - at[:, None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        near = np.where(reach[:, None] > 0.0, np.clip(1.0 - (far / reach[:, None]) ** 3, 0.0, None) ** 3, far == 0.0)
+    weight = near * mass
+    total = weight.sum(axis=1)
+    centre, level = (np.einsum("pc,c->p", weight, values) / total for values in (scores, share))
+    gap = scores[None, :] - centre[:, None]
+    spread = np.einsum("pc,pc->p", weight, gap**2)
+    slope = np.divide(
+        np.einsum("pc,pc,c->p", weight, gap, share), spread, out=np.zeros(len(at)),
+        where=spread > 1e-12 * total * float(scores[-1] - scores[0]) ** 2,
+    )  # fmt: skip
+    fitted = level + slope * (at - centre)
+    return scores, mass, np.clip(np.interp(scores, at, fitted), 0.0, 1.0)
+
+
+def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
+    """The distance within which each point has a window's mass: no less than that of the last row taken in."""
+    upto = np.concatenate(([0.0], np.cumsum(mass)))
+    wanted = _WINDOW * upto[-1] * (1.0 - 1e-12)
+    low, high = np.zeros(len(at)), np.full(len(at), float(scores[-1] - scores[0]))
+    for _ in range(_REACH_HALVINGS):
+        middle = (low + high) / 2
+        inside = upto[np.searchsorted(scores, at + middle, "right")] - upto[np.searchsorted(scores, at - middle, "left")]
+        low, high = np.where(inside < wanted, middle, low), np.where(inside < wanted, high, middle)
+    return high
+
+
+#: Halvings after which a distance is known as well as a float knows it.
+_REACH_HALVINGS = 50
+
+
+def _in_cells(scores: Floats, share: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:
+    """Neighbouring scores joined into cells of about equal mass, where there are many."""
+    if len(scores) <= _CELLS:
+        return scores, share, mass
+    upto = np.cumsum(mass)
+    starts = np.unique(np.searchsorted(upto, np.linspace(0.0, float(upto[-1]), _CELLS, endpoint=False), "right"))
+    total = np.add.reduceat(mass, starts)
+    return np.add.reduceat(mass * scores, starts) / total, np.add.reduceat(mass * share, starts) / total, total
+
+
+@metric(
+    title="Integrated calibration index (ICI)", family="probability", needs="probabilities", low=0.0, high=1.0,
+    better="lower", chance=lambda tally: float(np.average(np.abs(outcomes(tally)[0] - tally.prevalence), weights=outcomes(tally)[2])),
+    formula=r"\frac1n \sum_i |\hat f(s_i) - s_i|", aliases=("ici",),
+    meaning="Mean distance of the probabilities from a smooth curve of what happened: a calibration error without bins.",
+    reference="Austin & Steyerberg (2019), Stat. Med. 38(21).", bound=lambda tally: (0.0, 1.0),  # noqa: ARG005
+)  # fmt: skip
+def integrated_calibration_index(tally: Tally) -> float:
+    r"""Integrated calibration index, :math:`\frac1n\sum_i|\hat f(s_i) - s_i|`, with :math:`\hat f` a lowess curve.
+
+    The curve is Cleveland's local line over two thirds of the rows, without robustness steps, as ``val.prob`` of R's rms
+    draws it, at fifty points with straight lines between. Austin & Steyerberg (2019).
+
+    >>> import tallymark as tm
+    >>> round(tm.metrics.integrated_calibration_index(tm.tally([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.5, 0.6, 0.9])), 4)
+    0.1267
+    """
+    scores, mass, fitted = smooth_outcomes(tally)
+    return float(np.average(np.abs(fitted - scores), weights=mass))
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreParts(Shown):
+    """A mean score as miscalibration − discrimination + uncertainty."""
+
+    score: str
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+    @property
+    def value(self) -> float:
+        """The score itself: the sum of the parts."""
+        return self.miscalibration - self.discrimination + self.uncertainty
+
+    def heading(self) -> str:
+        """The identity."""
+        return f"{self.score} = miscalibration - discrimination + uncertainty"
+
+    def rows(self) -> list[Row]:
+        """One line per part."""
+        return [{"part": name, "value": value} for name, value in self.to_dict().items() if name != "score"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "score": self.score, "value": self.value, "miscalibration": self.miscalibration,
+            "discrimination": self.discrimination, "uncertainty": self.uncertainty,
+        }  # fmt: skip
+
+
+def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") -> ScoreParts:
+    r"""The Brier score or log loss taken apart without bins (CORP).
+
+    With :math:`\hat s` the probabilities recalibrated by isotonic regression and :math:`\bar y` the prevalence,
+    :math:`S(s) = [S(s) - S(\hat s)] - [S(\bar y) - S(\hat s)] + S(\bar y)`: what calibrating would save, what the ranking
+    is worth, and what a constant would cost. No part is negative. Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8).
+
+    >>> import tallymark as tm
+    >>> parts = tm.score_parts(tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75]))
+    >>> parts.miscalibration, parts.discrimination, parts.uncertainty
+    (0.0625, 0.0, 0.25)
+    """
+    from scipy.optimize import isotonic_regression
+
+    if not isinstance(tally, Tally):
+        raise InputError(f"score_parts takes a Tally, got {type(tally).__name__}. Write tm.score_parts(tm.tally(y, p)).")
+    loss = choose("score", score, _LOSSES)
+    own = METRICS[score].compute(tally)
+    _, share, mass = outcomes(tally)
+    weight = mass / mass.sum()
+    fitted = isotonic_regression(share, weights=mass).x
+    recalibrated = float(np.sum(weight * loss(fitted, share)))
+    uncertainty = METRICS[score].chance(tally)
+    return ScoreParts(METRICS[score].name, max(0.0, own - recalibrated), max(0.0, uncertainty - recalibrated), uncertainty)
+
+
+def _squared(said: Floats, share: Floats) -> Floats:
+    return share * (1.0 - said) ** 2 + (1.0 - share) * said**2
+
+
+def _surprise(said: Floats, share: Floats) -> Floats:
+    # An outcome that never occurs costs nothing, whatever was said of it.
+    return np.where(share > 0.0, share * log_to_one(np.maximum(said, 1e-300)), 0.0) + np.where(
+        share < 1.0, (1.0 - share) * log_to_zero(np.minimum(said, 1.0 - 1e-16)), 0.0
+    )
+
+
+_LOSSES = {"brier": _squared, "log_loss": _surprise}
