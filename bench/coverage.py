@@ -4,13 +4,10 @@
 run some only, e.g. ``python -m bench.coverage ranking bands``.
 """
 
-import argparse
 import warnings
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from bench import worlds
 
 import tallymark as tm
 

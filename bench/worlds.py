@@ -55,9 +55,13 @@ class World:
 
     def truth(self, name, prevalence, threshold=None):
         """A metric of the population, of a threshold where it needs one."""
-        tally = self.population(prevalence)
-        facts = METRICS[name]
-        return facts.compute(tally.at(threshold) if facts.needs == "confusion" else tally)
+        return _truth(self, name, prevalence, threshold if METRICS[name].needs == "confusion" else None)
+
+
+@cache
+def _truth(world, name, prevalence, threshold):
+    tally = world.population(prevalence)
+    return METRICS[name].compute(tally if threshold is None else tally.at(threshold))
 
 
 @cache
@@ -106,9 +110,7 @@ def _overconfident(distance, factor):
     return World(f"overconfident, d {distance:g}", ((1.0, normal()),), ((1.0, normal(distance)),), shown)
 
 
-TIES = World(
-    "five scores", ((1.0, normal()),), ((1.0, normal(1.5)),), lambda x, _: np.clip(np.rint(x + 0.5), -1, 3)
-)
+TIES = World("five scores", ((1.0, normal()),), ((1.0, normal(1.5)),), lambda x, _: np.clip(np.rint(x + 0.5), -1, 3))
 HEAVY = World(
     "t with 2 df", ((1.0, lambda u: stats.t.ppf(u, 2)),), ((1.0, lambda u: 2.0 + stats.t.ppf(u, 2)),)
 )  # fmt: skip

@@ -162,7 +162,9 @@ class Comparison(Shown):
         fewest = min(self.positives, self.n - self.positives)
         low, high = (float(chdtri(fewest - 1, tail)) / (fewest - 1) for tail in (0.95, 0.05))
         sizes = {"n": self.n, "positives": self.positives, "positives_low": low * self.positives}
-        return {name: math.ceil(size * factor) for name, size in (sizes | {"positives_high": high * self.positives}).items()}
+        return {
+            name: math.ceil(size * factor) for name, size in (sizes | {"positives_high": high * self.positives}).items()
+        }
 
     def _error(self, models: tuple[str, str] | None) -> float:
         pair = self._only if models is None else self[models]
@@ -514,9 +516,7 @@ def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
 def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
     found = {}
     for (a, b), d in _by_bootstrap(ask).items():
-        p = permutation_p(
-            ask.panel, a, b, ask.facts, ask.thresholds, d.difference, ask.replicates, ask.seed, ask.given
-        )
+        p = permutation_p(ask.panel, a, b, ask.facts, ask.thresholds, d.difference, ask.replicates, ask.seed, ask.given)
         found[a, b] = replace(d, p_value=p, method="permutation")
     return found
 

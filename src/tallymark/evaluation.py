@@ -128,7 +128,9 @@ def _checked(parameters: Mapping[str, float]) -> Mapping[str, float]:
     known = {name for facts in METRICS.values() for name in facts.parameters}
     for name, value in parameters.items():
         if name not in known:
-            raise InputError(f"No metric has a parameter {name!r}.{nearest(name, known)} There are: {', '.join(sorted(known))}.")
+            raise InputError(
+                f"No metric has a parameter {name!r}.{nearest(name, known)} There are: {', '.join(sorted(known))}."
+            )
         check_parameter(name, value)
     return parameters
 
@@ -220,7 +222,7 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
         if reason or summary is None:
             measures[name] = Measure(name=name, value=math.nan, reason=reason or no_matrix)
         else:
-            measures[name] = _measure(facts, summary, **asked.of(facts))
+            measures[name] = _measure(facts, summary, name, **asked.of(facts))
     if asked.level is not None:
         limits, optimism = _limits_of_tally(measures, tally, matrix, policy, asked, asked.level)
         measures = asked.with_limits(measures, limits)
@@ -278,7 +280,9 @@ def _(data: Confusion, asked: _Asked) -> Evaluation:
         asked.fitting("confusion")
         return _of_classes(data, asked)
     seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
-    measures = {name: _measure(METRICS[name], seen, **asked.of(METRICS[name])) for name in asked.fitting("confusion")}
+    measures = {
+        name: _measure(METRICS[name], seen, name, **asked.of(METRICS[name])) for name in asked.fitting("confusion")
+    }
     if asked.level is not None:
         limits = rate_limits(measures, seen, asked.level, asked.sampling, _settings(measures, seen, asked))
         measures = asked.with_limits(measures, limits)
@@ -521,7 +525,11 @@ def _guard_intervals(tally: Tally, asked: _Asked) -> None:
     if asked.level is None or asked.interval != "default":
         return
     down, up = (run.worth for run in tally.runs)
-    short = {name: METRICS[name].holds_from for name in names if down < METRICS[name].holds_from[0] or up < METRICS[name].holds_from[1]}
+    short = {
+        name: METRICS[name].holds_from
+        for name in names
+        if down < METRICS[name].holds_from[0] or up < METRICS[name].holds_from[1]
+    }
     if asked.metrics is not None and short:
         needs = "; ".join(f"{name}: {a} negatives and {b} positives" for name, (a, b) in short.items())
         guard("TM112", f"intervals were found to hold their level only from so many rows on ({needs}); here there are "

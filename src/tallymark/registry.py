@@ -173,8 +173,10 @@ class Method:
     interval: Literal["analytic", "profile", "bootstrap"]
     #: Scores must be probabilities.
     probabilities: bool = False
-    #: Right whatever the prevalence, as long as the scores of each class keep their distribution.
+    #: Consistent under prior shift: whatever the prevalence, as long as the scores of each class keep their distribution.
     shift_proof: bool = True
+    #: Takes the scores for calibrated probabilities.
+    trusts_probabilities: bool = False
     aliases: tuple[str, ...] = ()
     #: The share it takes from densities of each class, for those that maximise a likelihood.
     densities: Callable[..., Any] | None = None

@@ -138,9 +138,13 @@ def _maximise(metric: str, candidates: Callable[[Tally], Iterable[tuple[Floats, 
     return choose
 
 
-_policy("youden", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).", aliases=("max",), judged_by="informedness")(
-    _maximise("informedness", _at_positives)
-)
+_policy(
+    "youden",
+    "Largest tpr − fpr (Youden's J).",
+    "Youden (1950), Cancer 3(1).",
+    aliases=("max",),
+    judged_by="informedness",
+)(_maximise("informedness", _at_positives))
 _policy("f1", "Largest F1.", "van Rijsbergen (1979).", judged_by="f1")(_maximise("f1", _at_positives))
 _policy("fbeta", "Largest F-beta.", "van Rijsbergen (1979).", "beta", example="fbeta:2", judged_by="fbeta")(
     _maximise("fbeta", _at_positives)
@@ -151,9 +155,13 @@ _policy("mcc", "Largest Matthews correlation.", "Matthews (1975).", judged_by="m
 _policy("ba", "Largest balanced accuracy.", "Brodersen et al. (2010).", aliases=("balanced_accuracy",))(
     _maximise("balanced_accuracy", _at_positives)
 )
-_policy("gm", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).", aliases=("geometric_mean",), judged_by="geometric_mean")(
-    _maximise("geometric_mean", _at_positives)
-)
+_policy(
+    "gm",
+    "Largest geometric mean of tpr and tnr.",
+    "Kubat & Matwin (1997).",
+    aliases=("geometric_mean",),
+    judged_by="geometric_mean",
+)(_maximise("geometric_mean", _at_positives))
 _policy("accuracy", "Largest accuracy.", "Fawcett (2006).", judged_by="accuracy")(_maximise("accuracy", _at_positives))
 
 
@@ -178,7 +186,9 @@ def _x(tally: Tally) -> float:
 @_policy("t50", "Score of a positive with recall nearest to 0.5.", _BARRANQUERO)
 def _t50(tally: Tally) -> float:
     counted = _as_counted(tally)
-    scores = ((steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp)) for steps in counted.step_blocks())
+    scores = (
+        (steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp)) for steps in counted.step_blocks()
+    )
     return _best(scores, lambda c: -np.abs(c.tp - c.fn))
 
 

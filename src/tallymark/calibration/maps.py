@@ -6,6 +6,7 @@ Calibration (:func:`tallymark.quantify.bayesian_calibration`) finds it first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,9 +17,9 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark._frozen import FrozenDict
 from tallymark._show import Row, Shown
+from tallymark.errors import InputError, guard
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
-from tallymark.errors import InputError
-from tallymark.registry import choose
+from tallymark.registry import METRICS, choose
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
@@ -166,6 +167,11 @@ def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
     _require_probabilities("temperature", float(s.min()), float(s.max()))
     slope, *rest = fit_logistic(sum(log_odds(s))[None, :], truth, mass[None, :], intercept=bias)[0].tolist()  # type: ignore[index]
     b = rest[0] if rest else 0.0
+    if slope < 0.0:
+        guard("TM103", "higher probabilities mean negative on these rows, so no temperature above 0 fits and all get one "
+              "probability. Nothing was flipped; check the scores and pos_label")  # fmt: skip
+        share = float(np.sum(mass * truth) / mass.sum())
+        slope, b = 0.0, math.log(share / (1.0 - share)) if bias else 0.0
     found = {"temperature": 1.0 / slope if slope else np.inf, "bias": b}
     return CalibrationMap("temperature", found, lambda x: sigmoid(slope * sum(log_odds(x)) + b), probabilities=True)
 
@@ -180,6 +186,16 @@ def log_odds_slope(tally: Tally) -> tuple[float, float]:
     total = float(weight.sum())
     spread = float(np.sum(weight * (x - np.sum(weight * x) / total) ** 2)) if total > 0.0 else 0.0
     return float(slope), spread**-0.5 if spread > 0.0 else np.inf
+
+
+def log_odds_offset(tally: Tally) -> tuple[float, float]:
+    """What would have to be added to the log odds of a sample's probabilities to be right, and its standard error."""
+    s, _, mass = _columns(tally, "temperature")
+    added = METRICS["calibration_intercept"].compute(tally)
+    p = sigmoid(sum(log_odds(s)) + added)  # type: ignore[arg-type]
+    weight = mass * p * (1.0 - p) * sum(run.worth for run in tally.runs) / float(tally.n)
+    total = float(weight.sum())
+    return added, total**-0.5 if total > 0.0 else np.inf
 
 
 MAPS: dict[str, Callable[[Tally], CalibrationMap]] = {

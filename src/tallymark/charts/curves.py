@@ -269,7 +269,7 @@ def decision(data: object, *, theme: str = "light") -> Any:
     ]  # fmt: skip
     first = next(iter(made.values()))
     # Acting on everyone soon costs far more than anyone would look at.
-    least = -0.25 * max(first.prevalence, max(float(curve.net_benefit.max()) for curve in made.values()))
+    least = -0.25 * max(first.prevalence, *(float(curve.net_benefit.max()) for curve in made.values()))
     everyone = [
         {"threshold": float(t), "net benefit": float(v), "who": who}
         for who, values in (("act on everyone", first.treat_all), ("act on no one", first.treat_none))

@@ -11,7 +11,6 @@ from tallymark._check import Floats
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, finished, palette, rows
 from tallymark.errors import InputError
-from tallymark.metrics import expressions
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 

@@ -22,7 +22,8 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Report = Annotated[str | None, typer.Option(help="Also write a report to this HTML file.")]
 SamplingOption = Annotated[
-    str, typer.Option("--sampling", help="plain (all rows drawn at random) or stratified (class sizes fixed by design).")
+    str,
+    typer.Option("--sampling", help="plain (all rows drawn at random) or stratified (class sizes fixed by design)."),
 ]
 CostFp = Annotated[float | None, typer.Option(help="Cost of a false positive (expected_cost, net_benefit).")]
 CostFn = Annotated[float | None, typer.Option(help="Cost of a false negative (expected_cost, net_benefit).")]

@@ -37,7 +37,7 @@ def run(
         scores = columns_of(source, [(score, "--score")])[score]
         found: dict[str, Any]
         if method == "bayes":
-            bayes = bayesian_calibration(fitted_on, tally(scores=scores))
+            bayes = bayesian_calibration(fitted_on, tally(scores=scores), monotone=True)
             probabilities, found = bayes.posterior(scores), {"prevalence": bayes.prevalence}
         else:
             fitted = calibrate(fitted_on, method)

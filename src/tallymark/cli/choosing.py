@@ -29,7 +29,13 @@ def run(
             try:
                 found.append(
                     chosen_threshold(
-                        tally, policy, metric=metric, level=level, seed=seed, sampling=sampling, **parameters  # type: ignore[arg-type]
+                        tally,
+                        policy,
+                        metric=metric,
+                        level=level,
+                        seed=seed,
+                        sampling=sampling,  # type: ignore[arg-type]
+                        **parameters,  # type: ignore[arg-type]
                     )
                 )
             except Undefined as error:
@@ -56,4 +62,3 @@ def run(
     print_table(table(f"{file}: {tally.n_rows} rows, {number(tally.positives)} positive", heads, rows))
     for policy, reason in reasons.items():
         console().print(f"  {policy}: {reason}")
-

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,14 @@ from tallymark.cli.printing import (
     table,
     with_limits,
 )
-from tallymark.errors import GuardWarning, InputError, Undefined
+from tallymark.errors import GuardWarning, InputError
 from tallymark.quantify.asking import options_of
 from tallymark.quantify.counts import from_counts
 from tallymark.quantify.estimating import estimate
 from tallymark.quantify.prevalence import Prevalence, Prevalences
-from tallymark.quantify.shift import MixtureFit, expected, mixture_fit
+from tallymark.quantify.shift import MixtureFit, MixtureFits, mixture_fit
+from tallymark.quantify.unseen import Sensitivity, sensitivity
+from tallymark.quantify.without_labels import expected
 from tallymark.registry import QUANTIFIERS
 from tallymark.results import Evaluation, Note
 from tallymark.sources.engine import quoted
@@ -82,6 +83,14 @@ class Answer:
     estimates: dict[str, Any]
     fit: MixtureFit | None = None
     expectation: Evaluation | None = None
+    #: The fit of each group, where there are groups.
+    fits: MixtureFits | None = None
+    #: What a shift that went unseen would do.
+    unseen: Sensitivity | None = None
+    #: Rows of the same file that are labelled, and the positives among them.
+    known: tuple[float, float] | None = None
+    #: What each method counts in all groups put together, where there are groups.
+    pooled: Mapping[str, float] = field(default_factory=dict)
 
 
 def run(asked: Asked) -> Answer:
@@ -96,7 +105,8 @@ def run(asked: Asked) -> Answer:
 
         report(
             answer.estimates, asked.report, title=f"{asked.target or asked.validation}: how many?", fit=answer.fit,
-            expectation=answer.expectation, warnings=tuple(notes),
+            expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, fits=answer.fits, unseen=answer.unseen,
+            known=answer.known,
         )  # fmt: skip
     if asked.as_json:
         print_json(_json(answer, asked) | {"warnings": [vars(note) for note in notes]})
@@ -150,11 +160,28 @@ def _of_scores(asked: Asked) -> Answer:
         expectation = expected(
             validation, whole, threshold=cut, metrics=wanted, level=asked.level or 0.95, seed=asked.seed
         )
+    fits = mixture_fit(validation, target, strict=asked.strict) if isinstance(target, Tallies) else None
+    with warnings.catch_warnings():
+        # What the groups have said already.
+        warnings.simplefilter("ignore" if fits is not None else "always")
+        fit = mixture_fit(validation, whole, strict=asked.strict)
+    sure = [name for name in methods if QUANTIFIERS[name].shift_proof]
+    unseen = None
+    if sure and asked.level is not None:
+        unseen = sensitivity(
+            validation, whole, sure, threshold=asked.threshold, training_prevalence=asked.training_prevalence
+        )
+    known = (float(validation.n), float(validation.positives)) if asked.target is None else None
+    pooled = {}
     if isinstance(target, Tallies):
-        # A group that does not fit can hide in the whole.
-        for tally in target.values():
-            mixture_fit(validation, tally, strict=asked.strict)
-    return Answer(estimates, mixture_fit(validation, whole, strict=asked.strict), expectation)
+        pooled = {
+            name: estimate(
+                name, validation, whole, threshold=asked.threshold, training_prevalence=asked.training_prevalence, level=None,
+                **(calibrated if name == "em" else {}),
+            ).count
+            for name in methods
+        }  # fmt: skip
+    return Answer(estimates, fit, expectation, fits, unseen, known, pooled)
 
 
 def _kind(name: str, interval: str) -> Any:
@@ -240,34 +267,49 @@ def _of_classes(asked: Asked) -> Answer:
 
 
 def _lines(answer: Answer) -> list[tuple[dict[str, Any] | None, str | None, Prevalence]]:
-    """Each estimate with its group and class."""
+    """Each estimate with its group and class; the group of a total is None."""
     found: list[tuple[dict[str, Any] | None, str | None, Prevalence]] = []
     for entry in answer.estimates.values():
         if isinstance(entry, Prevalence):
             found.append((None, None, entry))
         elif isinstance(entry, Prevalences):
             found += [(dict(zip(entry.names, key, strict=True)), None, one) for key, one in entry.entries.items()]
-            found.append((dict.fromkeys(entry.names, "total"), None, entry.total))
+            found.append((None, None, entry.total))
         else:
             found += [(None, str(label), one) for label, one in entry.items()]
     return found
 
 
+def _subtotals(answer: Answer) -> list[tuple[dict[str, Any], Prevalence]]:
+    """Sums over all keys but one, where there are several."""
+    return [
+        ({name: key[0]}, one)
+        for entry in answer.estimates.values()
+        if isinstance(entry, Prevalences)
+        for name, by in entry.subtotals().items()
+        for key, one in by.entries.items()
+    ]
+
+
 def _growth(answer: Answer, column: str) -> list[dict[str, Any]]:
-    """Growth from each value of a column to the next."""
-    lines = []
-    for name, entry in answer.estimates.items():
-        by = entry.over(column)
-        periods = sorted(by, key=lambda value: (str(type(value)), value))
-        for first, second in itertools.pairwise(periods):
-            line = {"method": name, "from": first, "to": second}
-            try:
-                found = by.growth(first, second)
-            except Undefined as error:
-                lines.append(line | {"growth": None, "low": None, "high": None, "reason": error.reason})
-            else:
-                lines.append(line | {"growth": found.value, "low": found.low, "high": found.high})
-    return lines
+    """Growth from each value of a column to the next, by method and group."""
+    return [{"method": name, **line} for name, entry in answer.estimates.items() for line in entry.growths(column)]
+
+
+def _with_known(one: Prevalence, known: tuple[float, float]) -> dict[str, Any]:
+    """A count with the labelled rows of the same population added."""
+    rows, positives = known
+    ends = (
+        {}
+        if one.low is None or one.high is None
+        else {"low": one.low * one.n + positives, "high": one.high * one.n + positives}
+    )
+    return {"method": one.method, "count": one.count + positives, **ends, "n": one.n + rows}
+
+
+def _totals(answer: Answer) -> list[Prevalence]:
+    return [entry.total if isinstance(entry, Prevalences) else entry for entry in answer.estimates.values()
+            if isinstance(entry, Prevalence | Prevalences)]  # fmt: skip
 
 
 def _json(answer: Answer, asked: Asked) -> dict[str, Any]:
@@ -275,10 +317,24 @@ def _json(answer: Answer, asked: Asked) -> dict[str, Any]:
         {"method": one.method, "group": group, **({"class": label} if label is not None else {}), **_without_method(one)}
         for group, label, one in _lines(answer)
     ]}  # fmt: skip
+    if subtotals := _subtotals(answer):
+        found["subtotals"] = [
+            {"method": one.method, "group": group, **_without_method(one)} for group, one in subtotals
+        ]
     if asked.growth is not None:
         found["growth"] = _growth(answer, asked.growth)
+    if answer.known is not None:
+        rows, positives = answer.known
+        found["known"] = {"n": rows, "positives": positives}
+        found["with_known"] = [_with_known(one, answer.known) for one in _totals(answer) if one.reason is None]
+    if answer.pooled:
+        found["pooled"] = dict(answer.pooled)
     if answer.fit is not None:
         found["fit"] = answer.fit.to_dict()
+    if answer.fits is not None:
+        found["fits"] = answer.fits.to_dict()
+    if answer.unseen is not None:
+        found["sensitivity"] = answer.unseen.to_dict()
     if answer.expectation is not None:
         found["expected"] = answer.expectation.to_dict()
     return found
@@ -298,9 +354,12 @@ def _print(answer: Answer, asked: Asked) -> None:
     classes = lines[0][1] is not None
     heads = [("method", "left"), *((name, "left") for name in groups), *([("class", "left")] if classes else [])]
     heads += [("prevalence", "right"), ("count", "right"), ("of", "right"), ("interval", "left")]
+    subtotals = _subtotals(answer)
     rows = []
-    for group, label, one in lines:
-        shown = [one.method, *(str(value) for value in (group or {}).values()), *([label or ""] if classes else [])]
+    for group, label, one in [*lines, *((group, None, one) for group, one in subtotals)]:
+        # A sum is marked by what it sums over.
+        named = [str(group[name]) if group is not None and name in group else "(all)" for name in groups]
+        shown = [one.method, *named, *([label or ""] if classes else [])]
         if one.reason is not None:
             rows.append([*shown, "–", "–", number(one.n), one.reason])
             continue
@@ -311,9 +370,11 @@ def _print(answer: Answer, asked: Asked) -> None:
         rows.append([*shown, share, count, number(one.n), one.interval or ""])
     print_table(table("", heads, rows))
     if asked.growth is not None:
-        columns = [("method", "left"), ("from", "left"), ("to", "left"), ("growth of the count", "right")]
-        print_table(table("", columns, [
-            [line["method"], str(line["from"]), str(line["to"]), line.get("reason") or _percent(line["growth"], line["low"], line["high"])]
+        others = [name for name in groups if name != asked.growth]
+        columns = [("method", "left"), *((name, "left") for name in others), ("from", "left"), ("to", "left")]
+        print_table(table("", [*columns, ("growth of the count", "right")], [
+            [line["method"], *(str(line["group"][name]) if line["group"] else "(all)" for name in others), str(line["from"]),
+             str(line["to"]), line["reason"] or _percent(line["growth"], line["low"], line["high"])]
             for line in _growth(answer, asked.growth)
         ]))  # fmt: skip
     if answer.expectation is not None:
@@ -325,16 +386,43 @@ def _print(answer: Answer, asked: Asked) -> None:
             [m.name, m.reason or (number(m.value) if m.low is None or m.high is None else with_limits(m.value, m.low, m.high))]
             for m in ev.values()
         ]))  # fmt: skip
-    naive = [name for name in answer.estimates if not QUANTIFIERS[name].shift_proof]
-    if naive:
-        out.print(
-            Text(
-                f"{', '.join(naive)}: not corrected for errors; right only where the prevalence has not moved.",
-                style="dim",
-            )
+    for line in _remarks(answer):
+        out.print(Text(line, style="dim"))
+
+
+#: A sum of groups further from the count of all rows together than this, relatively, is worth a word.
+_APART = 0.05
+
+
+def _remarks(answer: Answer) -> list[str]:
+    """What must be said beside the numbers."""
+    found = []
+    totals = _totals(answer)
+    if answer.known is not None:
+        rows, positives = answer.known
+        sums = ", ".join(f"{one.method} {one.count + positives:.0f}" for one in totals if one.reason is None)
+        found.append(
+            f"With the {number(rows)} labelled rows of the same file, {number(positives)} of them positive: {sums}."
         )
-    if answer.fit is not None:
-        out.print(Text(f"Fit: {answer.fit.verdict} (p = {answer.fit.p_value:.3g}).", style="dim"))
+    for one in totals:
+        pooled = answer.pooled.get(one.method)
+        if pooled is not None and one.reason is None and abs(one.count - pooled) > _APART * max(one.count, pooled):
+            found.append(
+                f"{one.method}: the groups add up to {one.count:.0f}, but counted together they have {pooled:.0f}; their scores do "
+                "not fit one and the same pair of classes."
+            )
+    naive = [name for name in answer.estimates if not QUANTIFIERS[name].shift_proof]
+    for name in naive:
+        right = next((one.details.get("right_at") for one in totals if one.method == name and one.details), None)
+        where = "" if right is None else f"; right only at a prevalence of {number(right)}"
+        found.append(f"{name}: not corrected for the classifier's errors{where}.")
+    if answer.fits is not None:
+        found.append(f"Fit by group: {answer.fits.verdict}.")
+    elif answer.fit is not None:
+        found.append(f"Fit: {answer.fit.verdict} (p = {answer.fit.p_value:.3g}).")
+    if answer.unseen is not None:
+        found.append(f"Sensitivity: {answer.unseen.sentence}")
+    return found
 
 
 def _percent(value: float, low: float, high: float) -> str:

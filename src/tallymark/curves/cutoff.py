@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tallymark._check import Floats, Masses, Scores
 from tallymark.curves.base import Curve, of_a_tally, with_both_classes
 from tallymark.errors import InputError, shown
-from tallymark.metrics import expressions
 from tallymark.metrics.declare import PARAMETER_RANGES, cell_settings
 from tallymark.metrics.hull import roc_hull
 from tallymark.registry import METRICS

@@ -57,7 +57,9 @@ def decision_curve(tally: Tally, *, thresholds: Sequence[float] | None = None) -
     """
     if not tally.is_probability:
         low, high = tally.range
-        raise InputError(f"decision_curve needs probabilities, but the scores run from {low:g} to {high:g}; calibrate them first.")
+        raise InputError(
+            f"decision_curve needs probabilities, but the scores run from {low:g} to {high:g}; calibrate them first."
+        )
     at = _PROBABILITIES if thresholds is None else np.array([_check.probability(t, "thresholds") for t in thresholds])
     if (at >= 1.0).any() or not len(at):
         raise InputError("thresholds must lie in [0, 1): at a probability of 1 no false alarm would be worth a hit.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -49,7 +49,7 @@ class Choices:
         chooser, numbers = parse_policy(policy)
 
         def chosen(draws: Draws) -> list[tuple[float, ...]]:
-            found = []
+            found: list[tuple[float, ...]] = []
             for resample in draws.tallies_by_cell:
                 try:
                     cut = float(chooser.choose(resample, *numbers))
@@ -68,7 +68,7 @@ class Choices:
         if len(lines) < replicates / 2:
             raise Undefined(f"the policy {policy!r} is undefined in most resamples")
         columns = np.array(lines).T
-        return cls(tally, columns[0], tuple(columns[1:5]), tuple(columns[5:9]))  # type: ignore[arg-type]
+        return cls(tally, columns[0], tuple(columns[1:5]), tuple(columns[5:9]))
 
     def optimism(self, facts: Metric, given: Mapping[str, float]) -> Floats:
         """The metric of each resample at its own choice, less that of the sample at the same threshold."""

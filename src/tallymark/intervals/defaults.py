@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, on_scale, scale_
 from tallymark.intervals.calibrated import BINNED, calibration_limits
 from tallymark.intervals.effects import EFFECTS
 from tallymark.intervals.influence import design_of
-from tallymark.intervals.maxima import FIXED_CHOICE, d_b_limits, hull_limits, maximum_limits
+from tallymark.intervals.maxima import MAXIMA
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import Pool
 from tallymark.intervals.rates import Limits
-from tallymark.intervals.replicates import Replicates, bootstrap
+from tallymark.intervals.replicates import bootstrap
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
@@ -49,36 +49,38 @@ def tally_limits(
         elif (limits := _closed_form(name, tally, level, sampling)) is not None:
             found[name] = limits
     if resampled:
-        draws = bootstrap(
-            tally, [*resampled, "ks"] if "d_b" in resampled and "ks" not in resampled else resampled, sampling=sampling,
-            replicates=replicates, seed=seed, most=_MOST,
-        )  # fmt: skip
+        needed = dict.fromkeys(MAXIMA[name].overshoot if name in MAXIMA else name for name in resampled)
+        drawn = [name for name in needed if name is not None]
+        draws = (
+            bootstrap(tally, drawn, sampling=sampling, replicates=replicates, seed=seed, most=_MOST) if drawn else None
+        )
         for name in resampled:
-            limits = _of_maximum(name, tally, level, sampling, draws)
-            limits = limits or _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])
+            if name in MAXIMA:
+                limits = _of_maximum(name, tally, level, sampling, draws)
+            elif draws is not None:
+                limits = _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])
             if limits is not None:
                 found[name] = limits
     return found
 
 
-def _of_maximum(name: str, tally: Tally, level: float, sampling: Sampling, draws: Replicates) -> Limits | None:
-    """Limits of a metric that takes the best of all thresholds; None for the others."""
-    value = draws.estimates[name]
-    if math.isnan(value):
+def _of_maximum(
+    name: str, tally: Tally, level: float, sampling: Sampling, draws: Mapping[str, Floats] | None
+) -> Limits | None:
+    """Limits of a metric that takes the best of all thresholds."""
+    own = MAXIMA[name]
+    try:
+        value = METRICS[name].compute(tally)
+        design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
+        overshoot = 0.0
+        if own.overshoot is not None and draws is not None:
+            known = draws[own.overshoot][np.isfinite(draws[own.overshoot])]
+            overshoot = float(known.mean()) - METRICS[own.overshoot].compute(tally) if len(known) else 0.0
+    except Undefined:
         return None
-    if name == "hull_auc":
-        return *hull_limits(tally, value, level), "beta, extra row"
-    if name == "d_b":
-        return *d_b_limits(tally, _overshoot(draws, "ks"), level), "beta, extra row, choice included"
-    if name not in FIXED_CHOICE:
+    if not math.isfinite(value):
         return None
-    design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
-    return *maximum_limits(name, tally, value, _overshoot(draws, name), level, design), "beta, extra row, choice included"
-
-
-def _overshoot(draws: Replicates, name: str) -> float:
-    known = draws[name][np.isfinite(draws[name])]
-    return float(known.mean()) - draws.estimates[name] if len(known) else 0.0
+    return *own.limits(tally, value, overshoot, level, design), "beta, extra row, choice included"
 
 
 def _closed_form(name: str, tally: Tally, level: float, sampling: Sampling) -> Limits | None:

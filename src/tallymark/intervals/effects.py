@@ -117,12 +117,15 @@ class ScoreEffect(Effect):
         """Influence of each score."""
         return (self.of_positive if positive else self.of_negative)(scores.astype(np.float64))
 
-    def with_bounds(self, low: float, high: float, anchor: float | None = None) -> ScoreEffect:
+    def with_bounds(
+        self, low: float, high: float, anchor: float | None = None, extra: float | None = None
+    ) -> ScoreEffect:
         """With an imaginary row at either end of the scores seen."""
         ends = np.array(self.tally.range)
         down, up = (function(ends) for function in (self.of_negative, self.of_positive))
-        worst_and_best = [(float(side.min()), float(side.max())) for side in (down, up)]
-        return replace(self, bounded=Bounded(low, high, *worst_and_best, _EXTRA_SCORE, anchor=anchor))
+        worst, best = ([float(end) for end in ends] for ends in ((down.min(), up.min()), (down.max(), up.max())))
+        much = _EXTRA_SCORE if extra is None else extra
+        return replace(self, bounded=Bounded(low, high, (worst[0], best[0]), (worst[1], best[1]), much, anchor=anchor))
 
 
 def _cells(tally: Tally) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
@@ -307,7 +310,10 @@ def _skill(name: str, loss: str) -> Callable[[Tally], ScoreEffect]:
 def _calibration_slope(tally: Tally) -> ScoreEffect:
     """The slope of a logistic regression: each row's part in its estimating equation, over the information."""
     slope, intercept = logistic_recalibration(tally)
-    parts = [(run, share, y) for run, share, y in zip(tally.runs, (1.0 - tally.prevalence, tally.prevalence), (0.0, 1.0), strict=True)]
+    parts = [
+        (run, share, y)
+        for run, share, y in zip(tally.runs, (1.0 - tally.prevalence, tally.prevalence), (0.0, 1.0), strict=True)
+    ]
 
     def features(s: Floats) -> tuple[Floats, Floats]:
         x: Floats = sum(log_odds(s))  # type: ignore[assignment]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +21,14 @@ from tallymark.metrics.cost import Prices, aucc_prices, constant_loss, h_prices
 from tallymark.metrics.hull import Hull, roc_hull
 from tallymark.metrics.ranking import auroc_of, best_informedness
 from tallymark.registry import METRICS
+from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
 #: The mean overshoot of resamples counts one and a half times, as for a threshold chosen on the same rows.
 _SHORT_OF = 1.5
+
+#: How much of a row is imagined in the worst place.
+_EXTRA = 0.75
 
 
 def with_overshoot(value: float, low: float, high: float, overshoot: float, level: float) -> tuple[float, float]:
@@ -38,14 +44,15 @@ def _at_corners(tally: Tally, hull: Hull, prices: Prices, factor: float, low: fl
     of_fpr = np.concatenate(([0.0], np.cumsum(prices.of_fpr[::-1])))
     of_fnr = np.concatenate((np.cumsum(prices.of_fnr)[::-1], [0.0]))
 
-    def effect(table: Floats, mean: float) -> Callable[[Floats], Floats]:
-        return lambda s: factor * (table[np.searchsorted(thresholds, s, "right")] - mean)
+    def effect(table: Floats, run: Run) -> Callable[[Floats], Any]:
+        def raw(s: Floats) -> Floats:
+            return table[np.searchsorted(thresholds, s, "right")]
 
-    down, up = (
-        effect(table, run.sum_of(lambda s, table=table: table[np.searchsorted(thresholds, s, "right")]) / float(run.total))  # type: ignore[misc]
-        for table, run in zip((of_fpr, of_fnr), tally.runs, strict=True)
-    )
-    return ScoreEffect(tally, down, up).with_bounds(low, high)
+        mean = run.sum_of(raw) / float(run.total)
+        return lambda s: factor * (raw(s) - mean)
+
+    down, up = effect(of_fpr, tally.negative), effect(of_fnr, tally.positive)
+    return ScoreEffect(tally, down, up).with_bounds(low, high, extra=_EXTRA)
 
 
 def _aucc(tally: Tally) -> Effect:
@@ -56,7 +63,9 @@ def _aucc(tally: Tally) -> Effect:
 def _h_measure(tally: Tally) -> Effect:
     hull, p = roc_hull(tally), tally.prevalence
     factor = -1.0 / constant_loss(p)
-    return _at_corners(tally, hull, h_prices(p, hull.fpr, hull.tpr), factor, METRICS["h_measure"].low, METRICS["h_measure"].high)
+    return _at_corners(
+        tally, hull, h_prices(p, hull.fpr, hull.tpr), factor, METRICS["h_measure"].low, METRICS["h_measure"].high
+    )
 
 
 def _ks(tally: Tally) -> Effect:
@@ -64,32 +73,59 @@ def _ks(tally: Tally) -> Effect:
     tpr, fpr = steps.tp / tally.positives, steps.fp / tally.negatives
     best = int(np.argmax(tpr - fpr))
     cut, hit, false = float(steps.thresholds[best]), float(tpr[best]), float(fpr[best])
-    effect = ScoreEffect(tally, lambda s: false - (s >= cut), lambda s: (s >= cut) - hit)
-    return effect.with_bounds(-1.0, 1.0)
+    down: Callable[[Floats], Any] = lambda s: false - (s >= cut)
+    up: Callable[[Floats], Any] = lambda s: (s >= cut) - hit
+    effect = ScoreEffect(tally, down, up)
+    return effect.with_bounds(-1.0, 1.0, extra=_EXTRA)
 
 
-#: Metrics of the best thresholds, by what each choice held fixed gives.
-FIXED_CHOICE: Mapping[str, Callable[[Tally], Effect]] = {"ks": _ks, "aucc": _aucc, "h_measure": _h_measure}
+@dataclass(frozen=True)
+class Maximum:
+    """What limits of a metric of the best thresholds are made from.
+
+    `overshoot` is the metric whose resamples tell how far the best looks too good; None where that is not needed.
+    """
+
+    limits: Callable[[Tally, float, float, float, Design], tuple[float, float]]
+    overshoot: str | None
 
 
-def maximum_limits(name: str, tally: Tally, value: float, overshoot: float, level: float, design: Design) -> tuple[float, float]:
-    """Limits of a metric of :data:`FIXED_CHOICE`, given how far its resamples overshoot it on average."""
-    facts = METRICS[name]
-    low, high = FIXED_CHOICE[name](tally).limits(value, level, design)
-    low, high = with_overshoot(value, float(low), float(high), overshoot, level)
-    return max(low, facts.low), min(high, facts.high)
+def _of_choice(name: str, effect: Callable[[Tally], Effect]) -> Maximum:
+    """The metric at its own choice, held fixed, less what choosing flatters."""
+
+    def limits(tally: Tally, value: float, overshoot: float, level: float, design: Design) -> tuple[float, float]:
+        low, high = effect(tally).limits(value, level, design)
+        low, high = with_overshoot(value, float(low), float(high), overshoot, level)
+        return max(low, METRICS[name].low), min(high, METRICS[name].high)
+
+    return Maximum(limits, name)
 
 
-def hull_limits(tally: Tally, value: float, level: float) -> tuple[float, float]:
+def _hull_limits(
+    tally: Tally, value: float, overshoot: float, level: float, design: Design  # noqa: ARG001
+) -> tuple[float, float]:  # fmt: skip
     """The hull lies above the curve it is the hull of: AUROC's limits, raised above by what it adds in the sample."""
     area = auroc_of(tally)
     low, high = EFFECTS["auroc"](tally).limits(area, level)
     return max(float(low), METRICS["hull_auc"].low), min(1.0, float(high) + value - area)
 
 
-def d_b_limits(tally: Tally, overshoot: float, level: float) -> tuple[float, float]:
+def _d_b_limits(
+    tally: Tally, value: float, overshoot: float, level: float, design: Design  # noqa: ARG001
+) -> tuple[float, float]:  # fmt: skip
     """Those of KS, of which it is a rising function."""
     from scipy.special import ndtri
 
-    low, high = maximum_limits("ks", tally, best_informedness(tally), overshoot, level, Design())
-    return 2.0 * float(ndtri((1.0 + low) / 2)), 2.0 * float(ndtri((1.0 + high) / 2))
+    ends = MAXIMA["ks"].limits(tally, best_informedness(tally), overshoot, level, design)
+    low, high = (2.0 * float(ndtri((1.0 + end) / 2)) for end in ends)
+    return low, high
+
+
+#: Metrics that take the best of all thresholds.
+MAXIMA: Mapping[str, Maximum] = {
+    "ks": _of_choice("ks", _ks),
+    "aucc": _of_choice("aucc", _aucc),
+    "h_measure": _of_choice("h_measure", _h_measure),
+    "hull_auc": Maximum(_hull_limits, None),
+    "d_b": Maximum(_d_b_limits, "ks"),
+}

@@ -14,7 +14,7 @@ from tallymark._check import Bools, Floats, Ints, Masses, Scores
 from tallymark.errors import InputError, Undefined
 from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, checked_number, in_threads, seeds
 from tallymark.intervals.draws import Draws, at_rates, values_of
-from tallymark.intervals.effects import EFFECTS, RankEffect
+from tallymark.intervals.effects import EFFECTS, Effect
 from tallymark.intervals.influence import design_of
 from tallymark.intervals.pool import Pool, Stratum
 from tallymark.registry import METRICS, Metric
@@ -85,7 +85,7 @@ def student_difference(difference: float, error: float, method: str, freedom: fl
 
 
 def no_disagreement(span: float, rows: float, method: str) -> Difference:
-    """Two models that do the same on every row: up to :math:`1 - (\\alpha/2)^{1/m}` of the rows of a class of m may yet differ.
+    r"""Two models that do the same on every row: up to :math:`1 - (\alpha/2)^{1/m}` of a class of m rows may yet differ.
 
     `span` is how far the metric can move; where it has no end nothing can be said.
     """
@@ -99,7 +99,7 @@ def no_disagreement(span: float, rows: float, method: str) -> Difference:
 
 def unseen(level: float, rows: float) -> float:
     """The share of rows that may differ although none of m did."""
-    return 1.0 - ((1.0 - level) / 2) ** (1.0 / rows)
+    return 1.0 - math.pow((1.0 - level) / 2, 1.0 / rows)
 
 
 #: Part of a row imagined in the worst place for each model: with more the test loses power, with less it errs too often
@@ -108,7 +108,7 @@ _EXTRA = 0.25
 
 
 def auroc_difference(
-    values: tuple[float, float], effects: tuple[RankEffect, RankEffect], error: float, correlation: float, slack: float = 0.0
+    values: tuple[float, float], effects: tuple[Effect, Effect], error: float, correlation: float, slack: float = 0.0
 ) -> Difference:  # fmt: skip
     r"""From each model's own limits and their correlation (MOVER).
 
@@ -116,7 +116,7 @@ def auroc_difference(
     with few positives and with scores of different shapes; near a perfect ranking it is timid. `slack` is how far the
     difference can be off because scores share cells. Zou & Donner (2008), Stat. Med. 27(10).
     """
-    (a, b), (first, second) = values, effects
+    a, b = values
     d = a - b
 
     @cache
@@ -264,9 +264,7 @@ def bootstrap_difference(estimate: float, drawn: Floats, freedom: float) -> Diff
     return student_difference(estimate, float(known.std(ddof=1)), "paired bootstrap", freedom)
 
 
-def mcnemar(
-    first: Bools, second: Bools, counts: Masses, kind: Literal["exact", "mid_p"] = "mid_p"
-) -> Difference:
+def mcnemar(first: Bools, second: Bools, counts: Masses, kind: Literal["exact", "mid_p"] = "mid_p") -> Difference:
     r"""McNemar's test of two models that are right on different rows.
 
     Of the rows only one model gets right, each should win half: exact binomial, or `mid_p` which counts half of the

@@ -62,7 +62,9 @@ def rate_limits(
         elif name != "prevalence":
             drawn = drawn or _draws(confusion, sampling)
             tail = (1.0 - level) / 2
-            low, high = np.nanquantile(METRICS[name].cells(*drawn, **(parameters or {}).get(name, METRICS[name].parameters)), [tail, 1.0 - tail], method="nearest")
+            settings = (parameters or {}).get(name, METRICS[name].parameters)
+            values: Floats = METRICS[name].cells(*drawn, **settings)  # type: ignore[misc]
+            low, high = np.nanquantile(values, [tail, 1.0 - tail], method="nearest")
             found[name] = float(low), float(high), "mid-p draws"
     return found
 
@@ -91,7 +93,9 @@ def _draws(confusion: Confusion, sampling: Sampling) -> tuple[Floats, Floats, Fl
     mass, squares = _cells(confusion)
     points = _points()
     tpr, fpr = (
-        _confidence(points[j], points[j + 3], *effective_rate(mass[hit], mass[hit] + mass[miss], squares[hit], squares[miss]))
+        _confidence(
+            points[j], points[j + 3], *effective_rate(mass[hit], mass[hit] + mass[miss], squares[hit], squares[miss])
+        )
         for j, (hit, miss) in enumerate((("tp", "fn"), ("fp", "tn")))
     )
     share: Any = confusion.prevalence

@@ -117,9 +117,12 @@ class Replicates(Shown, Mapping[str, Floats]):
             return Interval(estimate, low, high, "exact", share)
         tails = np.array([(1.0 - share) / 2, (1.0 + share) / 2])
         if method == "bca":
-            tails = _bca(known, estimate, _acceleration(
-                METRICS[name].name, self.tally, self.threshold, self.parameters.get(METRICS[name].name)
-            ), tails)
+            tails = _bca(
+                known,
+                estimate,
+                _acceleration(METRICS[name].name, self.tally, self.threshold, self.parameters.get(METRICS[name].name)),
+                tails,
+            )
         low, high = np.quantile(known, tails)
         return Interval(estimate, float(low), float(high), f"{self.sampling} bootstrap, {method}", share)
 
@@ -206,9 +209,7 @@ def bootstrap(
     return Replicates(estimates, values, sampling, tally, cut, own)
 
 
-def _acceleration(
-    name: str, tally: Tally, threshold: float | None, parameters: Mapping[str, float] | None
-) -> float:
+def _acceleration(name: str, tally: Tally, threshold: float | None, parameters: Mapping[str, float] | None) -> float:
     """Skewness of the influence values over 6: in closed form where there is one, else over groups of neighbours."""
     if name in EFFECTS:
         return EFFECTS[name](tally).spread().acceleration

@@ -189,7 +189,9 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row
     if not error > 0.0:
         raise Undefined(f"auroc: no {method} interval, for the ranking shows no variance; use method='extra_row'")
     if method == "logit":
-        return Interval(value, *on_scale(value, error, found.freedom, share, scale_of(0.0, 1.0)), "DeLong, logit", share)
+        return Interval(
+            value, *on_scale(value, error, found.freedom, share, scale_of(0.0, 1.0)), "DeLong, logit", share
+        )
     reach = normal_quantile(0.5 + share / 2) * error
     name = "DeLong, plain" if method == "plain" else method
     return Interval(value, max(0.0, value - reach), min(1.0, value + reach), name, share)

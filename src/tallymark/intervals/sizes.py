@@ -198,7 +198,9 @@ def sample_size(
     variance = first + second - 2.0 * correlation * math.sqrt(first * second)
     needed = (normal_quantile(0.5 + share / 2) + normal_quantile(power)) ** 2 * variance / difference**2
     if not needed < _TOO_MANY:
-        raise InputError(f"A difference of {difference!r} would take more rows than can be counted; ask for a larger one.")
+        raise InputError(
+            f"A difference of {difference!r} would take more rows than can be counted; ask for a larger one."
+        )
     positives = math.ceil(_with_student(needed, ratio, share, power))
     return SampleSize(
         math.ceil(positives / prevalence), positives,

@@ -227,7 +227,11 @@ def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -
 
 
 def _one_score(tally: Tally) -> str:
-    return "all scores are equal" if tally.exact else "all scores lie in one cell of the quantised tally; use the exact one"
+    return (
+        "all scores are equal"
+        if tally.exact
+        else "all scores lie in one cell of the quantised tally; use the exact one"
+    )
 
 
 def rank_slope(name: str, tally: Tally) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.metrics.declare import metric
+from tallymark.metrics.probability import log_to_one
 from tallymark.metrics.ranking import auroc_of
 from tallymark.metrics.references import GUBBELS
-from tallymark.metrics.probability import log_to_one
 from tallymark.registry import METRICS, require_one_of
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.multiclass import ClassScores

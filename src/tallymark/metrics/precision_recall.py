@@ -119,7 +119,9 @@ def pr_auc(tally: Tally, *, interpolation: Interpolation = "integral") -> float:
     """
     area = choose("interpolation", interpolation, _AREAS)
     if area is _davis_goadrich_area and tally.weighted:
-        raise Undefined("pr_auc: davis_goadrich steps over whole true positives, which weights do not have; use 'integral'")
+        raise Undefined(
+            "pr_auc: davis_goadrich steps over whole true positives, which weights do not have; use 'integral'"
+        )
     return _total(tally, area)
 
 

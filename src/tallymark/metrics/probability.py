@@ -224,7 +224,9 @@ def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> t
     else:
         upto = np.cumsum(mass) / mass.sum()
         # Any part of the cell may be one score, and its middle lie anywhere in the cell's mass.
-        first, last = (np.floor(ends * bins + side * 1e-6) for ends, side in ((upto - mass / mass.sum(), -1), (upto, 1)))
+        first, last = (
+            np.floor(ends * bins + side * 1e-6) for ends, side in ((upto - mass / mass.sum(), -1), (upto, 1))
+        )
         last = np.where(lowest == top, first, last)
     doubtful = float(np.sum(mass[np.clip(first, 0, bins - 1) != np.clip(last, 0, bins - 1)]))
     slack = (moved + 2.0 * doubtful) / float(tally.n)

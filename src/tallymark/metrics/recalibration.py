@@ -59,7 +59,7 @@ def calibration_slope(tally: Tally) -> float:
 
 @metric(
     title="Calibration in the large", family="probability", needs="probabilities", low=-math.inf, high=math.inf,
-    better="zero", chance=lambda tally: METRICS["calibration_intercept"].compute(tally),
+    better="zero", chance=math.nan,
     formula=r"a \text{ in } \mathrm{logit}\,\Pr(y=1) = a + \mathrm{logit}(s)",
     meaning="What must be added to the log odds so that the probabilities add up to the positives: 0 is right, below 0 they are too high.",
     reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
@@ -124,7 +124,9 @@ def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
     low, high = np.zeros(len(at)), np.full(len(at), float(scores[-1] - scores[0]))
     for _ in range(_REACH_HALVINGS):
         middle = (low + high) / 2
-        inside = upto[np.searchsorted(scores, at + middle, "right")] - upto[np.searchsorted(scores, at - middle, "left")]
+        inside = (
+            upto[np.searchsorted(scores, at + middle, "right")] - upto[np.searchsorted(scores, at - middle, "left")]
+        )
         low, high = np.where(inside < wanted, middle, low), np.where(inside < wanted, high, middle)
     return high
 
@@ -209,7 +211,9 @@ def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") 
     from scipy.optimize import isotonic_regression
 
     if not isinstance(tally, Tally):
-        raise InputError(f"score_parts takes a Tally, got {type(tally).__name__}. Write tm.score_parts(tm.tally(y, p)).")
+        raise InputError(
+            f"score_parts takes a Tally, got {type(tally).__name__}. Write tm.score_parts(tm.tally(y, p))."
+        )
     loss = choose("score", score, _LOSSES)
     own = METRICS[score].compute(tally)
     _, share, mass = outcomes(tally)
@@ -217,7 +221,9 @@ def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") 
     fitted = isotonic_regression(share, weights=mass).x
     recalibrated = float(np.sum(weight * loss(fitted, share)))
     uncertainty = METRICS[score].chance(tally)
-    return ScoreParts(METRICS[score].name, max(0.0, own - recalibrated), max(0.0, uncertainty - recalibrated), uncertainty)
+    return ScoreParts(
+        METRICS[score].name, max(0.0, own - recalibrated), max(0.0, uncertainty - recalibrated), uncertainty
+    )
 
 
 def _squared(said: Floats, share: Floats) -> Floats:

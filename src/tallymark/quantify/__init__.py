@@ -19,8 +19,11 @@ from tallymark.quantify.posteriors import bayesian_calibration as bayesian_calib
 from tallymark.quantify.prevalence import Prevalence as Prevalence
 from tallymark.quantify.prevalence import Prevalences as Prevalences
 from tallymark.quantify.shift import MixtureFit as MixtureFit
-from tallymark.quantify.shift import expected as expected
+from tallymark.quantify.shift import MixtureFits as MixtureFits
 from tallymark.quantify.shift import mixture_fit as mixture_fit
+from tallymark.quantify.unseen import Sensitivity as Sensitivity
+from tallymark.quantify.unseen import sensitivity as sensitivity
+from tallymark.quantify.without_labels import expected as expected
 
 if TYPE_CHECKING:
     from tallymark.quantify.calibrators import BayesCalibrator as BayesCalibrator
@@ -52,8 +55,8 @@ _ESTIMATORS = (
 _HOMES = dict.fromkeys(_ESTIMATORS, "estimators") | {"BayesCalibrator": "calibrators", "GridSearch": "selection"}
 
 __all__ = [  # noqa: PLE0604
-    "BayesianCalibration", "MixtureFit", "Prevalence", "Prevalences", "bayesian_calibration", "estimate", "estimate_many",
-    "expected", "from_counts", "losses", "mixture_fit", *_HOMES,
+    "BayesianCalibration", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration",
+    "estimate", "estimate_many", "expected", "from_counts", "losses", "mixture_fit", "sensitivity", *_HOMES,
 ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +20,14 @@ from tallymark.quantify.prevalence import Prevalence
 class ClassPrevalences(Shown, Mapping[Label, Prevalence]):
     """The estimated share of every class, adding up to one: a mapping from class to :class:`Prevalence`.
 
-    `covariance` of the shares describes the joint confidence region, an ellipse on the simplex.
+    `covariance` of the shares, around `centre` where that is not the estimate itself, describes the joint confidence
+    region, an ellipse on the simplex; `region` is one that has another shape.
     """
 
     entries: Mapping[Label, Prevalence]
     covariance: Floats | None = None
+    centre: Floats | None = None
+    region: Callable[[Floats, float], bool] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "entries", FrozenDict(self.entries))
@@ -49,9 +52,14 @@ class ClassPrevalences(Shown, Mapping[Label, Prevalence]):
         """Whether the joint confidence region at a level holds a distribution over the classes."""
         from scipy.special import chdtri
 
+        asked = np.asarray(shares, dtype=np.float64)
+        if asked.shape != self.shares.shape:
+            raise InputError(f"shares has shape {asked.shape}, expected one share for each of {shown(self.entries)}.")
+        if self.region is not None:
+            return self.region(asked, checked_level(level))
         if self.covariance is None:
             raise InputError("There is no region: the shares were estimated with level=None.")
-        gap = np.asarray(shares, dtype=np.float64) - self.shares
+        gap = asked - (self.shares if self.centre is None else self.centre)
         # Shares add up to one, so one direction has no spread.
         distance = float(gap @ np.linalg.pinv(self.covariance, rcond=1e-10) @ gap)
         return distance <= float(chdtri(len(self) - 1, 1.0 - checked_level(level)))

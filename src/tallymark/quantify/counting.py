@@ -21,7 +21,7 @@ _FORMAN = "Forman (2008), Data Min. Knowl. Discov. 17."
 _BELLA = "Bella et al. (2010), ICDM."
 
 #: Thresholds whose rates are closer than this adjust too much (Forman's rule for median sweep).
-_FAR_ENOUGH = 0.25
+FAR_ENOUGH = 0.25
 
 
 def adjusted(q: Any, tpr: Any, fpr: Any) -> Floats:
@@ -85,7 +85,12 @@ def _max(validation: Validation, target: Samples) -> Floats:
 @method("t50", "T50", r"\hat\pi = \mathrm{AC\ where\ } tpr = \tfrac12",
          "Adjusted count where half of the positives are found, away from the noisy tails.", _FORMAN)  # fmt: skip
 def _t50(validation: Validation, target: Samples) -> Floats:
-    return _at_best(validation, target, lambda tpr, fpr: np.abs(tpr - 0.5) + 0.0 * fpr)
+    # Of thresholds with the same recall the one with the fewest false positives.
+    return _at_best(validation, target, lambda tpr, fpr: np.abs(tpr - 0.5) + _BARELY * fpr)
+
+
+#: Weight of the false positive rate among thresholds of equal recall: less than any difference of recalls.
+_BARELY = 1e-9
 
 
 def _median_over(validation: Validation, target: Samples, usable: Callable[[Floats, Floats], Any]) -> Floats:
@@ -139,7 +144,7 @@ def _medians(shares: Floats, held: Any) -> Floats:
          "Median of the adjusted counts at all thresholds that do not adjust too much; Max where there is none.",
          _FORMAN, aliases=("ms2",))  # fmt: skip
 def _ms(validation: Validation, target: Samples) -> Floats:
-    found = _median_over(validation, target, lambda tpr, fpr: tpr - fpr >= _FAR_ENOUGH)
+    found = _median_over(validation, target, lambda tpr, fpr: tpr - fpr >= FAR_ENOUGH)
     return np.where(np.isnan(found), _max(validation, target), found) if np.isnan(found).any() else found
 
 
@@ -150,24 +155,31 @@ def _sweep(validation: Validation, target: Samples) -> Floats:
 
 
 @method("cs", "Continuous sweep",
-         r"\hat\pi = \frac{1}{\theta_r - \theta_l} \int_{\theta_l}^{\theta_r} \frac{q(t) - F^-(t)}{F^+(t) - F^-(t)} dt",
+         r"\hat\pi = \frac{\bar g - \bar g^-}{\bar g^+ - \bar g^-}, \quad g(s) = \int_{\theta_l}^{s} \frac{dt}{F^-(t) - F^+(t)}",
          "Mean of the adjusted counts over the thresholds where normal curves fitted to the two classes (on the logits "
-         "of probabilities) are apart.",
-         "Kloos, Karch, Meertens & de Rooij (2023), arXiv:2308.08387.", aliases=("continuous_sweep",))  # fmt: skip
-def _cs(validation: Validation, target: Samples, *, far_enough: float = _FAR_ENOUGH) -> Floats:
+         "of probabilities) are apart, placed between its own means in the two classes, so that it is right for scores "
+         "that are not normal too; normal=True is the published form, which trusts the curves.",
+         "Kloos, Karch, Meertens & de Rooij (2023), arXiv:2308.08387.", interval="analytic", aliases=("continuous_sweep",))  # fmt: skip
+def _cs(validation: Validation, target: Samples, *, far_enough: float = FAR_ENOUGH, normal: bool = False) -> Floats:
     if validation.range == (0.0, 1.0):
         # Normal curves have no ends; probabilities do.
         validation, target = _on_logits(validation), replace(target, scores=logit(target.scores))
-    means, spreads = zip(*(_mean_and_spread(side) for side in (validation.negative, validation.positive)), strict=True)
+    sides = (validation.negative, validation.positive)
+    means, spreads = zip(*(_mean_and_spread(side) for side in sides), strict=True)
     lines = max(len(means[0]), len(means[1]), len(target))
     found = np.full(lines, np.nan)
-    curves = len(means[0])
-    if curves == 1:
-        found[:] = _continuous(target, (means[0][0], spreads[0][0]), (means[1][0], spreads[1][0]), far_enough)
-        return found
-    for i in range(curves):
-        one = some(target, slice(i, i + 1))
-        found[i] = _continuous(one, (means[0][i], spreads[0][i]), (means[1][i], spreads[1][i]), far_enough)[0]
+    for i in range(len(means[0])):
+        weigh = sweep_weights((means[0][i], spreads[0][i]), (means[1][i], spreads[1][i]), far_enough)
+        if weigh is None:
+            continue
+        part = slice(i, i + 1) if len(means[0]) > 1 else slice(None)
+        seen = some(target, part)
+        value = seen.mean(weigh(seen.scores))
+        if normal:
+            found[part] = cut(value)
+        else:
+            down, up = (own.mean(weigh(own.scores)) for own in (some(side, part) for side in sides))
+            found[part] = cut(adjusted(value, up, down))
     return found
 
 
@@ -182,40 +194,45 @@ def _mean_and_spread(side: Samples) -> tuple[Floats, Floats]:
 
 
 #: Steps of the integral over thresholds.
-_STEPS = 1_000
+_STEPS = 4_000
 
 
-def _continuous(
-    target: Samples, negative: tuple[float, float], positive: tuple[float, float], far_enough: float
-) -> Floats:
-    """Mean adjusted count over the thresholds where tpr and fpr of normal classes are `far_enough` apart."""
+def sweep_weights(
+    negative: tuple[float, float], positive: tuple[float, float], far_enough: float
+) -> Callable[[Any], Floats] | None:
+    """What a row adds to the mean adjusted count over the thresholds where normal classes are `far_enough` apart.
+
+    Its mean is 0 over negatives and 1 over positives, if these are normal. Classes never that far apart are looked at
+    where they are at least half as far apart as anywhere.
+    """
     from scipy.special import ndtr
 
     (down, down_sd), (up, up_sd) = negative, positive
     ends = (min(down - 4 * down_sd, up - 4 * up_sd), max(down + 4 * down_sd, up + 4 * up_sd))
-    t = np.linspace(*ends, 4 * _STEPS)
+    t = np.linspace(*ends, _STEPS)
     with np.errstate(divide="ignore", invalid="ignore"):
         tpr, fpr = ndtr((up - t) / up_sd), ndtr((down - t) / down_sd)
-    apart = np.flatnonzero(tpr - fpr >= far_enough)
-    if len(apart) < 2:
-        return np.full(len(target), np.nan)
+    gap = np.nan_to_num(tpr - fpr)
+    widest = int(np.argmax(gap))
+    if not gap[widest] > 0.0:
+        return None
+    apart = gap >= min(far_enough, gap[widest] / 2.0)
     # The stretch around the widest gap; with unequal spreads there can be another one far out.
-    widest = int(np.argmax(tpr - fpr))
-    left = widest - int(np.argmin(np.append((tpr - fpr >= far_enough)[widest::-1], False))) + 1
-    right = widest + int(np.argmin(np.append((tpr - fpr >= far_enough)[widest:], False))) - 1
-    t, gap, fpr = t[left : right + 1], (tpr - fpr)[left : right + 1], fpr[left : right + 1]
-    if len(t) < 2:
-        return np.full(len(target), np.nan)
+    left = widest - int(np.argmin(np.append(apart[widest::-1], False))) + 1
+    right = widest + int(np.argmin(np.append(apart[widest:], False))) - 1
+    if right <= left:
+        return None
+    t, gap, fpr = t[left : right + 1], gap[left : right + 1], fpr[left : right + 1]
     # The integral of 1/gap up to each score is all that a row of the target adds.
     steps = np.diff(t) * (1.0 / gap[1:] + 1.0 / gap[:-1]) / 2.0
     so_far = np.concatenate(([0.0], np.cumsum(steps)))
     taken = float(np.sum(np.diff(t) * (fpr[1:] / gap[1:] + fpr[:-1] / gap[:-1]) / 2.0))
-    return cut((target.mean(np.interp(target.scores, t, so_far)) - taken) / (t[-1] - t[0]))
+    return lambda scores: (np.interp(scores, t, so_far) - taken) / (t[-1] - t[0])
 
 
 @method("pcc", "Probabilistic classify and count", r"\hat\pi = \frac1n \sum_i s_i",
          "The mean probability; right only where the probabilities are.", _BELLA, interval="analytic",
-         probabilities=True, shift_proof=False, aliases=("pa",))  # fmt: skip
+         probabilities=True, shift_proof=False, trusts_probabilities=True, aliases=("pa",))  # fmt: skip
 def _pcc(validation: Validation, target: Samples) -> Floats:  # noqa: ARG001
     return target.mean(target.scores)
 

@@ -42,7 +42,8 @@ def from_counts(
     - ``calibration``: :math:`\hat\pi = q \cdot ppv + (1 - q)(1 - npv)`, unbiased when the audit sample is a random
       sample of the target, and then more precise. Tenenbein (1970); Kloos et al. (2020).
     - ``bayes``: Meertens' constrained Bayesian estimate, draws of the two rates from their Jeffreys posteriors and of q
-      from its own, kept where the share lies in [0, 1] (arXiv:1902.02412). The estimate is their median.
+      from its own, kept where the share lies in [0, 1] (arXiv:1902.02412). The estimate is their median, the limits are the shortest
+      stretch that holds the level.
     - ``cc``: the share called positive, as it is.
 
     `population` is the size of a finite population of which the `n` rows are a sample or all; its own share is then
@@ -176,9 +177,21 @@ def _bayes(table: _Table, called: float, n: float, level: float, size: float | N
     if len(kept) < _DRAWS // 1_000:
         reason = "hardly any rates that fit the audit table can give so many calls; the audit sample and the target do not belong together"
         return Prevalence(method="bayes", prevalence=math.nan, n=_whole(n, size), reason=reason, details=details)
-    tail = (1.0 - level) / 2.0
-    low, middle, high = (float(v) for v in np.quantile(kept, [tail, 0.5, 1.0 - tail]))
-    return _answer("bayes", middle, (low, high), "credible", level, n, size, details)
+    return _answer("bayes", float(np.median(kept)), _shortest(kept, level), "credible", level, n, size, details)
+
+
+def _shortest(draws: Any, level: float) -> Pair:
+    """The shortest stretch that holds a share of the draws, to the end of the range where it begins or stops with them.
+
+    Equal tails would always leave out a share of 0, however much the draws pile up there.
+    """
+    ordered = np.sort(draws)
+    held = max(1, math.ceil(level * len(ordered)))
+    first = int(np.argmin(ordered[held - 1 :] - ordered[: len(ordered) - held + 1]))
+    few = len(ordered) // 500
+    low = 0.0 if first <= few else float(ordered[first])
+    high = 1.0 if first + held >= len(ordered) - few else float(ordered[first + held - 1])
+    return low, high
 
 
 _METHODS: dict[str, Callable[..., Any]] = {

@@ -22,7 +22,7 @@ _BLOCK = 2**16
 
 def method(
     name: str, title: str, formula: str, meaning: str, reference: str, *, interval: IntervalKind = "bootstrap",
-    probabilities: bool = False, shift_proof: bool = True, aliases: tuple[str, ...] = (),
+    probabilities: bool = False, shift_proof: bool = True, trusts_probabilities: bool = False, aliases: tuple[str, ...] = (),
     densities: Callable[..., tuple[Floats, Floats]] | None = None,
 ) -> Callable[[Kernel], Kernel]:  # fmt: skip
     """Declare a quantifier; its kernel takes a validation sample and the target's samples."""
@@ -32,7 +32,7 @@ def method(
             Method(
                 name=name, title=title, formula=formula, meaning=meaning, reference=reference, kernel=kernel,
                 interval=interval, probabilities=probabilities, shift_proof=shift_proof, aliases=aliases,
-                densities=densities,
+                densities=densities, trusts_probabilities=trusts_probabilities,
             )
         )  # fmt: skip
         return kernel

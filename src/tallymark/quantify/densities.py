@@ -61,33 +61,10 @@ class Binned:
     negative: Floats
     positive: Floats
 
-    @classmethod
-    def of(cls, validation: Validation, edges: Scores, *, monotone: bool = False) -> Binned:
-        """Counts of the validation sample with half a row spread over the bins of each class."""
-        shares = []
-        for side in (validation.negative, validation.positive):
-            held = side.within(edges)
-            rows, extra = side.rows, 0.5 / held.shape[1]
-            shares.append((held * rows + extra) / (rows + 0.5))
-        negative, positive = np.broadcast_arrays(*shares)
-        if monotone:
-            negative, positive = _with_rising_ratio(negative, positive)
-        return cls(edges, negative, positive)
-
     def at(self, scores: Scores) -> tuple[Floats, Floats]:
         """Densities of the positive and the negative class at scores, one line per resample."""
         cells = np.searchsorted(self.edges[1:-1], scores, "right")
         return self.positive[:, cells], self.negative[:, cells]
-
-
-def _with_rising_ratio(negative: Floats, positive: Floats) -> tuple[Floats, Floats]:
-    """Both classes with the share of positives in each bin made to rise with the score, by pooling neighbours."""
-    both = negative + positive
-    fitted = np.stack([
-        pooled(line_up / line_both, line_both) for line_up, line_both in zip(positive, both, strict=True)
-    ])  # fmt: skip
-    up, down = fitted * both, (1.0 - fitted) * both
-    return down / down.sum(axis=1, keepdims=True), up / up.sum(axis=1, keepdims=True)
 
 
 def pooled(values: Floats, weights: Floats) -> Floats:

@@ -15,7 +15,9 @@ from tallymark.intervals.base import Seed, checked_level, checked_number
 from tallymark.intervals.pool import strata_of
 from tallymark.quantify import guarding, limits
 from tallymark.quantify.asking import Ask, ask_of, targets_of
-from tallymark.quantify.densities import Binned, adaptive_edges
+from tallymark.quantify.densities import adaptive_edges
+from tallymark.quantify.joint import fit_jointly, profile_limits
+from tallymark.quantify.likelihood import joint_cells
 from tallymark.quantify.prevalence import Prevalence, Prevalences, quantiles
 from tallymark.quantify.samples import Samples
 from tallymark.registry import QUANTIFIERS, Method, require_one_of
@@ -149,8 +151,11 @@ def estimate_many(
 def _interval_of(method: Method, interval: str, options: Mapping[str, Any]) -> str:
     kind = require_one_of("interval", interval, ("default", "analytic", "profile", "bootstrap"))
     if kind == "default":
-        # A calibration fitted on the validation sample brings that sample's error along.
-        return "bootstrap" if options.get("calibration") else method.interval
+        # A calibration fitted on the validation sample brings that sample's error along, and limits in closed form speak
+        # of a method as it is by default.
+        unusual = options.get("calibration") or (method.interval == "analytic" and set(options) - {"threshold"})
+        kde = method.interval == "profile" and options.get("density") == "kde"
+        return "bootstrap" if unusual or kde else method.interval
     if kind == "analytic" and method.interval != "analytic":
         raise InputError(f"{method.name} has no interval in closed form; use interval='{method.interval}'.")
     if kind == "profile" and method.densities is None:
@@ -174,7 +179,7 @@ def _estimate(
     if level is None:
         return Prevalence(method=ask.method.name, prevalence=share, n=n, details=details, warnings=notes)
     if kind == "bootstrap" and drawn is not None:
-        ends = quantiles(drawn, level)
+        ends = limits.not_degenerate(quantiles(drawn, level), ask.validation, target, level)
     elif kind == "profile":
         ends = _profile(ask, target, share, level, seed)
     elif ask.method.name == "bl" and ask.stated:
@@ -208,15 +213,13 @@ def _profile(ask: Ask, target: Tally, share: float, level: float, seed: Seed) ->
     """Limits from the likelihood of the target, widened by what the validation sample's own error adds."""
     clean = ask.clean(target)
     if ask.method.name == "bayes" and ask.options.get("density", "bins") == "bins":
-        edges = adaptive_edges(clean, ask.options.get("bins"))
-        binned = Binned.of(clean, edges, monotone=bool(ask.options.get("monotone", False)))
-        up, down = binned.positive[0], binned.negative[0]
-        mass = Samples.of_run(target.runs[0]).within(edges)[0] * target.runs[0].worth
-    else:
-        own = strata_of(target.runs, 2**12)[0]
-        samples = Samples(own.scores, mass=own.mass[None, :])
-        up, down = (side[0] for side in ask.method.densities(clean, samples, **ask.options))  # type: ignore[misc]
-        mass = own.mass / own.mass.sum() * target.runs[0].worth
+        cells = joint_cells(clean, Samples.of_run(target.runs[0]), adaptive_edges(clean, ask.options.get("bins")))
+        low, high = profile_limits(*cells, fit_jointly(*cells), level)
+        return float(low[1]), float(high[1])
+    own = strata_of(target.runs, 2**12)[0]
+    samples = Samples(own.scores, mass=own.mass[None, :])
+    up, down = (side[0] for side in ask.method.densities(clean, samples, **ask.options))  # type: ignore[misc]
+    mass = own.mass / own.mass.sum() * target.runs[0].worth
     mixed = share * up + (1.0 - share) * down
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(mixed > 0.0, (up - down) / mixed, 0.0)

@@ -353,15 +353,14 @@ class Bayes(Quantifier):
     """Bayesian Calibration's prevalence, from densities by ``"bins"`` or ``"kde"``."""
 
     _method = "bayes"
-    _options: ClassVar[tuple[str, ...]] = ("density", "bins", "bandwidth", "monotone")
+    _options: ClassVar[tuple[str, ...]] = ("density", "bins", "bandwidth")
 
     def __init__(
         self, classifier: Any = None, *, density: str = "bins", bins: int | None = None,
-        bandwidth: float | None = None, monotone: bool = False,
+        bandwidth: float | None = None,
         cv: Any = 10, random_state: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(classifier, cv=cv, random_state=random_state)
         self.density = density
         self.bins = bins
         self.bandwidth = bandwidth
-        self.monotone = monotone

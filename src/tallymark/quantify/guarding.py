@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark.calibration.maps import log_odds_slope
+from tallymark.calibration.maps import log_odds_offset, log_odds_slope
 from tallymark.errors import GuardWarning, guard
 from tallymark.quantify.asking import Ask
 from tallymark.registry import METRICS
@@ -67,20 +67,31 @@ def _direction(ask: Ask, *, strict: bool) -> None:
         )
 
 
-#: Log odds of a validation sample may need a slope this far from 1, beyond its error, before probabilities are called
-#: uncalibrated.
-_STEEP = 1.5
+#: Log odds of a validation sample may need a slope this far from 1, or so much added, beyond its error, before
+#: probabilities are called uncalibrated.
+_STEEP, _OFF = 1.5, 0.1
 
 
 def _calibration(ask: Ask, *, strict: bool) -> None:
     """Say so when probabilities that are taken at their word are wrong on the validation sample."""
-    if ask.method.name not in {"em", "pcc"} or ask.options.get("calibration"):
+    if not ask.method.trusts_probabilities or ask.options.get("calibration"):
         return
     slope, error = log_odds_slope(ask.validation)
+    added, doubt = log_odds_offset(ask.validation)
+    if ask.stated:
+        # At another prevalence than they were made for, calibrated probabilities are off by just this.
+        own = ask.validation.prevalence
+        added -= math.log(own / (1.0 - own)) - math.log(ask.training_prevalence / (1.0 - ask.training_prevalence))
+    wrong = []
     if slope - 2.0 * error > _STEEP or slope + 2.0 * error < 1.0 / _STEEP:
+        wrong.append(f"be multiplied by {slope:.2g}")
+    if abs(added) - 2.0 * doubt > _OFF:
+        wrong.append(f"have {added:+.2g} added")
+    if wrong:
         guard(
             "TM110",
-            f"{ask.method.name} takes the scores for calibrated probabilities, but on the validation sample their log odds "
-            f"would have to be multiplied by {slope:.2g}. Use calibration='bcts' (em), or a method for any scores such as bayes",
+            f"{ask.method.name} takes the scores for calibrated probabilities, but on the validation sample their log odds would "
+            f"have to {' and '.join(wrong)}. Use calibration='bcts' (em), say training_prevalence= if the model was trained at "
+            "another one, or take a method for any scores such as bayes",
             strict=strict,
         )

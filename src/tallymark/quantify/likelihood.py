@@ -8,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from tallymark._check import Floats, Scores
-from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.errors import InputError
+from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.quantify.declaring import flat, in_parts, line, method, some
 from tallymark.quantify.densities import FAINT, Binned, Kernels, adaptive_edges
+from tallymark.quantify.joint import fit_jointly, smoothed
 from tallymark.quantify.mixture import contrast, most_likely
 from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import choose
@@ -55,7 +56,7 @@ _SCALINGS: dict[str, Callable[[Scores], Floats]] = {
          r"\hat\pi = \arg\max_\pi \prod_i \left(\pi \frac{s_i}{\pi_{train}} + (1-\pi) \frac{1-s_i}{1-\pi_{train}}\right)",
          "The prevalence at which calibrated probabilities, moved to it, explain the target best.",
          "Saerens, Latinne & Decaestecker (2002), Neural Comput. 14.", interval="profile", probabilities=True,
-         aliases=("emq", "sld"), densities=_em_densities)  # fmt: skip
+         trusts_probabilities=True, aliases=("emq", "sld"), densities=_em_densities)  # fmt: skip
 def _em(validation: Validation, target: Samples, *, calibration: str | None = None) -> Floats:
     up, down = _em_densities(validation, target, calibration=calibration)
     return _most_likely(up, down, target)
@@ -107,32 +108,50 @@ def _kde(validation: Validation, target: Samples, *, bandwidth: float = 0.1) -> 
 
 
 def bayes_densities(
-    validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None,
-    bandwidth: float | None = None, monotone: bool = False,
+    validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None, bandwidth: float | None = None
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Densities of both classes at the target's scores, the way Bayesian Calibration was asked to estimate them."""
     if density == "kde":
-        if monotone:
-            raise InputError("monotone=True goes with density='bins'.")
         up, down = Kernels.on_line(validation, bandwidth).at(target.scores)
         return up + FAINT, down + FAINT
     if density != "bins":
         raise InputError(f"density={density!r} is not known; choose 'bins' or 'kde'.")
-    return Binned.of(validation, adaptive_edges(validation, bins), monotone=monotone).at(target.scores)
+    edges = adaptive_edges(validation, bins)
+    fitted = fit_jointly(*joint_cells(validation, target, edges)).shares
+    return Binned(edges, fitted[:, 0], fitted[:, 1]).at(target.scores)
 
 
-@method("bayes", "Bayesian Calibration", r"\hat\pi = \arg\max_\pi \prod_i (\pi f^+(s_i) + (1-\pi) f^-(s_i))",
-         "The most likely mixture of the classes' score densities, for any scores; gives calibrated posteriors too.",
-         "Puts & Daas (2021), arXiv:2102.08659.", aliases=("bayesian_calibration",),
+def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple[Floats, Floats]:
+    """Rows of both classes (lines, classes, cells), smoothed, and of the target (lines, cells); effective ones with weights."""
+    down, up = np.broadcast_arrays(
+        *(side.within(edges) * side.rows for side in (validation.negative, validation.positive))
+    )
+    return smoothed(np.stack((down, up), axis=1)), target.within(edges) * target.rows
+
+
+@method("bayes", "Bayesian Calibration",
+         r"\hat\pi = \arg\max_\pi \max_{f^+, f^-} \prod_i (\pi f^+(s_i) + (1-\pi) f^-(s_i)) \prod_{j} f^{y_j}(s_j)",
+         "The most likely mixture of the classes' score densities, which labelled rows and target fit together; for any "
+         "scores; gives calibrated posteriors too.",
+         "Puts & Daas (2021), arXiv:2102.08659.", aliases=("bayesian_calibration",), interval="profile",
          densities=bayes_densities)  # fmt: skip
 def _bayes(
-    validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None,
-    bandwidth: float | None = None, monotone: bool = False,
+    validation: Validation, target: Samples, *, density: str = "bins", bins: int | None = None, bandwidth: float | None = None
 ) -> Floats:  # fmt: skip
     if density != "bins":
-        return _most_likely(
-            *bayes_densities(validation, target, density=density, bandwidth=bandwidth, monotone=monotone), target
-        )
+        return _most_likely(*bayes_densities(validation, target, density=density, bandwidth=bandwidth), target)
     edges = adaptive_edges(validation, bins)
-    binned = Binned.of(validation, edges, monotone=monotone)
-    return most_likely(*contrast(binned.positive, binned.negative), target.within(edges))
+    known, seen = joint_cells(validation, target, edges)
+    lines = max(len(known), len(seen))
+    if not np.any(np.abs(np.diff(known / known.sum(axis=2, keepdims=True), axis=1)) > _SAME):
+        return np.full(lines, np.nan)
+
+    def best(part: slice) -> Floats:
+        found: Floats = fit_jointly(line(known, part), line(seen, part)).prevalences[:, 1]
+        return found
+
+    return in_parts(best, lines, 4 * known.shape[2])
+
+
+#: Classes whose shares differ by less than this in every cell cannot be told apart.
+_SAME = 1e-12

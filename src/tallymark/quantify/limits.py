@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,10 @@ from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.intervals.base import normal_quantile, on_scale, scale_of
 from tallymark.intervals.proportions import effective_rate, limits
+from tallymark.quantify.counting import FAR_ENOUGH, sweep_weights
+from tallymark.quantify.densities import logit
 from tallymark.quantify.mixture import log_likelihood
+from tallymark.registry import METRICS
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
@@ -62,14 +66,14 @@ def mean_and_error(run: Run) -> tuple[float, float]:
     return moments.mean, spread / moments.mass**2 * rows / max(rows - 1, 1) if rows > 1 else math.inf
 
 
-def adjusted_mean(validation: Tally, target: Tally, level: float) -> Limits:
+def adjusted_mean(target: Run, positive: Run, negative: Run, level: float) -> Limits:
     r"""Limits of the probabilistic adjusted count, by Fieller's theorem.
 
     The shares :math:`\pi` at which :math:`\bar s - \pi \bar s^+ - (1-\pi)\bar s^-` is within z of its errors
     :math:`\sqrt{V + \pi^2 V^+ + (1-\pi)^2 V^-}` of 0.
     """
     z2 = normal_quantile(0.5 + level / 2.0) ** 2
-    (t, v), (up, v_up), (down, v_down) = map(mean_and_error, (target.runs[0], validation.positive, validation.negative))
+    (t, v), (up, v_up), (down, v_down) = map(mean_and_error, (target, positive, negative))
     # a π² - 2 b π + c <= 0
     a = (up - down) ** 2 - z2 * (v_up + v_down)
     b = (t - down) * (up - down) - z2 * v_down
@@ -87,7 +91,21 @@ def _ac(validation: Tally, target: Tally, threshold: float, level: float, popula
 
 
 def _pacc(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
-    return adjusted_mean(validation, target, level)
+    return adjusted_mean(target.runs[0], validation.positive, validation.negative, level)
+
+
+def _cs(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
+    """Fieller's limits of the mean of what each row adds to the sweep."""
+    runs = [replace(run, scores=run.scores if run.hi is None else (run.scores + run.hi) / 2.0, lo=None, hi=None,
+                    known_moments=None) for run in (*validation.runs, target.runs[0])]  # fmt: skip
+    if validation.is_probability and target.is_probability:
+        runs = [replace(run, scores=logit(run.scores)) for run in runs]
+    classes = [(run.moments.mean, math.sqrt(run.moments.variance)) for run in runs[:2]]
+    weigh = sweep_weights(classes[0], classes[1], FAR_ENOUGH)
+    if weigh is None:
+        return 0.0, 1.0
+    down, up, seen = (replace(run, scores=weigh(run.scores)) for run in runs)
+    return adjusted_mean(seen, up, down, level)
 
 
 def _cc(validation: Tally, target: Tally, threshold: float, level: float, population: float | None) -> Limits:  # noqa: ARG001
@@ -126,11 +144,25 @@ def _bl(validation: Tally, target: Tally, threshold: float, level: float, popula
 
 #: Limits in closed form, of a validation sample, a target, a threshold, a level and a population.
 ANALYTIC: dict[str, Callable[[Tally, Tally, float, float, float | None], Limits]] = {
-    "ac": _ac, "pacc": _pacc, "cc": _cc, "pcc": _pcc, "bl": _bl,
+    "ac": _ac, "pacc": _pacc, "cs": _cs, "cc": _cc, "pcc": _pcc, "bl": _bl,
 }  # fmt: skip
 
 #: Methods whose closed form knows about the population already.
 OWN_POPULATION = frozenset({"cc", "pcc", "bl"})
+
+
+def not_degenerate(ends: Limits, validation: Tally, target: Tally, level: float) -> Limits:
+    r"""Limits that are not a single 0 or 1, although every resample was cut there.
+
+    Of m rows without a sign of the class a share :math:`1 - (\alpha/2)^{1/m}` may be of it, and more where the best
+    threshold finds only a part of them.
+    """
+    low, high = ends
+    if high > low:
+        return ends
+    told = max(METRICS["ks"].compute(validation), 1e-6)
+    unseen = min(1.0, (1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(target.runs[0].worth, 1.0))) / told)
+    return max(0.0, low - unseen), min(1.0, high + unseen)
 
 
 #: Halvings that leave a limit no wider than rounding.

@@ -172,6 +172,8 @@ def kld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: b
     elif size is not None:
         extreme = (estimated == 0.0) | (estimated == 1.0)
         estimated = np.where(extreme, np.abs(estimated - 0.5 / _size(size)), estimated)
+        # Of more than two classes not all are moved, and the shares must still add up to one.
+        estimated = estimated / estimated.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(true == 0.0, 0.0, true * (np.log(true) - np.log(estimated)))
     found: Floats = terms.sum(axis=1)

@@ -14,13 +14,13 @@ from tallymark import _check
 from tallymark._check import Floats, Ints, Label
 from tallymark.calibration.scaling import fit_scaling
 from tallymark.errors import InputError, shown
-from tallymark.intervals.base import Seed, checked_level, checked_number, seeds
-from tallymark.quantify.asking import options_of
+from tallymark.intervals.base import Seed, checked_level, checked_number, normal_quantile, seeds
+from tallymark.quantify.class_cells import ScoreCells
 from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.densities import FAINT
+from tallymark.quantify.joint import fit_jointly, profile_limits, region_holds, smoothed
 from tallymark.quantify.prevalence import Prevalence
-from tallymark.quantify.samples import Samples, Validation
-from tallymark.registry import QUANTIFIERS
+from tallymark.registry import QUANTIFIERS, choose
 
 _REPLICATES = 300
 
@@ -45,36 +45,45 @@ def estimate_classes(
 ) -> ClassPrevalences:
     """Shares of K classes; `validation` is (labels, scores by class) or that with weights, `target` scores by class.
 
-    ``ac`` and ``pacc`` solve least squares on the simplex, ``em``, ``kde`` and ``energy`` have their own K-class forms,
-    every other method works one against the rest and is brought to the sum of one. Intervals resample the rows of both
-    sides; those of ``kde`` and ``energy``, whose work grows with the product of the two, use at most 3 000 rows of each and
-    are then wider than they need be.
+    ``ac`` and ``pacc`` solve least squares on the simplex; ``bayes`` fits prevalences and class shares of cells together;
+    ``hdy`` and ``dys`` match the K histograms of the scores for each class at once; ``em``, ``kde`` and ``energy`` have
+    their own K-class forms. Methods that count one class against the rest are refused: the rest is itself a mixture that
+    shifts. Limits of ``ac`` and ``pacc`` come in closed form, those of ``bayes`` from its likelihood, with a joint region
+    each; the others resample the rows of both sides (``kde`` and ``energy``, whose work grows with the product of the two,
+    at most 3 000 rows of each).
     """
+    method = QUANTIFIERS[name]
+    if name not in _SOLVERS and name != "bl":
+        raise InputError(
+            f"{name} counts one class against the rest, which is wrong when the rest shifts too; for more than two classes "
+            f"use {', '.join(other for other in _SOLVERS if QUANTIFIERS[other].shift_proof)}."
+        )
     _refuse_unknown(name, options)
     both = _Rows.of(validation, target, classes, training_prevalence)
     work = _solver(name, both, options)
     shares = work(both.weight[None, :], np.ones((1, both.m)))[0]
-    if level is None:
-        return ClassPrevalences(_entries(name, both, shares, None, None))
-    if name == "bl":
-        return ClassPrevalences(_entries(name, both, shares, None, None))
+    if level is None or name == "bl":
+        return ClassPrevalences(_entries(method.name, both, shares, None, None, ""))
     share = checked_level(level)
+    if name in _CLOSED and not np.isnan(shares).any():
+        return _CLOSED[name](name, both, shares, share)
     times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
     few = both.thinned(seed) if name in _PAIRWISE else both
+    shift: Any = 0.0
     if few is not both:
         work = _solver(name, few, options)
         # The few rows scatter around their own estimate; what counts is how far.
         shift = shares - work(few.weight[None, :], np.ones((1, few.m)))[0]
-    drawn = _resampled(few, work, times, seed)
-    if few is not both:
-        drawn = np.clip(drawn + shift, 0.0, 1.0)
-    return ClassPrevalences(_entries(name, both, shares, drawn, share), np.cov(drawn.T))
+    drawn = np.clip(_resampled(few, work, times, seed) + shift, 0.0, 1.0)
+    tail = (1.0 - share) / 2.0
+    low, high = np.nanquantile(drawn, [tail, 1.0 - tail], axis=0)
+    # Of m rows without one of a class, a share may still be of it.
+    high = np.maximum(high, np.where(high <= low, 1.0 - tail ** (1.0 / both.m), high))
+    return ClassPrevalences(_entries(name, both, shares, (low, high), share, "bootstrap"), np.cov(drawn.T))
 
 
 def _refuse_unknown(name: str, options: Mapping[str, Any]) -> None:
-    known = {"em": {"calibration"}, "kde": {"bandwidth"}}.get(name)
-    if known is None:
-        known = set() if name in _SOLVERS or name == "bl" else options_of(QUANTIFIERS[name])
+    known = _OPTIONS.get(name, set())
     if unknown := set(options) - known:
         raise InputError(
             f"{name} of more than two classes has no option {min(unknown)!r}; its options are {', '.join(sorted(known)) or 'none'}."
@@ -82,7 +91,7 @@ def _refuse_unknown(name: str, options: Mapping[str, Any]) -> None:
 
 
 def _entries(
-    name: str, both: _Rows, shares: Floats, drawn: Floats | None, level: float | None
+    name: str, both: _Rows, shares: Floats, ends: tuple[Floats, Floats] | None, level: float | None, interval: str
 ) -> dict[Label, Prevalence]:
     found: dict[Label, Prevalence] = {}
     for k, label in enumerate(both.labels):
@@ -91,16 +100,14 @@ def _entries(
             found[label] = Prevalence(
                 method=name, prevalence=value, n=both.m, reason="the classes cannot be told apart"
             )
-            continue
-        if drawn is None or level is None:
+        elif ends is None or level is None:
             found[label] = Prevalence(method=name, prevalence=value, n=both.m)
-            continue
-        tail = (1.0 - level) / 2.0
-        low, high = np.nanquantile(drawn[:, k], [tail, 1.0 - tail])
-        found[label] = Prevalence(
-            method=name, prevalence=value, n=both.m, low=min(float(low), value), high=max(float(high), value),
-            level=level, interval="bootstrap",
-        )  # fmt: skip
+        else:
+            low, high = float(ends[0][k]), float(ends[1][k])
+            found[label] = Prevalence(
+                method=name, prevalence=value, n=both.m, low=min(low, value), high=max(high, value), level=level,
+                interval=interval,
+            )  # fmt: skip
     return found
 
 
@@ -353,46 +360,151 @@ def _mean_distances(a: Floats, b: Floats, p: Floats, q: Floats) -> Floats:
 
 def _least_energy(between: Floats, to_target: Floats) -> Floats:
     """The shares x on the simplex that minimise 2 x·to_target - x·between·x."""
+
+    def at(x: Floats) -> tuple[float, Floats]:
+        return float(2.0 * x @ to_target - x @ between @ x), 2.0 * (to_target - between @ x)
+
+    return _least_on_simplex(at, len(to_target))
+
+
+#: Bins of each class's score that K-class histograms have unless told.
+_BINS = 8
+
+
+def _matching(distance: str) -> Callable[[str, _Rows, Mapping[str, Any]], Solver]:
+    """The mixture whose histograms of the score for each class are nearest to the target's, all of them together."""
+
+    def prepare(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
+        number = checked_number(options.get("bins", _BINS), "bins", 2)
+        kind = choose("distance", options.get("distance", distance), _DISTANCES)
+        known, asked = _in_bins(both.known, both, number), _in_bins(both.asked, both, number)
+
+        def work(weights: Floats, mass: Floats) -> Floats:
+            rates = _shares_by_class(both, known, weights)
+            seen = np.einsum("bm,mf->bf", mass, asked) / mass.sum(axis=1, keepdims=True)
+            return np.stack([_nearest_mixture(a, b, kind) for a, b in zip(rates, seen, strict=True)])
+
+        return work
+
+    return prepare
+
+
+def _in_bins(scores: Floats, both: _Rows, number: int) -> Floats:
+    """Which bin of each class's score a row falls in, as columns of zeros and ones."""
+    found = np.zeros((len(scores), both.k * number))
+    rows = np.arange(len(scores))
+    for k in range(both.k):
+        column = np.concatenate((both.known[:, k], both.asked[:, k]))
+        low, high = float(column.min()), float(column.max())
+        low, high = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
+        place = np.clip(((scores[:, k] - low) / max(high - low, 1e-300) * number).astype(np.int64), 0, number - 1)
+        found[rows, k * number + place] = 1.0
+    return found
+
+
+def _hellinger(mixed: Floats, seen: Floats) -> tuple[float, Floats]:
+    """Minus the affinity of two sets of shares, and its slope in the first."""
+    root = np.sqrt(np.divide(seen, mixed, out=np.zeros_like(seen), where=mixed > 0.0))
+    return -float(np.sum(np.sqrt(mixed * seen))), -root / 2.0
+
+
+def _topsoe(mixed: Floats, seen: Floats) -> tuple[float, Floats]:
+    """Topsøe's distance and its slope in the first set."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = np.where(mixed > 0.0, np.log(2.0 * mixed / (mixed + seen)), 0.0)
+        other = np.where(seen > 0.0, np.log(2.0 * seen / (mixed + seen)), 0.0)
+    return float(np.sum(mixed * own + seen * other)), own
+
+
+_DISTANCES = {"hellinger": _hellinger, "topsoe": _topsoe}
+
+
+def _nearest_mixture(rates: Floats, seen: Floats, distance: Callable[[Floats, Floats], tuple[float, Floats]]) -> Floats:
+    def at(x: Floats) -> tuple[float, Floats]:
+        value, slope = distance(rates @ x, seen)
+        return value, rates.T @ slope
+
+    return _least_on_simplex(at, rates.shape[1])
+
+
+def _least_on_simplex(function: Callable[[Floats], tuple[float, Floats]], k: int) -> Floats:
+    """Where a function, given with its slope, is least among distributions over k classes."""
     from scipy.optimize import minimize
 
-    k = len(to_target)
     found = minimize(
-        lambda x: 2.0 * x @ to_target - x @ between @ x, np.full(k, 1.0 / k), method="SLSQP", bounds=[(0.0, 1.0)] * k,
-        jac=lambda x: 2.0 * (to_target - between @ x), options={"ftol": 1e-12, "maxiter": 500},
+        function, np.full(k, 1.0 / k), method="SLSQP", bounds=[(0.0, 1.0)] * k, jac=True,
+        options={"ftol": 1e-12, "maxiter": 500},
         constraints={"type": "eq", "fun": lambda x: x.sum() - 1.0, "jac": lambda x: np.ones(k)},  # noqa: ARG005
     )  # fmt: skip
     shares = np.clip(found.x, 0.0, 1.0)
     return np.asarray(shares / shares.sum())
 
 
-def _one_vs_rest(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:
-    method = QUANTIFIERS[name]
-    if method.probabilities:
-        both.require_probabilities(name)
-    ends = (
-        (0.0, 1.0)
-        if min(both.known.min(), both.asked.min()) >= 0.0 and max(both.known.max(), both.asked.max()) <= 1.0
-        else None
-    )
+def _counts_in_cells(both: _Rows, weights: Floats, mass: Floats) -> tuple[Floats, Floats]:
+    """Rows of each class and of the target by cell; effective ones where there are weights."""
+    cells = ScoreCells(both.known, both.codes, both.weight, both.k)
+    where, asked = cells.of(both.known), cells.of(both.asked)
+    known = np.stack([
+        [np.bincount(where[rows], line[rows], len(cells)) * _worth(line[rows]) for rows in both.members] for line in weights
+    ])  # fmt: skip
+    seen = np.stack([np.bincount(asked, line, len(cells)).astype(np.float64) for line in mass])
+    return smoothed(known), seen
 
-    def work(weights: Floats, mass: Floats) -> Floats:
-        lines = max(len(weights), len(mass))
-        shares = np.empty((lines, both.k))
-        for c in range(both.k):
-            order = np.argsort(both.asked[:, c], kind="stable")
-            target = Samples(both.asked[order, c], mass=mass[:, order])
-            sides = []
-            for rows in (np.flatnonzero(both.codes != c), both.members[c]):
-                own = rows[np.argsort(both.known[rows, c], kind="stable")]
-                sides.append(Samples(both.known[own, c], mass=weights[:, own]))
-            low = min(both.known[:, c].min(), both.asked[:, c].min())
-            high = max(both.known[:, c].max(), both.asked[:, c].max())
-            validation = Validation(sides[0], sides[1], both.training[c : c + 1], ends or (float(low), float(high)))
-            shares[:, c] = method.kernel(validation, target, **options)
-        total = shares.sum(axis=1, keepdims=True)
-        return np.asarray(np.divide(shares, total, out=np.full_like(shares, np.nan), where=total > 0.0))
 
-    return work
+def _worth(weights: Floats) -> float:
+    """Effective rows for each unit of weight."""
+    squares = float((weights**2).sum())
+    return float(weights.sum()) / squares if squares > 0.0 else 1.0
+
+
+def _bayes(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
+    return lambda weights, mass: fit_jointly(*_counts_in_cells(both, weights, mass)).prevalences
+
+
+def _by_likelihood(name: str, both: _Rows, shares: Floats, level: float) -> ClassPrevalences:
+    """Profile limits of every class and the joint likelihood region."""
+    known, seen = _counts_in_cells(both, both.weight[None, :], np.ones((1, both.m)))
+    best = fit_jointly(known, seen)
+    ends = profile_limits(known, seen, best, level)
+    entries = _entries(name, both, shares, ends, level, "profile")
+    return ClassPrevalences(entries, region=lambda p, at: region_holds(known, seen, best, p, at))
+
+
+def _in_closed_form(name: str, both: _Rows, shares: Floats, level: float) -> ClassPrevalences:
+    r"""Limits of least squares by the delta method, around the solution that may lie outside the simplex.
+
+    With M the classes' mean features, h the target's and B the pseudo-inverse of M's columns less the first,
+    :math:`S = \mathrm{Cov}(h) + \sum_k x_k^2 \mathrm{Cov}(M_k)` gives the covariance of x. Half a row in every cell keeps
+    rates of 0 and 1 from being certain.
+    """
+    hard = name == "ac"
+    known, asked = (_called(part) if hard else part for part in (both.known, both.asked))
+    means, spreads = [], []
+    for rows in both.members:
+        own, w = known[rows], both.weight[rows]
+        n = float(w.sum() ** 2 / (w**2).sum())
+        mean = np.average(own, axis=0, weights=w)
+        if hard:
+            mean = (mean * n + 0.5) / (n + both.k / 2.0)
+            spread = np.diag(mean) - np.outer(mean, mean)
+        else:
+            gap = own - mean
+            spread = np.einsum("n,ni,nj->ij", w / w.sum(), gap, gap) * n / max(n - 1.0, 1.0)
+        means.append(mean)
+        spreads.append(spread / n)
+    h = asked.mean(axis=0)
+    gap = asked - h
+    noise = np.einsum("ni,nj->ij", gap, gap) / both.m / max(both.m - 1.0, 1.0)
+    matrix = np.stack(means, axis=1)
+    inverse = np.linalg.pinv(matrix[:, 1:] - matrix[:, :1])
+    rest = inverse @ (h - matrix[:, 0])
+    x = np.concatenate(([1.0 - rest.sum()], rest))
+    noise += sum(x[k] ** 2 * spreads[k] for k in range(both.k))
+    slope = np.vstack((-inverse.sum(axis=0), inverse))
+    covariance = slope @ noise @ slope.T
+    reach = normal_quantile(0.5 + level / 2.0) * np.sqrt(np.diag(covariance))
+    ends = np.clip(x - reach, 0.0, 1.0), np.clip(x + reach, 0.0, 1.0)
+    return ClassPrevalences(_entries(name, both, shares, ends, level, "analytic"), covariance, centre=x)
 
 
 _SOLVERS: dict[str, Callable[[str, _Rows, Mapping[str, Any]], Solver]] = {
@@ -403,7 +515,18 @@ _SOLVERS: dict[str, Callable[[str, _Rows, Mapping[str, Any]], Solver]] = {
     "em": _em,
     "kde": _kde,
     "energy": _energy,
+    "bayes": _bayes,
+    "hdy": _matching("hellinger"),
+    "dys": _matching("topsoe"),
 }
+
+#: Options of K-class methods.
+_OPTIONS = {"em": {"calibration"}, "kde": {"bandwidth"}, "hdy": {"bins"}, "dys": {"bins", "distance"}}
+
+#: Limits that need no resampling.
+_CLOSED: dict[str, Callable[[str, _Rows, Floats, float], ClassPrevalences]] = {
+    "ac": _in_closed_form, "pacc": _in_closed_form, "bayes": _by_likelihood,
+}  # fmt: skip
 
 #: Methods whose work grows with the product of the two samples' rows.
 _PAIRWISE = frozenset({"kde", "energy"})
@@ -412,4 +535,4 @@ _PAIRWISE = frozenset({"kde", "energy"})
 def _solver(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:
     if name == "bl":
         return lambda weights, mass: np.broadcast_to(both.training, (max(len(weights), len(mass)), both.k))
-    return _SOLVERS.get(name, _one_vs_rest)(name, both, options)
+    return _SOLVERS[name](name, both, options)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Bools, Floats
+from tallymark._check import Bools, Floats, Scores
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError
 from tallymark.intervals.base import Seed
 from tallymark.quantify.asking import one_target
+from tallymark.quantify.densities import adaptive_edges, pooled
 from tallymark.quantify.estimating import estimate
-from tallymark.quantify.likelihood import bayes_densities
+from tallymark.quantify.joint import PSEUDO_ROWS, fit_jointly
+from tallymark.quantify.likelihood import bayes_densities, joint_cells
 from tallymark.quantify.prevalence import Prevalence
 from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import require_one_of
@@ -33,7 +36,9 @@ class BayesianCalibration(Shown):
 
     estimate: Prevalence
     validation: Validation
+    target: Samples
     options: Any
+    monotone: bool = False
 
     @property
     def prevalence(self) -> float:
@@ -43,12 +48,30 @@ class BayesianCalibration(Shown):
     def posterior(self, scores: object) -> Floats:
         """Probability of each score at the target's prevalence. Over the target itself their mean is the prevalence."""
         s = _check.scores(scores)
+        if self._cells is not None:
+            edges, posteriors = self._cells
+            found: Floats = posteriors[np.searchsorted(edges[1:-1], s, "right")]
+            return found
         up, down = (side[0] for side in bayes_densities(self.validation, Samples(s), **self.options))
         pi = self.prevalence
         total = pi * up + (1.0 - pi) * down
         # What neither class explains is as likely as any row of the target.
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(total > 0.0, pi * up / total, pi)
+
+    @cached_property
+    def _cells(self) -> tuple[Scores, Floats] | None:
+        """Edges of the bins and the posterior in each, None for kernel densities."""
+        if self.options["density"] != "bins":
+            return None
+        edges = adaptive_edges(self.validation, self.options["bins"])
+        known, seen = joint_cells(self.validation, self.target, edges)
+        down, up = fit_jointly(known, seen).shares[0]
+        pi = self.prevalence
+        total = pi * up + (1.0 - pi) * down
+        posteriors = np.divide(pi * up, total, out=np.full_like(total, pi), where=total > 0.0)
+        # Pooled by the target's rows, so that their mean stays the prevalence; a cell without any has a little say.
+        return edges, pooled(posteriors, seen[0] + PSEUDO_ROWS / len(posteriors) ** 2) if self.monotone else posteriors
 
     def labels(self, scores: object, *, rule: Literal["top", "half"] = "top") -> Bools:
         """Which rows to call positive: the ``top`` ⌈n·π⌉ scores, or those whose posterior is at least ``half``."""
@@ -88,7 +111,7 @@ def bayesian_calibration(
     """Fit Bayesian Calibration: class densities from `validation`, the prevalence from `target`'s scores.
 
     `density` is ``"bins"`` that follow the data (`bins` of them), or ``"kde"`` on a transformed scale (`bandwidth`);
-    `monotone` makes posteriors rise with the score. Use out-of-fold scores for the validation sample, never those of the
+    `monotone` makes posteriors rise with the score, by pooling neighbouring bins; their mean stays the prevalence. Use out-of-fold scores for the validation sample, never those of the
     training fit. `level` adds an interval to the prevalence.
 
     >>> import numpy as np, tallymark as tm
@@ -101,6 +124,9 @@ def bayesian_calibration(
     True
     """
     one = one_target(target, "Bayesian Calibration")
-    options: dict[str, Any] = {"density": density, "bins": bins, "bandwidth": bandwidth, "monotone": monotone}
+    options: dict[str, Any] = {"density": density, "bins": bins, "bandwidth": bandwidth}
+    if monotone and density != "bins":
+        raise InputError("monotone=True goes with density='bins'.")
     found = estimate("bayes", validation, one, level=level, seed=seed, strict=strict, **options)
-    return BayesianCalibration(found, Validation.of(validation, one, None), options)
+    own = Samples.of_run(one.runs[0])
+    return BayesianCalibration(found, Validation.of(validation, one, None), own, options, monotone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -132,6 +133,46 @@ class Prevalences(Shown, Keyed[Prevalence]):
             {group: self._drawn(tuple(keys)) for group, keys in groups.items()} if self.replicates else {},
         )
 
+    def subtotals(self) -> dict[str, Prevalences]:
+        """Estimates by each key alone, where there are several."""
+        return {name: self.over(name) for name in self.names} if len(self.names) > 1 else {}
+
+    def growths(self, along: str) -> list[dict[str, Any]]:
+        """Growth from each value of a key to the next: within every group of the other keys, and of all together.
+
+        One line each: the group (None for all together), from, to, and the growth with its limits, or why there is none.
+        """
+        if along not in self.names:
+            raise InputError(f"No key {along!r}; the estimates are by {', '.join(self.names)}.")
+        others = [name for name in self.names if name != along]
+        lines = self._growths(self.over(along), None)
+        if others:
+            groups: dict[tuple[Any, ...], dict[tuple[Any, ...], Prevalence]] = {}
+            place = self.names.index(along)
+            for key, entry in self.entries.items():
+                groups.setdefault(key[:place] + key[place + 1 :], {})[key[place],] = entry
+            for group, entries in groups.items():
+                drawn = (
+                    {(k,): self.replicates[*group[:place], k, *group[place:]] for (k,) in entries}
+                    if self.replicates
+                    else {}
+                )
+                lines += self._growths(Prevalences((along,), entries, drawn), dict(zip(others, group, strict=True)))
+        return lines
+
+    @staticmethod
+    def _growths(by: Prevalences, group: dict[str, Any] | None) -> list[dict[str, Any]]:
+        lines: list[dict[str, Any]] = []
+        for first, second in itertools.pairwise(sorted(by, key=lambda value: (str(type(value)), value))):
+            line: dict[str, Any] = {"group": group, "from": first, "to": second}
+            try:
+                found = by.growth(first, second)
+            except Undefined as error:
+                lines.append(line | {"growth": None, "low": None, "high": None, "reason": error.reason})
+            else:
+                lines.append(line | {"growth": found.value, "low": found.low, "high": found.high, "reason": None})
+        return lines
+
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
         """Growth rate of the count from one group to another, count(second) / count(first) - 1, with its interval.
 
@@ -162,7 +203,7 @@ class Prevalences(Shown, Keyed[Prevalence]):
             for key, entry in self.entries.items()
         ]
         total = self.total
-        return [*lines, dict.fromkeys(self.names, "total") | dict(total.rows()[0])]
+        return [*lines, dict.fromkeys(self.names, "all") | dict(total.rows()[0])]
 
     def to_dict(self) -> dict[str, Any]:
         """Every group's estimate and the total's."""

@@ -1,109 +1,24 @@
-"""What prior shift implies: metrics in a target without labels, and whether this is prior shift at all."""
+"""Whether a target's scores can be a mixture of the two classes' scores: what prior shift implies."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, overload
 
 import numpy as np
 
 from tallymark._check import Floats, Scores
+from tallymark._frozen import FrozenDict, Keyed
 from tallymark._show import Row, Shown, plain
-from tallymark.errors import InputError, Undefined, guard
-from tallymark.intervals.base import Seed, checked_level
-from tallymark.intervals.draws import at_rates
-from tallymark.quantify.asking import ask_of, one_target, options_of
+from tallymark.errors import guard, shown
+from tallymark.quantify.asking import ask_of, targets_of
 from tallymark.quantify.densities import adaptive_edges
-from tallymark.quantify.prevalence import quantiles
-from tallymark.quantify.resampling import resampled
-from tallymark.quantify.samples import Samples, Validation
-from tallymark.registry import METRICS, QUANTIFIERS
-from tallymark.results import Evaluation, Measure
+from tallymark.quantify.samples import Samples
+from tallymark.registry import QUANTIFIERS
+from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
-
-#: What people ask of a classifier at work.
-_USUAL = ("precision", "npv", "recall", "f1", "accuracy", "predicted_prevalence")
-
-_REPLICATES = 1_000
-
-
-def expected(
-    validation: Tally,
-    target: Tally,
-    *,
-    threshold: float | str = 0.5,
-    metrics: Sequence[str] = _USUAL,
-    method: str = "bayes",
-    level: float = 0.95,
-    seed: Seed = 0,
-    **options: Any,
-) -> Evaluation:
-    r"""Metrics at a threshold in an unlabelled target, expected under prior shift.
-
-    The rates tpr and fpr are those of the validation sample, the prevalence is estimated from the target's scores by
-    `method`; intervals resample both. `options` are parameters of the metrics such as ``beta`` or ``cost_fn``.
-
-    >>> import numpy as np, tallymark as tm
-    >>> rng = np.random.default_rng(2)
-    >>> y = np.arange(1000) % 2
-    >>> t = tm.tally(y, rng.normal(2 * y))
-    >>> new = tm.tally(scores=rng.normal(2.0 * (np.arange(4000) < 200)))
-    >>> ev = tm.quantify.expected(t, new, threshold=1.0, metrics=["precision"])
-    >>> [round(v, 2) for v in (ev["precision"].value, ev["precision"].low, ev["precision"].high)]
-    [0.15, 0.07, 0.29]
-    """
-    share = checked_level(level)
-    names = [METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics)]
-    for name in names:
-        if METRICS[name].needs != "confusion":
-            raise InputError(f"{name} is not a metric at one threshold; prior shift predicts those only.")
-    unknown = set(options) - {option for name in names for option in METRICS[name].parameters}
-    if unknown:
-        raise InputError(f"{min(unknown)!r} is no parameter of {', '.join(names)}.")
-    one = one_target(target, "expected()")
-    cut = validation.at(threshold).threshold
-    quantifier = QUANTIFIERS[method]
-    ask = ask_of(quantifier, validation, [one], cut if "threshold" in options_of(quantifier) else None, None, {})
-    at = np.array([cut], dtype=validation.runs[0].scores.dtype)
-
-    def rates_and_share(known: Validation, seen: Samples) -> Floats:
-        tpr, fpr = known.rates(at)
-        return np.stack(np.broadcast_arrays(tpr[:, 0], fpr[:, 0], ask.shares(known, seen)))
-
-    parts = rates_and_share(ask.clean(one), Samples.of_run(one.runs[0]))[:, 0]
-    (drawn,) = resampled(
-        rates_and_share, validation, [one], ask.training_prevalence, _REPLICATES, seed, edges=(float(at[0]),)
-    )
-    prevalence = float(parts[2])
-    if math.isnan(prevalence):
-        raise InputError(f"{method} has no estimate here: no threshold tells the classes apart.")
-    measures = {}
-    for name in names:
-        allowed = {k: v for k, v in options.items() if k in METRICS[name].parameters}
-        value, reason = _value(name, *(float(part) for part in parts), **allowed)
-        measures[name] = Measure(name=name, value=value, prevalence=prevalence, reason=reason)
-        if reason is None:
-            low, high = quantiles(_values(name, drawn, allowed), share)
-            measures[name] = replace(
-                measures[name], low=min(low, value), high=max(high, value), method="prior shift", level=share
-            )
-    return Evaluation(measures, n=one.n, n_rows=one.n_rows, prevalence=prevalence, threshold=float(at[0]))
-
-
-def _values(name: str, drawn: Sequence[Floats], options: dict[str, float]) -> Floats:
-    tpr, fpr, pi = drawn
-    facts = METRICS[name]
-    return at_rates(facts, pi * tpr, (1 - pi) * fpr, pi, 1 - pi, {**facts.parameters, **options})
-
-
-def _value(name: str, tpr: float, fpr: float, pi: float, **options: float) -> tuple[float, str | None]:
-    try:
-        found = float(_values(name, [np.array([tpr]), np.array([fpr]), np.array([pi])], options)[0])
-    except Undefined as error:
-        return math.nan, error.reason
-    return found, "it has no value at these rates" if math.isnan(found) else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,20 +46,25 @@ class MixtureFit(Shown):
         return float(np.abs(self.observed - self.expected).sum() / 2.0)
 
     @property
+    def contradicted(self) -> bool:
+        """Whether the scores contradict prior shift by more than chance and by enough to matter."""
+        return self.p_value < SURE and self.distance >= _SMALL and self.n >= _FEW and self.freedom >= 1
+
+    @property
     def verdict(self) -> str:
-        """In plain words."""
+        """In plain words: what was, and what was not contradicted."""
         if self.freedom < 1 or self.n < _FEW:
             return "there are too few rows to say whether the target's scores fit a mixture of the two classes"
-        if self.p_value >= _SURE:
-            return "the target's scores fit a mixture of the two classes: prior shift can be believed"
+        if self.p_value >= SURE:
+            return "the target's scores do not contradict prior shift, which does not show that it holds"
         if self.distance < _SMALL:
             return (
                 f"the target's scores differ from every mixture of the two classes, but by little ({100 * self.distance:.1f} % "
                 "of the rows): estimates may be off by about as much"
             )
         return (
-            f"the target's scores are no mixture of the two classes ({100 * self.distance:.1f} % of the rows do not fit): "
-            "the classes themselves look different there, so label some target rows before you publish a count"
+            f"the target's scores contradict prior shift: they are no mixture of the two classes ({100 * self.distance:.1f} % of "
+            "the rows do not fit), so label some target rows before you publish a count"
         )
 
     def heading(self) -> str:
@@ -172,7 +92,7 @@ class MixtureFit(Shown):
 
 
 #: Below this p-value the mixture is doubted.
-_SURE = 0.01
+SURE = 0.01
 
 #: Fewer rows than this cannot tell.
 _FEW = 30
@@ -184,13 +104,72 @@ _SMALL = 0.02
 _GRID = np.linspace(0.0, 1.0, 101)
 
 
-def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = None, strict: bool = False) -> MixtureFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class MixtureFits(Shown, Keyed[MixtureFit]):
+    """The fit of every group."""
+
+    what: ClassVar[str] = "fit"
+
+    names: tuple[str, ...]
+    entries: Mapping[tuple[Any, ...], MixtureFit]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", FrozenDict(self.entries))
+
+    @property
+    def contradicted(self) -> list[str]:
+        """Names of the groups whose scores contradict prior shift."""
+        return [", ".join(map(str, key)) for key, fit in self.entries.items() if fit.contradicted]
+
+    @property
+    def verdict(self) -> str:
+        """In plain words."""
+        bad = self.contradicted
+        if not bad:
+            return f"none of the {len(self)} groups' scores contradict prior shift, which does not show that it holds"
+        return f"the scores contradict prior shift in {len(bad)} of {len(self)} groups ({shown(bad)}): label some of their rows first"
+
+    def heading(self) -> str:
+        """The verdict."""
+        return f"{self.verdict[0].upper()}{self.verdict[1:]}"
+
+    def rows(self) -> list[Row]:
+        """One line per group."""
+        return [
+            dict(zip(self.names, map(str, key), strict=True))
+            | {
+                "prevalence": fit.prevalence,
+                "misfit": fit.distance,
+                "p_value": fit.p_value,
+                "contradicted": fit.contradicted,
+            }
+            for key, fit in self.entries.items()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every group's fit, without its bins."""
+        listed = [
+            {"group": dict(zip(self.names, plain(key), strict=True)), "prevalence": fit.prevalence, "distance": fit.distance,
+             "p_value": plain(fit.p_value), "verdict": fit.verdict}
+            for key, fit in self.entries.items()
+        ]  # fmt: skip
+        return {"verdict": self.verdict, "groups": listed}
+
+
+@overload
+def mixture_fit(validation: Tally, target: Tallies, *, bins: int | None = ..., strict: bool = ...) -> MixtureFits: ...
+@overload
+def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = ..., strict: bool = ...) -> MixtureFit: ...
+def mixture_fit(
+    validation: Tally, target: Tally | Tallies, *, bins: int | None = None, strict: bool = False
+) -> MixtureFit | MixtureFits:
     r"""Test whether the target's scores can be a mixture of the validation classes' scores.
 
     Over bins that follow the validation sample, the statistic is the least of
     :math:`\delta(\pi)^\top \Sigma(\pi)^{-1} \delta(\pi)` over :math:`\pi`, with :math:`\delta` the target's shares less
     the mixture's and :math:`\Sigma` the covariance of all three samples' shares; under prior shift it is :math:`\chi^2`
-    with two degrees of freedom less than bins (minimum chi-square, Neyman 1949). A misfit that matters warns with TM109.
+    with two degrees of freedom less than bins (minimum chi-square, Neyman 1949). A misfit that matters warns with TM109. A
+    fit shows little: :func:`sensitivity` says what would have gone unseen. A target in groups gives the fit of each.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -199,26 +178,33 @@ def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = None, st
     >>> tm.quantify.mixture_fit(t, tm.tally(scores=rng.normal(2.0 * (np.arange(2000) < 200)))).p_value > 0.01
     True
     """
+    found = {key: _fit(validation, one, bins) for key, one in targets_of(target).items()}
+    for key, fit in found.items():
+        if fit.contradicted:
+            where = f"group {', '.join(map(str, key))}: " if key else ""
+            guard("TM109", f"{where}{fit.verdict}", strict=strict)
+    return MixtureFits(target.names, found) if isinstance(target, Tallies) else found[()]
+
+
+def _fit(validation: Tally, one: Tally, bins: int | None) -> MixtureFit:
     from scipy.special import chdtrc
 
-    one = one_target(target, "mixture_fit()")
     clean = ask_of(QUANTIFIERS["bayes"], validation, [one], None, None, {}).clean(one)
     edges = adaptive_edges(clean, bins)
     down, up, held = (side.within(edges)[0] for side in (clean.negative, clean.positive, Samples.of_run(one.runs[0])))
     # Bins without a row of any sample say nothing; the first bin follows from the others.
     kept = (down + up + held) > 0.0
     sizes = [run.worth for run in (validation.negative, validation.positive, one.runs[0])]
-
-    def misfit(share: float) -> float:
-        return _misfit(share, down[kept], up[kept], held[kept], sizes)
-
-    share = _least(misfit)
-    statistic, freedom = misfit(share), max(int(kept.sum()) - 2, 0)
+    share = most_fitting(down, up, held, sizes)
+    statistic, freedom = _misfit(share, down[kept], up[kept], held[kept], sizes), max(int(kept.sum()) - 2, 0)
     p = float(chdtrc(freedom, statistic)) if freedom else math.nan
-    fit = MixtureFit(share, edges, held, share * up + (1.0 - share) * down, down, up, statistic, freedom, p, one.n)
-    if fit.p_value < _SURE and fit.distance >= _SMALL:
-        guard("TM109", fit.verdict, strict=strict)
-    return fit
+    return MixtureFit(share, edges, held, share * up + (1.0 - share) * down, down, up, statistic, freedom, p, one.n)
+
+
+def most_fitting(down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:
+    """The share of positives at which the mixture of two classes' bins is least at odds with the target's."""
+    kept = (down + up + held) > 0.0
+    return _least(lambda share: _misfit(share, down[kept], up[kept], held[kept], sizes))
 
 
 def _least(misfit: Callable[[float], float]) -> float:
@@ -233,11 +219,16 @@ def _least(misfit: Callable[[float], float]) -> float:
 
 def _misfit(share: float, down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:
     """The distance of the target's bins from a mixture's, by their covariance."""
+    gap = (held - share * up - (1.0 - share) * down)[1:]
+    return float(gap @ np.linalg.solve(mixture_covariance(share, down, up, sizes), gap))
+
+
+def mixture_covariance(share: float, down: Floats, up: Floats, sizes: Sequence[float]) -> Floats:
+    """Covariance of the target's shares of the bins but the first, less a mixture's."""
     mixed = share * up + (1.0 - share) * down
-    gap = (held - mixed)[1:]
-    covariance = np.zeros((len(gap), len(gap)))
+    found = np.zeros((len(down) - 1, len(down) - 1))
     # Half a row in each bin, so that bins a sample never reached are not certain.
     for part, factor, n in ((down, 1.0 - share, sizes[0]), (up, share, sizes[1]), (mixed, 1.0, sizes[2])):
         p = ((part * n + 0.5) / (n + 0.5 * len(part)))[1:]
-        covariance += factor**2 * (np.diag(p) - np.outer(p, p)) / n
-    return float(gap @ np.linalg.solve(covariance, gap))
+        found += factor**2 * (np.diag(p) - np.outer(p, p)) / n
+    return found

@@ -18,9 +18,11 @@ from tallymark.charts.theme import PALETTES
 from tallymark.comparison import Comparison, compare
 from tallymark.errors import InputError
 from tallymark.evaluation import evaluate
+from tallymark.intervals.base import Sampling
 from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
-from tallymark.quantify.shift import MixtureFit
+from tallymark.quantify.shift import MixtureFit, MixtureFits
+from tallymark.quantify.unseen import Sensitivity
 from tallymark.reporting.explorer import explored, formulas, glossary, parameters
 from tallymark.reporting.sections import Content, of_classes, of_comparison, of_counts, of_models
 from tallymark.results import Evaluation, Note
@@ -33,11 +35,15 @@ from tallymark.summaries.panel import Panel
 def report(
     data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, title: str | None = None,
     fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
+    growth: str | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
+    known: tuple[float, float] | None = None, sampling: Sampling = "plain",
 ) -> Path:  # fmt: skip
     """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
 
     `data` is a labelled tally, several by name, or a panel (models); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
-    method (a count, with its `fit` and `expectation` where there are). `threshold` is a number or a policy.
+    method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, `fits`
+    the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population). `threshold` is
+    a number or a policy, `sampling` as for :func:`tallymark.evaluate`.
 
     >>> import tallymark as tm, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
@@ -47,7 +53,20 @@ def report(
     'report.html'
     >>> folder.cleanup()
     """
-    return write(_content(data, threshold, level, title, fit, expectation, warnings), path)
+    if isinstance(data, Prevalence | Prevalences | ClassPrevalences):
+        data = {getattr(data, "method", "estimate"): data}
+    if (
+        isinstance(data, Mapping)
+        and data
+        and all(isinstance(v, Prevalence | Prevalences | ClassPrevalences) for v in data.values())
+    ):
+        content = of_counts(
+            data, title=title or "Count", fit=fit, expectation=expectation, warnings=warnings, growth=growth, fits=fits,
+            unseen=unseen, known=known,
+        )  # fmt: skip
+    else:
+        content = _content(data, threshold, level, title, sampling)
+    return write(content, path)
 
 
 def write(content: Content, path: str | PathLike[str]) -> Path:
@@ -64,28 +83,21 @@ def write(content: Content, path: str | PathLike[str]) -> Path:
     return place
 
 
-def _content(
-    data: Any, threshold: Any, level: float, title: str | None, fit: MixtureFit | None, expectation: Evaluation | None,
-    warnings: tuple[Note, ...],
-) -> Content:  # fmt: skip
+def _content(data: Any, threshold: Any, level: float, title: str | None, sampling: Sampling) -> Content:
     if isinstance(data, Comparison):
         return of_comparison(data, title=title or "Comparison of models")
-    if isinstance(data, Prevalence | Prevalences | ClassPrevalences):
-        data = {getattr(data, "method", "estimate"): data}
-    if (
-        isinstance(data, Mapping)
-        and data
-        and all(isinstance(v, Prevalence | Prevalences | ClassPrevalences) for v in data.values())
-    ):
-        return of_counts(data, title=title or "Count", fit=fit, expectation=expectation, warnings=warnings)
     if isinstance(data, Confusion | ClassScores):
-        return of_classes({"model": evaluate(data, level=level)}, title=title or "Evaluation of a classifier")
+        return of_classes(
+            {"model": evaluate(data, level=level, sampling=sampling)}, title=title or "Evaluation of a classifier"
+        )
     tallies = tallies_of(data)
-    evaluations = {name: evaluate(tally, threshold=threshold, level=level) for name, tally in tallies.items()}
+    evaluations = {
+        name: evaluate(tally, threshold=threshold, level=level, sampling=sampling) for name, tally in tallies.items()
+    }
     panel = data if isinstance(data, Panel) and len(tallies) > 1 else None
     return of_models(
         tallies, evaluations, title=title or "Evaluation of a classifier",
-        comparison=None if panel is None else compare(panel, metric="auroc", level=level),
+        comparison=None if panel is None else compare(panel, metric="auroc", level=level, sampling=sampling),
         simple=None if panel is None else without_simple(panel),
     )  # fmt: skip
 

@@ -15,7 +15,8 @@ from tallymark.comparison import Comparison
 from tallymark.errors import InputError
 from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.prevalence import Prevalence, Prevalences
-from tallymark.quantify.shift import MixtureFit
+from tallymark.quantify.shift import MixtureFit, MixtureFits
+from tallymark.quantify.unseen import Sensitivity
 from tallymark.registry import QUANTIFIERS
 from tallymark.results import Evaluation, Evaluations, Note
 from tallymark.summaries.tally import Tally
@@ -214,8 +215,8 @@ def _verdict(evaluations: Mapping[str, Evaluation], *, same_rows: bool) -> list[
     sentences = []
     if best is not None:
         ev = evaluations[best]
-        verb = "ranks best, with" if same_rows and len(evaluations) > 1 else "has"
-        sentence = f"{best} {verb} an AUROC of {said(ev, 'auroc')}"
+        verb = "has the highest AUROC in these rows," if same_rows and len(evaluations) > 1 else "has an AUROC of"
+        sentence = f"{best} {verb} {said(ev, 'auroc')}"
         if top is not None and "average_precision" in ev:
             chance = ev["average_precision"].chance
             sentence += f" and an average precision of {said(ev, 'average_precision')}" + (
@@ -229,7 +230,9 @@ def _verdict(evaluations: Mapping[str, Evaluation], *, same_rows: bool) -> list[
     name = best or next(iter(evaluations))
     ev = evaluations[name]
     if "recall" in ev and "precision" in ev and ev.threshold is not None:
-        policy = f" ({ev.policy}, chosen on these rows, which flatters it a little)" if ev.policy else ""
+        off = ev["recall"].optimism
+        flatters = "" if off is None else f"; that flatters recall by about {number(off)}"
+        policy = f" ({ev.policy}, chosen on these rows{flatters})" if ev.policy else ""
         right = (
             "nothing is called positive"
             if ev["precision"].reason
@@ -306,7 +309,8 @@ _ORDER = ("bayes", "ms", "pacc", "ac", "em", "kde")
 
 def of_counts(
     estimates: Estimates, *, title: str, fit: MixtureFit | None = None, expectation: Evaluation | None = None,
-    warnings: Sequence[Note] = (),
+    warnings: Sequence[Note] = (), growth: str | None = None, fits: MixtureFits | None = None,
+    unseen: Sensitivity | None = None, known: tuple[float, float] | None = None,
 ) -> Content:  # fmt: skip
     """The report of a count: estimates by method, group or class."""
     lines = []
@@ -314,7 +318,11 @@ def of_counts(
     for entry in estimates.values():
         if isinstance(entry, Prevalences):
             grouped = list(entry.names)
-            pairs = [*entry.entries.items(), (("total",) * len(entry.names), entry.total)]
+            sums = [
+                (tuple(key[0] if own == name else "(all)" for own in entry.names), one)
+                for name, by in entry.subtotals().items() for key, one in by.entries.items()
+            ]  # fmt: skip
+            pairs = [*entry.entries.items(), *sums, (("(all)",) * len(entry.names), entry.total)]
             lines += [[Cell(one.method), *(Cell(str(k)) for k in key), *_counted(one)] for key, one in pairs]
         elif isinstance(entry, ClassPrevalences):
             grouped = ["class"]
@@ -324,7 +332,9 @@ def of_counts(
     table = Table(["method", *grouped, "prevalence", "count", "of", "interval"], lines)
     flat = {name: entry for name, entry in estimates.items() if not isinstance(entry, ClassPrevalences)}
     pictures = [charts.prevalences(flat)] if flat else []
-    sections = [Section("Estimates", "", pictures, [table])]
+    sections = [Section("Estimates", _known_said(estimates, known), pictures, [table])]
+    if growth is not None:
+        sections.append(_grown(estimates, growth))
     if fit is not None:
         heads = ["from", "to", "observed", "expected", "negative", "positive"]
         bins = [
@@ -337,9 +347,13 @@ def of_counts(
         sections.append(
             Section(
                 "Is this prior shift?",
-                f"{fit.verdict[0].upper()}{fit.verdict[1:]}.",
+                _fit_said(fit, fits, unseen),
                 [charts.mixture(fit)],
-                [Table(heads, bins)],
+                [
+                    *([] if fits is None else [_fits_table(fits)]),
+                    *([] if unseen is None else [_unseen_table(unseen)]),
+                    Table(heads, bins),
+                ],
             )
         )
     if expectation is not None:
@@ -355,7 +369,7 @@ def of_counts(
     ]
     whole = next(iter(ones), None)
     what = "" if whole is None else f"{number(whole.n)} rows without labels"
-    return Content(title, what, _counts_said(ones, fit), list(warnings), sections)
+    return Content(title, what, _counts_said(ones, fit, fits), list(warnings), sections)
 
 
 def _counted(one: Prevalence) -> list[Cell]:
@@ -374,7 +388,63 @@ def _counted(one: Prevalence) -> list[Cell]:
     ]
 
 
-def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None) -> list[str]:
+def _known_said(estimates: Estimates, known: tuple[float, float] | None) -> str:
+    """The counts with the labelled rows of the same population added."""
+    if known is None:
+        return ""
+    totals = [entry.total if isinstance(entry, Prevalences) else entry for entry in estimates.values()]
+    sums = ", ".join(
+        f"{one.method} {one.count + known[1]:.0f}" for one in totals if isinstance(one, Prevalence) and not one.reason
+    )
+    return f"With the {number(known[0])} labelled rows, {number(known[1])} of them positive, the whole population has: {sums}."
+
+
+def _grown(estimates: Estimates, along: str) -> Section:
+    """Growth along a key, by method and group."""
+    lines = []
+    others: list[str] = []
+    for name, entry in estimates.items():
+        if not isinstance(entry, Prevalences):
+            continue
+        others = [key for key in entry.names if key != along]
+        for line in entry.growths(along):
+            groups = [Cell(str(line["group"][key]) if line["group"] else "(all)") for key in others]
+            told = (
+                line["reason"]
+                or f"{100 * line['growth']:+.1f} % ({100 * line['low']:+.1f} to {100 * line['high']:+.1f} %)"
+            )
+            lines.append(
+                [Cell(name), *groups, Cell(str(line["from"])), Cell(str(line["to"])), Cell(told, line["growth"])]
+            )
+    text = "Both periods are counted with the same labelled rows, so most of their error cancels."
+    return Section("Growth of the count", text, (), [Table(["method", *others, "from", "to", "growth"], lines)])
+
+
+def _fit_said(fit: MixtureFit, fits: MixtureFits | None, unseen: Sensitivity | None) -> str:
+    verdict = fit.verdict if fits is None else fits.verdict
+    return f"{verdict[0].upper()}{verdict[1:]}." + ("" if unseen is None else f" {unseen.sentence}")
+
+
+def _fits_table(fits: MixtureFits) -> Table:
+    lines = [
+        [*(Cell(str(row[name])) for name in fits.names), Cell(number(row["misfit"]), row["misfit"]),
+         Cell(f"{row['p_value']:.3g}", row["p_value"]), Cell("contradicted" if row["contradicted"] else "not contradicted")]
+        for row in fits.rows()
+    ]  # fmt: skip
+    return Table([*fits.names, "misfit", "p", "prior shift"], lines)
+
+
+def _unseen_table(unseen: Sensitivity) -> Table:
+    names = list(unseen.changes)
+    lines = [
+        [Cell(f"{row['shift']:+.1f} sd", row["shift"]), Cell(f"{100 * row['noticed']:.0f} %", row["noticed"]),
+         *(Cell(f"{row[name]:+.0f}", row[name]) for name in names)]
+        for row in unseen.rows()
+    ]  # fmt: skip
+    return Table(["positives' scores move by", "noticed", *(f"count by {name} moves by" for name in names)], lines)
+
+
+def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None, fits: MixtureFits | None = None) -> list[str]:
     sentences = []
     good = [one for one in ones if one.reason is None and QUANTIFIERS[one.method].shift_proof]
     naive = [one for one in ones if one.reason is None and not QUANTIFIERS[one.method].shift_proof]
@@ -384,9 +454,7 @@ def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None) -> list[str
         limits = (
             "" if best.low is None or best.high is None else f" ({best.low * best.n:.0f} to {best.high * best.n:.0f})"
         )
-        sentences.append(
-            f"There are about {best.count:.0f}{limits} positives among {number(best.n)} ({best.method}, the narrowest interval)."
-        )
+        sentences.append(f"There are about {best.count:.0f}{limits} positives among {number(best.n)} ({best.method}).")
     if naive and good:
         sentences.append(
             f"Counting calls ({naive[0].method}) gives {naive[0].count:.0f}, which is not corrected for the classifier's errors."
@@ -401,5 +469,5 @@ def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None) -> list[str
                 f"The methods disagree beyond their intervals ({apart[0]}): doubt the assumption behind them."
             )
     if fit is not None and len(sentences) < 3:
-        sentences.append(f"{fit.verdict[0].upper()}{fit.verdict[1:]}.")
+        sentences.append(_fit_said(fit, fits, None))
     return sentences
