@@ -96,14 +96,14 @@ def undetectable(share, distance):
     return World(f"{100 * share:g} % undetectable", ((1.0, normal()),), parts)
 
 
-def _calibrated(distance):
+def calibrated(distance):
     def shown(x, prevalence):
         return special.expit(distance * x - distance**2 / 2 + special.logit(prevalence))
 
     return World(f"calibrated, d {distance:g}", ((1.0, normal()),), ((1.0, normal(distance)),), shown)
 
 
-def _overconfident(distance, factor):
+def overconfident(distance, factor):
     def shown(x, prevalence):
         return special.expit(factor * (distance * x - distance**2 / 2 + special.logit(prevalence)))
 
@@ -123,10 +123,10 @@ SPIKE = World(
 WORLDS = (
     binormal(0.5), binormal(0.7), binormal(0.85), binormal(0.95), binormal(0.99), binormal(0.85, 2.0),
     binormal(0.97, 2.0), binormal(0.85, 0.5), binormal(0.97, 0.5), undetectable(0.05, 5.0), undetectable(0.2, 3.0),
-    TIES, HEAVY, SKEWED, _calibrated(1.5), _calibrated(3.0),
+    TIES, HEAVY, SKEWED, calibrated(1.5), calibrated(3.0),
 )  # fmt: skip
 FRESH = (
     binormal(0.6), binormal(0.8, 1.5), binormal(0.92, 3.0), binormal(0.9, 0.7), undetectable(0.1, 4.0), SPIKE,
-    _calibrated(2.0), _overconfident(2.0, 2.5),
+    calibrated(2.0), overconfident(2.0, 2.5),
     World("two clusters", ((0.9, normal()), (0.1, normal(2.0, 0.3))), ((0.6, normal(3.0, 0.5)), (0.4, normal(1.0)))),
 )  # fmt: skip

@@ -27,6 +27,7 @@ from tallymark.intervals.paired import (
     bootstrap_difference,
     cell_values,
     holm,
+    known_up_to,
     mcnemar,
     metric_named,
     no_disagreement,
@@ -223,8 +224,8 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Compare models on the same rows by one metric: difference, interval, p-value and a verdict for every pair.
 
-    Left out, `method` is ``"delong"`` for auroc and gini: DeLong's covariance with limits that keep their level with few
-    positives (MOVER); the metric's own ``"influence"`` function where it has one (average precision, sPCC, Brier score, log
+    Left out, `method` is ``"mover"`` for auroc and gini: each model's own limits and DeLong's correlation of the two, which
+    keeps its size with few positives and unlike scores (``"delong"`` is the textbook's z, as R's pROC has it); the metric's own ``"influence"`` function where it has one (average precision, sPCC, Brier score, log
     loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
     ``"permutation"`` exchanges the two models' scores row by row (its interval is the bootstrap's). A metric at one threshold
     needs `threshold`, a number or a policy that each model then chooses by; the choice is held fixed. Policies such as
@@ -283,14 +284,14 @@ def _compare_files(
     panel: FilePanel, facts: Metric, method: str | None, level: float, margin: float | None, sampling: Sampling
 ) -> Comparison:
     """DeLong's comparison from cells: tallies in a first pass, products of looked-up placements in a second."""
-    if facts.name not in _OF_AUROC or method not in {None, "delong"}:
+    if facts.name not in _OF_AUROC or method not in {None, "mover", "delong"}:
         raise InputError(
-            f"{panel.n} rows are compared by auroc with DeLong's test; for {facts.name} read fewer rows with where=."
+            f"{panel.n} rows are compared by auroc with DeLong's covariance; for {facts.name} read fewer rows with where=."
         )
     found, slack, tallies = delong_in_files(panel)
     own = {model: tally for (model,), tally in tallies.entries.items()}
     pairs = list(itertools.combinations(found.models, 2))
-    differences = _auroc_differences(facts, found, own, pairs, slack)
+    differences = _auroc_differences(facts, found, own, pairs, slack, textbook=method == "delong")
     values = {model: facts.compute(tally) for model, tally in own.items()}
     first = next(iter(own.values()))
     return _comparison(
@@ -301,9 +302,9 @@ def _compare_files(
 
 def _auroc_differences(
     facts: Metric, found: DeLong, tallies: Mapping[str, Tally], pairs: Sequence[tuple[str, str]],
-    slack: Mapping[str, float] | None = None,
+    slack: Mapping[str, float] | None = None, *, textbook: bool = False,
 ) -> dict[tuple[str, str], Difference]:  # fmt: skip
-    """Differences of AUROCs, or of what is AUROC on another scale, from DeLong's covariance."""
+    """Differences of AUROCs, or of what is AUROC on another scale, from DeLong's covariance: by MOVER, or his z."""
     effects = {model: EFFECTS[facts.name](tally) for model, tally in tallies.items()}
     values = {model: facts.compute(tally) for model, tally in tallies.items()}
     unit = facts.high - facts.low
@@ -313,7 +314,10 @@ def _auroc_differences(
         off = 0.0 if slack is None else unit * (slack[a] + slack[b])
         difference, error = found.difference(a, b)
         if difference == 0.0 and error <= NO_SPREAD and off == 0.0:
-            differences[a, b] = no_disagreement(unit, fewest, "DeLong, MOVER")
+            differences[a, b] = no_disagreement(unit, fewest, "DeLong" if textbook else "MOVER")
+            continue
+        if textbook:
+            differences[a, b] = known_up_to(unit * difference, unit * error, off)
             continue
         differences[a, b] = auroc_difference(
             (values[a], values[b]), (effects[a], effects[b]), unit * error, found.correlation(a, b), off
@@ -397,7 +401,7 @@ class _Ask:
     def usual(self) -> str:
         """The method for this metric when none is named."""
         if self.facts.name in _OF_AUROC:
-            return "delong"
+            return "mover"
         if self.facts.name in EFFECTS:
             return "influence"
         return "mcnemar" if self.facts.name in _SHARES_RIGHT and self.panel.weights is None else "bootstrap"
@@ -467,6 +471,13 @@ def _by_delong(ask: _Ask) -> dict[tuple[str, str], Difference]:
     if ask.facts.name not in _OF_AUROC:
         raise InputError(f"DeLong's test compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
     tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
+    return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs, textbook=True)
+
+
+def _by_mover(ask: _Ask) -> dict[tuple[str, str], Difference]:
+    if ask.facts.name not in _OF_AUROC:
+        raise InputError(f"MOVER compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
+    tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
     return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs)
 
 
@@ -522,5 +533,5 @@ def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 _WAYS: Mapping[str, Callable[[_Ask], dict[tuple[str, str], Difference]]] = {
-    "delong": _by_delong, "influence": _by_influence, "mcnemar": _by_mcnemar, "bootstrap": _by_bootstrap, "permutation": _by_permutation,
+    "mover": _by_mover, "delong": _by_delong, "influence": _by_influence, "mcnemar": _by_mcnemar, "bootstrap": _by_bootstrap, "permutation": _by_permutation,
 }  # fmt: skip

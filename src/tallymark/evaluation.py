@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -16,9 +15,10 @@ import numpy as np
 from tallymark.errors import GuardWarning, InputError, Undefined, guard, nearest
 from tallymark.intervals.base import Sampling, Seed, checked_level
 from tallymark.intervals.choosing import Choices, with_choice
+from tallymark.intervals.class_rates import class_limits
 from tallymark.intervals.defaults import tally_limits
 from tallymark.intervals.effects import EFFECTS, FEW_NEGATIVES
-from tallymark.intervals.rates import Limits, class_limits, rate_limits
+from tallymark.intervals.rates import Limits, rate_limits
 from tallymark.intervals.replicates import bootstrap
 from tallymark.metrics.bounds import bound
 from tallymark.metrics.declare import cell_settings, check_parameter
@@ -353,13 +353,13 @@ def _of_classes(confusion: Confusion, asked: _Asked) -> Evaluation:
             found = asked.with_limits(found, rate_limits(found, part, asked.level, asked.sampling))
         per_class[str(label)] = found
     if asked.level is not None:
-        computes = {
-            name: functools.partial(METRICS[metric].compute, **more)
+        defined: dict[str, tuple[str, str | None]] = {
+            name: (metric, more.get("average"))
             for name, (metric, more) in options.items()
             if not math.isnan(measures[name].value)
         }
         measures = asked.with_limits(
-            measures, class_limits(confusion, computes, asked.level, asked.sampling, asked.seed)
+            measures, class_limits(confusion, defined, asked.level, asked.sampling, asked.seed)
         )
     return Evaluation(
         measures, n=confusion.n, n_rows=confusion.n_rows, confusion=confusion, per_class=per_class,

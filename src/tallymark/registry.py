@@ -98,7 +98,8 @@ class Metric:
     prevalence_free: bool
     #: Does not move under an increasing map of the scores.
     rank_only: bool
-    #: What scores (or predictions) unrelated to the labels reach.
+    #: What an answer that knows nothing reaches: scores (or predictions) unrelated to the labels, and for losses of
+    #: probabilities the prevalence said to everyone.
     chance: Callable[..., float]
     #: The number itself; raises Undefined instead of returning nan.
     compute: Callable[..., float]

@@ -160,7 +160,7 @@ def test_bad_input():
     with pytest.raises(tm.InputError, match="theme='blue'"):
         tm.charts.roc(t, theme="blue")
     with pytest.raises(tm.InputError, match="no lines of its own"):
-        tm.charts.roc_space({"a": t.at(0.5)}, metric="d_prime")
+        tm.charts.roc_space({"a": t.at(0.5)}, metric="auroc")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

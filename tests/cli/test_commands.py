@@ -63,7 +63,19 @@ def test_evaluate_as_json_has_the_promised_shape(data, name):
     t = tm.tally(Y, P)
     assert model["threshold"] == t.at("youden").threshold
     auroc = model["metrics"]["auroc"]
-    assert set(auroc) == {"value", "low", "high", "method", "level", "chance", "prevalence", "bound", "reason"}
+    assert set(auroc) == {
+        "value",
+        "low",
+        "high",
+        "method",
+        "level",
+        "chance",
+        "prevalence",
+        "bound",
+        "optimism",
+        "parameters",
+        "reason",
+    }
     assert auroc["value"] == tm.metrics.auroc(t)
     assert model["metrics"]["f1"]["value"] == tm.metrics.f1(t.at("youden"))
 
@@ -237,17 +249,17 @@ def test_evaluate_shows_intervals_and_their_method(data):
     found = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--level", "0.9")
     measure = found["models"]["p"]["metrics"]["auroc"]
     assert measure["low"] < measure["value"] < measure["high"]
-    assert (measure["method"], measure["level"]) == ("DeLong, logit", 0.9)
+    assert (measure["method"], measure["level"]) == ("beta, extra row", 0.9)
     none = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--level", "0")
     assert none["models"]["p"]["metrics"]["auroc"]["low"] is None
     drawn = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--interval", "bca", "--metric", "f1")
-    assert drawn["models"]["p"]["metrics"]["f1"]["method"] == "stratified bootstrap, bca"
+    assert drawn["models"]["p"]["metrics"]["f1"]["method"] == "plain bootstrap, bca"
 
 
 def test_compare(data):
     table = run("compare", data / "d.csv", "--label", "y", "--score", "p", "--score", "w").stdout
     assert "p - w" in table
-    assert "DeLong" in table
+    assert "MOVER" in table
     found = run_json(
         "compare", data / "d.parquet", "--label", "word", "--pos-label", "yes", "--score", "p", "--score", "q",
         "--metric", "f1", "--threshold", "0.5", "--without-simple", "--equivalence", "0.5", "--weight", "w",
@@ -288,7 +300,7 @@ def test_metrics_by_size_of_the_sample(data):
 
 def test_sample_size_before_there_is_data():
     assert (
-        "190 of them positive"
+        "127 of them positive"
         in run("sample-size", "--auroc", "0.85", "--difference", "0.05", "--prevalence", "0.1").stdout
     )
     assert run_json("sample-size", "--auroc", "0.85", "--difference", "0.05")["n"] > 0
@@ -329,7 +341,8 @@ def test_quantify_as_json_is_what_the_library_says(counted):
             (ours.prevalence, ours.low, ours.high, ours.count)
         )
     assert found["warnings"] == []
-    assert "prior shift can be believed" in found["fit"]["verdict"]
+    assert "do not contradict prior shift" in found["fit"]["verdict"]
+    assert "Only labels from the target can tell" in found["sensitivity"]["sentence"]
 
 
 def test_quantify_of_one_file_takes_rows_without_a_label(counted):
@@ -340,6 +353,10 @@ def test_quantify_of_one_file_takes_rows_without_a_label(counted):
     one = run_json("quantify", folder / "all.csv", "--label", "y", "--score", "p", "--pos-label", "yes")
     for a, b in zip(one["estimates"], two["estimates"], strict=True):
         assert a["prevalence"] == pytest.approx(b["prevalence"])
+    assert "known" not in two
+    for a, whole in zip(one["estimates"], one["with_known"], strict=True):
+        assert whole["count"] == pytest.approx(a["count"] + one["known"]["positives"])
+        assert whole["n"] == a["n"] + one["known"]["n"]
 
 
 def test_quantify_by_group_adds_up_and_grows(counted):
@@ -352,7 +369,13 @@ def test_quantify_by_group_adds_up_and_grows(counted):
     assert len(groups) == 4
     assert groups[0]["group"].keys() == {"region", "month"}
     assert total["count"] == pytest.approx(sum(line["count"] for line in groups))
+    assert total["group"] is None
     assert found["growth"][0]["low"] < found["growth"][0]["growth"] < found["growth"][0]["high"]
+    regions = [line for line in found["growth"] if line["group"]]
+    assert {line["group"]["region"] for line in regions} == {group["group"]["region"] for group in groups}
+    months = [line for line in found["subtotals"] if "month" in line["group"]]
+    assert sum(line["count"] for line in months) == pytest.approx(total["count"])
+    assert len(found["fits"]["groups"]) == 4
     assert found["expected"]["metrics"]["precision"]["low"] > 0
 
 
@@ -364,11 +387,12 @@ def test_quantify_prints_a_table(counted):
     ).stdout  # fmt: skip
     for part in (
         'it\'s "south"',
-        "total",
+        "(all)",
         "growth of the count",
         "Expected at threshold",
         "cc: not corrected",
-        "Fit: ",
+        "Fit by group: ",
+        "Sensitivity: ",
     ):
         assert part in text
     bare = run(

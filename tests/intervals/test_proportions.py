@@ -59,7 +59,7 @@ def test_many_at_once_and_nothing_of_nothing():
         ((6, 5), "0 <= hits <= n"),
         ((0, 0), "n > 0"),
         ((1, 5, {"level": 95}), "write 0.95"),
-        ((1, 5, {"method": "wald"}), "Choose one of: wilson"),
+        ((1, 5, {"method": "wald"}), "Choose one of: mid_p, wilson"),
     ],
 )
 def test_bad_input(arguments, message):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from tallymark.errors import Undefined
-from tallymark.intervals.rates import class_limits, rate_limits
+from tallymark.intervals.class_rates import class_limits, class_values
+from tallymark.intervals.rates import rate_limits
 from tallymark.registry import METRICS
 
 _NAMES = [name for name in METRICS if METRICS[name].needs == "confusion"]
@@ -42,27 +43,28 @@ def test_limits_are_ordered_finite_and_hold_the_value(tp, fp, fn, tn, sampling):
 
 def test_five_of_five_and_no_false_positive_are_not_certain():
     found = rate_limits(_NAMES, tm.Confusion.of_cells(tp=5, fp=0, fn=0, tn=5), 0.95)
-    assert found["recall"][:2] == pytest.approx((0.5655, 1.0), abs=1e-4)
+    assert found["recall"][:2] == pytest.approx((0.05 ** (1 / 5), 1.0), abs=1e-4)
     assert found["precision"][0] < 0.8
     assert found["f1"][0] < 0.8
     assert found["mcc"][0] < 0.6
 
 
 def test_draws_are_those_of_the_posterior():
-    """Against two million random draws of the two Beta posteriors."""
+    """Against two million random draws, half from each side of what was seen."""
     rng = np.random.default_rng(0)
-    tpr, fpr = rng.beta(30.5, 10.5, 2_000_000), rng.beta(12.5, 188.5, 2_000_000)
+    sides = rng.integers(0, 2, (2, 2_000_000))
+    tpr, fpr = rng.beta(30 + sides[0], 11 - sides[0]), rng.beta(12 + sides[1], 189 - sides[1])
     cells = {"tp": 40 * tpr, "fp": 200 * fpr, "fn": 40 * (1 - tpr), "tn": 200 * (1 - fpr)}
     wanted = np.quantile(2 * cells["tp"] / (2 * cells["tp"] + cells["fp"] + cells["fn"]), [0.025, 0.975])
     low, high, method = rate_limits(["f1"], tm.Confusion.of_cells(tp=30, fp=12, fn=10, tn=188), 0.95)["f1"]
     assert (low, high) == pytest.approx(tuple(wanted), abs=0.002)
-    assert method == "jeffreys"
+    assert method == "mid-p draws"
 
 
 def test_class_sizes_are_fixed_or_drawn():
     confusion = tm.Confusion.of_cells(tp=30, fp=12, fn=10, tn=188)
     fixed, drawn = (rate_limits(["accuracy", "f1"], confusion, 0.95, s) for s in ("stratified", "plain"))
-    assert drawn["accuracy"][2] == "wilson"
+    assert drawn["accuracy"][2] == "mid-p"
     assert drawn["accuracy"][:2] == pytest.approx(
         (tm.intervals.proportion(218, 240).low, tm.intervals.proportion(218, 240).high)
     )
@@ -89,8 +91,8 @@ def test_a_stated_prevalence_is_known():
 def test_classes():
     matrix = np.array([[40, 5, 5], [2, 30, 8], [0, 0, 10]])
     confusion = tm.Confusion(matrix, ("a", "b", "c"))
-    computes = {"accuracy": METRICS["accuracy"].compute}
-    low, high, method = class_limits(confusion, computes, 0.95)["accuracy"]
+    computes = {"accuracy": ("accuracy", None)}
+    low, high, method = class_limits(confusion, computes, 0.95, "stratified")["accuracy"]
     assert low < 0.8 < high
     assert method == "dirichlet"
     # With fixed class sizes the spread is that of the classes' own shares.
@@ -98,4 +100,18 @@ def test_classes():
     sizes = matrix.sum(axis=1)
     error = math.sqrt(np.sum(sizes * shares * (1 - shares))) / 100
     assert high - low == pytest.approx(2 * 1.96 * error, rel=0.25)
-    assert class_limits(confusion, computes, 0.95)["accuracy"] == (low, high, method)
+    assert class_limits(confusion, computes, 0.95, "stratified")["accuracy"] == (low, high, method)
+    wide = class_limits(confusion, computes, 0.95)["accuracy"]
+    assert wide[1] - wide[0] >= 0.95 * (high - low)
+
+
+@pytest.mark.parametrize(
+    ("metric", "average"),
+    [("accuracy", None), ("error", None), ("kappa", None), ("mcc", None), ("balanced_accuracy", None),
+     *((m, a) for m in ("precision", "recall", "f1") for a in ("macro", "micro", "weighted")), ("f1", "f_of_means")],
+)  # fmt: skip
+def test_all_tables_at_once_are_each_table_alone(metric, average):
+    tables = np.random.default_rng(0).gamma(1.0, 1.0, (5, 4, 4))
+    options = {} if average is None else {"average": average}
+    alone = [METRICS[metric].compute(tm.Confusion(table, tuple("abcd")), **options) for table in tables]
+    assert class_values(tables, metric, average) == pytest.approx(alone)

@@ -59,7 +59,7 @@ def test_errors_are_those_of_a_scikit_learn_loop():
             sk.brier_score_loss(y[rows], s[rows]), sk.f1_score(y[rows], p), sk.matthews_corrcoef(y[rows], p),
         ])  # fmt: skip
     names = ["auroc", "average_precision", "brier", "f1", "mcc"]
-    found = tm.intervals.bootstrap(tm.tally(y, s), names, threshold=0.5, replicates=2000)
+    found = tm.intervals.bootstrap(tm.tally(y, s), names, threshold=0.5, replicates=2000, sampling="stratified")
     for name, wanted in zip(names, np.std(naive, axis=0), strict=True):
         # 400 replicates know a standard error to 3.5 %.
         assert found.error(name) == pytest.approx(wanted, rel=0.15), name
@@ -92,7 +92,10 @@ def test_weights_spread_like_their_influence_and_have_no_unit():
     y, s = probability_sample(500, 0.3, seed=5, decimals=2)
     w = np.random.default_rng(1).exponential(size=500) + 0.05
     names = ["auroc", "average_precision", "spcc"]
-    one, other = (tm.intervals.bootstrap(tm.tally(y, s, weights=k * w), names, replicates=2000) for k in (1.0, 1e3))
+    one, other = (
+        tm.intervals.bootstrap(tm.tally(y, s, weights=k * w), names, replicates=2000, sampling="stratified")
+        for k in (1.0, 1e3)
+    )
     for name in names:
         assert other.error(name) == pytest.approx(one.error(name), rel=1e-6)
         from tallymark.intervals.effects import EFFECTS
@@ -160,7 +163,7 @@ def test_acceleration_over_groups_is_that_of_the_closed_form():
     kept = dict(EFFECTS)
     try:
         replicates.EFFECTS = {}
-        assert replicates._acceleration("auroc", tally, None) == pytest.approx(wanted, rel=0.05)
+        assert replicates._acceleration("auroc", tally, None, None) == pytest.approx(wanted, rel=0.05)
     finally:
         replicates.EFFECTS = kept
 
@@ -194,5 +197,5 @@ def test_one_class_cannot_be_resampled():
 
 def test_shown_as_a_table():
     found = tm.intervals.bootstrap(tm.tally(*normal_sample(100)), ["auroc", "ks"], replicates=100)
-    assert "100 stratified bootstrap replicates" in repr(found)
+    assert "100 plain bootstrap replicates" in repr(found)
     assert set(found.to_dict()) == {"auroc", "ks"}

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,13 +23,38 @@ def test_agrees_with_scikit_learn(sample):
 
 
 @given(labelled_scores())
-def test_davis_goadrich_is_the_integral_of_the_interpolated_curve(sample):
+def test_the_integral_is_that_of_the_interpolated_curve(sample):
     y, s = sample
     t = tm.tally(y, s)
     fine = tm.pr(t).interpolated(per_gap=4_000)
     area = np.trapezoid(fine.precision, fine.recall)
     # The first stretch starts at recall 0, where precision may jump.
-    assert m.pr_auc(t, interpolation="davis_goadrich") == pytest.approx(area, abs=2e-3)
+    assert m.pr_auc(t, interpolation="integral") == pytest.approx(area, abs=2e-3)
+
+
+@given(labelled_scores())
+def test_davis_goadrich_is_their_algorithm(sample):
+    """A naive loop over whole true positives, with straight lines between them."""
+    y, s = sample
+    cuts = np.unique(s)[::-1]
+    tp, fp = ([0, *(int(np.sum((s >= c) & (y == side))) for c in cuts)] for side in (1, 0))
+    recall, precision = [], []
+    for (t0, f0), (t1, f1) in itertools.pairwise(zip(tp, fp, strict=True)):
+        for t in range(t0, t1 + 1) if t1 > t0 else ():
+            f = f0 + (f1 - f0) * (t - t0) / (t1 - t0)
+            if t + f > 0:
+                recall.append(t / tp[-1])
+                precision.append(t / (t + f))
+    if recall[0] > 0:
+        recall.insert(0, 0.0)
+        precision.insert(0, precision[0])
+    found = m.pr_auc(tm.tally(y, s), interpolation="davis_goadrich")
+    assert found == pytest.approx(np.trapezoid(precision, recall), abs=1e-12)
+
+
+def test_davis_goadrich_needs_whole_positives():
+    with pytest.warns(tm.UndefinedWarning, match="use 'integral'"):
+        m.pr_auc(tm.tally([0, 1], [0.1, 0.2], weights=[0.5, 1.5]), interpolation="davis_goadrich")
 
 
 def test_davis_goadrich_known_answer():
@@ -44,8 +71,13 @@ def test_davis_goadrich_known_answer():
 
 def test_definitions_differ_and_are_named():
     t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
-    found = {i: m.pr_auc(t, interpolation=i) for i in ("step", "trapezoid", "davis_goadrich")}
+    found = {i: m.pr_auc(t, interpolation=i) for i in ("step", "trapezoid", "integral")}
     assert len({round(v, 6) for v in found.values()}) == 3
-    assert m.pr_auc(t) == found["davis_goadrich"]
-    with pytest.raises(tm.InputError, match="interpolation='linear' is not known.*Choose one of: step, trapezoid"):
+    assert m.pr_auc(t) == found["integral"]
+    tied = tm.tally([1, 0, 1, 0, 1, 0, 0], [3, 3, 3, 2, 1, 1, 1])
+    ways = ("step", "trapezoid", "integral", "davis_goadrich")
+    assert len({round(m.pr_auc(tied, interpolation=i), 6) for i in ways}) == 4
+    with pytest.raises(
+        tm.InputError, match="interpolation='linear' is not known.*Choose one of: integral, step, trapezoid"
+    ):
         m.pr_auc(t, interpolation="linear")

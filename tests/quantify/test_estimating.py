@@ -103,7 +103,7 @@ def test_groups_add_up_and_grow():
         # Errors of the validation sample go together, so the ratio is known better than its parts.
         apart = math.hypot(*((e.high - e.low) / e.prevalence for e in found.values())) * (1 + growth.value)
         assert growth.high - growth.low < apart
-        assert [row["g"] for row in found.rows()] == ["a", "b", "total"]
+        assert [row["g"] for row in found.rows()] == ["a", "b", "all"]
 
 
 def test_groups_by_two_keys_can_be_added_up_over_one(validation):
@@ -214,7 +214,8 @@ def test_quantised_tallies_can_be_counted():
     for name in ("ac", "pacc", "em", "bayes", "ms"):
         exact = estimate(name, t, v, level=None).prevalence
         cells = estimate(name, t.quantise([0.5]), v.quantise([0.5]), level=None).prevalence
-        assert cells == pytest.approx(exact, abs=2e-3), name
+        # Bins of bayes follow the scores, and so move with the cells.
+        assert cells == pytest.approx(exact, abs=3e-3 if name == "bayes" else 2e-3), name
 
 
 def test_a_labelled_target_is_counted_without_its_labels(validation):
@@ -290,8 +291,9 @@ def test_groups_have_no_common_population(validation):
     target = tm.tally(pd.DataFrame({"p": [0.1, 0.9], "g": [1, 2]}), score="p", by="g")
     with pytest.raises(tm.InputError, match="population= is the size behind one target"):
         estimate("ac", validation, target, population=100)
+    assert set(tm.quantify.mixture_fit(validation, target)) == {1, 2}
     with pytest.raises(tm.InputError, match="takes one target"):
-        tm.quantify.mixture_fit(validation, target)
+        tm.quantify.sensitivity(validation, target)
 
 
 def test_float32_can_be_quantised():

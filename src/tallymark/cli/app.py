@@ -203,7 +203,8 @@ def compare(
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
     metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric (auroc).")] = None,
     method: Annotated[
-        str | None, typer.Option(help="delong, influence, mcnemar, bootstrap or permutation; left out, the usual one.")
+        str | None,
+        typer.Option(help="mover, delong, influence, mcnemar, bootstrap or permutation; left out, the usual one."),
     ] = None,
     threshold: Annotated[str | None, typer.Option(help="A number or a policy, for a metric at one threshold.")] = None,
     level: Annotated[float, typer.Option(help="Level of intervals and verdicts.")] = 0.95,

@@ -41,7 +41,11 @@ def tally_limits(
     if sum(map(len, tally.runs)) > _THIN:
         tally = Pool.of(tally, _THIN).thinned()
     resampled = []
+    low, high = tally.range
     for name in names:
+        if low == high and METRICS[name].rank_only:
+            # One score for all ranks nothing, and no spread of it tells how sure that is.
+            continue
         if name in BINNED:
             found[name] = calibration_limits(name, tally, level, seed)
         elif name not in EFFECTS:
@@ -80,7 +84,8 @@ def _of_maximum(
         return None
     if not math.isfinite(value):
         return None
-    return *own.limits(tally, value, overshoot, level, design), "beta, extra row, choice included"
+    low, high = own.limits(tally, value, overshoot, level, design)
+    return low, high, "beta, extra row, choice included"
 
 
 def _closed_form(name: str, tally: Tally, level: float, sampling: Sampling) -> Limits | None:

@@ -171,7 +171,7 @@ def _auroc(tally: Tally, low: float = 0.0, high: float = 1.0, *, anchor: float |
     value = float(np.sum(up * beaten)) / float(up.sum())
     factor = high - low
     ends = -factor * value, factor * (1.0 - value)
-    bounded = Bounded(low, high, ends, ends, _EXTRA_AUROC, anchor=anchor)
+    bounded = Bounded(low, high, ends, ends, _EXTRA_AUROC, anchor=anchor, capped=True)
     return RankEffect(tally, negative, positive, factor * (beating - value), factor * (beaten - value), bounded)
 
 
@@ -254,9 +254,9 @@ def _moment_effect(name: str, tally: Tally, side: int) -> Callable[[Floats], Flo
     )
 
     def of(scores: Floats) -> Floats:
-        gap = scores - moments.mean
         # Scores near the largest float overflow; their metric has no interval.
         with np.errstate(over="ignore", invalid="ignore"):
+            gap = scores - moments.mean
             found: Floats = by_mean * gap + by_variance * (gap**2 - moments.variance)
         return found
 

@@ -59,6 +59,8 @@ class Bounded:
     each: bool = False
     #: The value that the prevalence leaves alone, where it multiplies the distance from there and so moves the bounds too.
     anchor: float | None = None
+    #: A single error must not raise the lower limit: it never exceeds that of a perfect estimate from as many rows.
+    capped: bool = False
 
     def limits(
         self, value: float, variances: Sequence[float], rows: Sequence[float], level: Any, freedom: float
@@ -79,6 +81,9 @@ class Bounded:
         if finite:
             low = lower_limit(share, parts, masses, tail)
             high = 1.0 - lower_limit(1.0 - share, [part.mirrored for part in parts], masses, tail)
+            if self.capped:
+                perfect = lower_limit(1.0, [ClassPart(0.0, n, -1.0, 0.0) for n in rows], masses, tail)
+                low, high = np.minimum(low, perfect), np.maximum(high, 1.0 - perfect)
         else:
             low = _student_limit(share, parts, masses, tail, freedom)
             high = -_student_limit(-share, [part.mirrored for part in parts], masses, tail, freedom)

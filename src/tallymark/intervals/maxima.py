@@ -17,6 +17,7 @@ from tallymark._check import Floats
 from tallymark.intervals.base import normal_quantile
 from tallymark.intervals.effects import EFFECTS, Effect, ScoreEffect
 from tallymark.intervals.influence import Design
+from tallymark.intervals.paired import unseen
 from tallymark.metrics.cost import Prices, aucc_prices, constant_loss, h_prices
 from tallymark.metrics.hull import Hull, roc_hull
 from tallymark.metrics.ranking import auroc_of, best_informedness
@@ -96,7 +97,12 @@ def _of_choice(name: str, effect: Callable[[Tally], Effect]) -> Maximum:
     def limits(tally: Tally, value: float, overshoot: float, level: float, design: Design) -> tuple[float, float]:
         low, high = effect(tally).limits(value, level, design)
         low, high = with_overshoot(value, float(low), float(high), overshoot, level)
-        return max(low, METRICS[name].low), min(high, METRICS[name].high)
+        low, high = max(low, METRICS[name].low), min(high, METRICS[name].high)
+        if high > low:
+            return low, high
+        # Every row on one side of the best threshold: as many as may have gone unseen could be on the other.
+        off = unseen(level, min(run.worth for run in tally.runs)) * (METRICS[name].high - METRICS[name].low)
+        return max(METRICS[name].low, value - off), min(METRICS[name].high, value + off)
 
     return Maximum(limits, name)
 

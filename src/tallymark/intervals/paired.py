@@ -84,6 +84,18 @@ def student_difference(difference: float, error: float, method: str, freedom: fl
     return Difference(difference, error, p, method, limits)
 
 
+def known_up_to(difference: float, error: float, slack: float) -> Difference:
+    """DeLong's z of a difference that is only known up to a slack: limits wider by that much, p at the nearer end."""
+    cautious = student_difference(math.copysign(max(0.0, abs(difference) - slack), difference), error, "DeLong")
+
+    def limits(level: float) -> tuple[float, float]:
+        low, high = cautious.limits(level)
+        reach = (high - low) / 2
+        return difference - reach - slack, difference + reach + slack
+
+    return Difference(difference, error, cautious.p_value, "DeLong", limits)
+
+
 def no_disagreement(span: float, rows: float, method: str) -> Difference:
     r"""Two models that do the same on every row: up to :math:`1 - (\alpha/2)^{1/m}` of a class of m rows may yet differ.
 
@@ -132,7 +144,7 @@ def auroc_difference(
         low, high = limits(1.0 - alpha)
         return low > 0.0 or high < 0.0
 
-    return Difference(d, error, _least_alpha(away, 1.0 - 1e-9), "DeLong, MOVER", limits)
+    return Difference(d, error, _least_alpha(away, 1.0 - 1e-9), "MOVER", limits)
 
 
 def row_influence(panel: Panel, metric: str, *, plain: bool) -> tuple[Floats, Floats]:
@@ -374,4 +386,4 @@ def metric_named(name: str) -> Metric:
     return facts
 
 
-PairedMethod = Literal["delong", "influence", "mcnemar", "bootstrap", "permutation"]
+PairedMethod = Literal["mover", "delong", "influence", "mcnemar", "bootstrap", "permutation"]

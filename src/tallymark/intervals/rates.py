@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, or_nan, seeds
+from tallymark.intervals.base import NO_SPREAD, Sampling
 from tallymark.intervals.proportions import effective_rate, limits
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
@@ -135,12 +135,11 @@ def _confidence(points: Floats, coin: Floats, hits: float, n: float) -> Floats:
 
 
 def _quantiles(a: float, b: float) -> Floats:
-    """Quantiles of a Beta distribution at the nodes; all at 0 or 1 where a parameter is 0."""
+    """Quantiles of a Beta distribution at the nodes."""
     from scipy.special import betaincinv
 
-    if min(a, b) <= 0.0:
-        return np.full(_NODES, 0.0 if a <= 0.0 else 1.0)
-    found: Floats = betaincinv(a, b, _nodes())
+    # Where nothing, or everything, was hit, half a row stands for it: a rate of exactly 0 has infinite odds.
+    found: Floats = betaincinv(max(a, 0.5), max(b, 0.5), _nodes())
     return found
 
 
@@ -158,39 +157,3 @@ def _nodes() -> Floats:
 def _points() -> Floats:
     """Evenly spread points of the unit cube: multiples of square roots, without their whole part (Kronecker)."""
     return np.stack([np.arange(1, _DRAWS + 1) * math.sqrt(prime) % 1.0 for prime in (2, 3, 5, 7, 11, 13)])
-
-
-def class_limits(
-    confusion: Confusion, computes: dict[str, Any], level: float, sampling: Sampling = "stratified", seed: Seed = 0
-) -> dict[str, Limits]:
-    """Limits of metrics of a K-class matrix: each true class's answers drawn from a Dirichlet posterior.
-
-    A class of n rows is drawn as if it had n - 2, which gives its shares the variance of a sample; one pseudo-row in all
-    is spread over the K × K cells, so that nothing is certain and small classes are hardly pulled towards guessing.
-    `plain` draws the class sizes too.
-    """
-    matrix = confusion.matrix.astype(np.float64)
-    k = len(confusion.labels)
-    if confusion.squares is not None:
-        totals, squares = matrix.sum(axis=1, keepdims=True), confusion.squares.sum(axis=1, keepdims=True)
-        matrix = matrix * np.divide(totals, squares, out=np.zeros_like(totals), where=squares > 0)
-    rows = matrix.sum(axis=1, keepdims=True)
-    matrix = matrix * np.divide(np.maximum(rows - 2.0, 0.5), rows, out=np.zeros_like(rows), where=rows > 0)
-    rng = np.random.default_rng(seeds(seed, 1)[0])
-    truth = confusion.matrix.sum(axis=1, keepdims=True)
-    found: dict[str, list[float]] = {name: [] for name in computes}
-    for _ in range(_CLASS_DRAWS):
-        gammas = rng.standard_gamma(matrix + 1.0 / k**2)
-        sizes = truth if sampling == "stratified" else truth.sum() * rng.dirichlet(truth[:, 0] + 1.0 / k)[:, None]
-        totals = gammas.sum(axis=1, keepdims=True)
-        drawn = sizes * np.divide(gammas, totals, out=np.zeros_like(gammas), where=totals > 0)
-        table = Confusion(drawn, confusion.labels, confusion.positive)
-        for name, compute in computes.items():
-            found[name].append(or_nan(compute, table))
-    tail = (1.0 - level) / 2
-    ends = {name: np.nanquantile(values, [tail, 1.0 - tail]) for name, values in found.items()}
-    return {name: (float(low), float(high), "dirichlet") for name, (low, high) in ends.items() if not math.isnan(low)}
-
-
-#: Draws of a K-class matrix.
-_CLASS_DRAWS = 1_000

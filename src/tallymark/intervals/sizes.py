@@ -196,7 +196,8 @@ def sample_size(
     ratio = (1.0 - prevalence) / prevalence
     first, second = (binormal_variance(auroc + side * difference / 2, sd_ratio, ratio) for side in (-1.0, 1.0))
     variance = first + second - 2.0 * correlation * math.sqrt(first * second)
-    needed = (normal_quantile(0.5 + share / 2) + normal_quantile(power)) ** 2 * variance / difference**2
+    ratio_of_errors = (normal_quantile(0.5 + share / 2) + normal_quantile(power)) / difference
+    needed = variance * ratio_of_errors * min(ratio_of_errors, _TOO_MANY)
     if not needed < _TOO_MANY:
         raise InputError(
             f"A difference of {difference!r} would take more rows than can be counted; ask for a larger one."

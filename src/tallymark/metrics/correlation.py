@@ -147,8 +147,11 @@ def d_b_normal(tally: Tally) -> float:
     cuts = np.sort([c / q] if a == 0.0 else [q / a, c / q])
     edges = np.concatenate(([-np.inf], cuts, [np.inf]))
     # Logarithms of the error's parts: beyond d of about 12 the parts themselves lose their digits, beyond 75 they vanish.
-    parts = np.minimum(_log_normal_mass(edges), _log_normal_mass((edges - d) / r))
-    return max(0.0, -2.0 * float(ndtri_exp(np.logaddexp.reduce(parts) - math.log(2.0))))
+    # Classes too far apart for a float have no overlap.
+    with np.errstate(invalid="ignore"):
+        parts = np.minimum(_log_normal_mass(edges), _log_normal_mass((edges - d) / r))
+        error = float(np.logaddexp.reduce(parts)) - math.log(2.0)
+    return max(0.0, -2.0 * float(ndtri_exp(error)))
 
 
 def _log_normal_mass(edges: Floats) -> Floats:

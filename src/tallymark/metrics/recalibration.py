@@ -57,9 +57,22 @@ def calibration_slope(tally: Tally) -> float:
     return logistic_recalibration(tally)[0]
 
 
+def in_the_large(tally: Tally) -> float:
+    """What must be added to the log odds so that the probabilities add up to the positives."""
+    scores, share, mass = outcomes(tally)
+    x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
+    wanted, weight = float(np.sum(mass * share) / mass.sum()), mass / mass.sum()
+    # The mean probability rises with a, so its root lies where it is too low on one side and too high on the other.
+    low, high = -float(x.max()) - _FAR, -float(x.min()) + _FAR
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(np.sum(weight * sigmoid(x + middle))) < wanted else (low, middle)
+    return (low + high) / 2
+
+
 @metric(
     title="Calibration in the large", family="probability", needs="probabilities", low=-math.inf, high=math.inf,
-    better="zero", chance=math.nan,
+    better="zero", chance=in_the_large,
     formula=r"a \text{ in } \mathrm{logit}\,\Pr(y=1) = a + \mathrm{logit}(s)",
     meaning="What must be added to the log odds so that the probabilities add up to the positives: 0 is right, below 0 they are too high.",
     reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
@@ -74,15 +87,7 @@ def calibration_intercept(tally: Tally) -> float:
     >>> round(tm.metrics.calibration_intercept(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.4771
     """
-    scores, share, mass = outcomes(tally)
-    x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
-    wanted, weight = float(np.sum(mass * share) / mass.sum()), mass / mass.sum()
-    # The mean probability rises with a, so its root lies where it is too low on one side and too high on the other.
-    low, high = -float(x.max()) - _FAR, -float(x.min()) + _FAR
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if float(np.sum(weight * sigmoid(x + middle))) < wanted else (low, middle)
-    return (low + high) / 2
+    return in_the_large(tally)
 
 
 #: Log odds beyond which a probability is 0 or 1, and halvings that leave no more than rounding of the stretch between.
@@ -111,7 +116,7 @@ def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
     spread = np.einsum("pc,pc->p", weight, gap**2)
     slope = np.divide(
         np.einsum("pc,pc,c->p", weight, gap, share), spread, out=np.zeros(len(at)),
-        where=spread > 1e-12 * total * float(scores[-1] - scores[0]) ** 2,
+        where=(spread > 1e-12 * total * float(scores[-1] - scores[0]) ** 2) & (scores[-1] > scores[0]),
     )  # fmt: skip
     fitted = level + slope * (at - centre)
     return scores, mass, np.clip(np.interp(scores, at, fitted), 0.0, 1.0)

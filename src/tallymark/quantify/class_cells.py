@@ -24,12 +24,15 @@ class ScoreCells:
     cells made to tell the classes apart would count the labels twice.
     """
 
-    def __init__(self, scores: Floats, codes: Ints, weight: Floats, classes: int, seed: Seed = 0) -> None:
+    def __init__(
+        self, scores: Floats, codes: Ints, weight: Floats, classes: int, number: int | None = None, seed: Seed = 0
+    ) -> None:
         self._probabilities = bool(scores.min() >= 0.0 and scores.max() <= 1.0)
         self._spread = np.where(scores.std(axis=0) > 0.0, scores.std(axis=0), 1.0)
         mass = np.bincount(codes, weight, classes)
         rows = float(np.bincount(codes, minlength=classes).min())
-        number = round(classes * min(max(rows ** (1.0 / 3.0), _FEWEST), _MOST))
+        if number is None:
+            number = round(classes * min(max(rows ** (1.0 / 3.0), _FEWEST), _MOST))
         rng = np.random.default_rng(seeds(seed, 1)[0])
         kept = (
             np.arange(len(scores)) if len(scores) <= _ROWS else np.sort(rng.choice(len(scores), _ROWS, replace=False))

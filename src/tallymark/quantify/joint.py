@@ -21,8 +21,9 @@ from tallymark._check import Floats
 #: Rows spread over the cells of each class, so that no cell is impossible for it.
 PSEUDO_ROWS = 0.5
 
-#: Rounds of expectation maximisation at most, and the gain of log-likelihood below which it stops.
-_ROUNDS, _GAIN = 400, 1e-9
+#: Rounds of expectation maximisation at most, and the move of a prevalence below which a line has settled: for an
+#: estimate, and on the way to a limit.
+_ROUNDS, CLOSE, CLOSE_ENOUGH = 1_000, 1e-11, 1e-6
 
 #: Halvings of a stretch that holds a limit.
 _HALVINGS = 18
@@ -43,7 +44,9 @@ def smoothed(rows: Floats) -> Floats:
     return found
 
 
-def fit_jointly(known: Floats, seen: Floats, held: Floats | None = None, start: JointFit | None = None) -> JointFit:
+def fit_jointly(
+    known: Floats, seen: Floats, held: Floats | None = None, start: JointFit | None = None, close: float = CLOSE
+) -> JointFit:
     """The most likely prevalences and shares of each line.
 
     `known` are rows by (line, class, cell), smoothed, `seen` the target's by (line, cell). `held` fixes prevalences, by
@@ -59,21 +62,21 @@ def fit_jointly(known: Floats, seen: Floats, held: Floats | None = None, start: 
         pi, f = (np.broadcast_to(part, (lines, *part.shape[1:])) for part in (start.prevalences, start.shares))
     if held is not None:
         pi = _with_held(pi, held)
-    best = _likelihood(pi, f, known, seen)
+    pi, f = np.array(pi), np.array(f)
+    # A line that has settled is left alone, so that it ends the same alone and among others.
+    active = np.arange(lines)
     for _ in range(_ROUNDS):
-        one = _step(pi, f, known, seen, held)
-        two = _step(*one, known, seen, held)
-        after = _likelihood(*two, known, seen)
-        tried = _extrapolated((pi, f), one, two)
-        gained = _likelihood(*tried, known, seen)
-        keep = gained > after
-        pi, f = (np.where(_wide(keep, b), a, b) for a, b in zip(tried, two, strict=True))
-        reached = np.where(keep, gained, after)
-        if float(np.max(reached - best, initial=0.0)) < _GAIN:
-            best = reached
+        own_known, own_seen, own_held = known[active], seen[active], None if held is None else held[active]
+        before = pi[active], f[active]
+        one = _step(*before, own_known, own_seen, own_held)
+        two = _step(*one, own_known, own_seen, own_held)
+        tried = _extrapolated(before, one, two)
+        better = _likelihood(*tried, own_known, own_seen) > _likelihood(*two, own_known, own_seen)
+        pi[active], f[active] = (np.where(_wide(better, b), a, b) for a, b in zip(tried, two, strict=True))
+        active = active[np.abs(one[0] - before[0]).max(axis=1) + np.abs(one[1] - before[1]).max(axis=(1, 2)) > close]
+        if not len(active):
             break
-        best = reached
-    return JointFit(pi, f, best)
+    return JointFit(pi, f, _likelihood(pi, f, known, seen))
 
 
 def _wide(flags: Any, like: Floats) -> Any:
@@ -152,7 +155,7 @@ def profile_limits(known: Floats, seen: Floats, best: JointFit, level: float) ->
     def inside(values: Floats) -> Any:
         held = np.full((len(values), classes), np.nan)
         held[np.arange(len(values)), which] = values
-        return top - fit_jointly(known, seen, held, start).likelihood <= allowed
+        return top - fit_jointly(known, seen, held, start, CLOSE_ENOUGH).likelihood <= allowed
 
     return _edges(inside, own, ends)
 

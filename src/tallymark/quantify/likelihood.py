@@ -12,7 +12,7 @@ from tallymark.errors import InputError
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.quantify.declaring import flat, in_parts, line, method, some
 from tallymark.quantify.densities import FAINT, Binned, Kernels, adaptive_edges
-from tallymark.quantify.joint import fit_jointly, smoothed
+from tallymark.quantify.joint import CLOSE, CLOSE_ENOUGH, fit_jointly, smoothed
 from tallymark.quantify.mixture import contrast, most_likely
 from tallymark.quantify.samples import Samples, Validation
 from tallymark.registry import choose
@@ -146,8 +146,11 @@ def _bayes(
     if not np.any(np.abs(np.diff(known / known.sum(axis=2, keepdims=True), axis=1)) > _SAME):
         return np.full(lines, np.nan)
 
+    # Resamples scatter by far more than the last digits of each.
+    close = CLOSE if len(validation.positive) == 1 else CLOSE_ENOUGH
+
     def best(part: slice) -> Floats:
-        found: Floats = fit_jointly(line(known, part), line(seen, part)).prevalences[:, 1]
+        found: Floats = fit_jointly(line(known, part), line(seen, part), close=close).prevalences[:, 1]
         return found
 
     return in_parts(best, lines, 4 * known.shape[2])

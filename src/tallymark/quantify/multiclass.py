@@ -66,7 +66,7 @@ def estimate_classes(
         return ClassPrevalences(_entries(method.name, both, shares, None, None, ""))
     share = checked_level(level)
     if name in _CLOSED and not np.isnan(shares).any():
-        return _CLOSED[name](name, both, shares, share)
+        return _CLOSED[name](name, both, shares, share, options)
     times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
     few = both.thinned(seed) if name in _PAIRWISE else both
     shift: Any = 0.0
@@ -375,13 +375,15 @@ def _matching(distance: str) -> Callable[[str, _Rows, Mapping[str, Any]], Solver
     """The mixture whose histograms of the score for each class are nearest to the target's, all of them together."""
 
     def prepare(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
-        number = checked_number(options.get("bins", _BINS), "bins", 2)
+        asked = options.get("bins", _BINS)
+        # Two classes take the median over several numbers of bins; more classes gain nothing by it.
+        number = checked_number(asked if isinstance(asked, int) else _BINS, "bins", 2)
         kind = choose("distance", options.get("distance", distance), _DISTANCES)
-        known, asked = _in_bins(both.known, both, number), _in_bins(both.asked, both, number)
+        known, seen_in = _in_bins(both.known, both, number), _in_bins(both.asked, both, number)
 
         def work(weights: Floats, mass: Floats) -> Floats:
             rates = _shares_by_class(both, known, weights)
-            seen = np.einsum("bm,mf->bf", mass, asked) / mass.sum(axis=1, keepdims=True)
+            seen = np.einsum("bm,mf->bf", mass, seen_in) / mass.sum(axis=1, keepdims=True)
             return np.stack([_nearest_mixture(a, b, kind) for a, b in zip(rates, seen, strict=True)])
 
         return work
@@ -440,9 +442,14 @@ def _least_on_simplex(function: Callable[[Floats], tuple[float, Floats]], k: int
     return np.asarray(shares / shares.sum())
 
 
-def _counts_in_cells(both: _Rows, weights: Floats, mass: Floats) -> tuple[Floats, Floats]:
+def _counts_in_cells(both: _Rows, weights: Floats, mass: Floats, options: Mapping[str, Any]) -> tuple[Floats, Floats]:
     """Rows of each class and of the target by cell; effective ones where there are weights."""
-    cells = ScoreCells(both.known, both.codes, both.weight, both.k)
+    if options.get("density", "bins") != "bins":
+        raise InputError("bayes of more than two classes counts rows in cells; leave density= out.")
+    number = options.get("bins")
+    cells = ScoreCells(
+        both.known, both.codes, both.weight, both.k, None if number is None else checked_number(number, "bins", both.k)
+    )
     where, asked = cells.of(both.known), cells.of(both.asked)
     known = np.stack([
         [np.bincount(where[rows], line[rows], len(cells)) * _worth(line[rows]) for rows in both.members] for line in weights
@@ -458,19 +465,27 @@ def _worth(weights: Floats) -> float:
 
 
 def _bayes(name: str, both: _Rows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
-    return lambda weights, mass: fit_jointly(*_counts_in_cells(both, weights, mass)).prevalences
+    return lambda weights, mass: fit_jointly(*_counts_in_cells(both, weights, mass, options)).prevalences
 
 
-def _by_likelihood(name: str, both: _Rows, shares: Floats, level: float) -> ClassPrevalences:
+def _by_likelihood(
+    name: str, both: _Rows, shares: Floats, level: float, options: Mapping[str, Any]
+) -> ClassPrevalences:
     """Profile limits of every class and the joint likelihood region."""
-    known, seen = _counts_in_cells(both, both.weight[None, :], np.ones((1, both.m)))
+    known, seen = _counts_in_cells(both, both.weight[None, :], np.ones((1, both.m)), options)
     best = fit_jointly(known, seen)
     ends = profile_limits(known, seen, best, level)
     entries = _entries(name, both, shares, ends, level, "profile")
     return ClassPrevalences(entries, region=lambda p, at: region_holds(known, seen, best, p, at))
 
 
-def _in_closed_form(name: str, both: _Rows, shares: Floats, level: float) -> ClassPrevalences:
+def _in_closed_form(
+    name: str,
+    both: _Rows,
+    shares: Floats,
+    level: float,
+    options: Mapping[str, Any],  # noqa: ARG001
+) -> ClassPrevalences:
     r"""Limits of least squares by the delta method, around the solution that may lie outside the simplex.
 
     With M the classes' mean features, h the target's and B the pseudo-inverse of M's columns less the first,
@@ -521,10 +536,16 @@ _SOLVERS: dict[str, Callable[[str, _Rows, Mapping[str, Any]], Solver]] = {
 }
 
 #: Options of K-class methods.
-_OPTIONS = {"em": {"calibration"}, "kde": {"bandwidth"}, "hdy": {"bins"}, "dys": {"bins", "distance"}}
+_OPTIONS = {
+    "em": {"calibration"},
+    "kde": {"bandwidth"},
+    "bayes": {"density", "bins", "bandwidth"},
+    "hdy": {"bins"},
+    "dys": {"bins", "distance"},
+}
 
 #: Limits that need no resampling.
-_CLOSED: dict[str, Callable[[str, _Rows, Floats, float], ClassPrevalences]] = {
+_CLOSED: dict[str, Callable[[str, _Rows, Floats, float, Mapping[str, Any]], ClassPrevalences]] = {
     "ac": _in_closed_form, "pacc": _in_closed_form, "bayes": _by_likelihood,
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ from tallymark.intervals.base import Seed
 from tallymark.quantify.asking import one_target
 from tallymark.quantify.densities import adaptive_edges, pooled
 from tallymark.quantify.estimating import estimate
-from tallymark.quantify.joint import PSEUDO_ROWS, fit_jointly
+from tallymark.quantify.joint import fit_jointly
 from tallymark.quantify.likelihood import bayes_densities, joint_cells
 from tallymark.quantify.prevalence import Prevalence
 from tallymark.quantify.samples import Samples, Validation
@@ -70,8 +70,8 @@ class BayesianCalibration(Shown):
         pi = self.prevalence
         total = pi * up + (1.0 - pi) * down
         posteriors = np.divide(pi * up, total, out=np.full_like(total, pi), where=total > 0.0)
-        # Pooled by the target's rows, so that their mean stays the prevalence; a cell without any has a little say.
-        return edges, pooled(posteriors, seen[0] + PSEUDO_ROWS / len(posteriors) ** 2) if self.monotone else posteriors
+        # Pooled by the target's rows, so that their mean stays the prevalence; a cell without any has next to no say.
+        return edges, pooled(posteriors, np.maximum(seen[0], 1e-9)) if self.monotone else posteriors
 
     def labels(self, scores: object, *, rule: Literal["top", "half"] = "top") -> Bools:
         """Which rows to call positive: the ``top`` ⌈n·π⌉ scores, or those whose posterior is at least ``half``."""

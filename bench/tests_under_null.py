@@ -1,0 +1,119 @@
+"""``python -m bench.tests_under_null``: how often paired tests at 5 % find a difference where there is none, and power.
+
+Nulls with models of the same and of different shapes, few positives, high correlation, equivalence at its margin, and
+probabilities that are wrong in opposite directions.
+"""
+
+import argparse
+import multiprocessing
+import warnings
+
+import numpy as np
+from scipy import optimize, special
+
+import tallymark as tm
+
+
+def panel(rng, positives, negatives, first, second, correlation=0.6):
+    """Two models on the same rows, each (AUROC, sd of the positives); normal scores that share part of their noise."""
+    y = np.repeat([0, 1], [negatives, positives])
+    common = rng.normal(size=len(y))
+    columns = {}
+    for name, (auroc, sd) in zip("ab", (first, second), strict=True):
+        x = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.normal(size=len(y))
+        columns[name] = np.where(y, special.ndtri(auroc) * np.hypot(1, sd) + sd * x, x)
+    return tm.panel(y, columns)
+
+
+def _shifted_losses(metric):
+    """Log odds moved down and up so that both models have the same expected loss at a prevalence of about 11 %."""
+    z = np.random.default_rng(0).normal(-3.0, 1.5, 400_000)
+    p = special.expit(z)
+    loss = {"brier": lambda q: p * (1 - q) ** 2 + (1 - p) * q**2,
+            "log_loss": lambda q: -p * np.log(q) - (1 - p) * np.log1p(-q)}[metric]  # fmt: skip
+    low = loss(special.expit(z - 0.5)).mean()
+    return -0.5, optimize.brentq(lambda d: loss(special.expit(z + d)).mean() - low, 0.0, 3.0)
+
+
+def losses_panel(rng, n, shifts):
+    """Rows drawn at random, with probabilities that are too low in one model and too high in the other."""
+    z = rng.normal(-3.0, 1.5, n)
+    y = rng.random(n) < special.expit(z)
+    y[:4] = (0, 0, 1, 1)
+    return tm.panel(y, {m: special.expit(z + shift) for m, shift in zip("ab", shifts, strict=True)})
+
+
+def rejected(make, repeats, seed=0, **options):
+    """Share of samples in which the test says there is a difference."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.mean([
+            tm.compare(make(np.random.default_rng([seed, i])), **options).p_value < 0.05 for i in range(repeats)
+        ])  # fmt: skip
+
+
+def called_equivalent(make, margin, repeats, seed=0, **options):
+    """Share of samples in which a pair is called equivalent."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.mean([
+            "equivalent" in tm.compare(make(np.random.default_rng([seed, i])), equivalence=margin, **options).verdict
+            for i in range(repeats)
+        ])  # fmt: skip
+
+
+NULLS = {
+    "same shape, 0.85, 10 + 990": (10, 990, (0.85, 1), (0.85, 1)),
+    "same shape, 0.85, 20 + 380": (20, 380, (0.85, 1), (0.85, 1)),
+    "same shape, 0.85, 50 + 50": (50, 50, (0.85, 1), (0.85, 1)),
+    "sd 2 and 1/2, 0.85, 10 + 190": (10, 190, (0.85, 2), (0.85, 0.5)),
+    "sd 2 and 1/2, 0.85, 20 + 380": (20, 380, (0.85, 2), (0.85, 0.5)),
+    "sd 2 and 1/2, 0.95, 50 + 950": (50, 950, (0.95, 2), (0.95, 0.5)),
+    "same shape, 0.98, 20 + 380": (20, 380, (0.98, 1), (0.98, 1)),
+    "same shape, 0.5, 20 + 380": (20, 380, (0.5, 1), (0.5, 1)),
+}
+ALTERNATIVES = {
+    "0.85 and 0.75, 20 + 380": (20, 380, (0.85, 1), (0.75, 1)),
+    "0.85 and 0.75, 50 + 950": (50, 950, (0.85, 1), (0.75, 1)),
+    "0.99 and 0.94, 20 + 380": (20, 380, (0.99, 1), (0.94, 1)),
+}
+
+
+def _row(task):
+    name, cell, repeats = task
+    make = lambda rng: panel(rng, *cell)
+    return name, [rejected(make, repeats, method=m) for m in ("mover", "delong")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=1_000)
+    n = parser.parse_args().repeats
+    for title, cells in (("AUROC, no difference", NULLS), ("AUROC, a difference: power", ALTERNATIVES)):
+        print(f"\n| {title} | MOVER (default) | DeLong's z |\n| --- | ---: | ---: |")
+        with multiprocessing.Pool(2) as pool:
+            for name, found in pool.imap(_row, [(name, cell, n) for name, cell in cells.items()]):
+                print(f"| {name} | " + " | ".join(f"{100 * f:.1f}" for f in found) + " |", flush=True)
+    print("\n| other metrics, no difference | rejected |\n| --- | ---: |")
+    for metric in ("brier", "log_loss"):
+        shifts = _shifted_losses(metric)
+        for rows in (400, 2_000):
+            found = rejected(lambda rng, s=shifts, r=rows: losses_panel(rng, r, s), n, metric=metric)
+            print(f"| {metric}, opposite errors, {rows} random rows | {100 * found:.1f} |", flush=True)
+    cells = {"average_precision": {}, "spcc": {}, "f1": {"threshold": 0.75, "replicates": 300},
+             "accuracy": {"threshold": 0.75}, "ks": {"replicates": 300}}  # fmt: skip
+    for metric, options in cells.items():
+        for size in ((20, 380), (50, 450)):
+            make = lambda rng, s=size: panel(rng, *s, (0.85, 1), (0.85, 1))
+            found = rejected(make, n // (4 if "replicates" in options else 1), metric=metric, **options)
+            print(f"| {metric}, same shape, {size[0]} + {size[1]} | {100 * found:.1f} |", flush=True)
+    print("\n| called equivalent at the margin | share |\n| --- | ---: |")
+    for size in ((20, 180), (50, 450), (200, 800)):
+        make = lambda rng, s=size: panel(rng, *s, (0.85, 1), (0.80, 1))
+        print(
+            f"| auroc, margin 0.05, {size[0]} + {size[1]} | {100 * called_equivalent(make, 0.05, n):.1f} |", flush=True
+        )
+
+
+if __name__ == "__main__":
+    main()
