@@ -1,5 +1,7 @@
 """Quantised tallies: what is promised of them holds on smooth, spiky, heavy-tailed and narrow data."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -152,3 +154,44 @@ def test_the_key_is_monotone_and_close(values):
     assert (key[1:] >= key[:-1]).all()
     finite = np.isfinite(key) & (np.abs(s) > 1e-290)
     assert (np.abs(key - s)[finite] <= np.abs(s[finite]) * 2**-12).all()
+
+
+def _adversarial(rng):
+    """Scores built to break bounds: spikes and spreads inside single cells, offsets, extreme scales, ties at bin edges."""
+    n = int(rng.integers(20, 400))
+    base = rng.choice([0.5, 0.25, 0.3, 0.1, 0.9])
+    parts = []
+    for _ in range(int(rng.integers(1, 5))):
+        kind, size = rng.integers(4), int(rng.integers(1, n))
+        if kind == 0:
+            parts.append(np.full(size, base))
+        elif kind == 1:
+            parts.append(base + 1e-7 * np.arange(1, size + 1))
+        elif kind == 2:
+            parts.append(rng.random(size))
+        else:
+            parts.append(np.round(rng.random(size), 1))
+    s = np.clip(np.concatenate(parts), 0.0, 1.0)
+    y = rng.random(len(s)) < rng.random()
+    # A spike of one class beside a spread of the other is the hardest case.
+    if rng.random() < 0.5:
+        y = np.where(s == base, int(rng.integers(2)), y)
+    y[:2], s[:2] = (0, 1), (base, base + 1e-7)
+    return y.astype(int), s
+
+
+@pytest.mark.parametrize("name", [n for n in METRICS if METRICS[n].needs in {"tally", "probabilities"}])
+def test_bounds_hold_on_data_built_to_break_them(name):
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        y, s = _adversarial(rng)
+        scale = 1.0 if METRICS[name].needs == "probabilities" else float(rng.choice([1.0, 1e-150, 1e150, -3.0]))
+        offset = 0.0 if METRICS[name].needs == "probabilities" else float(rng.choice([0.0, 0.0, 1e6]))
+        exact = tm.tally(y, s * scale + offset * (abs(scale) < 10))
+        try:
+            truth = METRICS[name].compute(exact)
+            low, high = tm.bound(name, exact.quantise())
+        except tm.Undefined:
+            continue
+        room = 1e-9 * max(1.0, abs(truth)) if math.isfinite(truth) else 0.0
+        assert low - room <= truth <= high + room, (name, truth, low, high)

@@ -34,7 +34,10 @@ def delong_in_files(panel: FilePanel) -> tuple[DeLong, dict[str, float], Tallies
                 f"{model}: too many scores share a cell to compare ranks (AUROC is only known to lie in {low:.4f} to "
                 f"{high:.4f}); spread the scores out, e.g. by a logit, or read fewer rows with where=."
             )
-        lookups[model], slack[model], aurocs[model] = _placements_by_key(tally), (high - low) / 2, auroc_of(tally)
+        coarse = _by_key(tally)
+        lookups[model], aurocs[model] = _placements_by_key(coarse), auroc_of(tally)
+        # Products are looked up by key, which may join cells that the tally tells apart.
+        slack[model] = (high - low) / 2 + abs(aurocs[model] - auroc_of(coarse))
     covariances = np.zeros((len(lookups), len(lookups)))
     for sums in panel.products(lookups):
         mass, rows = sums[-1, :2]
@@ -49,14 +52,18 @@ def delong_in_files(panel: FilePanel) -> tuple[DeLong, dict[str, float], Tallies
 _SURE = 1e-3
 
 
-def _placements_by_key(tally: Tally) -> tuple[Floats, Floats, Floats]:
-    """The keys of all cells, and DeLong's influence of a negative and of a positive row in each."""
+def _by_key(tally: Tally) -> Tally:
+    """The tally with cells of one key joined."""
     joined = []
     for run in tally.runs:
         keys = cell_key(run.scores.astype(np.float64))
         starts = starts_of_groups(keys)
         joined.append(replace(grouped_at(run, starts), scores=keys[starts], lo=None, hi=None))
-    coarse = replace(tally, runs=tuple(joined), grid=None)
+    return replace(tally, runs=tuple(joined), grid=None)
+
+
+def _placements_by_key(coarse: Tally) -> tuple[Floats, Floats, Floats]:
+    """The keys of all cells, and DeLong's influence of a negative and of a positive row in each."""
     effect = EFFECTS["auroc"](coarse)
-    keys = np.union1d(*(run.scores for run in joined))
+    keys = np.union1d(*(run.scores for run in coarse.runs))
     return keys, effect.of_rows(keys, positive=False), effect.of_rows(keys, positive=True)

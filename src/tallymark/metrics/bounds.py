@@ -33,8 +33,11 @@ def bound(name: str, tally: Tally, **options: Any) -> tuple[float, float]:
     if tally.exact:
         return value, value
     if metric.bound == "moments":
-        off = abs(value) * _rounding(tally)
-        return value - off, value + off
+        lost = _rounding(tally)
+        if lost > _TOO_MUCH:
+            return metric.low, metric.high
+        off = (1.0 + abs(value)) * lost if math.isfinite(value) else 0.0
+        return max(value - off, metric.low), min(value + off, metric.high)
     if callable(metric.bound):
         low, high = metric.bound(tally, **options)
     else:
@@ -46,12 +49,16 @@ def bound(name: str, tally: Tally, **options: Any) -> tuple[float, float]:
 #: Roundings a mean and a spread may have gone through, in units of the last digit.
 _ROUNDINGS = 64.0
 
-#: Relative errors below this are those of every float.
-_USUAL = 1e-12
+#: Errors below this are those of every float; beyond the other nothing is known.
+_USUAL, _TOO_MUCH = 1e-12, 1e-3
 
 
 def _rounding(tally: Tally) -> float:
-    """How far rounding can have moved a metric of stored moments, relative to its value."""
+    """How far rounding of the means can have moved a metric of stored moments, in units of the scores' spread."""
+    for run, moments in zip(tally.runs, tally.scaled_moments, strict=True):
+        if len(run) and not moments.variance > 0.0 and float(run.scores[0]) < float((run.scores if run.hi is None else run.hi)[-1]):
+            # Scores that differ have lost all of their spread.
+            return math.inf
     spreads = [math.sqrt(m.variance) for m in tally.scaled_moments if m.mass and m.variance > 0.0]
     sizes = [abs(m.mean) for m in tally.scaled_moments if m.mass]
     lost = _ROUNDINGS * float(np.finfo(np.float64).eps) * max(sizes, default=0.0) / min(spreads, default=math.inf)
