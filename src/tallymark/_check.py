@@ -111,7 +111,20 @@ def weights(values: object, name: str = "weights") -> Floats:
     with np.errstate(over="ignore"):
         if not np.isfinite(np.sum(array**2)):
             raise InputError(f"{name} are too large to be squared and added; divide them all by a constant.")
+    weighty(float(array.max()), name)
     return array
+
+
+#: Products of two weights below this vanish or lose their digits.
+_LIGHTEST = 1e-145
+
+
+def weighty(heaviest: float, name: str) -> None:
+    """Refuse weights so small that products of them vanish; no result depends on their unit."""
+    if heaviest < _LIGHTEST:
+        raise InputError(
+            f"{name} are at most {heaviest:.3g}, too small to be multiplied; multiply them all by a constant."
+        )
 
 
 def counts(values: object, name: str = "counts") -> Ints:

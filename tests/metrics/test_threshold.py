@@ -100,9 +100,17 @@ def test_both_macro_f_definitions():
     assert np.mean([m.f1(part) for part in parts]) == pytest.approx(0.6042, abs=5e-5)
     precision, recall = (np.mean([f(part) for part in parts]) for f in (m.precision, m.recall))
     assert 2 * precision * recall / (precision + recall) == pytest.approx(0.6361, abs=5e-5)
-    # The same through the library; class 0 is never true, so it is given no weight.
+    # The same through the library; class 0 is never true, so it is given no weight, or left out.
     share = {0: 0.0, 1: 1, 2: 1, 3: 1, 4: 1}
     assert m.f1(c, average="weighted", weights=share) == pytest.approx(0.6042, abs=5e-5)
+    assert m.f1(c, average="macro", classes=labels) == pytest.approx(0.6042, abs=5e-5)
+    assert m.f1(c, average="f_of_means", classes=labels) == pytest.approx(0.6361, abs=5e-5)
+    with pytest.warns(tm.UndefinedWarning, match="undefined for class 0 .it has no rows.; classes= averages"):
+        m.recall(c, average="macro")
+    with pytest.raises(tm.InputError, match="No class 9"):
+        m.f1(c, average="macro", classes=[1, 9])
+    with pytest.raises(tm.InputError, match="give average= too"):
+        m.f1(c, classes=labels)
     kept = tm.confusion(["a", "a", "b", "b", "b", "c"], ["a", "b", "b", "b", "c", "c"])
     assert m.f1(kept, average="mean_of_f") == m.f1(kept, average="macro")
     p, r = m.precision(kept, average="macro"), m.recall(kept, average="macro")

@@ -321,6 +321,9 @@ def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence
 _OF_CLASSES = {
     "accuracy": "Share of rows classified correctly; large classes decide it.",
     "balanced_accuracy": "Mean of the classes' recalls, every class alike; 1/K for any constant answer.",
+    "error": "Share of rows classified wrongly; large classes decide it.",
+    "kappa": "Agreement beyond what the same class sizes would agree by chance.",
+    "mcc": "Correlation of truth and prediction over all classes (R_K).",
     "precision_macro": "Mean of the classes' precisions, every class alike.",
     "recall_macro": "Mean of the classes' recalls, every class alike; does not move with class sizes.",
     "f1_macro": "Mean of the classes' F1 (scikit-learn's macro F1).",

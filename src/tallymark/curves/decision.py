@@ -60,8 +60,8 @@ def decision_curve(tally: Tally, *, thresholds: Sequence[float] | None = None) -
         raise InputError(
             f"decision_curve needs probabilities, but the scores run from {low:g} to {high:g}; calibrate them first."
         )
-    at = _PROBABILITIES if thresholds is None else np.array([_check.probability(t, "thresholds") for t in thresholds])
-    if (at >= 1.0).any() or not len(at):
+    at = _PROBABILITIES if thresholds is None else np.array([_check.real(t, "thresholds") for t in thresholds])
+    if not len(at) or not ((at >= 0.0) & (at < 1.0)).all():
         raise InputError("thresholds must lie in [0, 1): at a probability of 1 no false alarm would be worth a hit.")
     rounded = at.astype(tally.runs[0].scores.dtype)
     down, up = (run.mass_from(np.searchsorted(run.scores, rounded, "left")) for run in tally.runs)

@@ -30,10 +30,10 @@ def _top(tally: Tally, k: float | None, share: float | None) -> tuple[float, flo
         if not 0.0 < size <= n:
             raise InputError(f"k is {k!r}, expected a number of rows above 0 and up to {n:g}.")
     else:
-        part = _check.probability(_TOP if share is None else share, "share")
+        part = _TOP if share is None else _check.real(share, "share")
+        if not 0.0 < part <= 1.0:
+            raise InputError(f"share is {share!r}, expected a share of the rows above 0 and up to 1.")
         size = part * n
-    if size <= 0.0:
-        raise InputError(f"share is {share!r}, expected a share above 0.")
     cut = tally.cutoffs
     down, up = tally.scale
     called = (cut.tp * up + cut.fp * down).astype(np.float64)

@@ -56,7 +56,11 @@ _USUAL, _TOO_MUCH = 1e-12, 1e-3
 def _rounding(tally: Tally) -> float:
     """How far rounding of the means can have moved a metric of stored moments, in units of the scores' spread."""
     for run, moments in zip(tally.runs, tally.scaled_moments, strict=True):
-        if len(run) and not moments.variance > 0.0 and float(run.scores[0]) < float((run.scores if run.hi is None else run.hi)[-1]):
+        if (
+            len(run)
+            and not moments.variance > 0.0
+            and float(run.scores[0]) < float((run.scores if run.hi is None else run.hi)[-1])
+        ):
             # Scores that differ have lost all of their spread.
             return math.inf
     spreads = [math.sqrt(m.variance) for m in tally.scaled_moments if m.mass and m.variance > 0.0]

@@ -6,7 +6,7 @@ import functools
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
@@ -119,6 +119,7 @@ class CellFunction(Protocol):
         *,
         average: Average | None = None,
         weights: Mapping[Label, float] | None = None,
+        classes: Sequence[Label] | None = None,
         **parameters: float,
     ) -> float: ...
 
@@ -164,23 +165,26 @@ def cell_metric(
         *,
         average: str | None = None,
         weights: Mapping[Label, float] | None = None,
+        classes: Sequence[Label] | None = None,
         **given: float,
     ) -> float:
         _check_summary(name, "confusion", confusion)
         settings = cell_settings(facts, given, confusion.threshold)
         if weights is not None and average != "weighted":
             raise InputError("weights= goes with average='weighted'.")
+        if classes is not None and average is None:
+            raise InputError("classes= says which classes to average over; give average= too.")
         if average is None:
             if not confusion.is_binary and multiclass is not None:
                 return multiclass(confusion)
             return of_cells(confusion, settings)
         if average == "micro":
-            return of_cells(confusion.overall(), settings)
+            return of_cells(confusion.overall(classes), settings)
         averages = {"macro": "each", "weighted": "each"}
         if f_of_means:
             averages |= {"mean_of_f": "each", "f_of_means": "parts"}
         how = choose("average", average, averages | {"micro": ""})
-        shares = _class_weights(confusion, average, weights)
+        shares = _class_weights(confusion, average, weights, classes)
         if how == "each":
             return _mean_over_classes(name, confusion, shares, lambda part: of_cells(part, settings))
         precision, recall = (
@@ -207,10 +211,11 @@ def cell_metric(
         *arguments: object,
         average: Average | None = None,
         weights: Mapping[Label, float] | None = None,
+        classes: Sequence[Label] | None = None,
         **given: float,
     ) -> float:
         _refuse_arrays(name, "confusion", arguments)
-        return _or_nan(lambda: compute(confusion, average=average, weights=weights, **given))
+        return _or_nan(lambda: compute(confusion, average=average, weights=weights, classes=classes, **given))
 
     public.__name__ = public.__qualname__ = name
     public.__module__ = "tallymark.metrics.threshold"
@@ -221,7 +226,7 @@ def cell_metric(
 
 def _signature(defaults: Mapping[str, float]) -> inspect.Signature:
     """What help() shows: the matrix, how to average, and the parameters by name."""
-    named = {"average": None, "weights": None, **defaults}
+    named = {"average": None, "weights": None, "classes": None, **defaults}
     return inspect.Signature(
         [
             inspect.Parameter("confusion", inspect.Parameter.POSITIONAL_ONLY),
@@ -237,13 +242,22 @@ def _docstring(facts: Metric, *, multiclass: bool, f_of_means: bool) -> str:
     settings = ", ".join(f"{key}={value:g}" for key, value in facts.parameters.items())
     return (
         f"{facts.title}: :math:`{facts.formula}`.\n\n{facts.meaning}\n\n"
-        f"{how} `average` is `micro`, `macro` or `weighted` (by class size, or by `weights`){more}.\n"
+        f"{how} `average` is `micro`, `macro` or `weighted` (by class size, or by `weights`){more};\n`classes` are those to average over, all unless told.\n"
         + (f"Parameters and their defaults: {settings}.\n" if settings else "")
         + f"\n{facts.reference}\n\n"
         ">>> import tallymark as tm\n"
         f">>> round(tm.metrics.{facts.name}(tm.Confusion.of_cells(tp=231, fp=32, fn=27, tn=54)), 4)\n"
         f"{round(example, 4)}\n"
     )
+
+
+#: What the reasons of a metric of two classes mean for one class among several.
+_FOR_A_CLASS = {
+    "nothing was classified positive": "no row was predicted as it",
+    "nothing was classified negative": "every row was predicted as it",
+    "there are no positives": "it has no rows",
+    "there are no negatives": "all rows are of it",
+}
 
 
 def _mean_over_classes(
@@ -257,22 +271,32 @@ def _mean_over_classes(
             undefined.append((label, error.reason))
     if undefined:
         names = shown([label for label, _ in undefined])
-        raise Undefined(f"{name}: undefined for class {names} ({undefined[0][1]})")
+        own = undefined[0][1].partition(": ")[2]
+        why = _FOR_A_CLASS.get(own, own)
+        raise Undefined(f"{name}: undefined for class {names} ({why}); classes= averages over the others")
     return total
 
 
-def _class_weights(confusion: Confusion, average: str, weights: Mapping[Label, float] | None) -> dict[Label, float]:
+def _class_weights(
+    confusion: Confusion, average: str, weights: Mapping[Label, float] | None, classes: Sequence[Label] | None
+) -> dict[Label, float]:
     """Shares that add up to 1: S-ONS's w_c / K with w_c = x_c / mean(x)."""
+    chosen = confusion.labels if classes is None else confusion.known(classes)
     if weights is not None:
-        missing = [label for label in confusion.labels if label not in weights]
+        if not isinstance(weights, Mapping):
+            raise InputError("weights= is a mapping from class to weight, such as {'bread': 0.4, 'milk': 0.6}.")
+        missing = [label for label in chosen if label not in weights]
         if missing:
             raise InputError(f"weights= lacks the classes {shown(missing)}; give one number per class.")
-        sizes = [float(weights[label]) for label in confusion.labels]
+        sizes = [float(weights[label]) for label in chosen]
         if min(sizes) < 0 or not math.isfinite(sum(sizes)) or sum(sizes) <= 0:
             raise InputError("weights= must be 0 or more and not all 0.")
     else:
-        sizes = [float(size) if average == "weighted" else 1.0 for size in confusion.seen.sum(axis=1)]
-    return {label: size / sum(sizes) for label, size in zip(confusion.labels, sizes, strict=True)}
+        truth = dict(zip(confusion.labels, confusion.seen.sum(axis=1), strict=True))
+        sizes = [float(truth[label]) if average == "weighted" else 1.0 for label in chosen]
+        if not sum(sizes) > 0.0:
+            raise Undefined("the classes have no rows")
+    return {label: size / sum(sizes) for label, size in zip(chosen, sizes, strict=True)}
 
 
 def cell_settings(facts: Metric, given: Mapping[str, float], threshold: float | None = None) -> dict[str, float]:

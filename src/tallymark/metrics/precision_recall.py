@@ -87,9 +87,9 @@ def partial_average_precision(tally: Tally, *, recall: float = 0.5) -> float:
     >>> tm.metrics.partial_average_precision(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     1.0
     """
-    end = _check.probability(recall, "recall")
-    if end == 0.0:
-        raise InputError("recall is 0, expected a recall above 0 up to which precision is averaged.")
+    end = _check.real(recall, "recall")
+    if not 0.0 < end <= 1.0:
+        raise InputError(f"recall is {recall!r}, expected a recall above 0 and up to 1 to which precision is averaged.")
     tp0, tp1, _, fp1 = _segments(tally, tally.steps())
     width = np.clip(np.minimum(tp1, end * float(tally.positives)) - tp0, 0.0, None)
     return float(np.sum(width * tp1 / (tp1 + fp1))) / (end * float(tally.positives))

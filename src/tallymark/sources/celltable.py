@@ -66,6 +66,8 @@ def tallies_of_cells(
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
     """The tally of each group, its heaviest cells counted again if the engine can."""
     labels, code = _classes(cells, question)
+    if question.weight is not None and len(cells["mass"]):
+        _check.weighty(float(plain_numbers(cells["mass"]).max()), question.weight)
     for group, part in rows_by_group([np.asarray(cells[f"g{i}"]) for i in range(len(question.by))]):
         own = {name: column[part] for name, column in cells.items()}
         own_code = code[part]

@@ -160,6 +160,11 @@ def _asked(ask: _Scan, scores: Sequence[str], types: Mapping[str, str], *, stric
     return Tallies(("model", *ask.question.by), entries)
 
 
+#: Parts of a key in which a score's distance from it is counted: a cell is about a 2**12th of its key wide, so the first
+#: keeps all digits of a score, and the square of the second fits into 64 bits.
+_FIRST, _SECOND = 2.0**53, 2.0**43
+
+
 @dataclass(frozen=True)
 class _Scan:
     """A question to an engine, for any of its score columns."""
@@ -194,7 +199,6 @@ class _Scan:
 
     def _cells(self, score: str, grid: Grid) -> dict[str, NDArray[Any]]:
         """Count, extremes and sums by label, group and cell."""
-        times = "" if self._mass == "1" else f"{self._mass} * "
         lightest = (
             ""
             if self._mass == "1"
@@ -202,12 +206,27 @@ class _Scan:
         )
         found = self.source.query(
             f"""SELECT label, {self._listed_groups()} key, side, {lightest} {self._sums()},
-                       sum({times}(s - key)) AS d1, sum({times}(s - key) * (s - key)) AS d2
-                FROM ({self._rows(score, grid)}) GROUP BY ALL"""
+                       {self._deviations()} FROM ({self._rows(score, grid)}) GROUP BY ALL ORDER BY ALL"""
         )
+        if self.question.weight is None:
+            key = plain_numbers(found["key"])
+            found["d1"] = key * plain_numbers(found["d1"]) / _FIRST
+            found["d2"] = key**2 * plain_numbers(found["d2"]) / _SECOND**2
         if self._mass == "1":
             found |= dict.fromkeys(("mass", "squares", "every"), found["n"])
         return found
+
+    def _deviations(self) -> str:
+        """Sums of (score - key) and of its square; as whole numbers of key's parts, which add up the same in any order.
+
+        Weighted sums are floats, whose last digits may depend on the number of threads.
+        """
+        if self.question.weight is not None:
+            return "sum(m * (s - key)) AS d1, sum(m * (s - key) * (s - key)) AS d2"
+        times = "" if self.question.count is None else "m::HUGEINT * "
+        off = "(s - key) / nullif(key, 0.0)"
+        first, second = (f"TRY_CAST({off} * {double(parts)} AS BIGINT)" for parts in (_FIRST, _SECOND))
+        return f"sum({times}{first}) AS d1, sum({times}({second} * {second})) AS d2"
 
     def _rows(self, score: str, grid: Grid) -> str:
         """Each row's label, groups, mass, score, key and side of the thresholds."""

@@ -216,9 +216,15 @@ class Confusion(Shown):
             rows_per_cell=fold(self.rows_per_cell) if as_counted else None,
         )
 
-    def overall(self) -> Confusion:
-        """Sum of the one-vs-rest matrices. It totals K·n and has FP = FN."""
-        parts = [self.one_vs_rest(label).matrix for label in self.labels]
+    def known(self, classes: Sequence[Label]) -> tuple[Label, ...]:
+        """Classes of the matrix that someone named, each once."""
+        if isinstance(classes, str) or not len(classes):
+            raise InputError(f"classes is {classes!r}, expected a list of some of {shown(self.labels)}.")
+        return tuple(self.labels[self._index(label)] for label in dict.fromkeys(classes))
+
+    def overall(self, classes: Sequence[Label] | None = None) -> Confusion:
+        """Sum of the one-vs-rest matrices, of all classes or some. Of all it totals K·n and has FP = FN."""
+        parts = [self.one_vs_rest(label).matrix for label in (self.labels if classes is None else self.known(classes))]
         return Confusion(np.sum(parts, axis=0), ("rest", "class"), positive=1)
 
     def merge(self, other: Confusion) -> Confusion:

@@ -1,0 +1,105 @@
+"""Calibration slope, intercept, ICI and the decomposition of scores without bins."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss
+
+import tallymark as tm
+from samples import labelled_probabilities, probability_sample
+
+m = tm.metrics
+
+
+def _logit(p):
+    return np.log(p / (1 - p))
+
+
+def test_slope_is_that_of_a_logistic_regression():
+    y, s = probability_sample(800, 0.3, seed=1)
+    s = np.clip(s, 0.01, 0.99)
+    peer = LogisticRegression(C=np.inf, tol=1e-10).fit(_logit(s)[:, None], y)
+    assert m.calibration_slope(tm.tally(y, s)) == pytest.approx(peer.coef_[0, 0], rel=1e-4)
+    weights = np.random.default_rng(0).random(800) + 0.1
+    peer = LogisticRegression(C=np.inf, tol=1e-10).fit(_logit(s)[:, None], y, sample_weight=weights)
+    assert m.calibration_slope(tm.tally(y, s, weights=weights)) == pytest.approx(peer.coef_[0, 0], rel=1e-4)
+
+
+@given(labelled_probabilities())
+def test_the_intercept_makes_probabilities_add_up(sample):
+    y, s = sample
+    s = np.clip(s, 1e-6, 1 - 1e-6)
+    if y.min() == y.max():
+        return
+    a = m.calibration_intercept(tm.tally(y, s))
+    assert np.sum(1 / (1 + np.exp(-(_logit(s) + a)))) == pytest.approx(y.sum(), rel=1e-6)
+
+
+def test_doubling_log_odds_halves_the_slope():
+    y, s = probability_sample(500, 0.4, seed=2)
+    s = np.clip(s, 0.02, 0.98)
+    loud = 1 / (1 + np.exp(-2 * _logit(s)))
+    assert m.calibration_slope(tm.tally(y, loud)) == pytest.approx(m.calibration_slope(tm.tally(y, s)) / 2, rel=1e-5)
+
+
+def test_ici_is_the_mean_distance_from_a_lowess_curve():
+    """A naive loop: at each row the nearest two thirds of the rows, by the tricube of their distance."""
+    rng = np.random.default_rng(0)
+    s = np.sort(rng.random(40))
+    y = (rng.random(40) < s**2).astype(float)
+    fitted = []
+    for x in s:
+        far = np.abs(s - x)
+        reach = np.sort(far)[math.ceil(40 * 2 / 3) - 1]
+        w = np.clip(1 - (far / reach) ** 3, 0, None) ** 3
+        line = np.polyfit(s, y, 1, w=np.sqrt(w))
+        fitted.append(np.polyval(line, x))
+    wanted = np.mean(np.abs(np.clip(fitted, 0, 1) - s))
+    assert m.integrated_calibration_index(tm.tally(y.astype(int), s)) == pytest.approx(wanted, abs=1e-9)
+
+
+def test_ici_of_calibrated_probabilities_vanishes():
+    rng = np.random.default_rng(0)
+    s = rng.random(200_000)
+    assert m.ici(tm.tally(rng.random(200_000) < s, s)) < 0.01
+    assert m.ici(tm.tally(rng.random(200_000) < s**2, s)) == pytest.approx(1 / 6, abs=0.01)
+
+
+@pytest.mark.parametrize(("score", "peer"), [("brier", brier_score_loss), ("log_loss", log_loss)])
+def test_parts_are_those_of_isotonic_recalibration(score, peer):
+    y, s = probability_sample(600, 0.3, seed=3, decimals=3)
+    s = np.clip(s, 0.001, 0.999)
+    fitted = IsotonicRegression(y_min=1e-12, y_max=1 - 1e-12).fit(s, y).predict(s)
+    parts = tm.score_parts(tm.tally(y, s), score=score)
+    constant = peer(y, np.full(600, y.mean()))
+    assert parts.value == pytest.approx(peer(y, s), rel=1e-9)
+    assert parts.uncertainty == pytest.approx(constant, rel=1e-9)
+    assert parts.miscalibration == pytest.approx(peer(y, s) - peer(y, fitted), rel=1e-6)
+    assert parts.discrimination == pytest.approx(constant - peer(y, fitted), rel=1e-6)
+    with pytest.raises(tm.InputError, match="Choose one of: brier, log_loss"):
+        tm.score_parts(tm.tally(y, s), score="auroc")
+
+
+@given(labelled_probabilities())
+def test_no_part_is_negative(sample):
+    y, s = sample
+    if y.min() == y.max():
+        return
+    parts = tm.score_parts(tm.tally(y, s))
+    assert min(parts.miscalibration, parts.discrimination, parts.uncertainty) >= 0.0
+    assert parts.value == pytest.approx(m.brier(tm.tally(y, s)), abs=1e-9)
+
+
+def test_a_model_worse_than_a_constant_has_no_skill():
+    """Shuffled scores are a worse baseline than the prevalence said to everyone."""
+    rng = np.random.default_rng(0)
+    y = rng.random(5000) < 0.105
+    t = tm.tally(y, 0.4 + 0.1 * (rng.random(5000) - 0.5))
+    ev = tm.evaluate(t, metrics=["brier", "brier_skill", "log_loss", "log_loss_skill"])
+    assert ev["brier"].value > ev["brier"].chance == pytest.approx(t.prevalence * (1 - t.prevalence))
+    assert ev["brier_skill"].high < 0
+    assert ev["log_loss_skill"].high < 0
