@@ -106,7 +106,7 @@ def evaluate(
     >>> ev["auroc"].value, ev["auroc"].chance
     (0.8888888888888888, 0.5)
     >>> ev["recall"]
-    recall = 0.6667, 95 % interval 0.1354 to 0.9830, chance 0.5000
+    recall = 0.6667, 95 % interval 0.1320 to 0.9833, chance 0.5000
     """
     if columns:
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
@@ -534,12 +534,14 @@ def _guard_intervals(tally: Tally, asked: _Asked) -> None:
         needs = "; ".join(f"{name}: {a} negatives and {b} positives" for name, (a, b) in short.items())
         guard("TM112", f"intervals were found to hold their level only from so many rows on ({needs}); here there are "
               f"{tally.negative.n_rows} and {tally.positive.n_rows}", strict=asked.strict)  # fmt: skip
-    if asked.metrics is not None and "spcc" in asked.metrics and min(run.n_rows for run in tally.runs) >= _ROWS:
-        with contextlib.suppress(Undefined):
-            parts = np.concatenate([side.shares_of_variance for side in EFFECTS["spcc"](tally).sides])
-            if parts.sum() > 0.0 and float(parts.max() / parts.sum()) > _CARRIES:
-                guard("TM113", f"one row carries {100 * parts.max() / parts.sum():.0f} % of the variance of sPCC: scores with such "
-                      "far outliers may have no variance at all. Read AUROC, or transform the scores", strict=asked.strict)  # fmt: skip
+    carried = [name for name in asked.metrics or () if METRICS[name].bound == "moments" and name in EFFECTS]
+    if not carried or min(run.n_rows for run in tally.runs) < _ROWS:
+        return
+    with contextlib.suppress(Undefined):
+        parts = np.concatenate([side.shares_of_variance for side in EFFECTS[carried[0]](tally).sides])
+        if parts.sum() > 0.0 and float(parts.max() / parts.sum()) > _CARRIES:
+            guard("TM113", f"one row carries {100 * parts.max() / parts.sum():.0f} % of the variance of {carried[0]}: scores with "
+                  "such far outliers may have no variance at all. Read AUROC, or transform the scores", strict=asked.strict)  # fmt: skip
 
 
 def _correlation_tables(moments: Moments) -> Mapping[str, Any]:

@@ -45,9 +45,7 @@ class Effect:
 
     def limits(self, value: float, level: Any, design: Design = FIXED, extra: float | None = None) -> tuple[Any, Any]:
         """Limits at one or several levels, never too sure for want of a bad row; `extra` imagines another part of a row."""
-        if self.bounded is None:
-            raise ValueError("nothing bounds this metric")
-        bounded = self.bounded if extra is None else replace(self.bounded, extra=extra)
+        bounded = self._imagined(design) if extra is None else replace(self._imagined(design), extra=extra)
         held = design.by_mass if bounded.anchor is None else (0.0, 0.0)
         variances, rows = self._variances(held, plain=design.plain), [side.effective_rows for side in self.sides]
         low, high = bounded.limits(value, variances, rows, level, self.spread(design).freedom)
@@ -60,6 +58,13 @@ class Effect:
         less, more = size * -np.expm1(-step), size * np.expm1(step)
         down, up = (less, more) if value > bounded.anchor else (more, less)
         return value - np.hypot(value - low, down), value + np.hypot(high - value, up)
+
+    def _imagined(self, design: Design) -> Bounded:
+        """What an imaginary row would do, given how the rows were drawn."""
+        del design
+        if self.bounded is None:
+            raise ValueError("nothing bounds this metric")
+        return self.bounded
 
     def _variances(self, by_mass: tuple[float, float], *, plain: bool) -> list[float]:
         return [side.variance(slope, plain=plain) for side, slope in zip(self.sides, by_mass, strict=True)]
@@ -116,6 +121,14 @@ class ScoreEffect(Effect):
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of each score."""
         return (self.of_positive if positive else self.of_negative)(scores.astype(np.float64))
+
+    def _imagined(self, design: Design) -> Bounded:
+        """A row more of a class also moves the prevalence, where that was drawn."""
+        found = super()._imagined(design)
+        if not design.plain or found.anchor is not None:
+            return found
+        (a, b), (c, d), (down, up) = found.negative, found.positive, design.by_mass
+        return replace(found, negative=(a + down, b + down), positive=(c + up, d + up))
 
     def with_bounds(
         self, low: float, high: float, anchor: float | None = None, extra: float | None = None

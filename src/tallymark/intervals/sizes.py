@@ -180,7 +180,7 @@ def sample_size(
 
     >>> import tallymark as tm
     >>> tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1).positives
-    0
+    127
     """
     shares = {"auroc": auroc, "difference": difference, "prevalence": prevalence, "power": power}
     for name, value in shares.items():

@@ -97,7 +97,7 @@ def d_e(tally: Tally) -> float:
 
 @metric(
     title="Discriminability d′b", family="correlation", needs="tally", low=0.0, high=math.inf, better="higher",
-    chance=0.0, prevalence_free=True, rank_only=True, bound="order", formula=r"2\, Z\left(\max_t \mathrm{BA}(t)\right)",
+    chance=0.0, prevalence_free=True, rank_only=True, bound="order", holds_from=(50, 50), formula=r"2\, Z\left(\max_t \mathrm{BA}(t)\right)",
     meaning="The d′ of two equal normals that would allow the best balanced accuracy seen at a single threshold.",
     reference=GUBBELS,
 )  # fmt: skip

@@ -16,7 +16,7 @@ from tallymark.summaries.tally import Tally
 
 @metric(
     title="H-measure", family="ranking", needs="tally", low=0.0, high=1.0, better="higher", chance=0.0,
-    rank_only=True, bound="order", aliases=("h",), formula=r"1 - \frac{\int L(c)\,u(c)\,dc}{\int L_0(c)\,u(c)\,dc}",
+    rank_only=True, bound="order", aliases=("h",), holds_from=(50, 50), formula=r"1 - \frac{\int L(c)\,u(c)\,dc}{\int L_0(c)\,u(c)\,dc}",
     meaning="Share of the misclassification loss saved, averaged over costs that are the same for every model.",
     reference="Hand (2009), Mach. Learn. 77(1); Hand & Anagnostopoulos (2014), Pattern Recognit. Lett. 40.",
 )  # fmt: skip
@@ -102,7 +102,7 @@ def cost_envelope(fpr: Floats, tpr: Floats) -> tuple[Floats, Floats]:
 
 @metric(
     title="Area under the cost curve", family="ranking", needs="tally", low=0.0, high=0.25, better="lower",
-    chance=0.25, prevalence_free=True, rank_only=True, bound="order",
+    chance=0.25, prevalence_free=True, rank_only=True, bound="order", holds_from=(50, 50),
     formula=r"\int_0^1 \min_t \left[\mathrm{fnr}(t)\,x + \mathrm{fpr}(t)(1-x)\right] dx",
     meaning="Mean normalised cost at the best threshold for each mix of prevalence and costs, all mixes alike.",
     reference="Drummond & Holte (2006), Mach. Learn. 65(1).",

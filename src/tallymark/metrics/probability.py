@@ -56,7 +56,7 @@ def log_to_zero(s: Floats) -> Floats:
 
 @metric(
     title="Brier score", family="probability", needs="probabilities", low=0.0, high=1.0, better="lower",
-    chance=_variance, one_class=True, bound="moments",
+    chance=_variance, one_class=True, bound="moments", holds_from=(0, 20),
     formula=r"\frac1n \sum_i (s_i - y_i)^2",
     meaning="Mean squared distance of the probability from what happened; strictly proper.",
     reference="Brier (1950), Mon. Weather Rev. 78(1).",

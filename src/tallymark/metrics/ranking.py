@@ -66,7 +66,7 @@ def gini(tally: Tally) -> float:
 
 @metric(
     title="Kolmogorov–Smirnov statistic", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=0.0, prevalence_free=True, rank_only=True, bound="order",
+    chance=0.0, prevalence_free=True, rank_only=True, bound="order", holds_from=(50, 50),
     formula=r"\max_t\, \mathrm{tpr}(t) - \mathrm{fpr}(t)",
     meaning="Largest gap between recall and false positive rate at any threshold: the best Youden's J.",
     reference="Kolmogorov (1933); Smirnov (1939).",

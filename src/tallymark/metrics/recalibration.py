@@ -43,7 +43,7 @@ def logistic_recalibration(tally: Tally) -> tuple[float, float]:
     better="neither", chance=0.0, formula=r"b \text{ in } \mathrm{logit}\,\Pr(y=1) = a + b\,\mathrm{logit}(s)",
     meaning="By what log odds should be multiplied: 1 is right, below 1 the probabilities are too extreme.",
     reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
-    bound=lambda tally: (-math.inf, math.inf),  # noqa: ARG005
+    bound=lambda tally: (-math.inf, math.inf), holds_from=(50, 50),  # noqa: ARG005
 )  # fmt: skip
 def calibration_slope(tally: Tally) -> float:
     r"""Calibration slope: b of the logistic regression :math:`\mathrm{logit}\Pr(y=1) = a + b\,\mathrm{logit}(s)`.
