@@ -37,6 +37,8 @@ bench: $(VENV)/bench.stamp
 
 coverage: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.coverage
+	$(BIN)/python -m bench.tests_under_null
+	$(BIN)/python -m bench.quantify_coverage
 
 format: $(VENV)/lint.stamp
 	$(BIN)/ruff check --fix .
