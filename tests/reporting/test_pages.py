@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import tallymark as tm
 from tallymark.cli.app import app
+from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.expressions import to_numpy
 from tallymark.registry import METRICS
 from tallymark.reporting.explorer import formulas
@@ -133,7 +134,8 @@ def test_sliders_give_exactly_what_the_library_computes(reports, visit):
             if metric.expression is None:
                 continue
             shown = page.evaluate(f"document.getElementById('live-{name}').dataset.value")
-            ours = float(to_numpy(metric.expression)(*cells, **metric.parameters))
+            settings = cell_settings(metric, {}, float(thresholds[index]))
+            ours = float(to_numpy(metric.expression)(*cells, **settings))
             theirs = float(shown.replace("Infinity", "inf"))
             assert (
                 theirs == ours or (math.isnan(theirs) and math.isnan(ours)) or theirs == pytest.approx(ours, rel=1e-12)

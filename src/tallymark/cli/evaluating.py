@@ -129,7 +129,15 @@ def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally], notes:
         comparison = compare(panel, level=asked.level or 0.95, sampling=asked.sampling)  # type: ignore[arg-type]
         simple = without_simple(panel)
     write(
-        of_models(tallies, entries, title=asked.file, comparison=comparison, simple=simple, notes=notes),
+        of_models(
+            tallies,
+            entries,
+            title=asked.file,
+            comparison=comparison,
+            simple=simple,
+            notes=notes,
+            same_rows=not asked.by,
+        ),
         asked.report or "",
     )
 

@@ -1,4 +1,4 @@
-"""Which interval each metric gets when none is named: the one that covers best in simulation (see the docs' table)."""
+"""Which interval each metric gets when none is named (the docs' tables show what was simulated)."""
 
 from __future__ import annotations
 

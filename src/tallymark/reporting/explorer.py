@@ -60,8 +60,9 @@ def formulas() -> str:
     for name, metric in METRICS.items():
         if metric.expression is None:
             continue
+        live = {*typed, metric.threshold_parameter}
         values = {
-            p: f"(q.{p} ?? {json.dumps(v)})" if p in typed else json.dumps(v) for p, v in metric.parameters.items()
+            p: f"(q.{p} ?? {json.dumps(v)})" if p in live else json.dumps(v) for p, v in metric.parameters.items()
         }
         names = "".join(f"const {p} = {value}; " for p, value in values.items())
         body = expressions.to_javascript(metric.expression)

@@ -21,7 +21,7 @@ function cellsAt(model, index, prevalence) {
 
 /* ---- sliders ---- */
 function explorer(found) {
-  const state = { model: 0, index: found.models[0].start, prevalence: null, shown: found.models.map(() => true) };
+  const state = { model: 0, index: found.models[0].start, prevalence: DATA.prevalence, shown: found.models.map(() => true) };
   const select = $("model");
   found.models.forEach((model, i) => {
     const option = document.createElement("option");
@@ -52,17 +52,20 @@ function explorer(found) {
     cell.id = `live-${name}`;
     values[name] = cell;
   }
-  function parameters() {
+  /* Costs that differ say at which probability one would act; else it is the threshold, where that is a probability. */
+  function parameters(threshold) {
     const q = {};
     for (const name of DATA.parameters) {
       const typed = parseFloat($(name).value);
       if (Number.isFinite(typed) && typed >= 0) q[name] = typed;
     }
+    if (q.cost_fp !== q.cost_fn && q.cost_fp + q.cost_fn > 0) q.odds_at = q.cost_fp / (q.cost_fp + q.cost_fn);
+    else q.odds_at = threshold >= 0 && threshold < 1 ? threshold : NaN;
     return q;
   }
   function update() {
     const model = found.models[state.model];
-    const c = cellsAt(model, state.index, state.prevalence), q = parameters();
+    const c = cellsAt(model, state.index, state.prevalence), q = parameters(model.thresholds[state.index]);
     $("threshold").max = model.thresholds.length - 1;
     $("threshold").value = state.index;
     $("threshold").setAttribute("aria-valuetext", `threshold ${model.thresholds[state.index]}`);
@@ -146,7 +149,7 @@ function explorer(found) {
   $("prevalence").addEventListener("input", (event) => { state.prevalence = 1 / (1 + Math.exp(-Number(event.target.value))); update(); });
   for (const name of DATA.parameters) $(name).addEventListener("input", update);
   $("reset").addEventListener("click", () => {
-    state.prevalence = null;
+    state.prevalence = DATA.prevalence;
     state.index = found.models[state.model].start;
     for (const name of DATA.parameters) $(name).value = $(name).defaultValue;
     update();

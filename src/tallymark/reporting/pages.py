@@ -115,9 +115,9 @@ def page(content: Content) -> str:
     environment.filters |= {"drawn": _drawn, "js": _javascript}
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
     data = {"explorer": explored(content.tallies, content.thresholds) if content.thresholds else None, "glossary": glossary(),
-            "parameters": list(parameters())}  # fmt: skip
+            "parameters": list(parameters()), "prevalence": content.prevalence}  # fmt: skip
     return template.render(
-        content=content, version=__version__, parameters=parameters(), css=_css((here / "page.css").read_text(encoding="utf-8")), data=_embedded(data),
+        content=content, version=__version__, parameters=parameters() | dict(content.parameters), css=_css((here / "page.css").read_text(encoding="utf-8")), data=_embedded(data),
         script=f"{formulas()}\n{(here / 'page.js').read_text(encoding='utf-8')}",
     )  # fmt: skip
 

@@ -64,6 +64,9 @@ class Content:
     #: Tallies and thresholds the sliders run over.
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    #: Costs and beta that were asked for, and the stated prevalence: where the sliders start.
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    prevalence: float | None = None
 
 
 #: Metrics that are drawn; the table has all.
@@ -88,9 +91,12 @@ def measured(measure: Any) -> Cell:
 
 def of_models(
     tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], *, title: str, comparison: Comparison | None = None,
-    simple: Any = None, notes: Sequence[Note] | None = None,
+    simple: Any = None, notes: Sequence[Note] | None = None, same_rows: bool | None = None,
 ) -> Content:  # fmt: skip
-    """The report of one or several models on labelled data, or of models in several groups."""
+    """The report of one or several models on labelled data, or of models in several groups.
+
+    `same_rows` says that all are models of the same rows; left out, that is so if their numbers of rows and positives agree.
+    """
     one_class = [name for name, tally in tallies.items() if not tally.positives or not tally.negatives]
     tallies = {name: tally for name, tally in tallies.items() if name not in one_class}
     if not tallies:
@@ -100,7 +106,9 @@ def of_models(
     thresholds = {
         name: float(evaluations[name].threshold or 0.0) for name in tallies if evaluations[name].threshold is not None
     }
-    same_rows = len({(ev.n_rows, float(ev.positives or 0)) for ev in evaluations.values()}) == 1
+    if same_rows is None:
+        # Sums of weights agree up to the order they were added in.
+        same_rows = len({(ev.n_rows, f"{float(ev.positives or 0):.9g}") for ev in evaluations.values()}) == 1
     said = [
         Note(note.code, note.message if len(evaluations) == 1 else f"{name}: {note.message}")
         for name, ev in evaluations.items() for note in ev.warnings
@@ -117,7 +125,9 @@ def of_models(
     # Bands need resampling; of a million rows they are thinner than the line.
     band = one and first.n_rows <= 100_000
     pictures: list[Any] = [charts.roc(tallies, band=band, thresholds=sorted(set(thresholds.values())) if one else ())]
-    pictures.append(charts.pr(tallies, thresholds=sorted(set(thresholds.values())) if one else ()))
+    pictures.append(
+        charts.pr(tallies, thresholds=sorted(set(thresholds.values())) if one else (), prevalence=first.prevalence)
+    )
     by_model = [charts.score_histogram({name: tally}, log=share < _RARE) for name, tally in tallies.items()]
     probabilities = all(tally.is_probability for tally in tallies.values())
     shape = [charts.reliability(tallies)] if probabilities else []
@@ -129,7 +139,8 @@ def of_models(
         Section("At the threshold", "What the chosen threshold calls positive, and what other thresholds would give.",
                 [*(charts.confusion(c, name=n) for n, c in cut.items()), *(charts.over_thresholds({n: t}) for n, t in tallies.items())]),
         Section("At other prevalences and costs", "What would become of the same classifier where positives are rarer or commoner.",
-                [*(charts.over_prevalence({n: t}, threshold=thresholds.get(n, 0.5)) for n, t in tallies.items()), charts.gain(tallies), charts.cost_curve(tallies)]),
+                [*(charts.over_prevalence({n: t}, threshold=thresholds.get(n, 0.5)) for n, t in tallies.items()), charts.gain(tallies), charts.cost_curve(tallies),
+                 *([charts.decision(tallies)] if probabilities else [])]),
     ]  # fmt: skip
     if comparison is not None:
         sections.insert(2, _compared(comparison))
@@ -147,7 +158,10 @@ def of_models(
         if same_rows
         else f"{len(evaluations)} evaluations of groups, {sum(ev.n_rows for ev in evaluations.values())} rows in all"
     )
-    return Content(title, what, verdict[:3], _once(warnings), sections, tallies, thresholds)
+    return Content(
+        title, what, verdict[:3], _once(warnings), sections, tallies, thresholds,
+        {k: v for k, v in first.parameters.items() if k in {"cost_fp", "cost_fn", "beta"}}, first.prevalence,
+    )  # fmt: skip
 
 
 def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
