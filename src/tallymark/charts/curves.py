@@ -270,22 +270,28 @@ def decision(data: object, *, theme: str = "light") -> Any:
     first = next(iter(made.values()))
     # Acting on everyone soon costs far more than anyone would look at.
     least = -0.25 * max(first.prevalence, *(float(curve.net_benefit.max()) for curve in made.values()))
-    everyone = [
-        {"threshold": float(t), "net benefit": float(v), "who": who}
-        for who, values in (("act on everyone", first.treat_all), ("act on no one", first.treat_none))
-        for t, v in zip(first.threshold, values, strict=True)
-        if v >= least
-    ]
     x = axis("x", "threshold", "probability from which one would act")
     y = alt.Y("net benefit:Q", title="net benefit per row", scale=alt.Scale(domainMin=least))
     base = alt.Chart(rows([row for row in lines if row["net benefit"] >= least]))
     own = base.mark_line().encode(
         x=x, y=y, order="order:Q", tooltip=tips("model", "threshold", "net benefit"), **by_model(list(made), theme)
     )
-    others = alt.Chart(rows(everyone)).mark_line(color="grey", opacity=0.8).encode(
-        x=x, y=y, strokeDash=alt.StrokeDash("who:N", title=None), detail="who:N", tooltip=tips("who", "threshold", "net benefit"),
-    )  # fmt: skip
-    return finished(alt.layer(others, own).resolve_scale(strokeDash="independent"), "Decision curve", theme)
+    # Named on the line, so that the legend is the models' alone.
+    others = []
+    for who, values, dash in (
+        ("act on everyone", first.treat_all, [1, 0]),
+        ("act on no one", first.treat_none, [2, 3]),
+    ):
+        shown = [
+            {"threshold": float(t), "net benefit": float(v), "who": who}
+            for t, v in zip(first.threshold, values, strict=True)
+            if v >= least
+        ]
+        line = alt.Chart(rows(shown)).encode(x=x, y=y, tooltip=tips("who", "threshold", "net benefit"))
+        others.append(line.mark_line(color="grey", strokeDash=dash))
+        label = alt.Chart(rows(shown[-1:])).mark_text(color="grey", **side)
+        others.append(label.encode(x=x, y=y, text="who:N"))
+    return finished(alt.layer(*others, own), "Decision curve", theme)
 
 
 def over_thresholds(
