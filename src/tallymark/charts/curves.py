@@ -278,9 +278,9 @@ def decision(data: object, *, theme: str = "light") -> Any:
     )
     # Named on the line, so that the legend is the models' alone.
     others = []
-    for who, values, dash in (
-        ("act on everyone", first.treat_all, [1, 0]),
-        ("act on no one", first.treat_none, [2, 3]),
+    for who, values, dash, side in (
+        ("act on everyone", first.treat_all, [1, 0], {"align": "left", "dx": 6}),
+        ("act on no one", first.treat_none, [2, 3], {"align": "right", "dx": -4, "dy": 8}),
     ):
         shown = [
             {"threshold": float(t), "net benefit": float(v), "who": who}

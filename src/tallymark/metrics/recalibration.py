@@ -95,7 +95,7 @@ _FAR, _HALVINGS = 40.0, 70
 
 
 #: Points at which the smooth curve is computed, cells the scores are put into first, and the share of rows in its window.
-_POINTS, _CELLS, _WINDOW = 50, 500, 2.0 / 3.0
+_POINTS, _CELLS, _WINDOW = 50, 250, 2.0 / 3.0
 
 
 def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
@@ -136,8 +136,8 @@ def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
     return high
 
 
-#: Halvings after which a distance is known as well as a float knows it.
-_REACH_HALVINGS = 50
+#: Halvings after which a distance is known to ten digits.
+_REACH_HALVINGS = 35
 
 
 def _in_cells(scores: Floats, share: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:
