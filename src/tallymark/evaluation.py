@@ -129,7 +129,7 @@ def _checked(parameters: Mapping[str, float]) -> Mapping[str, float]:
     for name, value in parameters.items():
         if name not in known:
             raise InputError(
-                f"No metric has a parameter {name!r}.{nearest(name, known)} There are: {', '.join(sorted(known))}."
+                f"evaluate has no option {name!r}.{nearest(name, known)} Parameters of metrics are: {', '.join(sorted(known))}."
             )
         check_parameter(name, value)
     return parameters
@@ -393,17 +393,28 @@ def _limits_of_tally(
             tally, defined, threshold=threshold, sampling=asked.sampling, seed=asked.seed, parameters=settings
         )
         drawn = {name: found.interval(name, level=level, method=asked.interval) for name in defined}  # type: ignore[arg-type]
-        return {name: (i.low, i.high, i.method) for name, i in drawn.items() if not math.isnan(i.low)}, {}
+        resampled = {name: (i.low, i.high, i.method) for name, i in drawn.items() if not math.isnan(i.low)}
+        # These hold the threshold fixed; what its choice flatters is said all the same.
+        at_threshold = {name: resampled[name] for name in of_rates if name in resampled}
+        return resampled, _with_choice(at_threshold, measures, tally, policy, asked, level)[1]
     limits = {} if matrix is None else rate_limits(of_rates, matrix, level, asked.sampling, settings)
-    optimism: dict[str, float] = {}
-    if policy is not None and limits:
-        values = {name: measures[name].value for name in limits}
-        with contextlib.suppress(Undefined):
-            choices = Choices.of(tally, policy, sampling=asked.sampling, seed=asked.seed)
-            given = asked_parameters(asked.threshold, asked.parameters)
-            limits, optimism = with_choice(limits, values, choices, given, level)
+    limits, optimism = _with_choice(limits, measures, tally, policy, asked, level)
     rest = [name for name in defined if name not in of_rates]
     return limits | tally_limits(rest, tally, level, asked.sampling, seed=asked.seed), optimism
+
+
+def _with_choice(
+    limits: dict[str, Limits], measures: Mapping[str, Measure], tally: Tally, policy: str | None, asked: _Asked, level: float
+) -> tuple[dict[str, Limits], dict[str, float]]:  # fmt: skip
+    """Limits that include the choice of the threshold, where a policy chose it, and what the choice flatters."""
+    if policy is None or not limits:
+        return limits, {}
+    values = {name: measures[name].value for name in limits}
+    try:
+        choices = Choices.of(tally, policy, sampling=asked.sampling, seed=asked.seed)
+    except Undefined:
+        return limits, {}
+    return with_choice(limits, values, choices, asked_parameters(asked.threshold, asked.parameters), level)
 
 
 def _measure(facts: Metric, summary: Any, name: str | None = None, **options: Any) -> Measure:

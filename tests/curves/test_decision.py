@@ -20,6 +20,9 @@ def test_net_benefit_by_its_formula():
     assert curve.treat_none.tolist() == [0.0] * 3
     with pytest.raises(tm.InputError, match="needs probabilities"):
         tm.decision_curve(tm.tally(*normal_sample(50)))
+    for wrong in ([], 0.5):
+        with pytest.raises(tm.InputError, match="expected a list of probabilities"):
+            tm.decision_curve(tm.tally(y, p), thresholds=wrong)
     with pytest.raises(tm.InputError, match=r"lie in \[0, 1\)"):
         tm.decision_curve(tm.tally(y, p), thresholds=[1.0])
 
@@ -54,7 +57,7 @@ def test_costs_of_a_policy_are_those_of_the_metric():
     assert named.value == pytest.approx((c.fp + 10 * c.fn) / 600)
     beta = tm.evaluate(t, threshold="fbeta:3", metrics="fbeta")["fbeta"]
     assert beta.value == pytest.approx(m.fbeta(t.at("fbeta:3"), beta=3))
-    with pytest.raises(tm.InputError, match="No metric has a parameter 'costs_fn'. Did you mean 'cost_fn'"):
+    with pytest.raises(tm.InputError, match="evaluate has no option 'costs_fn'. Did you mean 'cost_fn'"):
         tm.evaluate(t, costs_fn=3)
     with pytest.raises(tm.InputError, match="beta is -3"):
         t.at("fbeta:-3")

@@ -36,6 +36,12 @@ def test_shares_and_numbers_of_rows_agree():
             m.precision_at_k(t, **options)
 
 
+def test_limits_of_lift_are_those_of_recall():
+    t = tm.tally(np.r_[np.ones(6), np.zeros(54)], np.r_[np.linspace(0.9, 0.8, 6), np.linspace(0.7, 0.1, 54)])
+    ev = tm.evaluate(t, metrics=["lift_at_k", "recall_at_k"])
+    assert ev["lift_at_k"].interval == pytest.approx(tuple(10 * end for end in ev["recall_at_k"].interval))
+
+
 def test_at_another_prevalence_the_list_is_longer():
     t = tm.tally(*normal_sample(2000, 0.5))
     assert m.precision_at_k(t.at_prevalence(0.01)) < m.precision_at_k(t)

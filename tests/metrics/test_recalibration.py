@@ -46,6 +46,12 @@ def test_doubling_log_odds_halves_the_slope():
     assert m.calibration_slope(tm.tally(y, loud)) == pytest.approx(m.calibration_slope(tm.tally(y, s)) / 2, rel=1e-5)
 
 
+def test_classes_that_do_not_overlap_have_no_slope():
+    t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.7, 0.8, 0.9])
+    assert m.calibration_slope(t) == math.inf
+    assert tm.evaluate(t, metrics="calibration_slope")["calibration_slope"].low is None
+
+
 def test_ici_is_the_mean_distance_from_a_lowess_curve():
     """A naive loop: at each row the nearest two thirds of the rows, by the tricube of their distance."""
     rng = np.random.default_rng(0)

@@ -119,6 +119,15 @@ def test_limits_and_joint_regions_hold_the_truth(name):
     assert np.mean(inside) > 0.83
 
 
+def test_one_row_is_not_certain():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 3
+    known = _line(rng, y)
+    for name in ("ac", "pacc", "em", "bayes", "hdy", "dys"):
+        found = tm.quantify.estimate(name, (y, known), known[:1], replicates=100)
+        assert all(entry.high - entry.low > 0.5 for entry in found.values()), name
+
+
 def test_a_class_that_is_not_there_has_limits_that_are_not_zero():
     rng = np.random.default_rng(0)
     y, t = np.arange(300) % 3, np.zeros(200, dtype=int)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,8 +60,10 @@ def decision_curve(tally: Tally, *, thresholds: Sequence[float] | None = None) -
         raise InputError(
             f"decision_curve needs probabilities, but the scores run from {low:g} to {high:g}; calibrate them first."
         )
+    if thresholds is not None and (not isinstance(thresholds, Iterable) or not list(thresholds)):
+        raise InputError(f"thresholds is {thresholds!r}, expected a list of probabilities such as [0.1, 0.2].")
     at = _PROBABILITIES if thresholds is None else np.array([_check.real(t, "thresholds") for t in thresholds])
-    if not len(at) or not ((at >= 0.0) & (at < 1.0)).all():
+    if not ((at >= 0.0) & (at < 1.0)).all():
         raise InputError("thresholds must lie in [0, 1): at a probability of 1 no false alarm would be worth a hit.")
     rounded = at.astype(tally.runs[0].scores.dtype)
     down, up = (run.mass_from(np.searchsorted(run.scores, rounded, "left")) for run in tally.runs)

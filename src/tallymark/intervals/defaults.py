@@ -18,6 +18,7 @@ from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import Pool
 from tallymark.intervals.rates import Limits
 from tallymark.intervals.replicates import bootstrap
+from tallymark.metrics.at_k import TOP
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
@@ -42,7 +43,8 @@ def tally_limits(
         tally = Pool.of(tally, _THIN).thinned()
     resampled = []
     low, high = tally.range
-    for name in names:
+    wanted = list(names)
+    for name in dict.fromkeys(_MULTIPLES[name][0] if name in _MULTIPLES else name for name in wanted):
         if low == high and METRICS[name].rank_only:
             # One score for all ranks nothing, and no spread of it tells how sure that is.
             continue
@@ -65,7 +67,16 @@ def tally_limits(
                 limits = _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])
             if limits is not None:
                 found[name] = limits
-    return found
+    for name in (name for name in wanted if name in _MULTIPLES):
+        base, factor = _MULTIPLES[name]
+        if base in found:
+            low, high, method = found[base]
+            found[name] = (factor * low, factor * high, method)
+    return {name: found[name] for name in wanted if name in found}
+
+
+#: Metrics that are a multiple of another one, whose limits they share.
+_MULTIPLES = {"lift_at_k": ("recall_at_k", 1.0 / TOP)}
 
 
 def _of_maximum(
@@ -100,6 +111,8 @@ def _closed_form(name: str, tally: Tally, level: float, sampling: Sampling) -> L
         low, high = effect.limits(value, level, design)
         if math.isnan(float(low)) or math.isnan(float(high)):
             return None
+        if not float(high) > float(low):
+            return _of_perfection(name, tally, level)
         kind = "beta" if math.isfinite(effect.bounded.high - effect.bounded.low) else "student"
         return max(float(low), facts.low), min(float(high), facts.high), f"{kind}, extra row"
     spread = effect.spread(design)

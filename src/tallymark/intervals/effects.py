@@ -323,6 +323,8 @@ def _skill(name: str, loss: str) -> Callable[[Tally], ScoreEffect]:
 def _calibration_slope(tally: Tally) -> ScoreEffect:
     """The slope of a logistic regression: each row's part in its estimating equation, over the information."""
     slope, intercept = logistic_recalibration(tally)
+    if math.isinf(slope):
+        raise Undefined("the classes do not overlap, so the slope has no spread")
     parts = [
         (run, share, y)
         for run, share, y in zip(tally.runs, (1.0 - tally.prevalence, tally.prevalence), (0.0, 1.0), strict=True)

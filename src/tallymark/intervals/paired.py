@@ -314,6 +314,10 @@ def _newcombe(both: int, b: int, c: int, neither: int, level: float) -> tuple[fl
     return float(d - down), float(d + up)
 
 
+#: Rows that can be permuted one by one.
+_MOST_ROWS = 20_000_000
+
+
 def permutation_p(
     panel: Panel, first: str, second: str, metric: Metric, thresholds: dict[str, float | None], estimate: float,
     permutations: int, seed: Seed, parameters: Mapping[str, float],
@@ -327,6 +331,8 @@ def permutation_p(
     checked_number(permutations, "replicates", 2)
     if panel.counts is not None:
         # A count of c is c rows, and each may be exchanged or not.
+        if int(panel.counts.sum()) > _MOST_ROWS:
+            raise InputError(f"{int(panel.counts.sum())} rows are too many to permute; use another method.")
         panel = panel.keep(np.repeat(np.arange(panel.n), panel.counts)).without_masses()
     a, b = (
         _ranks(panel.scores[m]) if metric.rank_only and metric.needs != "confusion" else panel.scores[m]

@@ -14,7 +14,7 @@ from tallymark.summaries.tally import Tally
 _REFERENCE = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, ch. 8."
 
 #: The share of the rows that is looked at unless told: the top tenth.
-_TOP = 0.1
+TOP = 0.1
 
 
 def _top(tally: Tally, k: float | None, share: float | None) -> tuple[float, float]:
@@ -30,7 +30,7 @@ def _top(tally: Tally, k: float | None, share: float | None) -> tuple[float, flo
         if not 0.0 < size <= n:
             raise InputError(f"k is {k!r}, expected a number of rows above 0 and up to {n:g}.")
     else:
-        part = _TOP if share is None else _check.real(share, "share")
+        part = TOP if share is None else _check.real(share, "share")
         if not 0.0 < part <= 1.0:
             raise InputError(f"share is {share!r}, expected a share of the rows above 0 and up to 1.")
         size = part * n
@@ -61,7 +61,7 @@ def precision_at_k(tally: Tally, *, k: float | None = None, share: float | None 
 
 @metric(
     title="Recall at k", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=lambda tally, k=None, share=None: _TOP if k is share is None else share if k is None else k / float(tally.n),
+    chance=lambda tally, k=None, share=None: TOP if k is share is None else share if k is None else k / float(tally.n),
     rank_only=True, bound="order", formula=r"\frac{\mathrm{TP}_k}{P}",
     meaning="Share of the positives that the k rows with the highest scores hold (the top tenth unless told).", reference=_REFERENCE,
 )  # fmt: skip

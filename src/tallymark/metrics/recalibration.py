@@ -14,6 +14,7 @@ from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.metrics.probability import log_to_one, log_to_zero
+from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS, choose
 from tallymark.summaries.tally import Tally
 
@@ -34,6 +35,10 @@ def logistic_recalibration(tally: Tally) -> tuple[float, float]:
     x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
     if len(x) < 2 or float(np.ptp(x)) == 0.0:
         raise Undefined("all probabilities are equal, so they have no slope")
+    area = auroc_of(tally)
+    if area in {0.0, 1.0}:
+        # The steeper the better, without end.
+        return math.copysign(math.inf, area - 0.5), math.nan
     slope, intercept = fit_logistic(x[None, :], share, mass[None, :])[0]
     return float(slope), float(intercept)
 

@@ -15,6 +15,7 @@ from tallymark._check import Floats, Ints, Label
 from tallymark.calibration.scaling import fit_scaling
 from tallymark.errors import InputError, shown
 from tallymark.intervals.base import Seed, checked_level, checked_number, normal_quantile, seeds
+from tallymark.intervals.proportions import limits
 from tallymark.quantify.class_cells import ScoreCells
 from tallymark.quantify.classes import ClassPrevalences
 from tallymark.quantify.densities import FAINT
@@ -77,8 +78,6 @@ def estimate_classes(
     drawn = np.clip(_resampled(few, work, times, seed) + shift, 0.0, 1.0)
     tail = (1.0 - share) / 2.0
     low, high = np.nanquantile(drawn, [tail, 1.0 - tail], axis=0)
-    # Of m rows without one of a class, a share may still be of it.
-    high = np.maximum(high, np.where(high <= low, 1.0 - tail ** (1.0 / both.m), high))
     return ClassPrevalences(_entries(name, both, shares, (low, high), share, "bootstrap"), np.cov(drawn.T))
 
 
@@ -104,6 +103,10 @@ def _entries(
             found[label] = Prevalence(method=name, prevalence=value, n=both.m)
         else:
             low, high = float(ends[0][k]), float(ends[1][k])
+            if QUANTIFIERS[name].shift_proof or value in {0.0, 1.0}:
+                # Never surer than a classifier without errors would be on as many rows.
+                least = limits(np.array(value * both.m), np.array(float(both.m)), level)
+                low, high = min(low, float(least[0])), max(high, float(least[1]))
             found[label] = Prevalence(
                 method=name, prevalence=value, n=both.m, low=min(low, value), high=max(high, value), level=level,
                 interval=interval,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, NamedTuple
@@ -218,7 +218,7 @@ class Confusion(Shown):
 
     def known(self, classes: Sequence[Label]) -> tuple[Label, ...]:
         """Classes of the matrix that someone named, each once."""
-        if isinstance(classes, str) or not len(classes):
+        if isinstance(classes, str) or not isinstance(classes, Iterable) or not list(classes):
             raise InputError(f"classes is {classes!r}, expected a list of some of {shown(self.labels)}.")
         return tuple(self.labels[self._index(label)] for label in dict.fromkeys(classes))
 

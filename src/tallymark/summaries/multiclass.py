@@ -69,7 +69,7 @@ class ClassScores(Shown):
 
     def one_vs_one(self, i: int, j: int) -> Tally:
         """Component i on the rows of classes i (positive) and j."""
-        return Tally((self.runs[i][j], self.runs[i][i]), (f"not {self.labels[i]}", self.labels[i]))
+        return Tally((self.runs[i][j], self.runs[i][i]), (self.labels[j], self.labels[i]))
 
     def one_vs_rest(self, i: int) -> Tally:
         """Component i, class i against all others."""
