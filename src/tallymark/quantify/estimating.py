@@ -18,6 +18,7 @@ from tallymark.quantify.asking import Ask, ask_of, targets_of
 from tallymark.quantify.densities import adaptive_edges
 from tallymark.quantify.joint import fit_jointly, profile_limits
 from tallymark.quantify.likelihood import joint_cells
+from tallymark.quantify.mixture import contrast, most_likely
 from tallymark.quantify.prevalence import Prevalence, Prevalences, quantiles
 from tallymark.quantify.samples import Samples
 from tallymark.registry import QUANTIFIERS, Method, require_one_of
@@ -215,7 +216,13 @@ def _profile(ask: Ask, target: Tally, share: float, level: float, seed: Seed) ->
     if ask.method.name == "bayes" and ask.options.get("density", "bins") == "bins":
         cells = joint_cells(clean, Samples.of_run(target.runs[0]), adaptive_edges(clean, ask.options.get("bins")))
         low, high = profile_limits(*cells, fit_jointly(*cells), level)
-        return float(low[1]), float(high[1])
+        # A rare class can vanish into shares fitted to a large target: the joint likelihood is then falsely sure of a low
+        # prevalence. The limits with the shares as the labelled rows have them are joined to it.
+        known, seen = cells
+        down, up = (known / known.sum(axis=2, keepdims=True))[0]
+        held = float(most_likely(*contrast(up[None], down[None]), seen)[0])
+        ends = limits.profile(held, up, down, seen[0], level)
+        return min(float(low[1]), ends[0]), max(float(high[1]), ends[1])
     own = strata_of(target.runs, 2**12)[0]
     samples = Samples(own.scores, mass=own.mass[None, :])
     up, down = (side[0] for side in ask.method.densities(clean, samples, **ask.options))  # type: ignore[misc]

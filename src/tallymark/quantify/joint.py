@@ -21,9 +21,9 @@ from tallymark._check import Floats
 #: Rows spread over the cells of each class, so that no cell is impossible for it.
 PSEUDO_ROWS = 0.5
 
-#: Rounds of expectation maximisation at most, and the move of a prevalence below which a line has settled: for an
-#: estimate, and on the way to a limit.
-_ROUNDS, CLOSE, CLOSE_ENOUGH = 1_000, 1e-11, 1e-6
+#: Rounds of expectation maximisation at most (a class on its way to 0 can need thousands), and the move of a prevalence
+#: below which a line has settled: for an estimate, and on the way to a limit.
+_ROUNDS, CLOSE, CLOSE_ENOUGH = 5_000, 1e-11, 1e-6
 
 #: Halvings of a stretch that holds a limit.
 _HALVINGS = 18
