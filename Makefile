@@ -20,7 +20,8 @@ demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n auto -q
+	# One worker a core: threads of the linear algebra within each would only fight for it.
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
 
 check: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/ruff check .

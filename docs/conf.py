@@ -15,6 +15,7 @@ version = release = tallymark.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "mathml", "glossary", "gallery"]
 myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 nitpicky = False
 
