@@ -180,6 +180,36 @@ def test_samples_have_the_prevalence_they_should():
     assert binary[:, 1] == pytest.approx(np.linspace(0, 1, 21))
 
 
+def test_grid_search_fits_and_draws_by_weight():
+    """Half of the rows have flipped labels and hardly any weight: the search is that of the others."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1_200)
+    X = rng.normal(2.0 * y)[:, None]
+    noise = rng.random(1_200) < 0.5
+    labels, weight = np.where(noise, 1 - y, y), np.where(noise, 1e-6, 1.0)
+    grid = {"threshold": [0.5, 0.9]}
+    base = quantify.CC(LogisticRegression(), cv=3)
+    by_weight = quantify.GridSearch(base, grid, samples=42).fit(X, labels, sample_weight=weight)
+    clean = quantify.GridSearch(base, grid, samples=42).fit(X[~noise], y[~noise])
+    forgotten = quantify.GridSearch(base, grid, samples=42).fit(X, labels)
+    assert by_weight.best_loss_ == pytest.approx(clean.best_loss_, abs=0.03)
+    assert forgotten.best_loss_ > clean.best_loss_ + 0.1
+    assert by_weight.predict(X) == pytest.approx(clean.predict(X), abs=0.03)
+
+
+def test_samples_are_drawn_in_proportion_to_weights():
+    codes, weight = np.repeat([0, 1], 50), np.tile([0.0, 1.0], 50)
+    index, _ = prevalence_samples(codes, 2, 21, 40, 0, weight)
+    assert (weight[index] == 1.0).all()
+
+
+def test_a_class_without_weight_is_refused():
+    X, y = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
+    search = quantify.GridSearch(quantify.CC(LogisticRegression(), cv=3), {"threshold": [0.5]})
+    with pytest.raises(tm.InputError, match="weight 0"):
+        search.fit(X, y, sample_weight=1.0 - y)
+
+
 def test_bad_input(data):
     X, y, _ = data
     for made, message in [

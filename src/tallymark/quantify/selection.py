@@ -9,21 +9,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import _safe_indexing, column_or_1d
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from tallymark import _check
 from tallymark._check import Floats, Ints
 from tallymark.errors import InputError
 from tallymark.registry import LOSSES
 
 
-def prevalence_samples(codes: Ints, classes: int, samples: int, size: int, seed: int) -> tuple[Ints, Floats]:
+def prevalence_samples(
+    codes: Ints, classes: int, samples: int, size: int, seed: int, weight: Floats | None = None
+) -> tuple[Ints, Floats]:
     """Row numbers of samples whose prevalences cover the simplex evenly, and the shares they really have.
 
     Two classes step through 0, 1/20, …, 1; more are drawn uniformly from the simplex. Rows are drawn with replacement,
-    so that every prevalence can have the asked size.
+    so that every prevalence can have the asked size; within a class in proportion to `weight`.
     """
     rng = np.random.default_rng(seed)
     members = [np.flatnonzero(codes == c) for c in range(classes)]
+    chances = [None if weight is None else weight[rows] / weight[rows].sum() for rows in members]
     if classes == 2:
         up = np.resize(np.linspace(0.0, 1.0, 21), samples)
         wanted = np.column_stack((1.0 - up, up))
@@ -33,7 +37,8 @@ def prevalence_samples(codes: Ints, classes: int, samples: int, size: int, seed:
     counts = np.floor(wanted * size + 1e-9).astype(np.int64)
     counts[np.arange(samples), wanted.argmax(axis=1)] += size - counts.sum(axis=1)
     index = np.stack([
-        np.concatenate([rng.choice(rows, n) for rows, n in zip(members, line, strict=True)]) for line in counts
+        np.concatenate([rng.choice(rows, n, p=p) for rows, n, p in zip(members, line, chances, strict=True)])
+        for line in counts
     ])  # fmt: skip
     return index, counts / size
 
@@ -65,31 +70,36 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
         self.validation_share = validation_share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Try every combination, keep the best."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Try every combination, keep the best. Rows are fitted with their weights and drawn in proportion to them."""
         facts = LOSSES[self.loss]
         if facts.better == "zero":
             raise InputError(f"{facts.name} cancels over samples, so it cannot choose; use ae.")
         labels = column_or_1d(y, warn=True)
+        weight = None if sample_weight is None else _check.weights(sample_weight, "sample_weight")
+        check_consistent_length(labels, weight)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         rows = np.arange(len(codes))
         train, held = train_test_split(
             rows, test_size=self.validation_share, stratify=codes, random_state=self.random_state
         )
+        of_held = None if weight is None else weight[held]
+        if of_held is not None and not np.bincount(codes[held], of_held).all():
+            raise InputError("The rows held back of a class all have weight 0; give rows of weight 0 no place in y.")
         index, truth = prevalence_samples(
-            codes[held], len(self.classes_), self.samples, self.sample_size, self.random_state
+            codes[held], len(self.classes_), self.samples, self.sample_size, self.random_state, of_held
         )
         self.results_: list[dict[str, Any]] = []
         for parameters in ParameterGrid(self.param_grid):
             one = clone(self.quantifier).set_params(**parameters)
-            one.fit(_safe_indexing(X, train), labels[train])
+            one.fit(_safe_indexing(X, train), labels[train], None if weight is None else weight[train])
             found = one.predict_many(_safe_indexing(X, held), index)
             options = {"size": self.sample_size} if facts.name in {"kld", "nkld", "rae"} else {}
             self.results_.append({"params": parameters, "loss": float(np.mean(facts.compute(truth, found, **options)))})
         sign = -1.0 if facts.better == "higher" else 1.0
         best = min(self.results_, key=lambda line: sign * line["loss"] if line["loss"] == line["loss"] else np.inf)
         self.best_params_, self.best_loss_ = best["params"], best["loss"]
-        self.best_estimator_ = clone(self.quantifier).set_params(**self.best_params_).fit(X, labels)
+        self.best_estimator_ = clone(self.quantifier).set_params(**self.best_params_).fit(X, labels, weight)
         return self
 
     def predict(self, X: Any) -> Floats:
