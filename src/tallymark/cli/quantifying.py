@@ -121,6 +121,12 @@ def _split(parts: Iterable[str]) -> list[str]:
     return [name.strip() for part in parts for name in part.split(",") if name.strip()]
 
 
+def _calibration(asked: Asked, name: str) -> dict[str, Any]:
+    """The asked calibration, for a method that takes one."""
+    takes = asked.calibration is not None and "calibration" in options_of(QUANTIFIERS[name])
+    return {"calibration": asked.calibration} if takes else {}
+
+
 def _of_scores(asked: Asked) -> Answer:
     if asked.score is None:
         raise InputError(
@@ -133,20 +139,19 @@ def _of_scores(asked: Asked) -> Answer:
     if asked.growth is not None and asked.level is None:
         raise InputError("--growth needs intervals; leave --level 0 out.")
     validation, target = _tallies(asked, asked.score, groups)
-    if asked.calibration is not None and "em" not in methods:
+    if asked.calibration is not None and not any(_calibration(asked, name) for name in methods):
         raise InputError("--calibration goes with em; add it to --method.")
     if groups and asked.population is not None:
         raise InputError("--population is the size behind one target; leave out --by, or count each group on its own.")
     if not _split(asked.methods) and asked.threshold is None and not validation.is_probability:
         # Without a threshold only methods for any scores can be the default.
         methods = [name for name in methods if "threshold" not in options_of(QUANTIFIERS[name])]
-    calibrated: dict[str, Any] = {} if asked.calibration is None else {"calibration": asked.calibration}
     estimates = {
         name: estimate(
             name, validation, target, threshold=asked.threshold,
             training_prevalence=asked.training_prevalence, level=asked.level, population=asked.population, seed=asked.seed,
             interval=_kind(name, asked.interval), strict=asked.strict,
-            **(calibrated if name == "em" else {}),
+            **_calibration(asked, name),
         )
         for name in methods
     }  # fmt: skip
@@ -177,7 +182,7 @@ def _of_scores(asked: Asked) -> Answer:
         pooled = {
             name: estimate(
                 name, validation, whole, threshold=asked.threshold, training_prevalence=asked.training_prevalence, level=None,
-                **(calibrated if name == "em" else {}),
+                **_calibration(asked, name),
             ).count
             for name in methods
         }  # fmt: skip
@@ -256,11 +261,10 @@ def _of_classes(asked: Asked) -> Answer:
     matrices = [np.column_stack([part[column] for _, column in pairs]) for part in (labelled, unknown)]
     classes = [present[label] for label, _ in pairs]
     methods = [QUANTIFIERS[name].name for name in _split(asked.methods) or ("cc", "ac", "pacc", "em")]
-    calibrated: dict[str, Any] = {} if asked.calibration is None else {"calibration": asked.calibration}
     return Answer({
         name: estimate(
             name, (truth, matrices[0]), matrices[1], classes=classes, level=asked.level, seed=asked.seed,
-            **(calibrated if name == "em" else {}),
+            **_calibration(asked, name),
         )
         for name in methods
     })  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,20 +25,20 @@ from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
 
 
-class Effect:
+class Effect(ABC):
     """How much a row moves a metric, by its class and score."""
 
     #: How an imaginary row in the worst place would move it; None where nothing bounds it.
     bounded: Bounded | None
 
     @property
+    @abstractmethod
     def sides(self) -> tuple[Influence, Influence]:
         """Influence of the negatives and of the positives of the tally it was made for."""
-        raise NotImplementedError
 
+    @abstractmethod
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of rows of one class."""
-        raise NotImplementedError
 
     def spread(self, design: Design = FIXED) -> Spread:
         """Standard error of the metric over the tally it was made for."""
