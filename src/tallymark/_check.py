@@ -24,7 +24,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 Label: TypeAlias = bool | int | float | str
 
 #: Above this, float64 no longer tells neighbouring whole numbers apart.
-_EXACT_INTEGER = 2**53
+EXACT_INTEGER = 2**53
 
 #: More rows than this do not fit the integers they are counted in.
 _MOST_ROWS = 2.0**62
@@ -71,8 +71,8 @@ def scores(values: object, name: str = "scores") -> Scores:
         array = _numbers_from_objects(array, name)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name} has dtype {array.dtype}, expected numbers; convert it, e.g. with .astype(float).")
-    if array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) > _EXACT_INTEGER:
-        raise InputError(_too_large(name))
+    if array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) > EXACT_INTEGER:
+        raise InputError(too_large(name))
     clean: Scores = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
     _refuse_unfinite(clean, name)
     return clean
@@ -136,9 +136,22 @@ def counts(values: object, name: str = "counts") -> Ints:
             "for survey or expenditure weights use weights=."
         )
     _positive_somewhere(array, name)
-    if float(array.sum(dtype=np.float64)) > _MOST_ROWS:
-        raise InputError(f"{name} add up to more than 2**62 rows; use weights=, or divide them all by a constant.")
+    countable(float(array.sum(dtype=np.float64)), name)
     return array.astype(np.int64, copy=False)
+
+
+def countable(total: float, name: str) -> None:
+    """Refuse more rows than the integers they are counted in can hold."""
+    if total > _MOST_ROWS:
+        raise InputError(f"{name} add up to more than 2**62 rows; use weights=, or divide them all by a constant.")
+
+
+def groups(values: object, name: str) -> NDArray[Any]:
+    """A group column: anything but missing values and NaN."""
+    array = column(values, name)
+    if array.dtype.kind == "f":
+        _refuse_missing(np.isnan(array), name)
+    return array
 
 
 def same_length(columns: Mapping[str, NDArray[Any] | None]) -> None:
@@ -285,7 +298,8 @@ def _two_numbers(array: NDArray[Any]) -> tuple[Label, Label] | None:
     return plain_label(low), plain_label(high)
 
 
-def _too_large(name: str) -> str:
+def too_large(name: str) -> str:
+    """What is wrong with whole numbers beyond :data:`EXACT_INTEGER`."""
     return f"{name} holds whole numbers beyond 2**53, which floats cannot tell apart; rank or rescale them first."
 
 
@@ -294,16 +308,21 @@ def _positive_somewhere(array: Masses, name: str) -> Masses:
     if negative.any():
         raise InputError(_bad_rows(name, "negative values", negative))
     if not array.any():
-        raise InputError(f"{name} are all zero; at least one row must count.")
+        raise InputError(all_zero(name))
     return array
+
+
+def all_zero(name: str) -> str:
+    """What is wrong with masses that are all zero."""
+    return f"{name} are all zero; at least one row must count."
 
 
 def _numbers_from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
     # astype would read the text "0.5" as a number; a column of text is more likely a mistake.
     if any(isinstance(value, str | bytes) for value in array):
         raise InputError(f"{name} holds text, expected numbers; convert the column to numbers first.")
-    if any(isinstance(value, int) and abs(value) > _EXACT_INTEGER for value in array):
-        raise InputError(_too_large(name))
+    if any(isinstance(value, int | np.integer) and abs(int(value)) > EXACT_INTEGER for value in array):
+        raise InputError(too_large(name))
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:

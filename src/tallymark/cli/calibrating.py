@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
+from tallymark._write import replacing
 from tallymark.calibration.maps import MAPS, calibrate
 from tallymark.cli.printing import console, positive_label, print_json
 from tallymark.errors import InputError
@@ -16,6 +17,7 @@ from tallymark.registry import require_one_of
 from tallymark.sources.doors import tally
 from tallymark.sources.engine import engine
 from tallymark.sources.files import columns_of, read_files
+from tallymark.sources.formats import Wanted, expanded
 
 
 def run(
@@ -26,15 +28,15 @@ def run(
     require_one_of("--method", method, ("bayes", *MAPS))
     if Path(out).suffix.lower() not in {".csv", ".parquet"}:
         raise InputError(f"--out {out!r}: write a .csv or a .parquet file.")
-    if not Path(out).resolve().parent.is_dir():
-        raise InputError(f"--out {out!r}: there is no folder {str(Path(out).parent)!r}; make it first.")
-    known = read_files(validation, [(label, "--label"), (score, "--score")])
+    known = read_files(validation, [Wanted(label, "--label"), Wanted(score, "--score", "number")])
     fitted_on = tally(known[label], known[score], pos_label=positive_label(validation, label, pos_label))
-    with engine(target) as source:
+    wanted = [Wanted(score, "--score", "number")]
+    inputs = [*expanded(validation), *expanded(target)]
+    with replacing(out, inputs=inputs) as temporary, engine(target, wanted, writes=str(temporary)) as source:
         source.keep_order()
-        if column in source.types():
+        if column in source.types:
             raise InputError(f"{target!r} has a column {column!r} already; choose another name with --column.")
-        scores = columns_of(source, [(score, "--score")])[score]
+        scores = columns_of(source, wanted)[score]
         found: dict[str, Any]
         if method == "bayes":
             bayes = bayesian_calibration(fitted_on, tally(scores=scores), monotone=True)
@@ -42,7 +44,7 @@ def run(
         else:
             fitted = calibrate(fitted_on, method)
             probabilities, found = fitted(scores), dict(fitted.parameters)
-        source.write(out, {column: probabilities})
+        source.write(str(temporary), {column: probabilities}, parquet=out.lower().endswith(".parquet"))
     summary = {"rows": len(scores), "sum": float(np.sum(probabilities)), "method": method, **found, "out": out}
     if as_json:
         print_json(summary)

@@ -18,6 +18,7 @@ from tallymark.cli.printing import (
     print_table,
     print_written,
     progress_bar,
+    require_report_place,
     table,
 )
 from tallymark.comparison import Comparison, compare
@@ -56,6 +57,7 @@ class Asked:
 
 def run(asked: Asked) -> Comparison:
     """Read, compare, print; gives back what was printed."""
+    require_report_place(asked.report, asked.file)
     if len(asked.metrics) > 1:
         raise InputError("Compare by one --metric at a time.")
     with progress_bar(f"Reading {asked.file}") as progress:

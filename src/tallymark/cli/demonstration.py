@@ -10,6 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from tallymark._check import Bools, Floats
+from tallymark._write import replacing
 from tallymark.cli import evaluating, quantifying
 from tallymark.cli.printing import console
 from tallymark.errors import InputError
@@ -19,6 +20,7 @@ _ROWS = 60_000
 _PREVALENCE = 0.002
 _NEW_ROWS = 40_000
 _NEW_PREVALENCE = 0.006
+_HEADER = "company,region,platform,model_a,model_b"
 _REGIONS = ("north", "east", "south", "west")
 
 
@@ -74,9 +76,12 @@ def write(path: Path, rng: np.random.Generator, rows: int, prevalence: float, *,
     region = rng.integers(len(_REGIONS), size=rows)
     # model_a knows every platform a little; model_b knows six in ten very well and hardly the others.
     scores = [_model(rng, is_platform, *shape) for shape in ((1.0, 2.5), (0.6, 4.5))]
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with (
+        replacing(path, over=(_HEADER.encode(),)) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
         writer = csv.writer(file)
-        writer.writerow(["company", "region", "platform", "model_a", "model_b"])
+        writer.writerow(_HEADER.split(","))
         writer.writerows(
             (
                 f"c{i:05d}", _REGIONS[region[i]], int(is_platform[i]) if labelled else "",

@@ -14,12 +14,14 @@ from tallymark import _check
 from tallymark._show import number
 from tallymark.cli.printing import (
     console,
+    masses_wanted,
     positive_label,
     print_json,
     print_notes,
     print_table,
     print_written,
     progress_bar,
+    require_report_place,
     table,
     with_limits,
 )
@@ -31,7 +33,8 @@ from tallymark.results import Evaluation, Evaluations, Measure, Note
 from tallymark.simple import without_simple
 from tallymark.sources.doors import class_scores, confusion, is_saved, load
 from tallymark.sources.filepanel import scan_panel
-from tallymark.sources.files import read_files, require_columns
+from tallymark.sources.files import read_files, require_in
+from tallymark.sources.formats import Wanted
 from tallymark.sources.scan import scan
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tallies import Tallies
@@ -86,6 +89,7 @@ class Asked:
 
 def run(asked: Asked) -> Evaluations:
     """Read, evaluate, print, write the report; gives back what was printed."""
+    require_report_place(asked.report, asked.file)
     options: dict[str, Any] = {
         "metrics": asked.metrics, "threshold": asked.threshold, "prevalence": asked.prevalence, "level": asked.level,
         "interval": asked.interval, "sampling": asked.sampling, "seed": asked.seed, "strict": asked.strict,
@@ -168,8 +172,8 @@ def _evaluate(asked: Asked, options: dict[str, Any], tallies: dict[str, Tally]) 
     if groups or asked.where is not None or asked.drop_missing:
         raise InputError("--by, --where and --drop-missing go with --score.")
     pairs = [class_and_column(text) for text in asked.probabilities]
-    wanted = [*_columns(asked, asked.label), *((name, "--predicted") for name in asked.predicted)]
-    wanted += [(name, "--probability") for _, name in pairs]
+    wanted = [*_columns(asked, asked.label), *(Wanted(name, "--predicted") for name in asked.predicted)]
+    wanted += [Wanted(name, "--probability", "number") for _, name in pairs]
     columns = read_files(asked.file, wanted)
     masses: dict[str, Any] = {
         "counts": None if asked.count is None else columns[asked.count],
@@ -185,10 +189,9 @@ def _evaluate(asked: Asked, options: dict[str, Any], tallies: dict[str, Tally]) 
     })  # fmt: skip
 
 
-def _columns(asked: Asked, label: str) -> list[tuple[str, str]]:
-    """Columns every way of evaluating may name, each with the option that named it."""
-    masses = ((asked.weight, "--weight"), (asked.count, "--count"))
-    return [(label, "--label"), *((name, option) for name, option in masses if name is not None)]
+def _columns(asked: Asked, label: str) -> list[Wanted]:
+    """Columns every way of evaluating may name."""
+    return [Wanted(label, "--label"), *masses_wanted(asked.weight, asked.count)]
 
 
 def _of_scores(
@@ -196,10 +199,10 @@ def _of_scores(
 ) -> Evaluations:
     wanted = [
         *_columns(asked, label),
-        *((name, "--score") for name in asked.scores),
-        *((name, "--by") for name in groups),
+        *(Wanted(name, "--score", "number") for name in asked.scores),
+        *(Wanted(name, "--by") for name in groups),
     ]
-    require_columns(asked.file, wanted)
+    require_in(asked.file, wanted)
     with progress_bar(f"Reading {asked.file}") as progress:
         found = scan(
             asked.file, label=label, score=list(asked.scores), by=groups, weight=asked.weight, count=asked.count,

@@ -7,6 +7,7 @@ from functools import reduce
 
 from rich.text import Text
 
+from tallymark._write import require_writable
 from tallymark.cli.printing import console
 from tallymark.errors import InputError
 from tallymark.sources.doors import load
@@ -14,6 +15,7 @@ from tallymark.sources.doors import load
 
 def run(files: Sequence[str], out: str) -> None:
     """Load, merge, save."""
+    require_writable(out, inputs=files)
     parts = [load(file) for file in files]
     kinds = {type(part).__name__ for part in parts}
     if len(kinds) > 1:

@@ -19,6 +19,7 @@ from tallymark._show import number, plain
 from tallymark.errors import InputError, shown
 from tallymark.results import Note
 from tallymark.sources.files import labels_in
+from tallymark.sources.formats import Wanted, expanded
 
 
 def console() -> Console:
@@ -92,6 +93,20 @@ def with_limits(value: float, low: float, high: float) -> str:
     decimals = len(text.partition(".")[2]) if "." in text and "e" not in text else None
     ends = [number(end) if decimals is None or math.isinf(end) else f"{end:.{decimals}f}" for end in (low, high)]
     return f"{text} ({(' to ' if low < 0 else '–').join(ends)})"
+
+
+def require_report_place(path: str | None, *files: str | None) -> None:
+    """Refuse, before any work, a place where a report must not go."""
+    if path is not None:
+        from tallymark.reporting.pages import require_place
+
+        require_place(path, [name for file in files if file is not None for name in expanded(file)])
+
+
+def masses_wanted(weight: str | None, count: str | None) -> list[Wanted]:
+    """The columns --weight and --count name."""
+    named: list[tuple[str | None, str, Any]] = [(weight, "--weight", "number"), (count, "--count", "count")]
+    return [Wanted(name, option, kind) for name, option, kind in named if name is not None]
 
 
 def positive_label(file: str, column: str, text: str | None) -> Any:

@@ -14,12 +14,14 @@ from tallymark._show import number
 from tallymark.cli.evaluating import class_and_column
 from tallymark.cli.printing import (
     console,
+    masses_wanted,
     positive_label,
     print_json,
     print_notes,
     print_table,
     print_written,
     progress_bar,
+    require_report_place,
     table,
     with_limits,
 )
@@ -34,7 +36,8 @@ from tallymark.quantify.without_labels import expected
 from tallymark.registry import QUANTIFIERS
 from tallymark.results import Evaluation, Note
 from tallymark.sources.engine import quoted
-from tallymark.sources.files import read_files, require_columns
+from tallymark.sources.files import read_files, require_in
+from tallymark.sources.formats import Wanted
 from tallymark.sources.scan import scan
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tallies import Tallies
@@ -95,6 +98,7 @@ class Answer:
 
 def run(asked: Asked) -> Answer:
     """Read, estimate, print; gives back what was printed."""
+    require_report_place(asked.report, asked.validation, asked.target)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         answer = _of_classes(asked) if asked.probabilities else _of_scores(asked)
@@ -210,10 +214,9 @@ def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Ta
         known, asked_for = f"{name} IS NOT NULL", f"{name} IS NULL"
     else:
         known, asked_for = None, None
-    masses = [(column, option) for column, option in ((asked.weight, "--weight"), (asked.count, "--count")) if column]
-    shared = [(score, "--score"), *masses]
-    require_columns(asked.validation, [(asked.label, "--label"), *shared])
-    require_columns(asked.target or asked.validation, [*shared, *((group, "--by") for group in groups)])
+    shared = [Wanted(score, "--score", "number"), *masses_wanted(asked.weight, asked.count)]
+    require_in(asked.validation, [Wanted(asked.label, "--label"), *shared])
+    require_in(asked.target or asked.validation, [*shared, *(Wanted(group, "--by") for group in groups)])
     positive = positive_label(asked.validation, asked.label, asked.pos_label)
     options: dict[str, Any] = {
         "score": score, "weight": asked.weight, "count": asked.count, "drop_missing": asked.drop_missing,
@@ -239,8 +242,8 @@ def _of_classes(asked: Asked) -> Answer:
     if used := [option for option, value in plain_only.items() if value]:
         raise InputError(f"{', '.join(used)}: these go with --score, not with --probability.")
     pairs = [class_and_column(text) for text in asked.probabilities]
-    columns = [(column, "--probability") for _, column in pairs]
-    known = read_files(asked.validation, [(asked.label, "--label"), *columns])
+    columns = [Wanted(column, "--probability", "number") for _, column in pairs]
+    known = read_files(asked.validation, [Wanted(asked.label, "--label"), *columns])
     truth = known[asked.label]
     if asked.target is None:
         missing = np.ma.getmaskarray(truth)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from tallymark import __version__
 from tallymark._show import plain
+from tallymark._write import replacing, require_writable
 from tallymark.charts.models import tallies_of
 from tallymark.charts.theme import PALETTES
 from tallymark.comparison import Comparison, compare
@@ -71,16 +72,18 @@ def report(
 
 def write(content: Content, path: str | PathLike[str]) -> Path:
     """Write a page; all of it or nothing."""
-    place = Path(path)
-    unfinished = place.with_name(place.name + ".unfinished")
-    try:
-        unfinished.write_text(page(content), encoding="utf-8")
-        unfinished.replace(place)
-    except OSError as error:
-        raise InputError(f"Cannot write {str(path)!r}: {error.strerror}.") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return place
+    with replacing(path, over=_PAGE) as temporary:
+        temporary.write_text(page(content), encoding="utf-8")
+    return Path(path)
+
+
+#: What a page begins with; a report is written over nothing else.
+_PAGE = (b"<!doctype html",)
+
+
+def require_place(path: str | PathLike[str], inputs: Iterable[str]) -> None:
+    """Refuse a place for a report before any work is done: one of the inputs, a device, a file that is no report."""
+    require_writable(path, inputs=inputs, over=_PAGE)
 
 
 def _content(data: Any, threshold: Any, level: float, title: str | None, sampling: Sampling) -> Content:

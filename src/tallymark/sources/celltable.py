@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
+from tallymark.errors import InputError
 from tallymark.sources.columns import rows_by_group
-from tallymark.sources.files import bools_from_text
+from tallymark.sources.files import Reading
+from tallymark.sources.formats import Wanted
 from tallymark.summaries.quantising import Grid
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
@@ -46,9 +48,21 @@ class Question:
         """The column that says what a row counts, None when each counts one."""
         return self.weight if self.weight is not None else self.count
 
+    @property
+    def wanted(self) -> list[Wanted]:
+        """The columns besides the scores."""
+        named: list[tuple[str | None, str, Any]] = [
+            (self.label, "label=", "text"), (self.weight, "weight=", "number"), (self.count, "count=", "count")
+        ]  # fmt: skip
+        return [
+            *(Wanted(name, "by=") for name in self.by),
+            *(Wanted(name, option, kind) for name, option, kind in named if name is not None),
+        ]
 
-#: Counts the given cells of a group again in finer parts: a cell table with a `part` column.
-Split = Callable[[tuple[Any, ...], "Heavy"], CellTable]
+
+#: Counts the given cells of a group again in finer parts: a cell table with a `part` column. A group is known by the
+#: values each of its columns has in the engine: two spellings of a number are one group.
+Split = Callable[[Sequence[Sequence[Any]], "Heavy"], CellTable]
 
 
 @dataclass(frozen=True)
@@ -65,41 +79,66 @@ def tallies_of_cells(
     cells: CellTable, question: Question, grid: Grid, split: Split | None = None
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
     """The tally of each group, its heaviest cells counted again if the engine can."""
-    labels, code = _classes(cells, question)
-    if question.weight is not None and len(cells["mass"]):
-        _check.weighty(float(plain_numbers(cells["mass"]).max()), question.weight)
-    for group, part in rows_by_group([np.asarray(cells[f"g{i}"]) for i in range(len(question.by))]):
+    reading = None if question.label is None else Reading.of(cells["label"])
+    labels, code = _classes(cells, question, reading)
+    _refuse_bad_mass(cells, question)
+    columns = [cells[f"g{i}"] for i in range(len(question.by))]
+    read = [Reading.of(column)(column) for column in columns]
+    for group, part in rows_by_group(
+        [_check.groups(column, name) for column, name in zip(read, question.by, strict=True)]
+    ):
         own = {name: column[part] for name, column in cells.items()}
         own_code = code[part]
         moments = [_moments(own, own_code == side) for side in range(1 if labels is None else 2)]
         plain = {name: plain_numbers(own[name]) for name in ("key", "side", "n", "mass", "squares", "lo", "hi")}
         plain["part"] = np.zeros(len(own_code))
         if labels is not None and split is not None:
-            plain, own_code = _finer(group, plain, own_code, labels, split)
+            written = [list(dict.fromkeys(np.asarray(column)[part].tolist())) for column in columns]
+            again = _Again(labels, reading, lambda heavy, written=written: split(written, heavy))  # type: ignore[misc]
+            plain, own_code = _finer(plain, own_code, again)
         yield group, _tally(plain, own_code, moments, labels, grid, weighted=question.weight is not None)
 
 
-def _classes(cells: CellTable, question: Question) -> tuple[tuple[Label, Label] | None, Ints]:
-    if question.label is None:
+def _classes(cells: CellTable, question: Question, reading: Reading | None) -> tuple[tuple[Label, Label] | None, Ints]:
+    if question.label is None or reading is None:
         return None, np.zeros(len(cells["n"]), dtype=np.int64)
-    is_positive, labels = _check.binary_labels(bools_from_text(cells["label"]), question.pos_label, question.label)
+    is_positive, labels = _check.binary_labels(reading(cells["label"]), question.pos_label, question.label)
     return labels, is_positive.astype(np.int64)
 
 
-def _finer(
-    group: tuple[Any, ...], plain: dict[str, Floats], code: Ints, labels: Any, split: Split
-) -> tuple[dict[str, Floats], Ints]:
+def _refuse_bad_mass(cells: CellTable, question: Question) -> None:
+    if question.mass is None:
+        return
+    mass = plain_numbers(cells["mass"])
+    if not mass.any():
+        raise InputError(_check.all_zero(question.mass))
+    if question.weight is None:
+        _check.countable(float(mass.sum()), question.mass)
+    else:
+        _check.weighty(float(mass.max()), question.mass)
+
+
+class _Again(NamedTuple):
+    """How a group's cells are counted again, and what their labels stand for."""
+
+    labels: tuple[Label, Label]
+    reading: Reading | None
+    recount: Callable[[Heavy], CellTable]
+
+
+def _finer(plain: dict[str, Floats], code: Ints, again: _Again) -> tuple[dict[str, Floats], Ints]:
     cell, heavy = _heaviest(plain, code)
     if not heavy.any():
         return plain, code
     lows, highs = _cell_ends(plain, cell)
     at = np.flatnonzero(heavy)[np.unique(cell[heavy], return_index=True)[1]]
-    again = split(group, Heavy(plain["key"][at], plain["side"][at], lows[at], highs[at]))
-    if plain_numbers(again["n"]).sum() != plain["n"][heavy].sum():
+    parts = again.recount(Heavy(plain["key"][at], plain["side"][at], lows[at], highs[at]))
+    if plain_numbers(parts["n"]).sum() != plain["n"][heavy].sum():
         # The rows changed between the two passes, or the engine's arithmetic did: the first count stands.
         return plain, code
-    truth = (bools_from_text(again["label"]) == labels[1]).astype(np.int64)
-    joined = {name: np.concatenate((plain[name][~heavy], plain_numbers(again[name]))) for name in plain}
+    found = parts["label"] if again.reading is None else again.reading(parts["label"])
+    truth = (found == again.labels[1]).astype(np.int64)
+    joined = {name: np.concatenate((plain[name][~heavy], plain_numbers(parts[name]))) for name in plain}
     return joined, np.concatenate((code[~heavy], truth))
 
 
@@ -185,12 +224,19 @@ def _moments(cells: Mapping[str, NDArray[Any]], of_class: Bools) -> ScoreMoments
     n, key, d1, d2 = (plain_numbers(cells[name])[used] for name in ("mass", "key", "d1", "d2"))
     if not len(n):
         return ScoreMoments(0.0, 0.0, 0.0, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _central(n, key, d1, d2)
+
+
+def _central(n: Floats, key: Floats, d1: Floats, d2: Floats) -> ScoreMoments:
     mean = key + d1 / n
     m2 = d2 - d1**2 / n
     total = float(n.sum())
     centre = mean[len(mean) // 2]
     centre += float(np.sum(n * (mean - centre))) / total
     gap = mean - centre
+    # A sum of squares, so what is below zero is rounding.
+    m2 = np.maximum(m2, 0.0)
     return ScoreMoments(
         total, float(centre), float(np.sum(m2 + n * gap**2)), float(np.sum(3.0 * gap * m2 + n * gap**3))
     )

@@ -34,7 +34,7 @@ def tallies_of_columns(
         # Which label is positive is settled on all rows; a single group may lack a class.
         is_positive, labels = _check.binary_labels(columns[label], pos_label, label)
     n, w = checked_mass(None if count is None else columns[count], None if weight is None else columns[weight])
-    groups = list(rows_by_group([_check.column(columns[name], name) for name in by]))
+    groups = list(rows_by_group([_check.groups(columns[name], name) for name in by]))
     entries: dict[tuple[Any, ...], Tally] = {}
     for name in scores:
         s = _check.scores(columns[name], name)

@@ -14,6 +14,7 @@ from tallymark._check import Label
 from tallymark.errors import InputError, shown
 from tallymark.sources.celltable import Question
 from tallymark.sources.columns import Columns, checked_mass, guard_hard_labels, tallies_of_columns
+from tallymark.sources.formats import Wanted
 from tallymark.sources.frames import is_frame, is_relation, lazy_frame, read_columns, require, without_missing
 from tallymark.sources.lazy import number_of_rows, tallies_of_lazy
 from tallymark.sources.scan import SMALL, tallies_of_relation
@@ -148,7 +149,7 @@ def confusion(
     """
     if is_frame(y):
         name = require(predicted if isinstance(predicted, str) else None, "predicted", "predicted class")
-        found_in = _named(y, label, weight, count, [(name, "predicted=")])
+        found_in = _named(y, label, weight, count, [Wanted(name, "predicted=")])
         y, predicted, counts, weights = found_in.truth, found_in.columns[name], found_in.counts, found_in.weights
     truth, guess = _check.labels(y, "labels"), _check.labels(predicted, "predicted")
     n, w = checked_mass(counts, weights)
@@ -209,7 +210,7 @@ def class_scores(
     if is_frame(y):
         if not isinstance(scores, Mapping):
             raise InputError('With a dataframe say which column scores each class: {"cat": "p_cat", "dog": "p_dog"}.')
-        found = _named(y, label, weight, count, [(column, "scores=") for column in scores.values()])
+        found = _named(y, label, weight, count, [Wanted(column, "scores=", "number") for column in scores.values()])
         classes, columns = list(scores), [_check.scores(found.columns[column], column) for column in scores.values()]
         y, scores, counts, weights = found.truth, np.column_stack(columns), found.counts, found.weights
     if classes is None:
@@ -241,7 +242,7 @@ def panel(
     """
     if is_frame(y):
         names = [scores] if isinstance(scores, str) else list(scores)
-        found = _named(y, label, weight, count, [(name, "scores=") for name in names])
+        found = _named(y, label, weight, count, [Wanted(name, "scores=", "number") for name in names])
         y, counts, weights = found.truth, found.counts, found.weights
         scores = {name: found.columns[name] for name in names}
     if not isinstance(scores, Mapping) or not scores:
@@ -296,12 +297,9 @@ class _Named(NamedTuple):
     columns: Columns
 
 
-def _named(
-    frame: object, label: str | None, weight: str | None, count: str | None, others: Sequence[tuple[str, str]]
-) -> _Named:
+def _named(frame: object, label: str | None, weight: str | None, count: str | None, others: Sequence[Wanted]) -> _Named:
     truth = require(label, "label", "label")
-    masses = [(name, option) for name, option in ((weight, "weight="), (count, "count=")) if name is not None]
-    columns = read_columns(frame, [(truth, "label="), *masses, *others])
+    columns = read_columns(frame, [*Question(truth, weight=weight, count=count).wanted, *others])
     return _Named(
         columns[truth], None if count is None else columns[count], None if weight is None else columns[weight], columns
     )
@@ -324,13 +322,11 @@ def _tally_frame(
         raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
     scores: list[Any] = list(score) if isinstance(score, list | tuple) else [score]
     groups = [by] if isinstance(by, str) else list(by)
-    wanted = [(name, "score=") for name in scores] + [(name, "by=") for name in groups]
-    named = (("label", label), ("weight", weight), ("count", count))
-    wanted += [(name, f"{option}=") for option, name in named if name is not None]
     question = Question(label, tuple(groups), weight, count, pos_label)
+    wanted = [*(Wanted(name, "score=", "number") for name in scores), *question.wanted]
     lazy = lazy_frame(frame, wanted)
     if lazy is not None and drop_missing:
-        lazy = without_missing(lazy, [name for name, _ in wanted])
+        lazy = without_missing(lazy, [name for name, *_ in wanted])
     if lazy is not None and not exact and (exact is False or number_of_rows(lazy) > SMALL):
         if is_relation(frame):
             made = tallies_of_relation(lazy.to_native(), question, scores, strict=strict)

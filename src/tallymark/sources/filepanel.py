@@ -14,9 +14,11 @@ from tallymark import _check
 from tallymark._check import Floats, Label
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError
+from tallymark.sources.celltable import Question
 from tallymark.sources.doors import panel
-from tallymark.sources.engine import Engine, Paths, Progress, double, engine, not_missing, quoted
-from tallymark.sources.files import bools_from_text, columns_of
+from tallymark.sources.engine import Engine, Progress, double, engine, not_missing, quoted, text
+from tallymark.sources.files import Reading, columns_of
+from tallymark.sources.formats import Paths, Wanted
 from tallymark.sources.scan import SMALL, key_of, number_of_rows, scan
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
@@ -69,8 +71,8 @@ class FilePanel(Shown):
 
     def require_columns(self) -> None:
         """Refuse, before any work, a column that is not there."""
-        with self._engine() as source:
-            source.require(self._wanted())
+        with self._engine():
+            pass
 
     def keep(self, condition: str) -> FilePanel:
         """Only the rows that satisfy an SQL condition as well."""
@@ -164,26 +166,20 @@ class FilePanel(Shown):
 
     @contextmanager
     def _engine(self) -> Iterator[Engine]:
-        with engine(
-            self.paths, memory_limit=self.memory_limit, threads=self.threads, progress=self.progress
-        ) as source:  # fmt: skip
+        limits: dict[str, Any] = {"memory_limit": self.memory_limit, "threads": self.threads, "progress": self.progress}
+        with engine(self.paths, self._wanted(), where=self.where, **limits) as source:
             yield source
 
-    def _wanted(self) -> list[tuple[str, str]]:
-        masses = ((self.weight, "weight="), (self.count, "count="))
-        return [
-            (self.label, "label="),
-            *((model, "scores=") for model in self.models),
-            *((name, option) for name, option in masses if name is not None),
-        ]
+    def _wanted(self) -> list[Wanted]:
+        others = Question(self.label, weight=self.weight, count=self.count).wanted
+        return [*(Wanted(model, "scores=", "number") for model in self.models), *others]
 
     def _rows(self, source: Engine) -> str:
         """Each row's truth, mass and scores, in SQL."""
-        source.require(self._wanted())
         mass = self.weight or self.count
         scores = ", ".join(f"{quoted(model)}::DOUBLE + 0.0 AS s{i}" for i, model in enumerate(self.models))
-        positive = str(self._positive).replace("'", "''")
-        return f"""SELECT {quoted(self.label)}::VARCHAR = '{positive}' AS positive,
+        positive = ", ".join(map(text, self._positive))
+        return f"""SELECT {quoted(self.label)}::VARCHAR IN ({positive}) AS positive,
                    {"1" if mass is None else quoted(mass)} AS m, {scores} FROM {source.reader}{self._condition}"""
 
     @property
@@ -191,16 +187,16 @@ class FilePanel(Shown):
         return "" if self.where is None else f" WHERE ({self.where})"
 
     @cached_property
-    def _positive(self) -> str:
-        """The positive label as the engine writes it."""
+    def _positive(self) -> list[str]:
+        """The positive label as the engine writes it, in all its spellings."""
         with self._engine() as source:
-            source.require(self._wanted())
             found = source.query(
                 f"SELECT DISTINCT {quoted(self.label)} AS c, {quoted(self.label)}::VARCHAR AS t "
                 f"FROM {source.reader}{self._condition}"
             )
-        is_positive, _ = _check.binary_labels(bools_from_text(found["c"]), self.pos_label, self.label)
-        return str(found["t"][is_positive][0])
+        is_positive, _ = _check.binary_labels(Reading.of(found["c"])(found["c"]), self.pos_label, self.label)
+        spelled: list[str] = found["t"][is_positive].tolist()
+        return spelled
 
 
 def scan_panel(

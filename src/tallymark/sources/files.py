@@ -1,8 +1,10 @@
-"""Whole columns of files that fit into memory."""
+"""Whole columns of files that fit into memory, and what the text in them stands for."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,48 +13,99 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Label
 from tallymark.errors import InputError
-from tallymark.sources.engine import Engine, Paths, engine, quoted
+from tallymark.sources.engine import Engine, engine, quoted
+from tallymark.sources.formats import Paths, Wanted
 
 #: What programs write for a bool.
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
+#: Numbers; but "01" is a code, and not the number 1.
+_INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})")
+_NUMBER = re.compile(r"[+-]?(0|[1-9]\d{0,15})?(\.\d*)?([eE][+-]?\d{1,3})?")
 
-def read_files(paths: Paths, wanted: Sequence[tuple[str, str]]) -> dict[str, NDArray[Any]]:
-    """The wanted columns of files, given as (column, the option that named it)."""
-    with engine(paths) as source:
+
+@dataclass(frozen=True)
+class Reading:
+    """What the texts of a label or group column stand for: bools, whole numbers, numbers, or themselves.
+
+    Settled on all values of the column together, so that a column never has two kinds.
+    """
+
+    values: dict[str, Label] | None
+
+    @classmethod
+    def of(cls, column: NDArray[Any]) -> Reading:
+        """The reading of a fetched column; one that is not text stays as it is."""
+        present = column.compressed() if isinstance(column, np.ma.MaskedArray) else column
+        texts = set(present.tolist()) if column.dtype.kind == "O" else set()
+        return cls(_values(texts) if texts and all(isinstance(text, str) for text in texts) else None)
+
+    def __call__(self, column: NDArray[Any]) -> NDArray[Any]:
+        """A column of texts that were there when the reading was settled, as what they stand for."""
+        if self.values is None:
+            return column
+        blank = next(iter(self.values.values()))
+        read = np.array([self.values.get(text, blank) for text in column.tolist()])
+        return np.ma.MaskedArray(read, column.mask) if isinstance(column, np.ma.MaskedArray) else read
+
+
+def _values(texts: Iterable[str]) -> dict[str, Label] | None:
+    listed = list(texts)
+    if all(text in _BOOLS for text in listed):
+        return {text: _BOOLS[text] for text in listed}
+    if all(_INTEGER.fullmatch(text) for text in listed):
+        return {text: int(text) for text in listed}
+    if all(_NUMBER.fullmatch(text) and any(c.isdigit() for c in text) for text in listed):
+        numbers: dict[str, Label] = {text: float(text) for text in listed}
+        return numbers if np.isfinite(list(numbers.values())).all() else None
+    return None
+
+
+def read_files(paths: Paths, wanted: Sequence[Wanted]) -> dict[str, NDArray[Any]]:
+    """The wanted columns of files."""
+    with engine(paths, wanted) as source:
         return columns_of(source, wanted)
 
 
-def require_columns(paths: Paths, wanted: Sequence[tuple[str, str]]) -> None:
-    """Refuse, before any work, a column that is not there; given as (column, the option that named it)."""
-    with engine(paths) as source:
-        source.require(wanted)
+def require_in(paths: Paths, wanted: Sequence[Wanted]) -> None:
+    """Refuse, before any work, a column that is not there."""
+    with engine(paths, wanted):
+        pass
 
 
 def labels_in(paths: Paths, column: str, option: str) -> list[Label]:
     """The values of a label column, found by the engine."""
-    with engine(paths) as source:
-        source.require([(column, option)])
+    with engine(paths, [Wanted(column, option)]) as source:
         name = quoted(column)
-        found = source.query(f"SELECT DISTINCT {name} AS c FROM {source.reader} WHERE {name} IS NOT NULL")
-    return _check.distinct(_check.labels(bools_from_text(found["c"]), column), column)
+        found = source.query(f"SELECT DISTINCT {name} AS c FROM {source.reader} WHERE {name} IS NOT NULL")["c"]
+    return _check.distinct(_check.labels(Reading.of(found)(found), column), column)
 
 
-def columns_of(source: Engine, wanted: Sequence[tuple[str, str]], where: str | None = None) -> dict[str, NDArray[Any]]:
+def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = None) -> dict[str, NDArray[Any]]:
     """The wanted columns of an open engine's files."""
-    source.require(wanted)
-    names = list(dict.fromkeys(name for name, _ in wanted))
+    names = list(dict.fromkeys(name for name, *_ in wanted))
     listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
     condition = "" if where is None else f" WHERE ({where})"
     found = source.query(f"SELECT {listed} FROM {source.reader}{condition}")
-    columns = {name: bools_from_text(found[f"c{i}"]) for i, name in enumerate(names)}
+    columns = {name: found[f"c{i}"] for i, name in enumerate(names)}
     if any(len(column) == 0 for column in columns.values()):
         raise InputError(f"{source.shown!r} has no rows" + (" that satisfy the condition." if where else "."))
-    return columns
+    for name, _, kind in wanted:
+        if kind == "number" and source.types[name] == "DOUBLE" and (values := columns[name]).size:
+            source.refuse_lost_digits(
+                name, float(np.abs(np.nan_to_num(np.ma.filled(values, 0.0), posinf=0.0, neginf=0.0)).max())
+            )
+    counts = {name for name, _, kind in wanted if kind == "count"}
+    return {name: _whole(column) if name in counts else Reading.of(column)(column) for name, column in columns.items()}
 
 
-def bools_from_text(column: NDArray[Any]) -> NDArray[Any]:
-    """A column of True and False written as text, as bools; any other column as it is."""
-    if column.dtype.kind != "O" or isinstance(column, np.ma.MaskedArray) or not set(column[:100]) <= _BOOLS.keys():
+def _whole(column: NDArray[Any]) -> NDArray[Any]:
+    """Counts that were read as floats, as integers; left alone where they are none."""
+    if isinstance(column, np.ma.MaskedArray) or column.dtype.kind != "f":
         return column
-    return np.array([_BOOLS[value] for value in column]) if set(column) <= _BOOLS.keys() else column
+    whole = (
+        np.isfinite(column)
+        & (np.abs(column) < 2.0**53)
+        & (column == np.floor(np.where(np.isfinite(column), column, 0)))
+    )
+    return column.astype(np.int64) if whole.all() else column

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark.errors import ColumnError, InputError
+from tallymark.sources.formats import Wanted
 
 
 def is_frame(data: object) -> bool:
@@ -28,7 +29,7 @@ def is_relation(data: object) -> bool:
     return type(data).__name__ == "DuckDBPyRelation"
 
 
-def lazy_frame(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:
+def lazy_frame(frame: Any, wanted: Sequence[Wanted]) -> Any:
     """A lazy frame as Narwhals sees it, with the wanted columns there; None when the frame is eager."""
     import narwhals as nw
 
@@ -36,17 +37,16 @@ def lazy_frame(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:
     return data if isinstance(data, nw.LazyFrame) else None
 
 
-def read_columns(
-    frame: Any, wanted: Sequence[tuple[str, str]], *, drop_missing: bool = False
-) -> dict[str, NDArray[Any]]:
-    """The wanted columns, given as (column, the option that named it); missing values become a masked array."""
+def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = False) -> dict[str, NDArray[Any]]:
+    """The wanted columns; missing values become a masked array."""
     import narwhals as nw
 
     data = _with_columns(frame, wanted)
-    data = without_missing(data, [name for name, _ in wanted]) if drop_missing else data
-    data = data.select([name for name, _ in dict(wanted).items()])
+    names = list(dict.fromkeys(name for name, *_ in wanted))
+    data = without_missing(data, names) if drop_missing else data
+    data = data.select(names)
     eager = data.collect() if isinstance(data, nw.LazyFrame) else data
-    return {name: as_array(eager[name]) for name, _ in dict(wanted).items()}
+    return {name: as_array(eager[name]) for name in names}
 
 
 def without_missing(data: Any, columns: Sequence[str]) -> Any:
@@ -61,7 +61,7 @@ def without_missing(data: Any, columns: Sequence[str]) -> Any:
     return data
 
 
-def _with_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:
+def _with_columns(frame: Any, wanted: Sequence[Wanted]) -> Any:
     import narwhals as nw
 
     try:
@@ -69,7 +69,7 @@ def _with_columns(frame: Any, wanted: Sequence[tuple[str, str]]) -> Any:
         present = data.collect_schema().names()
     except (nw.exceptions.NarwhalsError, ValueError) as error:
         raise InputError(f"The dataframe cannot be read: {error}") from None
-    for name, option in wanted:
+    for name, option, _ in wanted:
         if not isinstance(name, str):
             raise InputError(f"{option}{name!r}: columns are named by text; rename the column first.")
         if name not in present:

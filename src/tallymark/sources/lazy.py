@@ -27,11 +27,12 @@ def tallies_of_lazy(
     import narwhals as nw
 
     schema = frame.collect_schema()
+    _refuse_bad_types(schema, question, scores)
     entries: dict[tuple[Any, ...], Tally] = {}
     for name in scores:
         dtype = np.dtype(np.float32 if schema[name] == nw.Float32 else np.float64)
         grid = Grid(tuple(sorted({float(dtype.type(t)) for t in thresholds})), str(dtype))
-        _refuse_bad_rows(frame, question, name)
+        _refuse_bad_rows(frame, question, name, whole=schema[name].is_integer())
         for group, tally in tallies_of_cells(_cells(frame, question, name, grid), question, grid):
             guard_hard_labels(tally, name, strict=strict)
             entries[name, *group] = tally
@@ -45,14 +46,36 @@ def number_of_rows(frame: Any) -> int:
     return int(frame.select(nw.len()).collect().item())
 
 
-def _refuse_bad_rows(frame: Any, question: Question, score: str) -> None:
+def _refuse_bad_types(schema: Any, question: Question, scores: Sequence[str]) -> None:
+    """Engines answer a column of the wrong type each in its own words, so it is refused before they see it."""
+    import narwhals as nw
+
+    for name in [*scores, *([] if question.weight is None else [question.weight])]:
+        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
+            raise InputError(f"{name} holds {schema[name]}, expected numbers; convert the column first.")
+    if question.count is not None and not schema[question.count].is_integer():
+        raise InputError(
+            f"{question.count} holds {schema[question.count]}, expected whole numbers (how often each row occurs); "
+            "for survey or expenditure weights use weight=."
+        )
+    for name in [*question.by, *([] if question.label is None else [question.label])]:
+        if schema[name].is_nested() or schema[name] in (nw.Object, nw.Binary, nw.Unknown):
+            raise InputError(f"{name} holds {schema[name]}; expected text, whole numbers or bools.")
+
+
+def _refuse_bad_rows(frame: Any, question: Question, score: str, *, whole: bool) -> None:
     """Engines differ in what they do with null groups and NaN keys, so such rows are counted before any grouping."""
     import narwhals as nw
+
+    schema = frame.collect_schema()
 
     needed = [name for name in (score, question.label, question.mass, *question.by) if name is not None]
     finite = nw.col(score).cast(nw.Float64)
     asked = {f"no {name}": nw.col(name).is_null() for name in dict.fromkeys(needed)}
     asked["a NaN or infinite score"] = finite.is_nan() | (finite.abs() == float("inf"))
+    asked |= {f"no {name}, but NaN": nw.col(name).is_nan() for name in question.by if schema[name].is_float()}
+    if whole:
+        asked["a whole number beyond 2**53, which floats cannot tell apart, for a score"] = finite.abs() > float(2**53)
     if question.mass is not None:
         mass = nw.col(question.mass).cast(nw.Float64)
         asked["a negative, NaN or infinite weight"] = (mass < 0) | mass.is_nan() | (mass == float("inf"))

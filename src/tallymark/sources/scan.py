@@ -14,12 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark import _check
 from tallymark._check import Label
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Question, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
-from tallymark.sources.engine import Engine, Paths, Progress, double, engine, not_missing, quoted, text, unreadable
+from tallymark.sources.engine import Engine, Progress, double, engine, not_missing, quoted, text, unreadable
 from tallymark.sources.files import columns_of
+from tallymark.sources.formats import Paths, Wanted, is_whole, require_columns
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -79,12 +81,12 @@ def scan(
     groups = [by] if isinstance(by, str) else list(by)
     if weight is not None and count is not None:
         raise InputError("Give count= (repeated rows) or weight= (survey weights), not both.")
-    wanted = [(name, "score=") for name in scores] + [(name, "by=") for name in groups]
-    named = (("label", label), ("weight", weight), ("count", count))
-    wanted += [(name, f"{option}=") for option, name in named if name is not None]
-    with engine(paths, memory_limit=memory_limit, threads=threads, progress=progress) as source:
-        types = source.require(wanted)
-        where = not_missing([name for name, _ in wanted], where) if drop_missing else where
+    cuts = [_check.real(t, "thresholds") for t in (thresholds if isinstance(thresholds, Iterable) else [thresholds])]
+    question = Question(label, tuple(groups), weight, count, pos_label)
+    wanted = [*(Wanted(name, "score=", "number") for name in scores), *question.wanted]
+    limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads, "progress": progress}
+    with engine(paths, wanted, where=where, **limits) as source:
+        where = not_missing([name for name, *_ in wanted], where) if drop_missing else where
         small = exact is None and number_of_rows(source, where) <= SMALL
         if small or exact:
             columns = columns_of(source, wanted, where)
@@ -92,8 +94,7 @@ def scan(
                 columns, label, scores, groups, weight=weight, count=count, pos_label=pos_label, strict=strict
             )
         else:
-            ask = _Scan(source, Question(label, tuple(groups), weight, count, pos_label), where, tuple(thresholds))
-            found = _asked(ask, scores, types, strict=strict)
+            found = _asked(_Scan(source, question, where, tuple(cuts)), scores, source.types, strict=strict)
     return found.of_one_model() if isinstance(score, str) else found
 
 
@@ -115,6 +116,9 @@ class Source(Protocol):
     def shown(self) -> str:
         """What the table is called in messages."""
 
+    def refuse_lost_digits(self, name: str, largest: float) -> None:
+        """Refuse whole numbers that floats cannot tell apart."""
+
     def query(self, sql: str) -> dict[str, NDArray[Any]]:
         """Run one statement and fetch its columns."""
 
@@ -124,8 +128,14 @@ class _Relation:
     """A DuckDB relation of the user's, asked on the user's own connection."""
 
     relation: Any
+    types: Mapping[str, str]
     reader: str = "tallymark_rows"
     shown: str = "the relation"
+
+    def refuse_lost_digits(self, name: str, largest: float) -> None:
+        """Refuse whole numbers that floats cannot tell apart."""
+        if largest > _check.EXACT_INTEGER and is_whole(self.types[name]):
+            raise InputError(_check.too_large(name))
 
     def query(self, sql: str) -> dict[str, NDArray[Any]]:
         """Run one statement over the relation."""
@@ -148,7 +158,8 @@ def tallies_of_relation(
 ) -> Tallies:
     """Tallies by score column and group of a DuckDB relation, grouped where it lives."""
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    return _asked(_Scan(_Relation(relation), question, None, tuple(thresholds)), scores, types, strict=strict)
+    require_columns([*(Wanted(name, "score=", "number") for name in scores), *question.wanted], types)
+    return _asked(_Scan(_Relation(relation, types), question, None, tuple(thresholds)), scores, types, strict=strict)
 
 
 def _asked(ask: _Scan, scores: Sequence[str], types: Mapping[str, str], *, strict: bool) -> Tallies:
@@ -202,7 +213,8 @@ class _Scan:
         lightest = (
             ""
             if self._mass == "1"
-            else f"min({self._mass}) AS lightest, count(*) - count({self._mass}) AS massless, count(*) AS every,"
+            else "min(raw) AS lightest, count(*) - count(raw) AS massless, count(*) AS every, "
+            "count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken,"
         )
         found = self.source.query(
             f"""SELECT label, {self._listed_groups()} key, side, {lightest} {self._sums()},
@@ -210,8 +222,10 @@ class _Scan:
         )
         if self.question.weight is None:
             key = plain_numbers(found["key"])
-            found["d1"] = key * plain_numbers(found["d1"]) / _FIRST
-            found["d2"] = key**2 * plain_numbers(found["d2"]) / _SECOND**2
+            # Squares of scores near the largest float overflow; moments that are not finite are known for what they are.
+            with np.errstate(over="ignore", invalid="ignore"):
+                found["d1"] = key * plain_numbers(found["d1"]) / _FIRST
+                found["d2"] = key**2 * plain_numbers(found["d2"]) / _SECOND**2
         if self._mass == "1":
             found |= dict.fromkeys(("mass", "squares", "every"), found["n"])
         return found
@@ -232,7 +246,9 @@ class _Scan:
         """Each row's label, groups, mass, score, key and side of the thresholds."""
         condition = "" if self.where is None else f" WHERE ({self.where})"
         kind = "DOUBLE" if self.question.weight is not None else "BIGINT"
-        mass = "" if self.question.mass is None else f", {quoted(self.question.mass)}::{kind} AS m"
+        # A count is read as it is and as a whole number, so that a fraction shows.
+        column = quoted(self.question.mass or "")
+        mass = "" if self.question.mass is None else f", {column}::DOUBLE AS raw, TRY_CAST({column} AS {kind}) AS m"
         groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(self.question.by))
         truth = "0" if self.question.label is None else quoted(self.question.label)
         side = " + ".join(f"(s >= {double(t)})::INTEGER" for t in grid.thresholds) or "0"
@@ -253,12 +269,13 @@ class _Scan:
             & ~np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"])),
             f"no {self.question.label}": missing(cells["label"]),
             "a NaN or infinite weight": ~np.isfinite(plain_numbers(cells["squares"])),
-            **{f"no {name}": missing(cells[f"g{i}"]) for i, name in enumerate(self.question.by)},
+            **{f"no {name}": _nothing(cells[f"g{i}"]) for i, name in enumerate(self.question.by)},
         }
         if "lightest" in cells:
             bad |= {
                 "no weight or count": plain_numbers(cells["massless"]) > 0,
                 "a negative weight or count": plain_numbers(cells["lightest"]) < 0,
+                "a count that is not a whole number": plain_numbers(cells["broken"]) > 0,
             }
         for what, where in bad.items():
             if where.any():
@@ -266,8 +283,10 @@ class _Scan:
                 raise InputError(
                     f"{score}: {many} rows have {what}; drop or repair them, or leave them out with where=."
                 )
+        ends = np.concatenate([plain_numbers(cells[end]) for end in ("lo", "hi")])
+        self.source.refuse_lost_digits(score, float(np.abs(ends).max()))
 
-    def _split(self, score: str, grid: Grid, group: tuple[Any, ...], heavy: Heavy) -> dict[str, NDArray[Any]]:
+    def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, NDArray[Any]]:
         """Heavy cells of one group counted again in equal parts of their range."""
         parts = _PARTS // len(heavy.key)
         per = parts / (heavy.high - heavy.low)
@@ -275,7 +294,7 @@ class _Scan:
             f"({double(k)}, {int(d)}, {double(low)}, {double(p)})"
             for k, d, low, p in zip(*(a.tolist() for a in (heavy.key, heavy.side, heavy.low, per)), strict=True)
         )
-        same_group = " AND ".join(_has_value(f"g{i}", value) for i, value in enumerate(group)) or "true"
+        same_group = " AND ".join(_is_one_of(f"g{i}", values) for i, values in enumerate(group)) or "true"
         again = self.source.query(
             f"""SELECT label, key, side, part, {self._sums()}
                 FROM (SELECT r.*, least({parts - 1}, floor((s - low) * per)) AS part
@@ -286,6 +305,11 @@ class _Scan:
         return again if "mass" in again else {**again, "mass": again["n"], "squares": again["n"]}
 
 
-def _has_value(column: str, value: Label) -> str:
-    """A condition that a group column has a value, whatever the value contains."""
-    return f"{column}::VARCHAR = {text(value)}"
+def _is_one_of(column: str, values: Sequence[Any]) -> str:
+    """A condition that a group column has one of some values, whatever they contain."""
+    return f"{column}::VARCHAR IN ({', '.join(map(text, values))})"
+
+
+def _nothing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which entries of a group column are null or NaN."""
+    return missing(column) | (np.isnan(np.ma.getdata(column)) if column.dtype.kind == "f" else False)

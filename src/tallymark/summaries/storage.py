@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark._write import replacing
 from tallymark.errors import InputError
 
 _VERSION = 1
@@ -23,21 +23,12 @@ _HEADER = "tallymark"
 
 def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write under a temporary name and rename, so that a kill leaves the old file or none."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"Cannot write {os.fspath(path)!r}: there is no folder {str(target.parent)!r}.")
     if any(array.dtype.hasobject for array in arrays.values()):
         raise InputError("A column of Python objects cannot be stored; convert it to numbers or text.")
     text = json.dumps({"version": _VERSION, "kind": kind, **header})
     contents: Any = {_HEADER: np.frombuffer(text.encode(), np.uint8), **arrays}
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as file:
-            np.savez(file, **contents)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **contents)
 
 
 def looks_saved(path: str | PathLike[str]) -> bool:

@@ -1,0 +1,198 @@
+"""Files, their kinds, and how the engine reads each: a named column has its type by right, not by a look at the first rows."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from tallymark.errors import ColumnError, InputError
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+
+
+class Wanted(NamedTuple):
+    """A column someone named, the option that named it, and what belongs into it."""
+
+    column: str
+    option: str
+    kind: Literal["text", "number", "count"] = "text"
+
+
+#: What a named column is read as where the file itself does not say: codes keep their zeros, scores their fractions.
+_BY_RIGHT = {"text": "VARCHAR", "number": "DOUBLE", "count": "DOUBLE"}
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file: the ends of its names (``.gz`` and ``.zst`` may follow) and what the engine is told to read it."""
+
+    endings: tuple[str, ...]
+    function: str
+    options: tuple[str, ...] = ()
+    #: What is written for a missing value.
+    missing: tuple[str, ...] = ()
+    #: The reader's option that fixes types, None where the file knows them.
+    typing: str | None = None
+    #: Further options under which the fields come as they are written.
+    verbatim: tuple[str, ...] = ()
+    #: Options under which types are found in all rows, where the default is a look at the first.
+    thorough: tuple[str, ...] = ()
+    #: Further options to see a file's columns fast; None where a column that is absent is a missing value.
+    peek: tuple[str, ...] | None = ()
+
+    def reader(self, options: Sequence[str]) -> str:
+        """The files in a query's FROM; their names are its one parameter."""
+        return f"{self.function}({', '.join(('?', *options))})"
+
+
+PARQUET = Format((".parquet", ".pq"), "read_parquet")
+CSV = Format(
+    (".csv", ".tsv", ".txt"),
+    "read_csv",
+    (
+        # Numbers and text only: DuckDB would read the labels "yes" and "no" as true and false, dates as times, and round
+        # the fractions of a column that begins with whole numbers.
+        "auto_type_candidates = ['DOUBLE', 'VARCHAR']",
+    ),
+    missing=("nullstr = ['', 'NA', 'N/A', 'NaN', 'nan', 'null', 'NULL', 'None']",),
+    typing="types",
+    verbatim=("all_varchar = true",),
+    peek=("sample_size = 100",),
+)
+JSON = Format(
+    (".jsonl", ".ndjson"),
+    "read_json",
+    ("format = 'newline_delimited'",),
+    typing="columns",
+    thorough=("sample_size = -1",),
+    peek=None,
+)
+_FORMATS = (PARQUET, CSV, JSON)
+
+
+@dataclass(frozen=True)
+class Files:
+    """One or more files of one kind."""
+
+    form: Format
+    names: tuple[str, ...]
+    shown: str
+
+    @property
+    def places(self) -> list[str]:
+        """The files as the engine wants them named: absolute, with wildcards turned off."""
+        return [_literal(os.path.abspath(name)) for name in self.names]  # noqa: PTH100 - keeps symbolic links
+
+    @property
+    def allowed(self) -> list[str]:
+        """Everything the engine may open."""
+        return [*self.places, *(os.path.abspath(name) for name in self.names)]  # noqa: PTH100
+
+    @property
+    def folder_keys(self) -> set[str]:
+        """Columns that the folders' names would add: ``region`` of ``region=north/``."""
+        folders = {part for place in self.allowed for part in Path(place).parent.parts}
+        return {part.partition("=")[0].lower() for part in folders if "=" in part}
+
+    @classmethod
+    def at(cls, paths: Paths) -> Files:
+        """Files by path, wildcard or list of either; each must exist, hold something and be of one known kind."""
+        if not isinstance(paths, str | PathLike | list | tuple):
+            raise InputError(
+                f"The files are {paths!r}; name a file, a pattern like 'scores/*.parquet', or a list of them."
+            )
+        given = [fspath(p) for p in ([paths] if isinstance(paths, str | PathLike) else paths)]
+        if not given:
+            raise InputError("No files given; name a file, a pattern like 'scores/*.parquet', or a list of them.")
+        found = [name for pattern in given for name in expanded(pattern)]
+        forms = {_format(Path(name)) for name in found}
+        if len(forms) > 1:
+            raise InputError("The files are of different kinds; read CSV and Parquet files apart.")
+        return cls(forms.pop(), tuple(found), shown=given[0] if len(given) == 1 else f"{len(found)} files")
+
+
+def require_columns(wanted: Sequence[Wanted], present: Mapping[str, str]) -> None:
+    """Refuse a wanted column that is not there, or that holds what cannot be read as numbers."""
+    for name, option, kind in wanted:
+        if name not in present:
+            raise ColumnError.missing(name, list(present), option)
+        found = present[name]
+        if kind != "text" and not _NUMERIC.fullmatch(found):
+            raise InputError(f"{name} holds {found}, expected numbers; convert the column first.")
+        if kind == "count" and not is_whole(found):
+            raise InputError(
+                f"{name} holds {found}, expected whole numbers (how often each row occurs); for survey or expenditure "
+                "weights use weight=."
+            )
+        if kind == "text" and _NESTED.search(found):
+            raise InputError(f"{name} holds {found}; expected text, whole numbers or bools.")
+
+
+def is_whole(kind: str) -> bool:
+    """Whether a type holds whole numbers only."""
+    return _WHOLE.fullmatch(kind) is not None
+
+
+def types_by_right(wanted: Sequence[Wanted]) -> dict[str, str]:
+    """How named columns of a file without types are read; one that is wanted as numbers and as text has numbers."""
+    return {name: _BY_RIGHT[kind] for name, _, kind in sorted(wanted, key=lambda one: one.kind != "text")}
+
+
+_NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|BOOLEAN")
+_WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER")
+_NESTED = re.compile(r"(STRUCT|MAP|UNION|BLOB|\[)")
+
+
+def expanded(pattern: str) -> list[str]:
+    """The files a pattern stands for; a file that exists under the very name wins over its wildcards."""
+    try:
+        path = Path(pattern)
+        if path.is_dir():
+            example = pattern.rstrip("/") + "/*.parquet"
+            raise InputError(f"{pattern!r} is a directory; name its files, e.g. {example!r}.")
+        if path.exists():
+            return [pattern]
+        matches = sorted(name for name in glob.glob(_escaped(path), recursive=True) if Path(name).is_file())
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"No file can be called {pattern[:80]!r}: {error.args[-1]}.") from None
+    if matches:
+        return matches
+    if any(c in pattern for c in "*?["):
+        raise InputError(f"No file matches {pattern!r}; check the folder and the pattern.")
+    raise InputError(f"No file {pattern!r}; check the path.")
+
+
+def _escaped(path: Path) -> str:
+    """The pattern with wildcards turned off in the folders that exist under the very name."""
+    for folder in path.parents:
+        if folder.is_dir():
+            return str(Path(glob.escape(str(folder))) / path.relative_to(folder))
+    return str(path)
+
+
+def _format(file: Path) -> Format:
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError(f"{str(file)!r} is not a regular file; write the rows to disk first.")
+    if status.st_size == 0:
+        raise InputError(f"{str(file)!r} is empty.")
+    name = file.name.lower().removesuffix(".gz").removesuffix(".zst")
+    for form in _FORMATS:
+        if name.endswith(form.endings):
+            return form
+    known = ", ".join(ending for form in _FORMATS for ending in form.endings)
+    raise InputError(f"{str(file)!r}: cannot tell the format; use a name that ends in {known}.")
+
+
+def _literal(path: str) -> str:
+    """The path with wildcards turned off: a file may well be called ``scores[1].csv``."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
