@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, NoReturn, TypeVar
 
+import numpy as np
+
 from tallymark.errors import UnknownNameError, shown
 
 Key = TypeVar("Key")
@@ -21,6 +23,16 @@ class FrozenDict(dict[Key, Value]):
 
     def __reduce__(self) -> Any:
         return type(self), (dict(self),)
+
+
+class Sealed:
+    """A value whose arrays stay read-only when it is copied or unpickled."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
 
 Entry = TypeVar("Entry")

@@ -54,6 +54,10 @@ class GuardWarning(UserWarning):
         self.code = code
         self.message = message
 
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        # An exception is otherwise rebuilt from the one text it shows.
+        return type(self), (self.code, self.message)
+
 
 class GuardError(InputError):
     """A guard that fired under ``strict=True``."""

@@ -1,8 +1,13 @@
+import copy
+import io
 import json
+import pickle
 import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import tallymark as tm
 from samples import normal_sample
@@ -79,30 +84,186 @@ def test_damage_is_named_and_nothing_is_executed(tmp_path):
         tm.load(path)
 
 
+def forge(path, kind, packed, change):
+    """A file with a header and arrays that somebody changed."""
+    header, arrays = packed
+    header, arrays = {"version": 1, "kind": kind, **json.loads(json.dumps(header))}, dict(arrays)
+    change(header, arrays)
+    with path.open("wb") as file:
+        np.savez(file, tallymark=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)
+
+
+def plain():
+    return tm.tally([0, 0, 1], [0.1, 0.3, 0.2])
+
+
+def quantised():
+    rng = np.random.default_rng(0)
+    return tm.tally(rng.random(500) < 0.4, rng.random(500), weights=rng.random(500)).quantise([0.5])
+
+
+def matrix():
+    return tm.confusion([0, 0, 1, 1, 1], [0, 1, 1, 1, 0], weights=[1.0, 2.0, 1.5, 0.5, 0.25])
+
+
+def set_in(name, value, index=0):
+    """Change one entry of an array."""
+
+    def change(_, arrays):
+        arrays[name] = arrays[name].copy()
+        arrays[name][index] = value
+
+    return change
+
+
+def moments_of_class(place, value):
+    def change(header, _):
+        header["moments"][0][place] = value
+
+    return change
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("make", "change", "message"),
     [
-        (lambda h, a: h.update(version=99), "format version 99, this tallymark reads 1"),
-        (lambda h, a: h.update(kind="spell"), "holds a 'spell'"),
-        (lambda h, a: h.pop("labels"), "damaged"),
-        (lambda h, a: a.update({"0.scores": np.array([2.0, 1.0])}), "not ascending"),
-        (lambda h, a: a.update({"0.scores": np.array([np.nan, 1.0])}), "not ascending finite"),
-        (lambda h, a: a.update({"0.counts": np.array([1])}), "different lengths"),
-        (lambda h, a: a.update({"0.counts": np.array([-1, 2])}), "negative counts"),
-        (lambda h, a: a.pop("1.scores"), "damaged"),
+        (plain, lambda h, a: h.update(version=99), "format version 99, this tallymark reads 1"),
+        (plain, lambda h, a: h.update(kind="spell"), "holds a 'spell'"),
+        (plain, lambda h, a: h.update(kind=["tally"]), "holds a"),
+        (plain, lambda h, a: h.pop("labels"), "'labels' is missing"),
+        (plain, lambda h, a: h.update(labels=[0, 0]), "occurs twice"),
+        (plain, lambda h, a: h.update(labels=[0, 1, 2]), "labels"),
+        (plain, lambda h, a: h.update(labels=7), "labels"),
+        (plain, lambda h, a: h.update(prior=5), "prior is 5"),
+        (plain, lambda h, a: h.update(prior="x"), "prior is 'x'"),
+        (plain, lambda h, a: h.update(moments=[[3, 0.2, 0, 0], None]), "moments of scores that are exact"),
+        (plain, lambda h, a: h.update(grid=[[0.5], "float64"]), "do not belong together"),
+        (plain, lambda h, a: a.update({"0.scores": np.array([2.0, 1.0])}), "not ascending"),
+        (plain, lambda h, a: a.update({"0.scores": np.array([np.nan, 1.0])}), "not finite"),
+        (plain, lambda h, a: a.update({"0.scores": np.array([1, 2])}), "wrong type"),
+        (plain, lambda h, a: a.update({"0.scores": np.array([True, True])}), "wrong type"),
+        (plain, lambda h, a: a.update({"0.scores": np.array([1j, 2j])}), "wrong type"),
+        (plain, lambda h, a: a.update({"0.scores": np.ones((2, 2))}), "shape"),
+        (plain, lambda h, a: a.update({"0.counts": np.array([1])}), "shape"),
+        (plain, lambda h, a: a.update({"0.counts": np.array([-1, 2])}), "too small"),
+        (plain, lambda h, a: a.update({"0.counts": np.array([1.5, 2])}), "wrong type"),
+        (plain, lambda h, a: a.update({"0.counts": np.array([2**62, 2**62])}), r"2\*\*62"),
+        (plain, lambda h, a: a.update({"0.weights": np.array([1.0, 2.0])}), "mixed"),
+        (plain, lambda h, a: a.update({"7.scores": np.array([1.0])}), "unknown parts"),
+        (plain, lambda h, a: a.pop("1.scores"), "no scores"),
+        (quantised, moments_of_class(0, 1e9), "another mass"),
+        (quantised, moments_of_class(1, 0.9), "the mean cannot"),
+        (quantised, moments_of_class(1, float("nan")), "the mean cannot"),
+        (quantised, moments_of_class(2, -5.0), "second moment"),
+        (quantised, moments_of_class(2, float("nan")), "second moment"),
+        (quantised, moments_of_class(3, 1e9), "third moment"),
+        (quantised, moments_of_class(3, "x"), "four numbers"),
+        (quantised, lambda h, a: h.update(grid=[[0.5, 0.1], "float64"]), "ascending"),
+        (quantised, lambda h, a: h.update(grid=[[0.5], "object"]), "no known type"),
+        (quantised, set_in("0.hi", -1.0), "cells overlap"),
+        (quantised, set_in("0.lo", -1.0), "cells overlap"),
+        (quantised, set_in("0.squares", -1.0), "too small"),
+        (quantised, set_in("0.squares", 9.0), "squares do not belong"),
+        (quantised, set_in("0.rows", 0), "too small"),
+        (matrix, lambda h, a: h.update(positive=99), "positive class"),
+        (matrix, lambda h, a: h.update(positive=True), "positive class"),
+        (matrix, lambda h, a: h.update(threshold=float("nan")), "threshold"),
+        (matrix, lambda h, a: h.update(prior=1.0), "prior"),
+        (matrix, set_in("matrix", -1.0, (0, 0)), "too small"),
+        (matrix, set_in("matrix", np.inf, (0, 0)), "not finite"),
+        (matrix, set_in("rows_per_cell", 0, (0, 0)), "rows do not belong"),
+        (matrix, lambda h, a: a.pop("squares"), "parts are missing"),
     ],
 )
-def test_every_promise_is_checked(tmp_path, change, message):
+def test_every_promise_is_checked(tmp_path, make, change, message):
     path = tmp_path / "x"
-    header, arrays = tm.tally([0, 0, 1], [0.1, 0.3, 0.2]).pack()
-    header = {"version": 1, "kind": "tally", **json.loads(json.dumps(header))}
-    arrays = dict(arrays)
-    change(header, arrays)
-    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    with path.open("wb") as file:
-        np.savez(file, tallymark=text, **arrays)
+    summary = make()
+    forge(path, "confusion" if make is matrix else "tally", summary.pack(), lambda h, a: None)
+    assert tm.load(path).n == pytest.approx(summary.n)
+    forge(path, "confusion" if make is matrix else "tally", summary.pack(), change)
     with pytest.raises(tm.InputError, match=message):
         tm.load(path)
+
+
+def test_promises_of_moments_and_panels(tmp_path):
+    path = tmp_path / "x"
+    tm.moments([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=[0, 1]).save(path)
+    whole = tm.load(path)
+    for name, value in (("m2", -1.0), ("mean", np.nan), ("mass", -1.0)):
+        with pytest.raises(tm.InputError, match="too small|not finite"):
+            forge(path, "moments", whole.pack(), set_in(name, value))
+            tm.load(path)
+    panel = tm.panel([0, 1, 1], {"a": [0.9, 0.1, 0.3]}, counts=[1, 2, 3])
+    stored = {"labels": [0, 1], "columns": ["is_positive", "counts", "score:a"]}
+    arrays = {"0": panel.is_positive, "1": panel.counts, "2": panel.scores["a"]}
+    for name, array in (("0", np.array([0, -4, 1])), ("1", np.array([1, -2, 3])), ("2", np.array([1.0, np.inf, 0.0]))):
+        with pytest.raises(tm.InputError, match="wrong type|too small|not finite"):
+            forge(path, "panel", (stored, arrays), lambda _, a, name=name, array=array: a.update({name: array}))
+            tm.load(path)
+
+
+def test_archives_that_claim_more_than_they_are(tmp_path):
+    path = tmp_path / "x"
+    plain().save(path)
+    members = zipfile.ZipFile(path)
+    kept = {name: members.read(name) for name in members.namelist()}
+    members.close()
+
+    def rewritten(changes, compression=zipfile.ZIP_STORED):
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            for name, content in (kept | changes).items():
+                archive.writestr(name, content)
+
+    giant = kept["0.scores.npy"].replace(b"(2,)", b"(2" + b"0" * 12 + b",)")
+    bomb = kept["0.scores.npy"][:128].replace(b"(2,)", b"(20000000,)") + bytes(160_000_000)
+    for changes, options in (
+        ({"0.scores.npy": giant}, {}),
+        ({"0.scores.npy": bomb}, {"compression": zipfile.ZIP_DEFLATED}),
+        ({"tallymark.npy": _npy(b"[" * 100_000)}, {}),
+        ({"tallymark.npy": _npy(b"[1, 2]")}, {}),
+        ({"tallymark.npy": _npy(b'{"version": 1')}, {}),
+        ({"0.scores.npy": b"no array"}, {}),
+    ):
+        rewritten(changes, **options)
+        with pytest.raises(tm.InputError, match="not a readable tallymark file"):
+            tm.load(path)
+    rewritten({})
+    content = bytearray(path.read_bytes())
+    for at in (content.find(b"PK\x01\x02") + 8, 6):
+        content[at] |= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(tm.InputError, match="not a readable tallymark file"):
+        tm.load(path)
+
+
+def _npy(text):
+    file = io.BytesIO()
+    np.save(file, np.frombuffer(text, np.uint8))
+    return file.getvalue()
+
+
+@given(st.binary(min_size=1, max_size=8), st.floats(0, 1), st.sampled_from([plain, quantised, matrix]))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_mutated_files_are_refused_or_the_same(tmp_path, patch, place, make):
+    path = tmp_path / "x"
+    summary = make()
+    summary.save(path)
+    content = path.read_bytes()
+    at = int(place * (len(content) - 1))
+    path.write_bytes(content[:at] + patch + content[at + len(patch) :])
+    try:
+        back = tm.load(path)
+    except tm.InputError:
+        return
+    assert json.dumps(back.to_dict()) == json.dumps(summary.to_dict())
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_copies_stay_sealed(copied):
+    t = copied(quantised())
+    panel = copied(tm.panel([0, 1, 1], {"a": [0.9, 0.1, 0.3]}))
+    for array in (t.positive.scores, copied(matrix()).matrix, panel.is_positive, panel.scores["a"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,24 @@ def _columns(tally: Tally, name: str) -> tuple[Floats, Floats, Floats]:
     return scores, truth, mass
 
 
+# Functions with names, not lambdas, so that a fitted map can be pickled.
+def _line(slope: float, intercept: float, x: Floats) -> Floats:
+    return sigmoid(slope * x + intercept)
+
+
+def _steps(corners: Floats, heights: Floats, x: Floats) -> Floats:
+    return np.interp(x, corners, heights)
+
+
+def _beta(x: Floats, a: float, b: float, c: float) -> Floats:
+    low, high = log_odds(x)
+    return sigmoid(a * low + b * high + c)
+
+
+def _tempered(slope: float, bias: float, x: Floats) -> Floats:
+    return sigmoid(slope * sum(log_odds(x)) + bias)  # type: ignore[arg-type]
+
+
 def platt(tally: Tally) -> CalibrationMap:
     r"""Platt's logistic map, :math:`1 / (1 + e^{-(a s + b)})`, for any scores.
 
@@ -100,7 +119,7 @@ def platt(tally: Tally) -> CalibrationMap:
     up, down = tally.positive.worth, tally.negative.worth
     wanted = np.where(truth == 1.0, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
     a, b = fit_logistic(s[None, :], wanted, mass[None, :])[0]
-    return CalibrationMap("platt", {"slope": float(a), "intercept": float(b)}, lambda x: sigmoid(a * x + b))
+    return CalibrationMap("platt", {"slope": float(a), "intercept": float(b)}, partial(_line, a, b))
 
 
 def isotonic(tally: Tally) -> CalibrationMap:
@@ -122,7 +141,9 @@ def isotonic(tally: Tally) -> CalibrationMap:
     share = np.add.reduceat(mass * truth, starts) / weight
     fitted = isotonic_regression(share, weights=weight).x
     corners = s[starts]
-    return CalibrationMap("isotonic", {"steps": float(len(np.unique(fitted)))}, lambda x: np.interp(x, corners, fitted))
+    return CalibrationMap(
+        "isotonic", {"steps": float(len(np.unique(fitted)))}, partial(np.interp, xp=corners, fp=fitted)
+    )
 
 
 def beta(tally: Tally) -> CalibrationMap:
@@ -144,13 +165,7 @@ def beta(tally: Tally) -> CalibrationMap:
         if found[name] < 0.0:
             slope, c = fit_logistic(features[place][None, :], truth, mass[None, :])[0].tolist()
             found = {"a": 0.0, "b": 0.0, "c": c} | {"ab"[place]: max(slope, 0.0)}
-    a, b, c = found["a"], found["b"], found["c"]
-
-    def curve(x: Floats) -> Floats:
-        low, high = log_odds(x)
-        return sigmoid(a * low + b * high + c)
-
-    return CalibrationMap("beta", found, curve, probabilities=True)
+    return CalibrationMap("beta", found, partial(_beta, **found), probabilities=True)
 
 
 def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
@@ -173,7 +188,7 @@ def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
         share = float(np.sum(mass * truth) / mass.sum())
         slope, b = 0.0, math.log(share / (1.0 - share)) if bias else 0.0
     found = {"temperature": 1.0 / slope if slope else np.inf, "bias": b}
-    return CalibrationMap("temperature", found, lambda x: sigmoid(slope * sum(log_odds(x)) + b), probabilities=True)
+    return CalibrationMap("temperature", found, partial(_tempered, slope, b), probabilities=True)
 
 
 def log_odds_slope(tally: Tally) -> tuple[float, float]:

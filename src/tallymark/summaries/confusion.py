@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Floats, Ints, Label, Masses
+from tallymark._frozen import Sealed
 from tallymark._show import Row, Shown, number
 from tallymark.errors import InputError, shown
-from tallymark.summaries import storage
+from tallymark.summaries import promises, storage
 
 
 class Cells(NamedTuple):
@@ -28,7 +29,7 @@ class Cells(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Confusion(Shown):
+class Confusion(Shown, Sealed):
     """K×K masses: rows are the truth, columns the prediction.
 
     `positive` is the index of the positive class of a binary matrix, None when there is none.
@@ -54,6 +55,8 @@ class Confusion(Shown):
         if np.shape(self.matrix) != (k, k):
             raise InputError(f"The matrix has shape {np.shape(self.matrix)} for {k} labels; rows are the truth.")
         object.__setattr__(self, "matrix", np.asarray(self.matrix))
+        if self.matrix.dtype.kind in "iu":
+            _check.countable(float(self.matrix.sum(dtype=np.float64)), "The cells")
         for array in (self.matrix, self.squares, self.rows_per_cell):
             if array is not None:
                 array.flags.writeable = False
@@ -296,12 +299,26 @@ class Confusion(Shown):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Confusion:
         """From what :meth:`save` wrote."""
-        labels = tuple(header["labels"])
-        shapes = {array.shape for array in arrays.values()}
-        if "matrix" not in arrays or shapes != {(len(labels), len(labels))} or (arrays["matrix"] < 0).any():
-            raise InputError("matrix and labels do not belong together")
-        return cls(arrays["matrix"], labels, header["positive"], header["prior"], header["threshold"],
-                   arrays.get("squares"), arrays.get("rows_per_cell"))  # fmt: skip
+        labels = promises.labels(header["labels"], least=1)
+        shape, positive, threshold = (len(labels), len(labels)), header["positive"], header["threshold"]
+        promises.only(arrays, {"matrix", "squares", "rows_per_cell"})
+        promises.require(
+            "matrix" in arrays and ("squares" in arrays) == ("rows_per_cell" in arrays), "parts are missing"
+        )
+        matrix = promises.numbers(arrays["matrix"], "if", shape, "cells", least=0.0)
+        if "squares" in arrays:
+            rows = promises.numbers(arrays["rows_per_cell"], "i", shape, "rows", least=0)
+            promises.squares_of_weights(promises.numbers(arrays["squares"], "f", shape, "squares"), matrix, rows)
+        promises.require(
+            positive is None or (len(labels) == 2 and positive in (0, 1) and not isinstance(positive, bool | float)),
+            "the positive class is none of the two",
+        )
+        promises.require(threshold is None or not math.isnan(float(threshold)), "the threshold is no number")
+        prior = promises.prior(header["prior"])
+        promises.require(
+            prior is None or (positive is not None and matrix.sum(axis=1).all()), "a prevalence of one class"
+        )
+        return cls(matrix, labels, positive, prior, threshold, arrays.get("squares"), arrays.get("rows_per_cell"))
 
     def _cell(self, truth: bool, predicted: bool) -> Any:
         self._require_binary()

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Ints, Label, Masses
+from tallymark._frozen import Sealed
 from tallymark._show import Row, Shown, number
 from tallymark.errors import InputError
-from tallymark.summaries import storage
+from tallymark.summaries import promises, storage
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Moments(Shown):
+class Moments(Shown, Sealed):
     """Per class (row) and score component (column): mean and second and third central sums.
 
     `mass` is the count or weight of each class; `squares` and `n_rows` hold the sum of squared weights and the
@@ -130,9 +131,15 @@ class Moments(Shown):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Moments:
         """From what :meth:`save` wrote."""
-        labels = tuple(header["labels"])
-        if any(len(array) != len(labels) for array in arrays.values()):
-            raise InputError("arrays and labels do not belong together")
+        labels = promises.labels(header["labels"], least=2)
+        k = len(labels)
+        promises.require(set(arrays) == {"mass", "squares", "n_rows", "mean", "m2", "m3"}, "parts are missing")
+        mass = promises.numbers(arrays["mass"], "f", (k,), "masses", least=0.0)
+        rows = promises.numbers(arrays["n_rows"], "i", (k,), "rows", least=0)
+        promises.squares_of_weights(promises.numbers(arrays["squares"], "f", (k,), "squares"), mass, rows)
+        promises.numbers(arrays["mean"], "f", (k, k), "means")
+        promises.numbers(arrays["m2"], "f", (k, k), "second moments", least=0.0)
+        promises.numbers(arrays["m3"], "f", (k, k), "third moments")
         return cls(labels, **arrays)
 
     def _arrays(self) -> dict[str, Any]:

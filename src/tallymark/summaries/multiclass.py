@@ -11,7 +11,7 @@ import numpy as np
 from tallymark._check import Floats, Ints, Label
 from tallymark._show import Row, Shown, number
 from tallymark.errors import InputError
-from tallymark.summaries import storage
+from tallymark.summaries import promises, storage
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.run import Run, checked_run
@@ -113,14 +113,17 @@ class ClassScores(Shown):
         def under(prefix: str) -> dict[str, Any]:
             return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
-        k = len(header["labels"])
-        return cls(
-            tuple(header["labels"]),
-            tuple(tuple(checked_run(under(f"{i}/{c}/")) for c in range(k)) for i in range(k)),
-            Confusion.unpack(header["confusion"], under("confusion/")),
-            Moments.unpack(header["moments"], under("moments/")),
-            (checked_run(under("wrong/")), checked_run(under("right/"))) if under("right/") else None,
-        )
+        labels = promises.labels(header["labels"], least=2)
+        k = len(labels)
+        confusion = Confusion.unpack(header["confusion"], under("confusion/"))
+        moments = Moments.unpack(header["moments"], under("moments/"))
+        promises.require(confusion.labels == moments.labels == labels, "parts are of different classes")
+        runs = tuple(tuple(checked_run(under(f"{i}/{c}/")) for c in range(k)) for i in range(k))
+        totals = np.array([[run.total for run in component] for component in runs], dtype=np.float64)
+        promises.require(np.allclose(totals, moments.mass, rtol=1e-6), "parts are of different rows")
+        promises.require(np.allclose(confusion.truth, moments.mass, rtol=1e-6), "parts are of different rows")
+        answers = (checked_run(under("wrong/")), checked_run(under("right/"))) if under("right/") else None
+        return cls(labels, runs, confusion, moments, answers)
 
     def heading(self) -> str:
         """Kind and size."""

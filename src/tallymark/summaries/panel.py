@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
-from tallymark._frozen import FrozenDict
+from tallymark._frozen import FrozenDict, Sealed
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError, shown
-from tallymark.summaries import storage
+from tallymark.summaries import promises, storage
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Panel(Shown):
+class Panel(Shown, Sealed):
     """Labels and the scores of several models on the same rows, for what needs the rows themselves.
 
     >>> import tallymark as tm
@@ -43,6 +43,10 @@ class Panel(Shown):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
         for array in self._arrays().values():
             array.flags.writeable = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__post_init__()
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -120,10 +124,22 @@ class Panel(Shown):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Panel:
         """From what :meth:`save` wrote."""
-        named = {name: arrays[str(i)] for i, name in enumerate(header["columns"])}
-        if len({len(array) for array in named.values()}) != 1:
-            raise InputError("columns of different lengths")
-        return cls._with_arrays(tuple(header["labels"]), named)
+        labels = promises.labels(header["labels"], least=2, most=2)
+        columns = promises.names(header["columns"], "columns")
+        promises.require(set(arrays) == {str(i) for i in range(len(columns))}, "columns are missing")
+        named = {name: arrays[str(i)] for i, name in enumerate(columns)}
+        promises.require("is_positive" in named, "there are no labels")
+        shape = np.shape(named["is_positive"])[:1]
+        promises.require(not {"counts", "weights"} <= named.keys(), "counts and weights are mixed")
+        promises.require(any(name.startswith("score:") for name in columns), "there are no scores")
+        for name, array in named.items():
+            part = name.partition(":")[0]
+            promises.require(part in _KINDS, f"there is an unknown column {name!r}")
+            if part == "extra":
+                promises.require(array.shape == shape and not array.dtype.hasobject, "columns of different lengths")
+            else:
+                promises.numbers(array, _KINDS[part], shape, part, least=None if part == "score" else 0)
+        return cls._with_arrays(labels, named)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """Every column under a name that tells its part, so that a model may be called anything."""
@@ -147,3 +163,7 @@ class Panel(Shown):
             weights=arrays.get("weights"),
             extra=named("extra:"),
         )
+
+
+#: The parts of a stored panel and the kinds of number in each, by NumPy's letters.
+_KINDS = {"is_positive": "b", "counts": "i", "weights": "f", "score": "f", "extra": ""}

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats, Ints
+from tallymark.summaries import promises
 from tallymark.summaries.run import Run, concatenated, grouped_at, require_same_kind
 from tallymark.summaries.sorting import group_starts
 
@@ -31,6 +34,17 @@ class Grid:
     thresholds: tuple[float, ...] = ()
     #: What the scores came as; thresholds are rounded to it.
     dtype: str = "float64"
+
+    @classmethod
+    def unpack(cls, stored: Any) -> Grid:
+        """From what a file holds, checked."""
+        promises.require(
+            isinstance(stored, list) and len(stored) == 2 and isinstance(stored[0], list), "the grid is broken"
+        )
+        cuts = tuple(_check.real(cut, "thresholds") for cut in stored[0])
+        promises.require(cuts == tuple(sorted(set(cuts))), "thresholds are not ascending")
+        promises.require(stored[1] in ("float32", "float64"), "the grid is of no known type")
+        return cls(cuts, stored[1])
 
     def starts(self, ascending: Floats) -> Ints:
         """Where each cell begins in ascending scores."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -10,8 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark import _check
 from tallymark._check import Floats, Ints, Masses, Scores
+from tallymark._frozen import Sealed
 from tallymark.errors import InputError
+from tallymark.summaries import promises
 from tallymark.summaries.sorting import blocks, starts_of_groups
 
 
@@ -52,7 +55,7 @@ class ScoreMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Sealed):
     """Ascending scores and what stands behind each: one row, `counts` repeated rows, or `weights`.
 
     A unit run may repeat a score; with counts or weights each score stands once. Weights keep their sum of
@@ -250,13 +253,34 @@ def grouped_at(run: Run, starts: Ints) -> Run:
     return replace(run, scores=run.scores[starts], **summed)
 
 
-def checked_run(columns: dict[str, Any], moments: Sequence[float] | None = None) -> Run:
+def checked_run(columns: Mapping[str, Any], moments: Any = None) -> Run:
     """A run read from a file, with every promise checked."""
-    run = Run(**columns, known_moments=None if moments is None else ScoreMoments(*moments))
-    if any(array.ndim != 1 or len(array) != len(run) for array in run.columns().values()):
-        raise InputError("columns of different lengths")
-    if not np.isfinite(run.scores).all() or (np.diff(run.scores) < 0).any():
-        raise InputError("scores are not ascending finite numbers")
-    if any((array < 0).any() for name, array in run.columns().items() if name in {"counts", "weights", "rows"}):
-        raise InputError("negative counts")
-    return run
+    promises.only(columns, {"scores", "counts", "weights", "squares", "rows", "lo", "hi"})
+    promises.require("scores" in columns, "there are no scores")
+    shape = np.shape(columns["scores"])[:1]
+    scores = promises.numbers(columns["scores"], "f", shape, "scores")
+    named = set(columns) - {"scores", "lo", "hi"}
+    promises.require(named in (set(), {"counts"}, {"weights", "squares", "rows"}), "counts and weights are mixed")
+    promises.require(("lo" in columns) == ("hi" in columns), "one end of the cells is missing")
+    steps = np.diff(scores)
+    promises.require(not (steps < 0).any() and (not named or (steps > 0).all()), "scores are not ascending")
+    if "counts" in columns:
+        _check.countable(
+            float(promises.numbers(columns["counts"], "i", shape, "counts", least=1).sum(dtype=float)), "counts"
+        )
+    if "weights" in columns:
+        weights = promises.numbers(columns["weights"], "f", shape, "weights", least=0.0)
+        rows = promises.numbers(columns["rows"], "i", shape, "rows", least=1)
+        promises.squares_of_weights(
+            promises.numbers(columns["squares"], "f", shape, "squares", least=0.0), weights, rows
+        )
+    if "lo" in columns:
+        lo, hi = (promises.numbers(columns[end], "f", shape, "ends of cells") for end in ("lo", "hi"))
+        promises.require((scores <= lo).all() and (lo <= hi).all() and (hi[:-1] < scores[1:]).all(), "cells overlap")
+    promises.require(moments is None or "lo" in columns, "moments of scores that are exact")
+    run = Run(**columns)
+    if moments is None:
+        return run
+    mass = np.asarray(run.mass, dtype=np.float64)
+    known = promises.moments(moments, mass, *(np.asarray(columns[end], dtype=np.float64) for end in ("lo", "hi")))
+    return replace(run, known_moments=ScoreMoments(*known))

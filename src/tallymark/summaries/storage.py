@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -33,41 +35,78 @@ def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], array
 
 def looks_saved(path: str | PathLike[str]) -> bool:
     """Whether a file starts like the archives :func:`write` makes."""
-    file = Path(path)
-    if not file.is_file():
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(256)
+    except (OSError, ValueError):
         return False
-    with file.open("rb") as opened:
-        return opened.read(256).startswith(b"PK") and zipfile.is_zipfile(file) and f"{_HEADER}.npy" in _members(file)
-
-
-def _members(file: Path) -> list[str]:
-    with zipfile.ZipFile(file) as archive:
-        return archive.namelist()
+    return start.startswith(b"PK") and f"{_HEADER}.npy".encode() in start
 
 
 def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]]) -> Any:
     """Read and check a file; anything unexpected in it is an InputError that names the file."""
-    if not Path(path).is_file():
-        raise InputError(f"No file {os.fspath(path)!r}.")
+    shown = repr(os.fspath(path))
     try:
-        # Opened here, because np.load leaves the file open when it is not what it expects.
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            if _HEADER not in stored:
-                raise InputError(f"{os.fspath(path)!r} was not written by tallymark.")
-            arrays = {name: stored[name] for name in stored.files if name != _HEADER}
-            header = json.loads(stored[_HEADER].tobytes())
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{os.fspath(path)!r} is not a readable tallymark file ({error}).") from None
+        present = Path(path).is_file()
+    except (OSError, ValueError):
+        present = False
+    if not present:
+        raise InputError(f"No file {shown[:80]}.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            arrays = _arrays(archive, Path(path).stat().st_size)
+        if _HEADER not in arrays:
+            raise InputError("it was not written by tallymark")
+        header = json.loads(arrays.pop(_HEADER).tobytes())
+        kind = _require_header(header, unpackers)
+        return unpackers[kind](header, arrays)
+    except _BROKEN as error:
+        reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else error
+        raise InputError(f"{shown} is not a readable tallymark file: {str(reason).removesuffix('.')}.") from None
+
+
+#: What reading a file that somebody damaged or made up can raise. Nothing in it is executed, and nothing larger than
+#: the file is made of it.
+_BROKEN = (
+    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, OSError, EOFError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def _arrays(archive: zipfile.ZipFile, size: int) -> dict[str, NDArray[Any]]:
+    """The arrays of an archive, none larger than the file says and the file is."""
+    members = archive.infolist()
+    if len({member.filename for member in members}) != len(members) or sum(m.file_size for m in members) > size:
+        raise InputError("its parts overlap")
+    found = {}
+    for member in members:
+        if member.compress_type != zipfile.ZIP_STORED or not member.filename.endswith(".npy"):
+            raise InputError(f"the part {member.filename!r} was not written by tallymark")
+        content = io.BytesIO(archive.read(member))
+        shape, _, dtype = _HEADERS[np.lib.format.read_magic(content)](content)
+        if dtype.hasobject or math.prod(shape) * dtype.itemsize != member.file_size - content.tell():
+            raise InputError(f"the part {member.filename!r} is not as long as it says")
+        content.seek(0)
+        found[member.filename.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
+    return found
+
+
+#: Readers of an array's own header, by version.
+_HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def _require_header(header: Any, known: Iterable[str]) -> str:
+    if not isinstance(header, dict):
+        raise InputError("it has no header")
     if header.get("version") != _VERSION:
         raise InputError(
-            f"{os.fspath(path)!r} has format version {header.get('version')}, this tallymark reads {_VERSION}; "
-            "save it again with a matching version."
+            f"it has format version {header.get('version')}, this tallymark reads {_VERSION}; "
+            "save it again with a matching version"
         )
-    if header.get("kind") not in unpackers:
-        raise InputError(f"{os.fspath(path)!r} holds a {header.get('kind')!r}, expected {' or '.join(unpackers)}.")
-    try:
-        return unpackers[header["kind"]](header, arrays)
-    except (KeyError, InputError, ValueError, TypeError, IndexError, AttributeError) as error:
-        raise InputError(f"{os.fspath(path)!r} is damaged: {error}.") from None
+    kind = header.get("kind")
+    if not isinstance(kind, str) or kind not in known:
+        raise InputError(f"it holds a {kind!r}, expected {' or '.join(known)}")
+    return kind

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, ClassVar
 
+from tallymark import _check
 from tallymark._frozen import FrozenDict, Keyed
 from tallymark._show import Row, Shown, plain
 from tallymark.errors import InputError
-from tallymark.summaries import storage
+from tallymark.summaries import promises, storage
 from tallymark.summaries.tally import Tally
 
 Key = Any
@@ -80,9 +81,15 @@ class Tallies(Shown, Keyed[Tally]):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tallies:
         """From what :meth:`save` wrote."""
-        entries = {}
+        names = promises.names(header["names"], "names of keys")
+        promises.require(
+            isinstance(header["entries"], list) and isinstance(header["by_model"], bool), "entries are missing"
+        )
+        entries: dict[tuple[Any, ...], Tally] = {}
         for i, entry in enumerate(header["entries"]):
+            key = tuple(map(_check.plain_label, entry["key"]))
+            promises.require(len(key) == len(names) and key not in entries, "keys do not fit their names")
             prefix = f"{i}/"
             own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            entries[tuple(entry["key"])] = Tally.unpack(entry["header"], own)
-        return cls(tuple(header["names"]), entries, header["by_model"])
+            entries[key] = Tally.unpack(entry["header"], own)
+        return cls(names, entries, header["by_model"])

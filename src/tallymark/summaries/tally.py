@@ -17,10 +17,10 @@ from tallymark._show import Row, Shown
 from tallymark._show import number as shown_number
 from tallymark.errors import InputError, guard
 from tallymark.registry import parse_policy
-from tallymark.summaries import quantising, storage
+from tallymark.summaries import promises, quantising, storage
 from tallymark.summaries.confusion import Cells, Confusion
 from tallymark.summaries.cutoffs import Cutoffs, Steps, all_cutoffs, steps_at
-from tallymark.summaries.run import Run, ScoreMoments, checked_run
+from tallymark.summaries.run import Run, ScoreMoments, checked_run, require_same_kind
 from tallymark.summaries.sorting import blocks, placements, sort_in_place, starts_of_groups
 
 
@@ -355,15 +355,25 @@ class Tally(Shown):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tally:
         """From what :meth:`pack` gave, with every promise checked."""
-        labels = None if header["labels"] is None else tuple(header["labels"])
-        runs = tuple(
-            checked_run({name[2:]: array for name, array in arrays.items() if name.startswith(f"{i}.")}, moments)
-            for i, moments in enumerate(header["moments"])
+        labels = None if header["labels"] is None else promises.labels(header["labels"], least=2, most=2)
+        moments = header["moments"]
+        promises.require(
+            isinstance(moments, list) and len(moments) == (1 if labels is None else 2),
+            "the number of runs does not fit the labels",
         )
-        if len(runs) != (1 if labels is None else 2):
-            raise InputError("the number of runs does not fit the labels")
-        grid = None if header["grid"] is None else quantising.Grid(tuple(header["grid"][0]), header["grid"][1])
-        return cls(runs, labels, header["prior"], grid)
+        parts = [
+            {name.removeprefix(f"{i}."): array for name, array in arrays.items() if name.startswith(f"{i}.")}
+            for i in range(len(moments))
+        ]
+        promises.require(sum(map(len, parts)) == len(arrays), "there are unknown parts")
+        runs = tuple(checked_run(part, known) for part, known in zip(parts, moments, strict=True))
+        require_same_kind(runs[0], runs[-1])
+        grid = None if header["grid"] is None else quantising.Grid.unpack(header["grid"])
+        cells = [run.lo is not None for run in runs]
+        promises.require(all(cells) if grid else not any(cells), "cells and grid do not belong together")
+        prior = promises.prior(header["prior"])
+        promises.require(prior is None or (labels and all(map(len, runs))), "a prevalence is stated of a single class")
+        return cls(runs, labels, prior, grid)  # type: ignore[arg-type]
 
     def _class_runs(self) -> tuple[Run, ...]:
         if not self.labelled:
