@@ -30,5 +30,6 @@ def demo_folder(tmp_path_factory):
 @pytest.mark.parametrize(("command", "shown"), COMMANDS, ids=[command[:60] for command, _ in COMMANDS])
 def test_the_commands_print_what_is_shown(demo_folder, monkeypatch, command, shown):
     monkeypatch.chdir(demo_folder)
+    monkeypatch.setenv("COLUMNS", "80")
     result = CliRunner().invoke(app, shlex.split(command)[1:], catch_exceptions=False)
     assert [line.rstrip() for line in result.stdout.splitlines()] == shown.rstrip().splitlines()

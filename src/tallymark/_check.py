@@ -6,7 +6,7 @@ Behind this module nothing asks again whether lengths agree or scores are finite
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -49,7 +49,8 @@ def column(values: object, name: str) -> NDArray[Any]:
     mixed = isinstance(values, list | tuple) and any(isinstance(value, str) for value in values)
     try:
         array = np.asarray(values, dtype=object if mixed else None)
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError) as error:
+        # A tensor that records gradients refuses with a RuntimeError that says how to detach it.
         raise InputError(f"{name} is not a plain column of values ({error}); pass one value per row.") from None
     if array.ndim == 0:
         raise InputError(f"{name} is a single value ({values!r}), not a column; pass one value per row.")
@@ -86,7 +87,7 @@ def matrix(values: object, name: str, *, columns: int | None = None) -> Floats:
     try:
         array = np.asarray(values)
         array = array.astype(np.float64) if array.dtype.kind == "O" else array
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise InputError(f"{name} is not a matrix of numbers ({error}).") from None
     if array.ndim != 2:
         raise InputError(
@@ -181,6 +182,31 @@ def real(value: object, name: str) -> float:
     if not math.isfinite(number):
         raise InputError(f"{name} is {value!r}, expected a finite number.")
     return number
+
+
+def whole(value: object, name: str, least: int, most: int = 10**9) -> int:
+    """A whole number from `least` to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        limit = f"of {least} or more" if most == 10**9 else f"from {least} to {most}"
+        raise InputError(f"{name} is {shown([value])[:80]}, expected a whole number {limit}.")
+    return int(value)
+
+
+def listed(values: object) -> list[Any]:
+    """One value or several, as a list."""
+    if isinstance(values, np.ndarray):
+        return list(np.atleast_1d(values).ravel())
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return [values]
+    return list(values)
+
+
+def pair(values: object, name: str) -> tuple[float, float]:
+    """Two finite numbers, a range."""
+    found = listed(values)
+    if len(found) != 2:
+        raise InputError(f"{name} is {values!r}, expected two numbers, from and to.")
+    return real(found[0], name), real(found[1], name)
 
 
 def labels(values: object, name: str = "labels") -> NDArray[Any]:

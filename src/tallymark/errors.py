@@ -46,6 +46,10 @@ class UndefinedWarning(UserWarning):
     """A metric came out as ``nan``; the message is the reason."""
 
 
+class PictureWarning(UserWarning):
+    """A picture of a report could not be drawn; the report has a sentence in its place."""
+
+
 class GuardWarning(UserWarning):
     """The data looks like a known blunder; `code` is stable, the message says what to do."""
 
@@ -90,9 +94,9 @@ def guard(code: str, message: str, *, strict: bool = False) -> None:
     warnings.warn(GuardWarning(code, message), stacklevel=3)
 
 
-def nearest(wanted: str, present: Iterable[str]) -> str:
+def nearest(wanted: object, present: Iterable[str]) -> str:
     """A ' Did you mean …?' clause, or nothing when no name is close."""
-    close = difflib.get_close_matches(wanted, list(present), n=1)
+    close = difflib.get_close_matches(wanted, list(present), n=1) if isinstance(wanted, str) else []
     return f" Did you mean {close[0]!r}?" if close else ""
 
 

@@ -23,7 +23,7 @@ from tallymark.intervals.replicates import bootstrap
 from tallymark.metrics.bounds import bound
 from tallymark.metrics.declare import cell_settings, check_parameter
 from tallymark.metrics.multiclass import spcc_one_vs_one, spcc_one_vs_rest
-from tallymark.registry import METRICS, Metric, asked_parameters, require_one_of
+from tallymark.registry import METRICS, Metric, asked_parameters, metric_names, require_one_of
 from tallymark.results import Evaluation, Evaluations, Measure, Note
 from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.confusion import Confusion
@@ -110,8 +110,7 @@ def evaluate(
     """
     if columns:
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
-    names = [metrics] if isinstance(metrics, str) else metrics
-    chosen = None if names is None else [METRICS[name].name for name in names]
+    chosen = None if metrics is None else metric_names(metrics)
     asked = _Asked(
         chosen, threshold, prevalence, strict, None if level is None else checked_level(level),
         require_one_of("interval", interval, ("default", "percentile", "bca")),

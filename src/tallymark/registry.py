@@ -50,7 +50,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         self._load()
         try:
             return self._entries[self._aliases.get(name, name)]
-        except KeyError:
+        except (KeyError, TypeError):
             known = [*self._entries, *self._aliases]
             raise UnknownNameError(
                 f"No {self._kind} is called {name!r}.{nearest(name, known)} There are: {', '.join(self._entries)}."
@@ -58,7 +58,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 
     def __contains__(self, name: object) -> bool:
         self._load()
-        return name in self._entries or name in self._aliases
+        return isinstance(name, str) and (name in self._entries or name in self._aliases)
 
     def __iter__(self) -> Iterator[str]:
         self._load()
@@ -183,6 +183,14 @@ class Method:
     densities: Callable[..., Any] | None = None
 
 
+def metric_names(asked: object) -> list[str]:
+    """Names of metrics from one name or several, aliases resolved."""
+    listed = [asked] if isinstance(asked, str) else asked
+    if not isinstance(listed, Iterable):
+        raise InputError(f"metrics is {asked!r}, expected a name or a list of names.")
+    return [METRICS[name].name for name in listed]
+
+
 METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics")
 POLICIES: Registry[Policy] = Registry("threshold policy", "tallymark.thresholds")
 LOSSES: Registry[Loss] = Registry("quantification loss", "tallymark.quantify.losses")
@@ -196,7 +204,7 @@ def require_one_of(name: str, value: str, options: Iterable[str]) -> Any:
 
 def choose(name: str, value: str, options: Mapping[str, Any]) -> Any:
     """The option a caller named, or an error that lists what there is."""
-    if value in options:
+    if isinstance(value, str) and value in options:
         return options[value]
     raise InputError(f"{name}={value!r} is not known.{nearest(value, options)} Choose one of: {', '.join(options)}.")
 

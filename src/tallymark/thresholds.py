@@ -352,6 +352,8 @@ def compare_thresholds(tally: Tally, *policies: str | Sequence[str]) -> Threshol
     t50        0.8000   1   0   1   2
     tpr:1      0.3500   2   1   0   1
     """
+    if not isinstance(tally, Tally):
+        raise InputError(f"compare_thresholds takes a labelled tally, got {type(tally).__name__}.")
     chosen, reasons = {}, {}
     for policy in (p for given in policies or (_PLAIN,) for p in ([given] if isinstance(given, str) else given)):
         try:

@@ -141,9 +141,7 @@ def isotonic(tally: Tally) -> CalibrationMap:
     share = np.add.reduceat(mass * truth, starts) / weight
     fitted = isotonic_regression(share, weights=weight).x
     corners = s[starts]
-    return CalibrationMap(
-        "isotonic", {"steps": float(len(np.unique(fitted)))}, partial(np.interp, xp=corners, fp=fitted)
-    )
+    return CalibrationMap("isotonic", {"steps": float(len(np.unique(fitted)))}, partial(_steps, corners, fitted))
 
 
 def beta(tally: Tally) -> CalibrationMap:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark import curves
+from tallymark import _check, curves
 from tallymark.charts.models import lighter, points, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, by_model, finished, palette, rows, titled
@@ -57,7 +57,7 @@ def roc(
     marks = [
         {"model": name, "fpr": c.fp / tally.negatives, "tpr": c.tp / tally.positives, "at": str(threshold), "threshold": c.threshold}
         for (name, tally) in zip(names, tallies.values(), strict=True)
-        for threshold in thresholds
+        for threshold in _check.listed(thresholds)
         for c in [tally.at(threshold)]
     ]  # fmt: skip
     if marks:
@@ -104,7 +104,7 @@ def pr(
     )
     marks = []
     for name, tally in zip(names, tallies.values(), strict=True):
-        for threshold in thresholds:
+        for threshold in _check.listed(thresholds):
             cells = tally.at(threshold).cells
             if cells.tp + cells.fp > 0:
                 marks.append({"model": name, "recall": float(cells.tp / (cells.tp + cells.fn)),
@@ -393,7 +393,7 @@ def _hulls(made: Mapping[str, Any], names: Sequence[str], theme: str) -> Any:
 
 def _shaded(made: Mapping[str, Any], names: Sequence[str], partial: tuple[float, float], theme: str) -> Any:
     alt = altair()
-    low, high = partial
+    low, high = _check.pair(partial, "partial")
     grid = np.linspace(low, high, 100)
     found = [
         {"model": shown, "x": float(x), "y": float(y)}
@@ -422,7 +422,8 @@ def _equal_f(levels: Sequence[float], beta: float, theme: str) -> Any:
     """Lines along which F-beta is the same: precision = F r / ((1 + b²) r - b² F)."""
     alt = altair()
     found, ends = [], []
-    for level in levels:
+    beta = _check.real(beta, "beta")
+    for level in (_check.probability(one, "isolines") for one in _check.listed(levels)):
         r = np.linspace(0.001, 1.0, 200)
         with np.errstate(divide="ignore", invalid="ignore"):
             p = level * r / ((1 + beta**2) * r - beta**2 * level)

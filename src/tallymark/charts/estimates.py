@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tallymark.charts.theme import altair, by_model, colours_of, finished, palette, rows
+from tallymark._show import shortened
+from tallymark.charts.theme import altair, by_model, colours_of, finished, palette, require_kind, rows
 from tallymark.comparison import Comparison
 from tallymark.errors import InputError
 from tallymark.intervals.sizes import BySize
@@ -24,6 +25,7 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
     >>> tm.charts.forest(ev).to_dict()["title"]["text"]
     'Metrics with 95 % intervals'
     """
+    require_kind(data, (Evaluation, Evaluations), "tm.evaluate")
     alt = altair()
     several = (
         {"model": data}
@@ -58,6 +60,10 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
     return finished(alt.layer(spans, ticks, dots), title, theme, height=max(60, 22 * len(order) * max(1, len(names))))
 
 
+#: Characters of a name that stands beside another.
+_HALF = 22
+
+
 def comparison(found: Comparison, *, theme: str = "light") -> Any:
     """Differences of every pair of models with their intervals and the line of no difference.
 
@@ -66,10 +72,11 @@ def comparison(found: Comparison, *, theme: str = "light") -> Any:
     >>> tm.charts.comparison(tm.compare(p)).to_dict()["title"]["text"]
     'Difference of auroc with 95 % intervals'
     """
+    require_kind(found, Comparison, "tm.compare")
     alt = altair()
     colours = palette(theme)
     lines = [
-        {"pair": f"{p.first} − {p.second}", "difference": p.difference, "low": p.low, "high": p.high, "p": p.p_value, "verdict": p.verdict,
+        {"pair": f"{shortened(p.first, _HALF)} − {shortened(p.second, _HALF)}", "difference": p.difference, "low": p.low, "high": p.high, "p": p.p_value, "verdict": p.verdict,
          "shown": p.p_holm < 1.0 - found.level}
         for p in found.pairs
     ]  # fmt: skip
@@ -101,6 +108,7 @@ def no_simple(
     >>> tm.charts.no_simple(tm.without_simple(p)).to_dict()["title"]["text"]
     'auroc without simple objects (28.6 % of the rows)'
     """
+    require_kind(result, WithoutSimple, "tm.without_simple")
     alt = altair()
     colours = palette(theme)
     lines = [
@@ -129,6 +137,7 @@ def by_size(found: BySize, *, theme: str = "light") -> Any:
     >>> tm.charts.by_size(tm.by_sample_size(t, repeats=20)).to_dict()["title"]["text"]
     'Metrics of subsamples'
     """
+    require_kind(found, BySize, "tm.by_sample_size")
     alt = altair()
     lines = [
         {"n": row["n"], "model": name, "value": row[name], "low": row[f"{name} low"], "high": row[f"{name} high"]}
@@ -156,6 +165,7 @@ def size_scatter(found: BySize, *, theme: str = "light") -> Any:
     >>> tm.charts.size_scatter(tm.by_sample_size(t, repeats=20)).to_dict()["title"]["text"]
     'pr_auc against auroc of subsamples'
     """
+    require_kind(found, BySize, "tm.by_sample_size")
     if len(found.metrics) < 2:
         raise InputError("A scatter needs two metrics: tm.by_sample_size(t, ('auroc', 'pr_auc')).")
     alt = altair()
@@ -184,6 +194,7 @@ def prevalences(
     >>> tm.charts.prevalences(found).to_dict()["title"]["text"]
     'Estimated prevalence with 95 % intervals'
     """
+    require_kind(data, (Prevalence, Prevalences, Mapping), "tm.quantify.estimate")
     alt = altair()
     several = (
         {data.method: data}
@@ -194,12 +205,14 @@ def prevalences(
     )
     lines = []
     for name, entry in several.items():
+        require_kind(entry, (Prevalence, Mapping), "tm.quantify.estimate")
         parts = (
             {(): entry}
             if isinstance(entry, Prevalence)
             else {k if isinstance(k, tuple) else (k,): v for k, v in entry.items()}
         )
         for key, one in parts.items():
+            require_kind(one, Prevalence, "tm.quantify.estimate")
             if not np.isfinite(one.prevalence):
                 continue
             factor = float(one.n) if counts else 1.0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._show import number
-from tallymark.charts.theme import altair, finished, palette, rows, titled
+from tallymark.charts.theme import altair, finished, palette, require_kind, rows, titled
 from tallymark.errors import InputError
 from tallymark.results import Evaluation
 from tallymark.summaries.confusion import Confusion
@@ -21,6 +21,7 @@ def confusion(table: Confusion, *, rates: bool = False, name: str | None = None,
     >>> chart.to_dict()["title"]["text"]
     'Confusion matrix'
     """
+    require_kind(table, Confusion, "tm.confusion")
     matrix = table.matrix.astype(np.float64)
     totals = matrix.sum(axis=1, keepdims=True)
     shares = np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
@@ -47,6 +48,7 @@ def class_correlations(evaluation: Evaluation, *, table: str = "spcc_one_vs_one"
     >>> tm.charts.class_correlations(tm.evaluate(s, level=None)).to_dict()["title"]["text"]
     'How well each pair of classes is told apart (sPCC)'
     """
+    require_kind(evaluation, Evaluation, "tm.evaluate")
     if table not in evaluation.tables or evaluation.confusion is None:
         raise InputError(
             f"This evaluation has no table {table!r}; evaluate tm.class_scores(…). It has: {', '.join(evaluation.tables) or 'none'}."

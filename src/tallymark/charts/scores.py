@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from tallymark import _check
 from tallymark.charts.models import tallies_of
-from tallymark.charts.theme import altair, finished, palette, rows, titled
+from tallymark.charts.theme import altair, finished, palette, require_kind, rows, spell_out, titled
+from tallymark.errors import InputError
 from tallymark.quantify.shift import MixtureFit
 from tallymark.summaries.tally import Tally
 
@@ -52,12 +54,16 @@ def score_histogram(
 def _themed_facets(chart: Any, title: str, theme: str) -> Any:
     """Facets have sizes of their own."""
     made = finished(altair().layer(), title, theme)
+    spell_out(chart)
     chart = chart.properties(title=made.title)
     chart.config = made.config
     return chart
 
 
 def _bins(tally: Tally, bins: int, model: str) -> list[dict[str, Any]]:
+    if not isinstance(tally, Tally):
+        raise InputError(f"{model!r} is a {type(tally).__name__}, expected a labelled tally.")
+    bins = _check.whole(bins, "bins", 1, 10_000)
     low, high = (0.0, 1.0) if tally.is_probability else tally.range
     edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
     found = []
@@ -88,6 +94,7 @@ def mixture(fit: MixtureFit, *, theme: str = "light") -> Any:
     >>> tm.charts.mixture(fit).to_dict()["title"]["text"].startswith("Scores to be counted")
     True
     """
+    require_kind(fit, MixtureFit, "tm.quantify.mixture_fit")
     alt = altair()
     colours = palette(theme)
     lines = fit.rows()

@@ -84,7 +84,7 @@ def pr_space(
 
 
 def _of(points: Mapping[str, Confusion]) -> dict[str, tuple[float, float]]:
-    if not points:
+    if not isinstance(points, Mapping) or not points:
         raise InputError("There is no classifier to draw; pass confusions by name.")
     found = {}
     for name, c in points.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
+from tallymark._show import shortened, visible
 from tallymark.errors import InputError
 from tallymark.registry import choose
 
@@ -65,7 +66,7 @@ def by_model(names: Sequence[str], theme: str, title: str | None = None, *, lege
     """Colour and dash of each model, the same in every picture that lists the models in the same order."""
     alt = altair()
     shown = (
-        alt.Legend(title=title, orient="bottom", columns=2 if max(map(len, names)) < 22 else 1, labelLimit=300)
+        alt.Legend(title=title, orient="bottom", columns=2 if max(map(len, names)) < 22 else 1, labelLimit=0)
         if legend and len(names) > 1
         else None
     )
@@ -91,17 +92,67 @@ def titled(title: str, name: str | None) -> str:
     return title if name in {None, "model"} else f"{title}: {name}"
 
 
+def require_kind(data: object, kinds: type | tuple[type, ...], made_by: str) -> None:
+    """Refuse to draw what is not the result a picture is of."""
+    if not isinstance(data, kinds):
+        raise InputError(f"Got a {type(data).__name__} to draw, expected what {made_by} gives.")
+
+
 def finished(chart: Any, title: str, theme: str, *, width: int | str = WIDTH, height: int = HEIGHT) -> Any:
     """A picture with its title, size and the theme's colours."""
     alt = altair()
     colours = palette(theme)
+    spell_out(chart)
     axis = {
         "labelColor": colours.ink, "titleColor": colours.ink, "gridColor": colours.grid, "domainColor": colours.faint,
-        "tickColor": colours.faint, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 200,
+        "tickColor": colours.faint, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
     }  # fmt: skip
     text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
-    return chart.properties(title=alt.Title(title, anchor="start", limit=460), width=width, height=height).configure(
+    return chart.properties(title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0), width=width, height=height).configure(
         background=colours.paper, font="system-ui, sans-serif", axis=axis, legend=text,
         title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8}, view={"stroke": None},
         header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
     )  # fmt: skip
+
+
+#: Characters of a name that a picture has room for.
+_LONGEST = 48
+
+
+def spell_out(chart: Any) -> None:
+    """Make all texts of a chart harmless, and its names short, in place: names of models and labels are users' data.
+
+    The drawing library would cut a name between the halves of an emoji. Names that become alike are numbered.
+    """
+    _Names().spell_out(chart)
+
+
+class _Names:
+    """What names of one chart are written as."""
+
+    def __init__(self) -> None:
+        self._written: dict[str, str] = {}
+
+    def spell_out(self, value: Any, *, name: bool = False) -> Any:
+        """A part of a chart with its texts replaced; `name` for data, which may be shortened."""
+        if isinstance(value, str):
+            return self._short(value) if name else visible(value)
+        if isinstance(value, list):
+            value[:] = [self.spell_out(item, name=not isinstance(item, altair().SchemaBase)) for item in value]
+        elif isinstance(value, dict):
+            for key, item in list(value.items()):
+                value[key] = self.spell_out(item, name=name)
+        elif isinstance(value, altair().SchemaBase):
+            for key, item in value._kwds.items():  # noqa: SLF001 - Altair has no other way to all parts
+                value._kwds[key] = self.spell_out(item)  # noqa: SLF001
+        return value
+
+    def _short(self, text: str) -> str:
+        if text not in self._written:
+            short = wanted = shortened(visible(text), _LONGEST)
+            number = 1
+            while short in self._written.values():
+                number += 1
+                short = f"{wanted} ({number})"
+            self._written[text] = short
+        return self._written[text]

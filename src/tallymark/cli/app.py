@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+import io
+import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
 
 from tallymark import __version__
+from tallymark._show import visible
 from tallymark.errors import TallymarkError
 
 app = typer.Typer(
@@ -347,14 +352,56 @@ def demo(
 
 def main() -> None:
     """Run a command; bad input ends with status 2 and one message on standard error."""
+    _speak_any_encoding()
+    warnings.formatwarning = lambda message, *_, **__: f"tallymark: {message}\n"
     try:
         app()
     except TallymarkError as error:
-        typer.echo(f"tallymark: {error}", err=True)
+        typer.echo(f"tallymark: {visible(str(error))}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
         typer.echo("tallymark: stopped.", err=True)
         sys.exit(130)
+    except MemoryError:
+        typer.echo("tallymark: there is not enough memory for this.", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as `head` has; the rest must not be written when Python ends either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        typer.echo(f"tallymark: {error.strerror or error}{f': {error.filename}' if error.filename else ''}.", err=True)
+        sys.exit(2)
+
+
+def _speak_any_encoding() -> None:
+    """Where standard output cannot say a character, say what comes nearest instead of failing."""
+    codecs.register_error("tallymark", _nearest)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="tallymark")
+
+
+#: What is written for a character that the terminal lacks.
+_PLAIN = {
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "…": "...",
+    "•": "*",
+    "≥": ">=",
+    "≤": "<=",
+    "·": ".",
+    "×": "x",
+    "±": "+/-",
+    "′": "'",
+}
+
+
+def _nearest(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(c) or c.encode("ascii", "backslashreplace").decode() for c in lost), error.end
 
 
 if __name__ == "__main__":

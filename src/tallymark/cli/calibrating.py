@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
 from tallymark._write import replacing
 from tallymark.calibration.maps import MAPS, calibrate
-from tallymark.cli.printing import console, positive_label, print_json
+from tallymark.cli.printing import positive_label, print_json, print_text
 from tallymark.errors import InputError
 from tallymark.quantify.posteriors import bayesian_calibration
 from tallymark.registry import require_one_of
@@ -50,8 +49,6 @@ def run(
         print_json(summary)
         return
     told = ", ".join(f"{name} {value:.4g}" for name, value in found.items())
-    console().print(
-        Text(
-            f"Wrote {out}: {len(scores)} rows with {column} ({method}: {told}); they add up to {summary['sum']:.1f} positives."
-        )
+    print_text(
+        f"Wrote {out}: {len(scores)} rows with {column} ({method}: {told}); they add up to {summary['sum']:.1f} positives."
     )

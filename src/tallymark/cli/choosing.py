@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, print_table, progress_bar, table
+from tallymark.cli.printing import positive_label, print_json, print_table, print_text, progress_bar, table
 from tallymark.errors import Undefined
 from tallymark.intervals.choosing import chosen_threshold
 from tallymark.sources.scan import scan
@@ -61,4 +61,4 @@ def run(
     ]  # fmt: skip
     print_table(table(f"{file}: {tally.n_rows} rows, {number(tally.positives)} positive", heads, rows))
     for policy, reason in reasons.items():
-        console().print(f"  {policy}: {reason}")
+        print_text(f"{policy}: {reason}", indent="  ")

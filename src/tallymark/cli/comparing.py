@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.text import Text
-
 from tallymark._show import number
 from tallymark.cli.printing import (
-    console,
     positive_label,
     print_json,
     print_notes,
     print_table,
+    print_text,
     print_written,
     progress_bar,
     require_report_place,
@@ -94,30 +92,32 @@ def _simple(reduced: FileNoSimple) -> dict[str, Any]:
 
 
 def _print(found: Comparison, asked: Asked, reduced: FileNoSimple | None) -> None:
-    out = console()
     if reduced is not None:
-        out.print(
+        print_text(
             f"{reduced.n_simple} of {reduced.n} rows are right for every model at any threshold "
             f"({100 * reduced.share:.1f} %, {reduced.verdict}); they are left out."
         )
     several = len(found.pairs) > 1
     level = f"{100 * found.level:g} %"
-    out.print(
-        Text(f"{asked.file}: {found.metric} on the same {found.n} rows, {found.positives} positive", style="bold")
-    )
+    print_text(f"{asked.file}: {found.metric} on the same {found.n} rows, {found.positives} positive", "bold")
     cuts = found.thresholds
     heads = [("model", "left"), (found.metric, "right"), *([("threshold", "right")] if cuts else [])]
     values = [
         [model, number(float(value)), *([number(cuts[model])] if cuts else [])] for model, value in found.values.items()
     ]
-    out.print(table("", heads, values))
-    out.print()
-    columns = [("pair", "left"), ("difference", "right"), (f"{level} interval", "right"), ("p", "right")]
+    print_table(table("", heads, values))
+    print_text("")
+    columns: list[tuple[Any, ...]] = [
+        ("pair", "left"),
+        ("difference", "right"),
+        (f"{level} interval", "right"),
+        ("p", "right"),
+    ]
     columns += [("p (Holm)", "right")] if several else []
     print_table(
         table(
             "",
-            [*columns, ("verdict", "left"), ("method", "left")],
+            [*columns, ("verdict", "left"), ("method", "left", True)],
             [
                 [
                     f"{pair.first} - {pair.second}", number(pair.difference), f"{number(pair.low)} to {number(pair.high)}",
@@ -128,7 +128,7 @@ def _print(found: Comparison, asked: Asked, reduced: FileNoSimple | None) -> Non
         )
     )  # fmt: skip
     together = "; limits and verdicts of all pairs are corrected together (Holm)" if several else ""
-    out.print(Text(f"  {found.conditions.removeprefix(', ').capitalize()}{together}.", style="dim"))
+    print_text(f"{found.conditions.removeprefix(', ').capitalize()}{together}.", "dim", indent="  ")
 
 
 def _p(value: float) -> str:

@@ -7,12 +7,11 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
-from rich.text import Text
 
 from tallymark._check import Bools, Floats
 from tallymark._write import replacing
 from tallymark.cli import evaluating, quantifying
-from tallymark.cli.printing import console
+from tallymark.cli.printing import print_text
 from tallymark.errors import InputError
 from tallymark.results import Evaluations
 
@@ -36,37 +35,29 @@ def run(folder: str, seed: int) -> None:
         raise InputError(
             f"Cannot write {str(known)!r}: {error.strerror}. Choose another place with --folder."
         ) from None
-    out = console()
     page = str(known.with_name("report.html")) if importlib.util.find_spec("vl_convert") else None
     command = f"tallymark evaluate {known} --label platform --score model_a --score model_b --threshold f1"
     command += f" --report {page}" if page else ""
-    out.print(
-        Text.assemble(f"Wrote {known}: {_ROWS} companies, about 0.2 % of them platforms.\n", ("$ " + command, "bold"))
-    )
+    print_text(f"Wrote {known}: {_ROWS} companies, about 0.2 % of them platforms.")
+    print_text("$ " + command, "bold")
     found = evaluating.run(
         evaluating.Asked(str(known), label="platform", scores=["model_a", "model_b"], threshold="f1", report=page)
     )
-    out.print(Text("\nWhat to look at", style="bold"))
+    print_text("\nWhat to look at", "bold")
     for line in _remarks(found):
-        out.print(Text(f"• {line}"))
+        print_text(f"• {line}")
     command = f"tallymark quantify {known} {new} --label platform --score model_b --threshold f1"
-    out.print(
-        Text.assemble(
-            f"\nHow many are there next year? {new}: {_NEW_ROWS} companies nobody has labelled.\n",
-            ("$ " + command, "bold"),
-        )
-    )
+    print_text(f"\nHow many are there next year? {new}: {_NEW_ROWS} companies nobody has labelled.")
+    print_text("$ " + command, "bold")
     quantifying.run(
         quantifying.Asked(
             str(known), str(new), label="platform", score="model_b", threshold="f1", methods=["cc,ac,ms,bayes"]
         )
     )
-    out.print(Text(f"• In truth there are {truth}; counting calls (cc) cannot know."))
-    out.print(
-        Text(
-            (f"\nOpen {page} in a browser: sliders, pictures, tables.\n" if page else "\n")
-            + "Next: add --by region, --prevalence 0.01, --json or --all; `tallymark metrics mcc` explains a metric."
-        )
+    print_text(f"• In truth there are {truth}; counting calls (cc) cannot know.")
+    print_text(
+        (f"\nOpen {page} in a browser: sliders, pictures, tables.\n" if page else "\n")
+        + "Next: add --by region, --prevalence 0.01, --json or --all; `tallymark metrics mcc` explains a metric."
     )
 
 

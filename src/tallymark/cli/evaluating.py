@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
 from tallymark import _check
 from tallymark._show import number
 from tallymark.cli.printing import (
-    console,
     masses_wanted,
     positive_label,
     print_json,
     print_notes,
     print_table,
+    print_text,
     print_written,
     progress_bar,
     require_report_place,
@@ -256,39 +255,33 @@ def _notes(result: Evaluations, caught: Sequence[warnings.WarningMessage]) -> li
 
 
 def _print(result: Evaluations, asked: Asked) -> None:
-    out, file, metrics, every = console(), asked.file, asked.metrics, asked.every
+    file, metrics, every = asked.file, asked.metrics, asked.every
     first = next(iter(result.values()))
     if len(result.names) > 1:
         print_table(_group_table(result, asked))
         _say(first)
         for reason in _reasons(result, asked):
-            out.print(Text(f"  {reason}", style="dim"))
+            print_text(reason, "dim", indent="  ")
         return
     if first.per_class:
         for name, evaluation in result.items():
-            out.print(_value_table(f"{file}: {name}, {evaluation.size()}, {len(evaluation.per_class)} classes",
+            print_table(_value_table(f"{file}: {name}, {evaluation.size()}, {len(evaluation.per_class)} classes",
                                    {name: evaluation}, list(evaluation)))  # fmt: skip
             if len(evaluation.per_class) == 2:
-                out.print(
-                    Text(
-                        "Two classes: say --pos-label to see precision, recall and F1 of the positive one.", style="dim"
-                    )
-                )
+                print_text("Two classes: say --pos-label to see precision, recall and F1 of the positive one.", "dim")
             if evaluation.confusion is not None:
-                out.print(_class_table(evaluation, evaluation.confusion, every=every))
+                print_table(_class_table(evaluation, evaluation.confusion, every=every))
         return
     lens = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
     title = f"{file}: {first.size()}{lens}"
     names = list(first) if every or metrics else [name for name in _HEADLINE if name in first]
-    if len(result) > 1:
-        print_table(_value_table(title, dict(result), names))
-    else:
-        out.print(_value_table(title, dict(result), names))
+    print_table(_value_table(title, dict(result), names))
     _say(first)
     if len(result) > 1:
-        reasons = dict.fromkeys(e[name].reason for e in result.values() for name in names if e[name].reason)
+        undefined = (e[name].reason for e in result.values() for name in names)
+        reasons = [reason for reason in dict.fromkeys(undefined) if reason is not None]
         for line in (*reasons, "`tallymark metrics NAME` says what a metric means."):
-            out.print(Text(f"  {line}", style="dim"))
+            print_text(line, "dim", indent="  ")
 
 
 def _say(first: Evaluation) -> None:
@@ -297,14 +290,13 @@ def _say(first: Evaluation) -> None:
         return
     hint = "; for class sizes fixed by design add --sampling stratified" if first.sampling == "plain" else ""
     hint = "" if first.prevalence is not None else hint
-    console().print(Text(f"  In brackets: {first.intervals}{hint}.", style="dim"))
+    print_text(f"In brackets: {first.intervals}{hint}.", "dim", indent="  ")
     if first.policy is not None and any(measure.optimism is not None for measure in first.values()):
-        console().print(
-            Text(
-                f"  The threshold was chosen on these rows ({first.policy}): values at it are too good by about their "
-                "optimism (--json), and their intervals allow for it.",
-                style="dim",
-            )
+        print_text(
+            f"The threshold was chosen on these rows ({first.policy}): values at it are too good by about their "
+            "optimism (--json), and their intervals allow for it.",
+            "dim",
+            indent="  ",
         )
 
 
@@ -312,8 +304,12 @@ def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence
     """Metrics down, models across; one model alone leaves room for what each metric means."""
     alone = len(evaluations) == 1
     bounded = any(e[name].bound for e in evaluations.values() for name in names)
-    heads = [("metric", "left"), *(("value" if alone else name, "right") for name in evaluations), ("chance", "right")]
-    heads += [*([("bound", "right")] if bounded else []), *([("what it means", "left")] if alone else [])]
+    heads: list[tuple[Any, ...]] = [
+        ("metric", "left"),
+        *(("value" if alone else name, "right") for name in evaluations),
+        ("chance", "right", True),
+    ]
+    heads += [*([("bound", "right")] if bounded else []), *([("what it means", "prose")] if alone else [])]
     rows = []
     if any(e.threshold is not None for e in evaluations.values()):
         thresholds = [number(e.threshold) + (f" ({e.policy})" if e.policy else "") for e in evaluations.values()]

@@ -6,10 +6,8 @@ import inspect
 from itertools import groupby
 from typing import Any
 
-from rich.text import Text
-
 from tallymark import metrics
-from tallymark.cli.printing import console, print_json, table
+from tallymark.cli.printing import print_json, print_table, print_text, table
 from tallymark.errors import UnknownNameError, nearest
 from tallymark.registry import LOSSES, METRICS, QUANTIFIERS, Loss, Method, Metric
 
@@ -22,8 +20,8 @@ def run(name: str | None, *, as_json: bool) -> None:
         by_family = sorted(METRICS.values(), key=lambda metric: metric.family)
         for family, members in groupby(by_family, key=lambda metric: metric.family):
             rows = [[m.name, f"{m.low:g} … {m.high:g}", _ARROWS[m.better], m.meaning] for m in members]
-            heads = [("metric", "left"), ("range", "right"), ("better", "left"), ("what it means", "left")]
-            console().print(table(family.capitalize(), heads, rows))
+            heads = [("metric", "left"), ("range", "right"), ("better", "left"), ("what it means", "prose")]
+            print_table(table(family.capitalize(), heads, rows))
     else:
         _explain(METRICS[name])
 
@@ -58,9 +56,8 @@ _ARROWS = {"higher": "higher", "lower": "lower", "zero": "near 0", "neither": "�
 
 
 def _explain(metric: Metric) -> None:
-    out = console()
-    out.print(Text(f"{metric.name} — {metric.title}", style="bold"))
-    out.print(Text(metric.meaning))
+    print_text(f"{metric.name} — {metric.title}", "bold")
+    print_text(metric.meaning)
     facts = describe(metric)
     lines = {
         "formula": metric.expression or metric.formula,
@@ -74,7 +71,7 @@ def _explain(metric: Metric) -> None:
     }
     for key, value in lines.items():
         if value:
-            out.print(Text.assemble((f"  {key}: ", "dim"), value))
+            print_text(f"{key}: {value}", indent="  ")
 
 
 def run_quantifiers(name: str | None, *, as_json: bool) -> None:
@@ -90,23 +87,22 @@ def run_quantifiers(name: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({key: describe_quantifier(entry) for key, entry in entries.items()})
     elif name is None:
-        heads = [("name", "left"), ("interval", "left"), ("needs", "left"), ("what it does", "left")]
+        heads = [("name", "left"), ("interval", "left"), ("needs", "left"), ("what it does", "prose")]
         rows = [
             [m.name, m.interval, "probabilities" if m.probabilities else "any scores", m.meaning]
             for m in QUANTIFIERS.values()
         ]
-        console().print(table("Quantifiers", heads, rows))
-        heads = [("name", "left"), ("range", "right"), ("better", "left"), ("what it means", "left")]
+        print_table(table("Quantifiers", heads, rows))
+        heads = [("name", "left"), ("range", "right"), ("better", "left"), ("what it means", "prose")]
         rows = [[m.name, f"{m.low:g} … {m.high:g}", _ARROWS[m.better], m.meaning] for m in LOSSES.values()]
-        console().print(table("Losses", heads, rows))
+        print_table(table("Losses", heads, rows))
     else:
         (entry,) = entries.values()
-        out = console()
-        out.print(Text(f"{entry.name} — {entry.title}", style="bold"))
-        out.print(Text(entry.meaning))
+        print_text(f"{entry.name} — {entry.title}", "bold")
+        print_text(entry.meaning)
         for key, value in describe_quantifier(entry).items():
             if value and key not in {"title", "meaning"}:
-                out.print(Text.assemble((f"  {key.replace('_', ' ')}: ", "dim"), _listed(value)))
+                print_text(f"{key.replace('_', ' ')}: {_listed(value)}", indent="  ")
 
 
 def _listed(value: Any) -> str:

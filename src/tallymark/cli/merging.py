@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from rich.text import Text
-
 from tallymark._write import require_writable
-from tallymark.cli.printing import console
+from tallymark.cli.printing import print_text
 from tallymark.errors import InputError
 from tallymark.sources.doors import load
 
@@ -24,4 +22,4 @@ def run(files: Sequence[str], out: str) -> None:
         )
     whole = reduce(lambda a, b: a.merge(b), parts)
     whole.save(out)
-    console().print(Text(f"{out}: {whole.heading()}, merged from {len(files)} files"))
+    print_text(f"{out}: {whole.heading()}, merged from {len(files)} files")

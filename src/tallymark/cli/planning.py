@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallymark._show import number
-from tallymark.cli.printing import console, positive_label, print_json, print_table, progress_bar, table, with_limits
+from tallymark.cli.printing import positive_label, print_json, print_table, print_text, progress_bar, table, with_limits
 from tallymark.intervals.sizes import by_sample_size, sample_size
 from tallymark.sources.scan import scan
 
@@ -40,7 +40,9 @@ def run_by_size(
     print_table(table(f"{file}: {found.heading()}", heads, rows))
     if len(found.sizes) > 1:
         name = found.metrics[0]
-        console().print(f"  About {found.halving(name):.1f} times as many positives halve the interval of {name}.")
+        print_text(
+            f"About {found.halving(name):.1f} times as many positives halve the interval of {name}.", indent="  "
+        )
 
 
 def run_sample_size(
@@ -55,7 +57,7 @@ def run_sample_size(
     if as_json:
         print_json(found.to_dict())
     else:
-        console().print(
+        print_text(
             f"{found.n} rows, {found.positives} of them positive, show a difference of {difference:g} around an AUROC of "
             f"{auroc:g} with a chance of {100 * power:g} %, if {100 * prevalence:g} % of the rows are positive and the two "
             f"estimates are correlated by {correlation:g} and scores are normal with a ratio of spreads of {sd_ratio:g}."

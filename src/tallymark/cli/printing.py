@@ -4,41 +4,52 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.measure import Measurement
 from rich.progress import Progress as Bar
-from rich.table import Table
 from rich.text import Text
 
-from tallymark._show import number, plain
+from tallymark._show import number, plain, visible
+from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.errors import InputError, shown
 from tallymark.results import Note
 from tallymark.sources.files import labels_in
 from tallymark.sources.formats import Wanted, expanded
 
+#: Columns of a table in a file or a pipe, where nobody has said how wide it is.
+_WIDE = 120
+
 
 def console() -> Console:
-    """Standard output; 120 columns wide when it is a file or a pipe."""
-    return Console() if sys.stdout.isatty() else Console(width=120)
+    """Standard output, as wide as the terminal or as COLUMNS says."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdigit() and int(said) > 0:
+        return Console(width=int(said))
+    return Console() if sys.stdout.isatty() else Console(width=_WIDE)
 
 
-def print_table(made: Table) -> None:
-    """Print a table of short cells; where it is wider than the terminal, lines run on rather than lose their ends."""
+#: The style of each part of a table.
+_STYLES = {"title": "bold", "head": "dim", "body": ""}
+
+
+def print_table(made: TextTable) -> None:
+    """Print a table so that nothing of it is lost, whatever the width."""
     out = console()
-    wide = Measurement.get(out, out.options.update(width=_ENDLESS), made).maximum
-    if wide <= out.width:
-        out.print(made)
-    else:
-        Console(width=wide).print(made, soft_wrap=False, no_wrap=True, crop=False)
+    for line in made.lines(out.width):
+        # Lines fit already; Rich must not wrap, pad or crop them.
+        out.print(Text(line.text, style=_STYLES[line.part]), no_wrap=True, overflow="ignore", crop=False)
 
 
-#: Columns no table has.
-_ENDLESS = 10_000
+def print_text(text: str, style: str = "", *, indent: str = "") -> None:
+    """Print plain text, wrapped to the terminal; what acts in one is spelled out."""
+    out = console()
+    for line in wrapped("\n".join(map(visible, text.split("\n"))), max(out.width - len(indent), 1)):
+        out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)
 
 
 def print_json(value: Any) -> None:
@@ -50,13 +61,13 @@ def print_json(value: Any) -> None:
 def print_notes(notes: Iterable[Note]) -> None:
     """Guards that fired, below the table."""
     for note in notes:
-        console().print(Text.assemble(("! ", "bold yellow"), (f"{note.code} ", "yellow"), note.message))
+        print_text(f"! {note.code} {note.message}", "yellow")
 
 
 def print_written(path: str | None) -> None:
     """Say where the report is, if there is one."""
     if path is not None:
-        console().print(Text(f"Wrote {path}: open it in a browser.", style="bold"))
+        print_text(f"Wrote {path}: open it in a browser.", "bold")
 
 
 @contextmanager
@@ -70,25 +81,19 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
         yield lambda percent: bar.update(task, completed=percent)
 
 
-def table(title: str, columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> Table:
-    """A table of (heading, left|right) columns. Cells are plain text, so user text is never read as markup."""
-    made = Table(
-        title=Text(title) if title else None,
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        pad_edge=False,
-        header_style="dim",
-    )
-    for heading, side in columns:
-        made.add_column(Text(heading), justify=side, no_wrap=side == "right")  # type: ignore[arg-type]
-    for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
-    return made
+def table(title: str, columns: Sequence[tuple[Any, ...]], rows: Iterable[Sequence[str]]) -> TextTable:
+    """A table of (heading, left|right|prose, optional) columns."""
+    return TextTable(title, [Head(*column) for column in columns], [list(row) for row in rows])
+
+
+#: An interval wider than this says nothing about decimals.
+_COUNTED = 10.0
 
 
 def with_limits(value: float, low: float, high: float) -> str:
     """A number and its limits, all to the same decimals."""
+    if _COUNTED < high - low < math.inf:
+        return f"{value:.0f} ({low:.0f}{' to ' if low < 0 else '–'}{high:.0f})"
     text = number(value)
     decimals = len(text.partition(".")[2]) if "." in text and "e" not in text else None
     ends = [number(end) if decimals is None or math.isinf(end) else f"{end:.{decimals}f}" for end in (low, high)]

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from rich.text import Text
 
 from tallymark._show import number
 from tallymark.cli.evaluating import class_and_column
 from tallymark.cli.printing import (
-    console,
     masses_wanted,
     positive_label,
     print_json,
     print_notes,
     print_table,
+    print_text,
     print_written,
     progress_bar,
     require_report_place,
@@ -352,15 +351,14 @@ def _without_method(one: Prevalence) -> dict[str, Any]:
 
 
 def _print(answer: Answer, asked: Asked) -> None:
-    out = console()
     lines = _lines(answer)
     first = lines[0][2]
     level = "" if first.level is None else f", {100 * first.level:g} % intervals"
-    out.print(Text(f"{asked.target or asked.validation}: counted with {asked.validation}{level}", style="bold"))
+    print_text(f"{asked.target or asked.validation}: counted with {asked.validation}{level}", "bold")
     groups = list(lines[0][0] or ())
     classes = lines[0][1] is not None
     heads = [("method", "left"), *((name, "left") for name in groups), *([("class", "left")] if classes else [])]
-    heads += [("prevalence", "right"), ("count", "right"), ("of", "right"), ("interval", "left")]
+    heads += [("prevalence", "right"), ("count", "right"), ("of", "right"), ("interval", "prose")]
     subtotals = _subtotals(answer)
     rows = []
     for group, label, one in [*lines, *((group, None, one) for group, one in subtotals)]:
@@ -386,15 +384,13 @@ def _print(answer: Answer, asked: Asked) -> None:
         ]))  # fmt: skip
     if answer.expectation is not None:
         ev = answer.expectation
-        out.print(
-            Text(f"\nExpected at threshold {number(ev.threshold)} and prevalence {number(ev.prevalence)}", style="bold")
-        )
+        print_text(f"\nExpected at threshold {number(ev.threshold)} and prevalence {number(ev.prevalence)}", "bold")
         print_table(table("", [("metric", "left"), ("value", "right")], [
             [m.name, m.reason or (number(m.value) if m.low is None or m.high is None else with_limits(m.value, m.low, m.high))]
             for m in ev.values()
         ]))  # fmt: skip
     for line in _remarks(answer):
-        out.print(Text(line, style="dim"))
+        print_text(line, "dim")
 
 
 #: A sum of groups further from the count of all rows together than this, relatively, is worth a word.
@@ -456,7 +452,7 @@ def run_from_counts(
         for name, one in found.items()
     ]  # fmt: skip
     title = f"{predicted_positive:g} of {n:g} called positive; audit tp {tp}, fn {fn}, fp {fp}, tn {tn}"
-    console().print(Text(title, style="bold"))
-    heads = [("method", "left"), ("prevalence", "right"), ("count", "right"), ("interval", "left")]
+    print_text(title, "bold")
+    heads = [("method", "left"), ("prevalence", "right"), ("count", "right"), ("interval", "prose")]
     print_table(table("", heads, [[str(cell) for cell in row] for row in rows]))
     return found

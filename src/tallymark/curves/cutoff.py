@@ -14,7 +14,7 @@ from tallymark.curves.base import Curve, of_a_tally, with_both_classes
 from tallymark.errors import InputError, shown
 from tallymark.metrics.declare import PARAMETER_RANGES, cell_settings
 from tallymark.metrics.hull import roc_hull
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, metric_names
 from tallymark.summaries.tally import Tally
 
 
@@ -298,7 +298,7 @@ def over_thresholds(
     [0.0, 0.6667, 0.5, 0.8, 0.6667]
     """
     t = with_both_classes(tally, "over_thresholds")
-    metrics = [metrics] if isinstance(metrics, str) else metrics
+    metrics = metric_names(metrics)
     cut = t.cutoffs
     cells = t.cells(cut.tp, cut.fp)
     unused = set(parameters) - {key for name in metrics for key in METRICS[name].parameters}

@@ -18,7 +18,7 @@ from tallymark.metrics.cost import cost_envelope
 from tallymark.metrics.declare import require_probabilities
 from tallymark.metrics.hull import roc_hull
 from tallymark.metrics.probability import Binning, calibration_bins
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, metric_names
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally
 
@@ -149,8 +149,8 @@ def over_prevalence(data: Tally | Confusion, metrics: Sequence[str], prevalences
     """
     if not isinstance(data, Tally | Confusion):
         raise InputError(f"over_prevalence takes a Tally or a Confusion, got {type(data).__name__}.")
-    metrics = [metrics] if isinstance(metrics, str) else metrics
-    grid = np.array([_check.probability(value, "prevalences") for value in np.atleast_1d(prevalences).tolist()])
+    metrics = metric_names(metrics)
+    grid = np.array([_check.probability(value, "prevalences") for value in _check.listed(prevalences)])
     values: dict[str, Floats] = {}
     for name in metrics:
         found = []

@@ -124,9 +124,7 @@ def normal_quantile(share: Any) -> Any:
 
 def checked_number(value: object, name: str, least: int) -> int:
     """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name} is {value!r}, expected a whole number of {least} or more.")
-    return int(value)
+    return _check.whole(value, name, least)
 
 
 def in_threads(work: Callable[[Any], Any], parts: Iterable[Any], jobs: int | None) -> list[Any]:

@@ -28,7 +28,7 @@ from tallymark.intervals.draws import Draws, values_of
 from tallymark.intervals.effects import EFFECTS
 from tallymark.intervals.perfect import limits_of_perfection
 from tallymark.intervals.pool import MOST, Pool
-from tallymark.registry import METRICS, require_one_of
+from tallymark.registry import METRICS, metric_names, require_one_of
 from tallymark.summaries.tally import Tally
 
 BootstrapMethod = Literal["percentile", "bca"]
@@ -182,7 +182,7 @@ def bootstrap(
     >>> found.interval("auroc", method="bca").value
     0.8888888888888888
     """
-    names = [METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    names = metric_names(metrics)
     _require_both(tally)
     for name in names:
         if METRICS[name].needs not in {"tally", "probabilities", "confusion"}:

@@ -17,7 +17,7 @@ from tallymark.errors import InputError
 from tallymark.intervals.base import Seed, checked_level, checked_number, in_threads, normal_quantile, seeds
 from tallymark.intervals.draws import Draws, values_of
 from tallymark.intervals.pool import Pool
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, metric_names
 from tallymark.summaries.tally import Tally
 
 #: Shares of the rows that are drawn unless sizes are given.
@@ -105,7 +105,7 @@ def by_sample_size(
     if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
         raise InputError("by_sample_size takes a labelled tally with rows of both classes: tm.tally(y, scores).")
     share = checked_level(level)
-    names = tuple(METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics))
+    names = tuple(metric_names(metrics))
     checked_number(repeats, "repeats", 2)
     if not names:
         raise InputError("by_sample_size needs a metric or more.")

@@ -40,8 +40,8 @@ def roc_path(tally: Tally) -> tuple[Floats, Floats]:
 def _ends(fpr: Range | None, tpr: Range | None) -> Range:
     if fpr is not None and tpr is not None:
         raise InputError("Give a range of fpr= or of tpr=, not both.")
-    name, ends = ("tpr", tpr) if tpr is not None else ("fpr", fpr or (0.0, UP_TO))
-    low, high = (_check.real(end, name) for end in ends)
+    name, ends = ("tpr", tpr) if tpr is not None else ("fpr", (0.0, UP_TO) if fpr is None else fpr)
+    low, high = _check.pair(ends, name)
     if not 0.0 <= low < high <= 1.0 or high - low < _NARROWEST:
         raise InputError(f"{name}={ends!r} is not a range inside [0, 1]; write {name}=(0, 0.1), for example.")
     return low, high

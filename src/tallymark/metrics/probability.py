@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats, Ints
 from tallymark._show import Row, Shown
 from tallymark.errors import InputError
@@ -140,9 +141,12 @@ class _Binned(NamedTuple):
     which: Ints
 
 
+#: More bins than any picture or mean of gaps is made of.
+MOST_BINS = 10**6
+
+
 def _binned(tally: Tally, bins: int, by: Binning) -> _Binned:
-    if not isinstance(bins, int) or isinstance(bins, bool) or bins < 1:
-        raise InputError(f"bins is {bins!r}, expected a whole number of 1 or more.")
+    bins = _check.whole(bins, "bins", 1, MOST_BINS)
     cut = tally.cutoffs
     down, up = tally.scale
     scores = cut.thresholds[1:].astype(np.float64)[::-1]

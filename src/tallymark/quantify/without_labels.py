@@ -17,7 +17,7 @@ from tallymark.quantify.asking import ask_of, one_target, options_of
 from tallymark.quantify.prevalence import quantiles
 from tallymark.quantify.resampling import resampled
 from tallymark.quantify.samples import Samples, Validation
-from tallymark.registry import METRICS, QUANTIFIERS
+from tallymark.registry import METRICS, QUANTIFIERS, metric_names
 from tallymark.results import Evaluation, Measure
 from tallymark.summaries.tally import Tally
 
@@ -53,7 +53,7 @@ def expected(
     [0.14, 0.04, 0.22]
     """
     share = checked_level(level)
-    names = [METRICS[name].name for name in ([metrics] if isinstance(metrics, str) else metrics)]
+    names = metric_names(metrics)
     for name in names:
         if METRICS[name].needs != "confusion":
             raise InputError(f"{name} is not a metric at one threshold; prior shift predicts those only.")

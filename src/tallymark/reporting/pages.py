@@ -5,19 +5,21 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from warnings import warn
 
 from tallymark import __version__
 from tallymark._show import plain
 from tallymark._write import replacing, require_writable
+from tallymark.charts.drawing import Progress, drawn
 from tallymark.charts.models import tallies_of
 from tallymark.charts.theme import PALETTES
 from tallymark.comparison import Comparison, compare
-from tallymark.errors import InputError
+from tallymark.errors import InputError, PictureWarning, shown
 from tallymark.evaluation import evaluate
 from tallymark.intervals.base import Sampling
 from tallymark.quantify.classes import ClassPrevalences
@@ -70,10 +72,11 @@ def report(
     return write(content, path)
 
 
-def write(content: Content, path: str | PathLike[str]) -> Path:
-    """Write a page; all of it or nothing."""
+def write(content: Content, path: str | PathLike[str], progress: Progress | None = None) -> Path:
+    """Write a page; all of it or nothing. `progress` is called with the percentage of the pictures that are drawn."""
     with replacing(path, over=_PAGE) as temporary:
-        temporary.write_text(page(content), encoding="utf-8")
+        # A lone surrogate, which no file can hold, is spelled out.
+        temporary.write_text(page(content, progress), encoding="utf-8", errors="backslashreplace")
     return Path(path)
 
 
@@ -105,9 +108,10 @@ def _content(data: Any, threshold: Any, level: float, title: str | None, samplin
     )  # fmt: skip
 
 
-def page(content: Content) -> str:
+def page(content: Content, progress: Progress | None = None) -> str:
     """The page as text."""
     try:
+        import vl_convert  # noqa: F401 - asked for here, used where pictures are drawn
         from jinja2 import Environment
     except ImportError:
         raise InputError(
@@ -115,7 +119,9 @@ def page(content: Content) -> str:
         ) from None
     here = files("tallymark.reporting")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"drawn": _drawn, "js": _javascript}
+    charts = [chart for section in content.sections for chart in section.pictures]
+    pictures = _drawn_all(charts, progress) if charts else {}
+    environment.filters |= {"drawn": lambda chart: pictures[id(chart)], "js": _javascript}
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
     data = {"explorer": explored(content.tallies, content.thresholds) if content.thresholds else None, "glossary": glossary(),
             "parameters": list(parameters()), "prevalence": content.prevalence}  # fmt: skip
@@ -160,12 +166,28 @@ def _javascript(value: Any) -> str:
     return str(value).replace("inf", "Infinity") if isinstance(value, float) else str(value)
 
 
-def _drawn(chart: Any) -> str:
-    """A chart as SVG whose colours are the page's, so that it turns dark with it."""
-    import vl_convert
+def _drawn_all(charts: Sequence[Any], progress: Progress | None) -> dict[int, str]:
+    """The SVG of each chart by its identity, or a sentence in its place."""
+    titles = [chart.title if isinstance(chart.title, str) else str(chart.title.text) for chart in charts]
+    pictures = drawn([chart.to_dict(validate=False) for chart in charts], progress)
+    missing = [title for title, svg in zip(titles, pictures, strict=True) if svg is None]
+    if missing:
+        warn(
+            PictureWarning(f"{len(missing)} of {len(charts)} pictures could not be drawn: {shown(missing)}."),
+            stacklevel=3,
+        )
+    return {
+        id(chart): _undrawn(title) if svg is None else _on_the_page(svg, title)
+        for chart, title, svg in zip(charts, titles, pictures, strict=True)
+    }
 
-    title = chart.title if isinstance(chart.title, str) else chart.title.text
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
+
+def _undrawn(title: str) -> str:
+    return f"<p>The picture “{html.escape(title)}” could not be drawn; the tables have its numbers.</p>"
+
+
+def _on_the_page(svg: str, title: str) -> str:
+    """An SVG whose colours are the page's, so that it turns dark with it."""
     light = PALETTES["light"]
     named = {getattr(light, name): f"var(--{name})" for name in _NAMES} | {
         c: f"var(--m{i})" for i, c in enumerate(light.models)
@@ -173,7 +195,7 @@ def _drawn(chart: Any) -> str:
     for colour, name in named.items():
         svg = re.sub(f'(fill|stroke)="{colour}"', rf'\1="{name}"', svg, flags=re.IGNORECASE)
     # The size goes into the style, so that a picture shrinks with the page.
-    attributes = f'role="img" aria-label="{html.escape(str(title))}"'
+    attributes = f'role="img" aria-label="{html.escape(title)}"'
     sized = r'<svg \1style="max-width: \2px; width: 100%; height: auto"'
     return re.sub(r'<svg ([^>]*?)width="([\d.]+)" height="[\d.]+"', sized, svg, count=1).replace(
         "<svg ", f"<svg {attributes} ", 1

@@ -14,7 +14,7 @@ from tallymark._check import Label
 from tallymark.errors import InputError, shown
 from tallymark.sources.celltable import Question
 from tallymark.sources.columns import Columns, checked_mass, guard_hard_labels, tallies_of_columns
-from tallymark.sources.formats import Wanted
+from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import is_frame, is_relation, lazy_frame, read_columns, require, without_missing
 from tallymark.sources.lazy import number_of_rows, tallies_of_lazy
 from tallymark.sources.scan import SMALL, tallies_of_relation
@@ -87,7 +87,7 @@ def tally(
         return _tally_frame(
             y, label, score, by, weight, count, pos_label, exact=exact, drop_missing=drop_missing, strict=strict
         )
-    if score is not None or label is not None or by or weight is not None or count is not None:
+    if any(name is not None for name in (score, label, weight, count)) or not (isinstance(by, tuple) and not by):
         raise InputError(
             f"label=, score=, weight=, count= and by= name columns of a dataframe, but the first argument is a "
             f"{type(y).__name__}. With arrays write tm.tally(y, scores, weights=w)."
@@ -160,7 +160,9 @@ def confusion(
             f"labels are {shown(found[0])} but predicted is {shown(found[1])}: text on one side, numbers on the other. "
             "Convert one of them."
         )
-    names = tuple(sorted({*found[0], *found[1]}) if classes is None else map(_check.plain_label, classes))
+    names = tuple(
+        sorted({*found[0], *found[1]}) if classes is None else map(_check.plain_label, _check.listed(classes))
+    )
     if len(set(names)) != len(names):
         raise InputError(f"classes={shown(names)} names a class twice.")
     return Confusion.of_codes(
@@ -320,8 +322,7 @@ def _tally_frame(
 ) -> Tally | Tallies:
     if score is None:
         raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
-    scores: list[Any] = list(score) if isinstance(score, list | tuple) else [score]
-    groups = [by] if isinstance(by, str) else list(by)
+    scores, groups = column_names(score, "score="), column_names(by, "by=")
     question = Question(label, tuple(groups), weight, count, pos_label)
     wanted = [*(Wanted(name, "score=", "number") for name in scores), *question.wanted]
     lazy = lazy_frame(frame, wanted)
@@ -343,7 +344,7 @@ def _tally_frame(
 
 
 def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: object, weights: object) -> Any:
-    names = tuple(map(_check.plain_label, classes))
+    names = tuple(map(_check.plain_label, _check.listed(classes)))
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"classes={shown(names)} must name two or more different classes, one per score column.")
     s = _check.matrix(scores, "scores", columns=len(names))

@@ -118,6 +118,16 @@ class Files:
         return cls(forms.pop(), tuple(found), shown=given[0] if len(given) == 1 else f"{len(found)} files")
 
 
+def column_names(value: object, option: str) -> list[str]:
+    """Names of columns from one or several."""
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
+        raise InputError(
+            f"{option}{value!r}: columns are named by text, or by a list of texts; rename the column first."
+        )
+    return list(listed)
+
+
 def require_columns(wanted: Sequence[Wanted], present: Mapping[str, str]) -> None:
     """Refuse a wanted column that is not there, or that holds what cannot be read as numbers."""
     for name, option, kind in wanted:

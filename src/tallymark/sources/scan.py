@@ -21,7 +21,7 @@ from tallymark.sources.celltable import Heavy, Question, missing, plain_numbers,
 from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
 from tallymark.sources.engine import Engine, Progress, double, engine, not_missing, quoted, text, unreadable
 from tallymark.sources.files import columns_of
-from tallymark.sources.formats import Paths, Wanted, is_whole, require_columns
+from tallymark.sources.formats import Paths, Wanted, column_names, is_whole, require_columns
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -77,8 +77,7 @@ def scan(
     0.75
     >>> folder.cleanup()
     """
-    scores = [score] if isinstance(score, str) else list(score)
-    groups = [by] if isinstance(by, str) else list(by)
+    scores, groups = column_names(score, "score="), column_names(by, "by=")
     if weight is not None and count is not None:
         raise InputError("Give count= (repeated rows) or weight= (survey weights), not both.")
     cuts = [_check.real(t, "thresholds") for t in (thresholds if isinstance(thresholds, Iterable) else [thresholds])]

@@ -45,6 +45,8 @@ def looks_saved(path: str | PathLike[str]) -> bool:
 
 def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]]) -> Any:
     """Read and check a file; anything unexpected in it is an InputError that names the file."""
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"The file is {path!r}; expected a path.")
     shown = repr(os.fspath(path))
     try:
         present = Path(path).is_file()
