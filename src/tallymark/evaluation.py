@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any, Literal, overload
@@ -18,7 +18,8 @@ from tallymark.intervals.choosing import Choices, with_choice
 from tallymark.intervals.class_rates import class_limits
 from tallymark.intervals.defaults import tally_limits
 from tallymark.intervals.effects import EFFECTS, FEW_NEGATIVES
-from tallymark.intervals.rates import Limits, rate_limits
+from tallymark.intervals.rates import Asked as RatesAsked
+from tallymark.intervals.rates import Limits, limits_of_many, rate_limits
 from tallymark.intervals.replicates import bootstrap
 from tallymark.metrics.bounds import bound
 from tallymark.metrics.declare import cell_settings, check_parameter
@@ -34,6 +35,7 @@ from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 Metrics = str | Iterable[str] | None
+Progress = Callable[[float], None]
 IntervalMethod = Literal["default", "percentile", "bca"]
 
 #: Below chance by this many standard errors the direction of the scores is doubted.
@@ -68,12 +70,13 @@ _PER_CLASS = ("precision", "recall", "f1", "specificity")
 @overload
 def evaluate(data: Tallies | Panel | FilePanel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
              level: float | None = ..., prevalence: float | None = ..., interval: IntervalMethod = ...,
-             sampling: Sampling = ..., seed: Seed = ..., strict: bool = ..., **parameters: float) -> Evaluations: ...  # fmt: skip
+             sampling: Sampling = ..., seed: Seed = ..., strict: bool = ..., progress: Progress | None = ...,
+             **parameters: float) -> Evaluations: ...  # fmt: skip
 @overload
 def evaluate(data: Tally | Confusion | Moments | ClassScores, /, *, metrics: Metrics = ...,
              threshold: float | str | None = ..., level: float | None = ..., prevalence: float | None = ...,
              interval: IntervalMethod = ..., sampling: Sampling = ..., seed: Seed = ...,
-             strict: bool = ..., **parameters: float) -> Evaluation: ...  # fmt: skip
+             strict: bool = ..., progress: Progress | None = ..., **parameters: float) -> Evaluation: ...  # fmt: skip
 def evaluate(
     data: Tally | Tallies | Panel | FilePanel | Confusion | Moments | ClassScores,
     /,
@@ -86,6 +89,7 @@ def evaluate(
     sampling: Sampling = "plain",
     seed: Seed = 0,
     strict: bool = False,
+    progress: Progress | None = None,
     **parameters: float,
 ) -> Evaluation | Evaluations:
     """Every metric that fits the data: an :class:`Evaluation`, or :class:`Evaluations` for several models or groups.
@@ -99,7 +103,7 @@ def evaluate(
     `method`, and the docs show what it covers; ``"percentile"`` and ``"bca"`` are bootstrap intervals. `sampling`
     ``plain`` takes all rows as drawn at random, ``stratified`` the class sizes as fixed by design; a stated `prevalence`
     takes that as known. Where a policy chose the threshold on these rows, default intervals include the choice, and
-    `optimism` says how much it flatters each number.
+    `optimism` says how much it flatters each number. `progress` is called with the percentage of the groups that are done.
 
     >>> import tallymark as tm
     >>> ev = tm.evaluate(tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.7, 0.9]), threshold=0.5)
@@ -114,7 +118,7 @@ def evaluate(
     asked = _Asked(
         chosen, threshold, prevalence, strict, None if level is None else checked_level(level),
         require_one_of("interval", interval, ("default", "percentile", "bca")),
-        require_one_of("sampling", sampling, ("stratified", "plain")), seed, _checked(parameters),
+        require_one_of("sampling", sampling, ("stratified", "plain")), seed, _checked(parameters), progress,
     )  # fmt: skip
     result: Evaluation | Evaluations = _evaluate(data, asked)
     for note in result.warnings:
@@ -157,6 +161,7 @@ class _Asked:
     sampling: Sampling = "plain"
     seed: Seed = 0
     parameters: Mapping[str, float] = field(default_factory=dict)
+    progress: Progress | None = None
 
     def of(self, facts: Metric) -> dict[str, float]:
         """The parameters of a metric that were asked for, by name or by the policy."""
@@ -205,6 +210,76 @@ def _evaluate(data: object, _: _Asked) -> Any:
 
 @_evaluate.register
 def _(data: Tally, asked: _Asked) -> Evaluation:
+    return _evaluated([(data, asked)])[0]
+
+
+@_evaluate.register
+def _(data: Tallies, asked: _Asked) -> Evaluations:
+    # One default for all groups of a model: a group whose scores happen to lie in [0, 1] is no exception.
+    by_model: dict[Any, list[Tally]] = {}
+    for key, tally in data.entries.items():
+        by_model.setdefault(key[0] if data.by_model else None, []).append(tally)
+    asked_of = {
+        model: asked if asked.threshold is not None else replace(asked, threshold=_default_threshold(tallies))
+        for model, tallies in by_model.items()
+    }
+    found = _evaluated(
+        [(tally, asked_of[key[0] if data.by_model else None]) for key, tally in data.entries.items()]
+    )  # fmt: skip
+    return Evaluations(data.names, dict(zip(data.entries, found, strict=True)), data.by_model)
+
+
+@dataclass(frozen=True)
+class _Looked:
+    """A tally, what was measured of it, and what is still asked: its intervals."""
+
+    tally: Tally
+    asked: _Asked
+    matrix: Confusion | None
+    policy: str | None
+    measures: dict[str, Measure]
+    notes: tuple[Note, ...]
+
+    @property
+    def defined(self) -> list[str]:
+        """Metrics with a value, where both classes have the two rows an interval needs."""
+        if self.asked.level is None or min(run.n_rows for run in self.tally.runs) < 2:
+            return []
+        return [name for name, measure in self.measures.items() if not math.isnan(measure.value)]
+
+    @property
+    def at_threshold(self) -> list[str]:
+        """Those that are functions of the matrix."""
+        return [] if self.matrix is None else [name for name in self.defined if METRICS[name].needs == "confusion"]
+
+
+def _evaluated(parts: Sequence[tuple[Tally, _Asked]]) -> list[Evaluation]:
+    """Evaluations of one or many tallies; intervals at a threshold are found for many at once."""
+    found: list[Evaluation] = []
+    for start in range(0, len(parts), _TOGETHER):
+        looked = [_look(tally, asked) for tally, asked in parts[start : start + _TOGETHER]]
+        first = looked[0].asked
+        rates: dict[int, dict[str, Limits]] = {}
+        if first.level is not None and first.interval == "default":
+            questions = {
+                i: RatesAsked(one.at_threshold, one.matrix, _settings(one.at_threshold, one.matrix, one.asked))
+                for i, one in enumerate(looked)
+                if one.matrix is not None and one.at_threshold
+            }
+            answers = limits_of_many(list(questions.values()), first.level, first.sampling)
+            rates = dict(zip(questions, answers, strict=True))
+        for i, one in enumerate(looked):
+            found.append(_completed(one, rates.get(i, {})))
+            if first.progress is not None:
+                first.progress(100.0 * len(found) / len(parts))
+    return found
+
+
+#: Tallies evaluated together: enough to share the work, few enough to show that it goes on.
+_TOGETHER = 256
+
+
+def _look(data: Tally, asked: _Asked) -> _Looked:
     if not data.labelled:
         raise InputError("evaluate needs labels; this tally has none. Make it with tm.tally(y, scores).")
     tally, lens_reason = _seen_at(data, asked.prevalence)
@@ -222,8 +297,15 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
             measures[name] = Measure(name=name, value=math.nan, reason=reason or no_matrix)
         else:
             measures[name] = _measure(facts, summary, name, **asked.of(facts))
+    notes = tuple(Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning))
+    return _Looked(tally, asked, matrix, policy, measures, notes)
+
+
+def _completed(one: _Looked, rates: dict[str, Limits]) -> Evaluation:
+    """The evaluation with the intervals of all metrics."""
+    tally, asked, matrix, measures = one.tally, one.asked, one.matrix, one.measures
     if asked.level is not None:
-        limits, optimism = _limits_of_tally(measures, tally, matrix, policy, asked, asked.level)
+        limits, optimism = _limits_of_tally(one, rates, asked.level)
         measures = asked.with_limits(measures, limits)
         measures |= {name: replace(measures[name], optimism=off) for name, off in optimism.items()}
     return Evaluation(
@@ -233,27 +315,11 @@ def _(data: Tally, asked: _Asked) -> Evaluation:
         positives=tally.positives,
         prevalence=tally.prior,
         threshold=None if matrix is None else matrix.threshold,
-        policy=policy,
+        policy=one.policy,
         confusion=matrix,
         sampling=asked.sampling,
-        warnings=tuple(Note(w.message.code, w.message.message) for w in caught if isinstance(w.message, GuardWarning)),
+        warnings=one.notes,
     )
-
-
-@_evaluate.register
-def _(data: Tallies, asked: _Asked) -> Evaluations:
-    # One default for all groups of a model: a group whose scores happen to lie in [0, 1] is no exception.
-    by_model: dict[Any, list[Tally]] = {}
-    for key, tally in data.entries.items():
-        by_model.setdefault(key[0] if data.by_model else None, []).append(tally)
-    asked_of = {
-        model: asked if asked.threshold is not None else replace(asked, threshold=_default_threshold(tallies))
-        for model, tallies in by_model.items()
-    }
-    evaluations = {
-        key: _evaluate(tally, asked_of[key[0] if data.by_model else None]) for key, tally in data.entries.items()
-    }
-    return Evaluations(data.names, evaluations, data.by_model)
 
 
 @_evaluate.register
@@ -344,13 +410,12 @@ def _of_classes(confusion: Confusion, asked: _Asked) -> Evaluation:
         if metrics is None or metric in metrics
     }
     measures = {name: _measure(METRICS[metric], confusion, name, **more) for name, (metric, more) in options.items()}
-    per_class = {}
-    for label in confusion.labels:
-        part = confusion.one_vs_rest(label)
-        found = {name: _measure(METRICS[name], part) for name in _PER_CLASS}
-        if asked.level is not None:
-            found = asked.with_limits(found, rate_limits(found, part, asked.level, asked.sampling))
-        per_class[str(label)] = found
+    parts = [confusion.one_vs_rest(label) for label in confusion.labels]
+    of_each = [{name: _measure(METRICS[name], part) for name in _PER_CLASS} for part in parts]
+    if asked.level is not None:
+        limits = limits_of_many([RatesAsked(_PER_CLASS, part) for part in parts], asked.level, asked.sampling)
+        of_each = [asked.with_limits(found, own) for found, own in zip(of_each, limits, strict=True)]
+    per_class = dict(zip(map(str, confusion.labels), of_each, strict=True))
     if asked.level is not None:
         defined: dict[str, tuple[str, str | None]] = {
             name: (metric, more.get("average"))
@@ -378,16 +443,15 @@ def _settings(names: Iterable[str], matrix: Confusion, asked: _Asked) -> dict[st
 
 
 def _limits_of_tally(
-    measures: Mapping[str, Measure], tally: Tally, matrix: Confusion | None, policy: str | None, asked: _Asked, level: float
-) -> tuple[dict[str, Limits], dict[str, float]]:  # fmt: skip
-    """Intervals of what has a value, where both classes have the two rows an interval needs; and optimism of the choice."""
-    defined = [name for name, measure in measures.items() if not math.isnan(measure.value)]
-    if not defined or min(run.n_rows for run in tally.runs) < 2:
+    one: _Looked, rates: dict[str, Limits], level: float
+) -> tuple[dict[str, Limits], dict[str, float]]:
+    """Intervals of what has a value, those at the threshold given; and what the choice of the threshold flatters."""
+    tally, asked, defined, of_rates = one.tally, one.asked, one.defined, one.at_threshold
+    if not defined:
         return {}, {}
-    of_rates = [name for name in defined if METRICS[name].needs == "confusion"]
-    settings = {} if matrix is None else _settings(of_rates, matrix, asked)
     if asked.interval != "default":
-        threshold = None if matrix is None else matrix.threshold
+        threshold = None if one.matrix is None else one.matrix.threshold
+        settings = {} if one.matrix is None else _settings(of_rates, one.matrix, asked)
         found = bootstrap(
             tally, defined, threshold=threshold, sampling=asked.sampling, seed=asked.seed, parameters=settings
         )
@@ -395,11 +459,11 @@ def _limits_of_tally(
         resampled = {name: (i.low, i.high, i.method) for name, i in drawn.items() if not math.isnan(i.low)}
         # These hold the threshold fixed; what its choice flatters is said all the same.
         at_threshold = {name: resampled[name] for name in of_rates if name in resampled}
-        return resampled, _with_choice(at_threshold, measures, tally, policy, asked, level)[1]
-    limits = {} if matrix is None else rate_limits(of_rates, matrix, level, asked.sampling, settings)
-    limits, optimism = _with_choice(limits, measures, tally, policy, asked, level)
+        return resampled, _with_choice(at_threshold, one.measures, tally, one.policy, asked, level)[1]
+    limits, optimism = _with_choice(rates, one.measures, tally, one.policy, asked, level)
     rest = [name for name in defined if name not in of_rates]
-    return limits | tally_limits(rest, tally, level, asked.sampling, seed=asked.seed), optimism
+    known = {name: one.measures[name].value for name in rest if not one.measures[name].parameters}
+    return limits | tally_limits(rest, tally, level, asked.sampling, seed=asked.seed, known=known), optimism
 
 
 def _with_choice(

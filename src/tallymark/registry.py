@@ -37,6 +37,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         self._home = home
         self._entries: dict[str, Entry] = {}
         self._aliases: dict[str, str] = {}
+        self._loaded = False
 
     def add(self, entry: Entry) -> None:
         """Declare; a name or alias can be taken only once."""
@@ -69,7 +70,9 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         return len(self._entries)
 
     def _load(self) -> None:
-        importlib.import_module(self._home)
+        if not self._loaded:
+            importlib.import_module(self._home)
+            self._loaded = True
 
 
 Needs = Literal["confusion", "tally", "probabilities", "moments", "multiclass"]
@@ -119,6 +122,8 @@ class Metric:
     top_heavy: bool = False
     #: Negatives and positives from which its default interval was found to hold its level.
     holds_from: tuple[int, int] = (0, 0)
+    #: Adds up over rows: twice the rows have twice the value.
+    extensive: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,8 @@ import tallymark as tm
 from samples import labelled_probabilities, probability_sample, with_counts
 from tallymark.errors import Undefined
 from tallymark.intervals.effects import EFFECTS
+from tallymark.intervals.influence import STEP, _scaled, design_of
+from tallymark.intervals.maxima import MAXIMA
 from tallymark.registry import METRICS
 
 
@@ -71,3 +73,18 @@ def test_influence_of_rows_adds_up_to_nothing_and_to_the_error(name):
         assert np.mean(values) == pytest.approx(0.0, abs=1e-9)
         variance += np.var(values, ddof=1) / len(values)
     assert effect.spread().error == pytest.approx(math.sqrt(variance), rel=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", sorted({*EFFECTS, *MAXIMA}))
+def test_how_a_metric_minds_the_masses_of_the_classes(name, weighted):
+    """The slopes by the prevalence are those of multiplying each class's mass."""
+    rng = np.random.default_rng(4)
+    y = rng.random(300) < 0.3
+    s = np.round(1 / (1 + np.exp(-(rng.normal(size=300) + y))), 2)
+    t = tm.tally(y, s, weights=rng.random(300) + 0.5 if weighted else None)
+    compute = METRICS[name].compute
+    slopes = [
+        (compute(_scaled(t, side, 1 + STEP)) - compute(_scaled(t, side, 1 - STEP))) / (2 * STEP) for side in (0, 1)
+    ]
+    assert design_of(name, t, plain=True).by_mass == pytest.approx(slopes, rel=1e-4, abs=1e-4)

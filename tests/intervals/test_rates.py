@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from tallymark.errors import Undefined
-from tallymark.intervals.class_rates import class_limits, class_values
+from tallymark.intervals.class_rates import Margins, class_limits, class_values
 from tallymark.intervals.rates import rate_limits
 from tallymark.registry import METRICS
 
@@ -114,4 +114,4 @@ def test_all_tables_at_once_are_each_table_alone(metric, average):
     tables = np.random.default_rng(0).gamma(1.0, 1.0, (5, 4, 4))
     options = {} if average is None else {"average": average}
     alone = [METRICS[metric].compute(tm.Confusion(table, tuple("abcd")), **options) for table in tables]
-    assert class_values(tables, metric, average) == pytest.approx(alone)
+    assert class_values(Margins.of(tables), metric, average) == pytest.approx(alone)

@@ -35,12 +35,16 @@ _REPLICATES = 400
 
 def tally_limits(
     names: Iterable[str], tally: Tally, level: float, sampling: Sampling = "stratified", *,
-    replicates: int = _REPLICATES, seed: Seed = 0,
+    replicates: int = _REPLICATES, seed: Seed = 0, known: Mapping[str, float] | None = None,
 ) -> dict[str, Limits]:  # fmt: skip
-    """Low, high and method of metrics of a whole tally; those without an interval are left out."""
+    """Low, high and method of metrics of a whole tally; those without an interval are left out.
+
+    `known` are values of the metrics that were computed already.
+    """
     found: dict[str, Limits] = {}
+    values = dict(known or {})
     if sum(map(len, tally.runs)) > _THIN:
-        tally = Pool.of(tally, _THIN).thinned()
+        tally, values = Pool.of(tally, _THIN).thinned(), {}
     resampled = []
     low, high = tally.range
     wanted = list(names)
@@ -52,7 +56,7 @@ def tally_limits(
             found[name] = calibration_limits(name, tally, level, seed)
         elif name not in EFFECTS:
             resampled.append(name)
-        elif (limits := _closed_form(name, tally, level, sampling)) is not None:
+        elif (limits := _closed_form(name, tally, level, sampling, values.get(name))) is not None:
             found[name] = limits
     if resampled:
         needed = dict.fromkeys(MAXIMA[name].overshoot if name in MAXIMA else name for name in resampled)
@@ -99,10 +103,12 @@ def _of_maximum(
     return low, high, "beta, extra row, choice included"
 
 
-def _closed_form(name: str, tally: Tally, level: float, sampling: Sampling) -> Limits | None:
+def _closed_form(
+    name: str, tally: Tally, level: float, sampling: Sampling, known: float | None = None
+) -> Limits | None:
     facts = METRICS[name]
     try:
-        value = facts.compute(tally)
+        value = facts.compute(tally) if known is None else known
         effect = EFFECTS[name](tally)
         design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
     except Undefined:

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,12 @@ class Effect(ABC):
         bounded = self._imagined(design) if extra is None else replace(self._imagined(design), extra=extra)
         held = design.by_mass if bounded.anchor is None else (0.0, 0.0)
         variances, rows = self._variances(held, plain=design.plain), [side.effective_rows for side in self.sides]
-        low, high = bounded.limits(value, variances, rows, level, self.spread(design).freedom)
+        freedom = math.inf if math.isfinite(bounded.high - bounded.low) else self.spread(design).freedom
+        low, high = bounded.limits(value, variances, rows, level, freedom)
+        if bounded.anchor is None or value == bounded.anchor:
+            return low, high
         noise = sum(self._variances(design.by_mass, plain=design.plain)) - sum(variances)
-        if bounded.anchor is None or noise <= 0.0 or value == bounded.anchor:
+        if noise <= 0.0:
             return low, high
         # The prevalence multiplies the distance from the anchor, so its error adds on a logarithmic scale.
         size = abs(value - bounded.anchor)
@@ -87,7 +91,7 @@ class RankEffect(Effect):
     of_positive: Floats
     bounded: Bounded
 
-    @property
+    @cached_property
     def sides(self) -> tuple[Influence, Influence]:
         """By cell."""
         return Influence(self.of_negative, *self.negative), Influence(self.of_positive, *self.positive)
@@ -110,7 +114,7 @@ class ScoreEffect(Effect):
     of_positive: Callable[[Floats], Floats]
     bounded: Bounded | None = None
 
-    @property
+    @cached_property
     def sides(self) -> tuple[Influence, Influence]:
         """By entry of the tally."""
         down, up = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Influence:
         `by_mass` is how much the metric moves with the logarithm of the class's mass: that mass is random when rows are
         drawn from all classes (`plain`), and when rows of a class of fixed size differ in weight.
         """
-        n = int(self.rows.sum())
+        n = self._n
         # The correction of a sample variance.
         correction = n / (n - 1) if n > 1 else math.nan
         squares = self._squares
@@ -52,20 +53,29 @@ class Influence:
 
     def variance(self, by_mass: float = 0.0, *, plain: bool = False) -> float:
         """Variance of the class's share in the estimate, Σ w² IF² / (Σ w)², without the correction of a sample variance."""
-        n = int(self.rows.sum())
-        share, squares = self.mass / self.mass.sum(), self._squares
+        n, squares = self._n, self._squares
         if plain:
             parts = squares * (self.values + by_mass) ** 2
         else:
+            share = self.mass / self._total
             uneven = squares - 2.0 * share / n + self.rows / n**2
             parts = squares * self.values**2 + by_mass**2 * uneven + 2.0 * by_mass * self.values * (squares - share / n)
         return max(0.0, float(np.sum(parts)))
 
-    @property
+    @cached_property
+    def _total(self) -> float:
+        return float(self.mass.sum())
+
+    @cached_property
+    def _n(self) -> int:
+        """Rows of the class."""
+        return int(self.rows.sum())
+
+    @cached_property
     def _squares(self) -> Floats:
         """Squared weights, as shares of the squared mass."""
         # Of the whole first: squares of weights of 1e-140 times others would vanish.
-        found: Floats = self.squares / self.mass.sum() / self.mass.sum()
+        found: Floats = self.squares / self._total / self._total
         return found
 
     @property
@@ -114,14 +124,22 @@ def design_of(name: str, tally: Tally, *, plain: bool) -> Design:
     """How the metric minds the masses of the classes, where these are random."""
     if not plain and not tally.weighted:
         return FIXED
-    if METRICS[name].prevalence_free:
+    facts = METRICS[name]
+    if facts.prevalence_free:
         return Design(plain=plain)
-    down, up = (
-        (METRICS[name].compute(_scaled(tally, side, 1.0 + STEP)) - METRICS[name].compute(_scaled(tally, side, 1.0 - STEP)))
-        / (2.0 * STEP)
-        for side in (0, 1)
-    )  # fmt: skip
-    return Design((down, up), plain)
+    if facts.extensive:
+        down, up = (
+            (facts.compute(_scaled(tally, side, 1.0 + STEP)) - facts.compute(_scaled(tally, side, 1.0 - STEP))) / (2.0 * STEP)
+            for side in (0, 1)
+        )  # fmt: skip
+        return Design((down, up), plain)
+    if tally.prior is not None:
+        return Design(plain=plain)
+    # What is no sum over rows minds the masses only by the prevalence.
+    odds = tally.prevalence / (1.0 - tally.prevalence)
+    seen = [facts.compute(tally.at_prevalence(o / (1.0 + o))) for o in (odds * (1.0 + STEP), odds * (1.0 - STEP))]
+    slope = (seen[0] - seen[1]) / (2.0 * STEP)
+    return Design((-slope, slope), plain)
 
 
 #: Share by which masses and moments are moved to find a slope.

@@ -122,11 +122,16 @@ def effective_rate(hits: float, total: float, hit_squares: float, miss_squares: 
     :math:`\sum w_i^2 (y_i - p)^2 / (\sum w_i)^2`; at p = 0 or 1 it is Kish's :math:`(\sum w)^2 / \sum w^2`.
     Korn & Graubard (1998), Surv. Methodol. 24(2).
     """
-    share = hits / total
-    squares = hit_squares + miss_squares
-    spread = hit_squares * (1.0 - share) ** 2 + miss_squares * share**2
-    if 0.0 < share < 1.0 and spread > 0.0:
-        n = share * (1.0 - share) * total**2 / spread
-    else:
-        n = total**2 / squares
+    k, n = effective_rates(*(np.array([value], dtype=np.float64) for value in (hits, total, hit_squares, miss_squares)))
+    return float(k[0]), float(n[0])
+
+
+def effective_rates(hits: Floats, total: Floats, hit_squares: Floats, miss_squares: Floats) -> Ends:
+    """The same of many shares at once; no rows where there is no mass."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.where(total > 0, hits / total, 0.0)
+        spread = hit_squares * (1.0 - share) ** 2 + miss_squares * share**2
+        inside = (share > 0.0) & (share < 1.0) & (spread > 0.0)
+        n = np.where(inside, share * (1.0 - share) * total**2 / spread, total**2 / (hit_squares + miss_squares))
+        n = np.where(total > 0, n, 0.0)
     return share * n, n

@@ -8,15 +8,15 @@ infinite upper limit. Berry & Armitage (1995), The Statistician 44(4); Goutte & 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tallymark._check import Floats
 from tallymark.intervals.base import NO_SPREAD, Sampling
-from tallymark.intervals.proportions import effective_rate, limits
+from tallymark.intervals.proportions import effective_rates, limits
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 
@@ -24,6 +24,9 @@ Limits = tuple[float, float, str]
 
 #: Points at which rates are drawn: evenly spread, so that no seed is needed.
 _DRAWS = 2**13
+
+#: Matrices whose draws are held at a time: what stays in a core's cache.
+_HELD = 8
 
 #: Shares of a fixed margin, by (hits, misses): intervals of a proportion are made for them.
 _OF_A_CLASS = {"recall": ("tp", "fn"), "fnr": ("fn", "tp"), "specificity": ("tn", "fp"), "fpr": ("fp", "tn")}
@@ -37,6 +40,14 @@ _OF_A_SAMPLE = {
 }  # fmt: skip
 
 
+class Asked(NamedTuple):
+    """Metrics of one binary matrix, and the parameters of each where they are not its defaults."""
+
+    names: Sequence[str]
+    confusion: Confusion
+    parameters: Mapping[str, Mapping[str, float]] = {}
+
+
 def rate_limits(
     names: Iterable[str], confusion: Confusion, level: float, sampling: Sampling = "stratified",
     parameters: Mapping[str, Mapping[str, float]] | None = None,
@@ -46,111 +57,240 @@ def rate_limits(
     `stratified` holds the class sizes (or the stated prevalence) fixed; `plain` draws all rows at random. `parameters`
     are those of each metric, where they are not its defaults.
     """
-    if not all(confusion.truth):
-        return {}
-    mass, squares = _cells(confusion)
-    found: dict[str, Limits] = {}
-    drawn = None
-    for name in names:
-        if name in _OF_A_CLASS:
-            hit, miss = _OF_A_CLASS[name]
-            found[name] = _proportion(mass, squares, (hit,), (miss,), level)
-        elif name in _OF_A_SAMPLE and confusion.prior is None and (sampling == "plain" or name == "prevalence"):
-            hits, misses = _OF_A_SAMPLE[name]
-            if any(mass[cell] for cell in (*hits, *misses)):
-                found[name] = _proportion(mass, squares, hits, misses, level)
-        elif name != "prevalence":
-            drawn = drawn or _draws(confusion, sampling)
-            tail = (1.0 - level) / 2
-            settings = (parameters or {}).get(name, METRICS[name].parameters)
-            values: Floats = METRICS[name].cells(*drawn, **settings)  # type: ignore[misc]
-            low, high = np.nanquantile(values, [tail, 1.0 - tail], method="nearest")
-            found[name] = float(low), float(high), "mid-p draws"
+    return limits_of_many([Asked(list(names), confusion, parameters or {})], level, sampling)[0]
+
+
+def limits_of_many(asked: Sequence[Asked], level: float, sampling: Sampling = "stratified") -> list[dict[str, Limits]]:
+    """The same of many matrices at once."""
+    if not asked:
+        return []
+    found: list[dict[str, Limits]] = [{} for _ in asked]
+    proportions: dict[str, list[int]] = {}
+    others: list[int] = []
+    for i, one in enumerate(asked):
+        if not all(one.confusion.truth):
+            continue
+        for name in one.names:
+            if _is_proportion(name, one.confusion, sampling):
+                proportions.setdefault(name, []).append(i)
+            elif name != "prevalence":
+                others.append(i)
+    cells = _Cells.of([one.confusion for one in asked])
+    for name, places in proportions.items():
+        low, high = cells.take(places).proportion(*_parts(name), level)
+        for i, a, b in zip(places, low.tolist(), high.tolist(), strict=True):
+            if not math.isnan(a):
+                found[i][name] = (a, b, "mid-p")
+    drawn = list(dict.fromkeys(others))
+    for start in range(0, len(drawn), _HELD):
+        block = drawn[start : start + _HELD]
+        draws = cells.take(block).draws(sampling)
+        for row, name, (a, b) in _quantiles_of_metrics([asked[i] for i in block], draws, level, sampling):
+            found[block[row]][name] = (a, b, "mid-p draws")
+    return [{name: limit[name] for name in one.names if name in limit} for one, limit in zip(asked, found, strict=True)]
+
+
+def _is_proportion(name: str, confusion: Confusion, sampling: Sampling) -> bool:
+    """Whether a metric is hits of a number of rows that its interval may take for fixed."""
+    if name in _OF_A_CLASS:
+        return True
+    return name in _OF_A_SAMPLE and confusion.prior is None and (sampling == "plain" or name == "prevalence")
+
+
+def _parts(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if name in _OF_A_CLASS:
+        hit, miss = _OF_A_CLASS[name]
+        return (hit,), (miss,)
+    return _OF_A_SAMPLE[name]
+
+
+def _quantiles_of_metrics(
+    asked: Sequence[Asked], draws: tuple[Floats, Floats, Floats, Floats], level: float, sampling: Sampling
+) -> Iterable[tuple[int, str, tuple[float, float]]]:
+    """Limits of the metrics that are drawn, by matrix and name."""
+    wanted: dict[tuple[str, tuple[tuple[str, float], ...]], list[int]] = {}
+    for row, one in enumerate(asked):
+        for name in one.names:
+            if name != "prevalence" and not _is_proportion(name, one.confusion, sampling):
+                settings = one.parameters.get(name, METRICS[name].parameters)
+                wanted.setdefault((name, tuple(settings.items())), []).append(row)
+    tail = (1.0 - level) / 2
+    for (name, chosen), rows in wanted.items():
+        own = draws if len(rows) == len(asked) else tuple(cell[rows] for cell in draws)
+        values: Floats = METRICS[name].cells(*own, **dict(chosen))  # type: ignore[misc]
+        values = np.broadcast_to(values, (len(rows), _DRAWS))
+        if np.isnan(values).any():
+            ends = np.nanquantile(values, [tail, 1.0 - tail], axis=1, method="nearest")
+        else:
+            places = [round((_DRAWS - 1) * share) for share in (tail, 1.0 - tail)]
+            ends = np.partition(values, places, axis=1)[:, places].T
+        yield from ((row, name, (low, high)) for row, low, high in zip(rows, *ends.tolist(), strict=True))
+
+
+class _Cells(NamedTuple):
+    """Masses of the cells of many matrices as sampled, their squared weights (the counts themselves without weights), rows of
+    each class, and the prevalence: the stated one, or nan."""
+
+    mass: dict[str, Floats]
+    squares: dict[str, Floats]
+    rows: Floats
+    prior: Floats
+    weighted: bool
+
+    @classmethod
+    def of(cls, confusions: Sequence[Confusion]) -> _Cells:
+        weighted = any(c.squares is not None for c in confusions)
+        mass = np.array([_positive_last(c, c.matrix) for c in confusions], dtype=np.float64)
+        squares = np.array(
+            [_positive_last(c, c.matrix if c.squares is None else c.squares) for c in confusions], dtype=np.float64
+        )
+        rows = np.array(
+            [_positive_last(c, c.matrix if c.rows_per_cell is None else c.rows_per_cell) for c in confusions]
+        )
+        prior = np.array([math.nan if c.prior is None else c.prior for c in confusions])
+        return cls(_named(mass), _named(squares), rows.sum(axis=2, dtype=np.float64), prior, weighted)
+
+    def take(self, places: Sequence[int]) -> _Cells:
+        """Some of the matrices."""
+        at = np.asarray(places)
+        mass, squares = ({name: cells[at] for name, cells in side.items()} for side in (self.mass, self.squares))
+        return _Cells(mass, squares, self.rows[at], self.prior[at], self.weighted)
+
+    def _rates(self, hits: Sequence[str], misses: Sequence[str]) -> tuple[Floats, Floats]:
+        """Hits and rows of a share; with weights, effective ones."""
+        hit, miss = (sum(self.mass[c] for c in cells) for cells in (hits, misses))
+        squares = (sum(self.squares[c] for c in cells) for cells in (hits, misses))
+        return effective_rates(hit, hit + miss, *squares)  # type: ignore[arg-type]
+
+    def proportion(self, hits: Sequence[str], misses: Sequence[str], level: float) -> tuple[Floats, Floats]:
+        """Limits of a share."""
+        return limits(*self._rates(hits, misses), level)
+
+    def draws(self, sampling: Sampling) -> tuple[Floats, Floats, Floats, Floats]:
+        """Draws of the four cells, as shares of the whole, at the prevalence looked at; a row for each matrix."""
+        up, down = (("tp", "fn"), ("fp", "tn"))
+        tpr, fpr = (_confidence(j, *self._rates((hit,), (miss,))) for j, (hit, miss) in enumerate((up, down)))
+        positives, everything = (sum(self.mass[c] for c in cells) for cells in (up, (*up, *down)))
+        own: Floats = np.asarray(positives / everything)
+        share: Floats = np.where(np.isnan(self.prior), own, self.prior)[:, None]
+        known = self._rates(up, down) if sampling == "plain" else self._uneven_classes(own)
+        if known is not None:
+            free = np.isnan(self.prior) & (known[1] > 0.0)
+            if free.any():
+                share = np.where(free[:, None], _confidence(2, *known), share)
+        return share * tpr, (1.0 - share) * fpr, share * (1.0 - tpr), (1.0 - share) * (1.0 - fpr)
+
+    def _uneven_classes(self, share: Floats) -> tuple[Floats, Floats] | None:
+        """Positives and rows behind the prevalence where class sizes are fixed: their weights still vary.
+
+        Rows are 0 where all weigh the same, and the prevalence is known.
+        """
+        if not self.weighted:
+            return None
+        # Relative variance of each class's mass, its number of rows held fixed.
+        parts = [
+            np.maximum(
+                sum(self.squares[c] for c in cells) / sum(self.mass[c] for c in cells) ** 2 - 1.0 / self.rows[:, side], 0.0
+            )
+            for side, cells in enumerate((("fp", "tn"), ("tp", "fn")))
+        ]  # fmt: skip
+        uneven = parts[0] + parts[1]
+        varies = uneven > NO_SPREAD
+        n = np.maximum(1.0 / np.where(varies, share * (1.0 - share) * uneven, 1.0) - 1.0, 1.0)
+        return np.where(varies, share * n, 0.0), np.where(varies, n, 0.0)
+
+
+def _positive_last(confusion: Confusion, matrix: Any) -> Any:
+    """A matrix of two classes, the negative one first."""
+    return matrix if confusion.positive == 1 else matrix[::-1, ::-1]
+
+
+def _named(matrices: Floats) -> dict[str, Floats]:
+    return {
+        "tn": matrices[:, 0, 0], "fp": matrices[:, 0, 1], "fn": matrices[:, 1, 0], "tp": matrices[:, 1, 1]
+    }  # fmt: skip
+
+
+def _confidence(dimension: int, hits: Floats, n: Floats) -> Floats:
+    """Draws of rates, half from each side of what was seen: their quantiles are the mid-p limits of a proportion."""
+    pairs = zip(hits.tolist(), (n - hits).tolist(), strict=True)
+    both = np.array([(_quantiles(k, misses + 1.0), _quantiles(k + 1.0, misses)) for k, misses in pairs])
+    both = both.reshape(len(hits), 2 * _NODES)
+    place, part = _places()[dimension]
+    below: Floats = both.take(place, axis=1)
+    found: Floats = both.take(place + 1, axis=1)
+    found -= below
+    found *= part
+    found += below
     return found
 
 
-def _proportion(
-    mass: dict[str, float], squares: dict[str, float], hits: tuple[str, ...], misses: tuple[str, ...], level: float
-) -> Limits:
-    total = sum(mass[cell] for cell in (*hits, *misses))
-    k, n = effective_rate(
-        sum(mass[c] for c in hits), total, sum(squares[c] for c in hits), sum(squares[c] for c in misses)
-    )
-    low, high = limits(k, n, level)
-    return float(low), float(high), "mid-p"
-
-
-def _cells(confusion: Confusion) -> tuple[dict[str, float], dict[str, float]]:
-    """Masses of the four cells as sampled, and their squared weights (the counts themselves without weights)."""
-    squares = confusion.matrix if confusion.squares is None else confusion.squares
-    i: int = confusion.positive  # type: ignore[assignment]
-    places = {"tp": (i, i), "fn": (i, 1 - i), "fp": (1 - i, i), "tn": (1 - i, 1 - i)}
-    return tuple({cell: float(a[at]) for cell, at in places.items()} for a in (confusion.matrix, squares))  # type: ignore[return-value]
-
-
-def _draws(confusion: Confusion, sampling: Sampling) -> tuple[Floats, Floats, Floats, Floats]:
-    """Draws of the four cells, as shares of the whole, at the prevalence looked at."""
-    mass, squares = _cells(confusion)
-    points = _points()
-    tpr, fpr = (
-        _confidence(
-            points[j], points[j + 3], *effective_rate(mass[hit], mass[hit] + mass[miss], squares[hit], squares[miss])
-        )
-        for j, (hit, miss) in enumerate((("tp", "fn"), ("fp", "tn")))
-    )
-    share: Any = confusion.prevalence
-    if confusion.prior is None:
-        known = _known_shares(confusion) if sampling == "stratified" else _drawn_shares(mass, squares)
-        share = share if known is None else _confidence(points[2], points[5], *known)
-    return share * tpr, (1.0 - share) * fpr, share * (1.0 - tpr), (1.0 - share) * (1.0 - fpr)
-
-
-def _drawn_shares(mass: dict[str, float], squares: dict[str, float]) -> tuple[float, float]:
-    """Positives and rows behind the prevalence of rows drawn at random; with weights, effective ones."""
-    up, down = ("tp", "fn"), ("fp", "tn")
-    return effective_rate(
-        sum(mass[c] for c in up), sum(mass.values()), sum(squares[c] for c in up), sum(squares[c] for c in down)
-    )
-
-
-def _known_shares(confusion: Confusion) -> tuple[float, float] | None:
-    """The same where class sizes are fixed: their weights still vary; None where all weigh the same."""
-    if confusion.squares is None or confusion.rows_per_cell is None:
-        return None
-    totals, squares, rows = confusion.truth, confusion.squares.sum(axis=1), confusion.rows_per_cell.sum(axis=1)
-    # Relative variance of each class's mass, its number of rows held fixed.
-    uneven = float(np.sum(np.maximum(squares / totals**2 - 1.0 / rows, 0.0)))
-    share = confusion.prevalence
-    if uneven <= NO_SPREAD:
-        return None
-    n = max(1.0 / (share * (1.0 - share) * uneven) - 1.0, 1.0)
-    return share * n, n
-
-
-def _confidence(points: Floats, coin: Floats, hits: float, n: float) -> Floats:
-    """Draws of a rate, half from each side of what was seen: their quantiles are the mid-p limits of a proportion."""
-    low, high = _quantiles(hits, n - hits + 1.0), _quantiles(hits + 1.0, n - hits)
-    nodes = _nodes()
-    return np.where(coin < 0.5, np.interp(points, nodes, low), np.interp(points, nodes, high))
-
-
+@lru_cache(maxsize=2**12)
 def _quantiles(a: float, b: float) -> Floats:
-    """Quantiles of a Beta distribution at the nodes."""
-    from scipy.special import betaincinv
+    """Quantiles of a Beta distribution at the nodes; kept, because groups of a few hundred rows have few different counts.
+
+    Found at a few places and put through a polynomial in normal scores of the log odds, which are smooth there whatever
+    the distribution: right to seven digits.
+    """
+    from scipy.special import betaincinv, expit, logit
 
     # Where nothing, or everything, was hit, half a row stands for it: a rate of exactly 0 has infinite odds.
-    found: Floats = betaincinv(max(a, 0.5), max(b, 0.5), _nodes())
+    a, b = max(a, 0.5), max(b, 0.5)
+    few, matrix = _polynomial()
+    # The upper half from above, where a quantile near 1 still has all its digits.
+    lower, upper = few[: _FOUND // 2 + 1], few[: _FOUND // 2][::-1]
+    odds = np.concatenate((logit(betaincinv(a, b, lower)), -logit(betaincinv(b, a, upper))))
+    found = np.empty(_NODES)
+    found[0], found[-1] = 0.0, 1.0
+    # Not a dot product of BLAS: its results depend on the number of threads.
+    found[1:-1] = expit(np.einsum("k,kn->n", odds, matrix))
+    found.flags.writeable = False
     return found
 
 
 #: Nodes between which a quantile function is a straight line: its error is far below that of any sample.
 _NODES = 1_025
 
+#: Places at which the quantile function itself is found.
+_FOUND = 33
+
 
 @cache
 def _nodes() -> Floats:
     """Shares that crowd towards 0 and 1, where quantile functions bend."""
     return (1.0 - np.cos(np.linspace(0.0, math.pi, _NODES))) / 2
+
+
+@cache
+def _polynomial() -> tuple[Floats, Floats]:
+    """Shares at which a function is found, and the matrix that takes its values there to those at the inner nodes (a column each).
+
+    Lagrange's polynomial through Chebyshev's points of the normal scores, in barycentric form. Berrut & Trefethen (2004),
+    SIAM Rev. 46(3).
+    """
+    from scipy.special import ndtr, ndtri
+
+    wanted = ndtri(_nodes()[1:-1])
+    places = wanted[-1] * -np.cos(np.linspace(0.0, math.pi, _FOUND))
+    weights = np.where(np.arange(_FOUND) % 2, -1.0, 1.0)
+    weights[[0, -1]] /= 2.0
+    gaps = wanted[:, None] - places[None, :]
+    same = np.abs(gaps) < 1e-12
+    parts = weights / np.where(same, 1.0, gaps)
+    matrix = np.where(same.any(axis=1)[:, None], same, parts / parts.sum(axis=1, keepdims=True))
+    return ndtr(places), np.ascontiguousarray(matrix.T)
+
+
+@cache
+def _places() -> list[tuple[Any, Floats]]:
+    """For each rate, the node before each draw (of the upper distribution after those of the lower) and the way to the next."""
+    found = []
+    for points, coin in zip(_points()[:3], _points()[3:], strict=True):
+        nodes = _nodes()
+        place = np.clip(np.searchsorted(nodes, points, "right") - 1, 0, _NODES - 2)
+        part = (points - nodes[place]) / (nodes[place + 1] - nodes[place])
+        found.append((place + _NODES * (coin >= 0.5), part))
+    return found
 
 
 @cache

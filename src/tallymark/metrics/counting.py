@@ -61,7 +61,8 @@ def bias(tally: Tally) -> float:
 
 @metric(
     title="Positive estimate", family="counting", needs="probabilities", low=0.0, high=math.inf, better="neither",
-    chance=lambda tally: _mean_score(tally) * float(tally.n), one_class=True, bound="moments", formula=r"\sum_i s_i",
+    chance=lambda tally: _mean_score(tally) * float(tally.n), one_class=True, bound="moments", extensive=True,
+    formula=r"\sum_i s_i",
     meaning="Number of positives the probabilities add up to.", reference=GUBBELS,
 )  # fmt: skip
 def positive_estimate(tally: Tally) -> float:

@@ -56,6 +56,7 @@ def metric(
     cells: Callable[..., Any] | None = None,
     top_heavy: bool = False,
     holds_from: tuple[int, int] = (0, 0),
+    extensive: bool = False,
 ) -> Callable[[Callable[Concatenate[Summary, Parameters], float]], Callable[Concatenate[Summary, Parameters], float]]:
     """Declare a function of a summary as a metric.
 
@@ -94,6 +95,7 @@ def metric(
                 cells=cells,
                 top_heavy=top_heavy,
                 holds_from=holds_from,
+                extensive=extensive,
                 chance=chance if callable(chance) else lambda *_, **__: chance,
                 compute=compute,
             )

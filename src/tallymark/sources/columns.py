@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Label
+from tallymark._check import Ints, Label
 from tallymark.errors import InputError, guard
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -52,13 +52,27 @@ def rows_by_group(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, 
     if not columns:
         yield (), slice(None)
         return
-    keys = list(zip(*map(group_values, columns), strict=True))
-    found = sorted(set(keys), key=lambda key: tuple((str(type(part)), part) for part in key))
-    index = {key: code for code, key in enumerate(found)}
-    codes = np.fromiter((index[key] for key in keys), np.int64, len(keys))
-    order = np.argsort(codes, kind="stable")
-    cuts = np.searchsorted(codes[order], np.arange(1, len(found)))
-    yield from zip(found, np.split(order, cuts), strict=True)
+    coded = [_coded(column) for column in columns]
+    combined = np.zeros(len(columns[0]), dtype=np.int64)
+    for labels, codes in coded:
+        # Numbered anew after each column, so that no product of their sizes can overflow.
+        combined = np.unique(combined * len(labels) + codes, return_inverse=True)[1]
+    order = np.argsort(combined, kind="stable")
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(combined[order])) + 1))
+    first = order[starts]
+    keys = zip(*([labels[code] for code in codes[first].tolist()] for labels, codes in coded), strict=True)
+    yield from zip(keys, np.split(order, starts[1:]), strict=True)
+
+
+def _coded(column: NDArray[Any]) -> tuple[list[Label], Ints]:
+    """The different labels of a group column in order, and the place of each row's among them."""
+    if column.dtype.kind != "O":
+        values, codes = np.unique(column, return_inverse=True)
+        return group_values(values), codes
+    listed = group_values(column)
+    labels = sorted(set(listed), key=lambda label: (str(type(label)), label))
+    place = {label: code for code, label in enumerate(labels)}
+    return labels, np.fromiter((place[label] for label in listed), np.int64, len(listed))
 
 
 def group_values(column: NDArray[Any]) -> list[Label]:

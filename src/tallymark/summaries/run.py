@@ -137,7 +137,7 @@ class Run(Sealed):
         sums.flags.writeable = False
         return sums
 
-    @property
+    @cached_property
     def total(self) -> float | int:
         """Mass of all entries: a count, or the sum of the weights."""
         if self.kind == "unit":

@@ -93,7 +93,7 @@ class Tally(Shown):
         """Mass of the negatives."""
         return self.negative.total
 
-    @property
+    @cached_property
     def n(self) -> float | int:
         """Mass of all rows."""
         return sum(run.total for run in self.runs)
@@ -447,7 +447,7 @@ def _scaled_moments(run: Run, exponent: int) -> ScoreMoments:
 
 
 #: Cached views that do not depend on the stated prevalence.
-_LENS_FREE = frozenset({"placements", "cutoffs", "first_of_score"})
+_LENS_FREE = frozenset({"placements", "cutoffs", "first_of_score", "n"})
 
 
 def _common_labels(mine: Any, theirs: Any) -> tuple[Label, Label] | None:
