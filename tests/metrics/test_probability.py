@@ -9,6 +9,7 @@ from sklearn.calibration import calibration_curve
 
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample, with_counts
+from tallymark.metrics.probability import calibration_bins, calibration_starts
 
 m = tm.metrics
 
@@ -119,3 +120,34 @@ def test_scores_that_are_no_probabilities():
     for bins in (0, 1.5, True):
         with pytest.raises(tm.InputError, match="expected a whole number"):
             m.ece(tm.tally([0, 1], [0.1, 0.2]), bins=bins)
+
+
+@pytest.mark.parametrize("by", ["width", "mass"])
+@pytest.mark.parametrize("shape", ["ties", "spike", "float32", "weights", "lens"])
+def test_bins_by_stretches_are_bins_row_by_row(by, shape):
+    """The oracle asks every distinct score where it belongs."""
+    rng = np.random.default_rng(5)
+    y = rng.random(2_000) < 0.3
+    s = rng.random(2_000).round(2)
+    s = np.where(rng.random(2_000) < 0.4, 0.3, s) if shape == "spike" else s
+    s = s.astype(np.float32) if shape == "float32" else s
+    w = rng.random(2_000) if shape == "weights" else np.ones(2_000)
+    t = tm.tally(y, s, weights=w if shape == "weights" else None)
+    t = t.at_prevalence(0.05) if shape == "lens" else t
+    each = w * np.where(y, t.scale[1], t.scale[0])
+    for bins in (1, 3, 10, 37):
+        scores, which = np.unique(s, return_inverse=True)
+        mass = np.bincount(which, each)
+        if by == "width":
+            edges = (np.arange(bins + 1) / bins).astype(s.dtype)
+            of = np.clip(np.searchsorted(edges, scores, "right") - 1, 0, bins - 1)
+        else:
+            of = np.clip(((np.cumsum(mass) - mass / 2) / mass.sum() * bins + 1e-9).astype(int), 0, bins - 1)
+        total = np.bincount(of[which], each, bins)
+        held = total > 0
+        found = calibration_bins(t, bins, by)
+        assert found.mass == pytest.approx(total[held])
+        assert found.mean_score == pytest.approx(np.bincount(of[which], each * s, bins)[held] / total[held])
+        assert found.observed == pytest.approx(np.bincount(of[which], each * y, bins)[held] / total[held])
+        lowest = [scores[of == k].min() for k in range(bins) if (of == k).any()]
+        assert calibration_starts(t, bins, by).tolist() == lowest

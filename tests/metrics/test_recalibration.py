@@ -11,6 +11,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample
+from tallymark.metrics.logistic import fit_logistic
 
 m = tm.metrics
 
@@ -109,3 +110,25 @@ def test_a_model_worse_than_a_constant_has_no_skill():
     assert ev["brier"].value > ev["brier"].chance == pytest.approx(t.prevalence * (1 - t.prevalence))
     assert ev["brier_skill"].high < 0
     assert ev["log_loss_skill"].high < 0
+
+
+@pytest.mark.parametrize("shape", ["plain", "extreme", "weighted", "spike"])
+def test_many_rows_are_settled_as_few_are(shape):
+    """More distinct scores than a first answer is found in: the oracle is a plain fit of all rows, and a root finder."""
+    from scipy.optimize import brentq
+
+    rng = np.random.default_rng(2)
+    n = 30_000
+    x = rng.normal(size=n) * (12 if shape == "extreme" else 1.5) - 2
+    y = rng.random(n) < 1 / (1 + np.exp(-(0.6 * x + 0.5)))
+    p = np.clip(1 / (1 + np.exp(-x)), 1e-9, 1 - 1e-9)
+    if shape == "spike":
+        p[: n // 2] = 0.001
+    w = rng.random(n) ** 3 + 0.01 if shape == "weighted" else np.ones(n)
+    t = tm.tally(y, p, weights=w if shape == "weighted" else None)
+    odds = np.log(p) - np.log1p(-p)
+    slope, _ = fit_logistic(odds[None, :], y.astype(float), w[None, :])[0]
+    # The fit has a minute ridge, which the settled answer lacks.
+    assert tm.metrics.calibration_slope(t) == pytest.approx(slope, rel=1e-6)
+    off = brentq(lambda a: np.sum(w * (1 / (1 + np.exp(-(odds + a))) - y)), -50, 50, xtol=1e-13)
+    assert tm.metrics.calibration_intercept(t) == pytest.approx(off, abs=1e-9)

@@ -173,7 +173,8 @@ def _tied(tally: Tally, power: int) -> float:
     cut = tally.cutoffs
     groups: Floats = np.diff(cut.tp * up + cut.fp * down)
     # Shares first: powers of weights of 1e-140 vanish.
-    return float(np.sum((groups / groups.sum()) ** power))
+    share = groups / groups.sum()
+    return float(np.sum(share * share if power == 2 else share * share * share))
 
 
 def _concordance(tally: Tally) -> float:

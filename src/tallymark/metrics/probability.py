@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -15,7 +16,7 @@ from tallymark._show import Row, Shown
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
 from tallymark.registry import METRICS, choose, require_one_of
-from tallymark.summaries.run import ScoreMoments
+from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
 
 Binning = Literal["width", "mass"]
@@ -132,58 +133,80 @@ class Bins(NamedTuple):
     observed: Floats
 
 
-class _Binned(NamedTuple):
-    """Distinct scores in ascending order, their mass and positives, and the bin each falls in."""
-
-    scores: Floats
-    mass: Floats
-    positive: Floats
-    which: Ints
-
-
 #: More bins than any picture or mean of gaps is made of.
 MOST_BINS = 10**6
 
 
-def _binned(tally: Tally, bins: int, by: Binning) -> _Binned:
+def _starts(tally: Tally, bins: int, by: Binning) -> Floats:
+    """The score from which each bin begins; that of the next where a bin holds nothing, inf where no more follows."""
     bins = _check.whole(bins, "bins", 1, MOST_BINS)
-    cut = tally.cutoffs
-    down, up = tally.scale
-    scores = cut.thresholds[1:].astype(np.float64)[::-1]
-    positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
-    mass = positive + negative
     require_one_of("by", by, ("width", "mass"))
     if by == "width":
-        which = _bin_of_score(scores, bins, cut.thresholds.dtype)
-    else:
-        # A score belongs to the bin in which the middle of its mass falls.
-        middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+        return _edges(bins, tally.runs[0].scores.dtype)[:-1]
+    cut = tally.cutoffs
+    down, up = tally.scale
+    total = float(cut.tp[-1] * up + cut.fp[-1] * down)
+    last = len(cut.thresholds) - 1
+
+    def bin_of(place: int) -> int:
+        """The bin of a distinct score, counted from the lowest: the one in which the middle of its mass falls."""
+        i = last - place
+        above, with_it = (float(cut.tp[k] * up + cut.fp[k] * down) for k in (i - 1, i))
         # The margin keeps a middle that falls on an edge there, whatever the rounding of the weights.
-        which = np.clip((middle * bins + 1e-9).astype(np.int64), 0, bins - 1)
-    return _Binned(scores, mass, positive, which)
+        return min(max(int((1.0 - (above + with_it) / 2 / total) * bins + 1e-9), 0), bins - 1)
+
+    # Bins rise with the scores, so where one begins is found by halving.
+    places = [bisect_left(range(last), number, key=bin_of) for number in range(bins)]
+    ascending = cut.thresholds[:0:-1]
+    return np.array([float(ascending[place]) if place < last else math.inf for place in places])
+
+
+def _edges(bins: int, dtype: Any) -> Floats:
+    """Edges of bins of equal width."""
+    # Tenths as people write them, rounded like the scores: linspace would give 0.30000000000000004.
+    return (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
 
 
 def _bin_of_score(scores: Floats, bins: int, dtype: Any) -> Ints:
     """The bin of equal width that a score falls in."""
-    # Tenths as people write them, rounded like the scores: linspace would give 0.30000000000000004.
-    edges = (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
-    return np.clip(np.searchsorted(edges, scores, "right") - 1, 0, bins - 1)
+    return np.clip(np.searchsorted(_edges(bins, dtype), scores, "right") - 1, 0, bins - 1)
 
 
 def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
     """Rows binned by score: equal `width` over [0, 1] (1.0 falls in the last), or equal `mass`, ties kept together."""
-    found = _binned(tally, bins, by)
-    total = np.bincount(found.which, found.mass, bins).astype(np.float64)
-    held = total > 0
-    sums = np.bincount(found.which, found.mass * found.scores, bins)[held]
-    hits = np.bincount(found.which, found.positive, bins)[held]
-    return Bins(total[held], sums / total[held], hits / total[held])
+    starts = _starts(tally, bins, by)
+    # The runs are sorted, so a bin is a stretch of each and no row needs to be asked where it belongs.
+    of_class = [_in_stretches(run, starts) for run in tally.runs]
+    mass, sums = (sum(scale * part[i] for scale, part in zip(tally.scale, of_class, strict=True)) for i in (0, 1))
+    held = np.asarray(mass) > 0
+    total, hits = np.asarray(mass)[held], tally.scale[1] * of_class[1][0][held]
+    return Bins(total, np.asarray(sums)[held] / total, hits / total)
+
+
+def _in_stretches(run: Run, starts: Floats) -> tuple[Floats, Floats]:
+    """Mass, and mass times score, of the entries from each start to the next; those below the first belong to it."""
+    places = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
+    places[0] = 0
+    mass = np.diff(run.mass_before(places)).astype(np.float64)
+    sums = np.zeros(len(starts))
+    some = np.flatnonzero(places[1:] > places[:-1])
+    if len(some):
+        values = run.scores if run.kind == "unit" else run.scores * run.mass
+        sums[some] = np.add.reduceat(values, places[some], dtype=np.float64)
+    return mass, sums
 
 
 def calibration_starts(tally: Tally, bins: int, by: Binning) -> Floats:
     """The lowest score in each bin that holds something."""
-    found = _binned(tally, bins, by)
-    return found.scores[np.concatenate(([0], np.flatnonzero(np.diff(found.which)) + 1))]
+    starts = _starts(tally, bins, by)
+    lowest = np.full(len(starts), np.inf)
+    for run in tally.runs:
+        places = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
+        places[0] = 0
+        some = places[1:] > places[:-1]
+        lowest[some] = np.minimum(lowest[some], run.scores[places[:-1][some]])
+    found: Floats = lowest[np.isfinite(lowest)]
+    return found
 
 
 def _calibration_error(tally: Tally, bins: int, by: Binning, norm: str) -> float:

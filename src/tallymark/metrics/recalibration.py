@@ -16,22 +16,13 @@ from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.metrics.probability import log_to_one, log_to_zero
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS, choose
+from tallymark.summaries.sorting import blocks
 from tallymark.summaries.tally import Tally
-
-
-def outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
-    """Distinct scores ascending, the share of positives at each, and their mass, at the prevalence looked at."""
-    cut = tally.cutoffs
-    down, up = tally.scale
-    scores = cut.thresholds[1:].astype(np.float64)[::-1]
-    positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
-    mass = (positive + negative).astype(np.float64)
-    return scores, positive / mass, mass
 
 
 def logistic_recalibration(tally: Tally) -> tuple[float, float]:
     """Slope and intercept that make log odds right on these rows."""
-    scores, share, mass = outcomes(tally)
+    scores, share, mass = tally.outcomes
     x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
     if len(x) < 2 or float(np.ptp(x)) == 0.0:
         raise Undefined("all probabilities are equal, so they have no slope")
@@ -39,8 +30,47 @@ def logistic_recalibration(tally: Tally) -> tuple[float, float]:
     if area in {0.0, 1.0}:
         # The steeper the better, without end.
         return math.copysign(math.inf, area - 0.5), math.nan
-    slope, intercept = fit_logistic(x[None, :], share, mass[None, :])[0]
-    return float(slope), float(intercept)
+    few_x, few_share, few_mass = _coarse(x, share, mass)
+    slope, intercept = fit_logistic(few_x[None, :], few_share, few_mass[None, :])[0].tolist()
+    return (slope, intercept) if len(few_x) == len(x) else _settled(x, share, mass, slope, intercept)
+
+
+def _settled(x: Floats, share: Floats, mass: Floats, slope: float, intercept: float) -> tuple[float, float]:
+    """Newton's steps on all rows from an answer that is nearly right, a block at a time."""
+    for _ in range(_STEPS):
+        gradient, curve = np.zeros(2), np.zeros(3)
+        for block in blocks(len(x)):
+            own = x[block]
+            p = sigmoid(slope * own + intercept)
+            off, weight = mass[block] * (share[block] - p), mass[block] * p * (1.0 - p)
+            gradient += np.sum(off * own), np.sum(off)
+            weighted = weight * own
+            curve += np.sum(weighted * own), np.sum(weighted), np.sum(weight)
+        hessian = np.array([[curve[0], curve[1]], [curve[1], curve[2]]])
+        if not np.linalg.det(hessian) > 0.0:
+            break
+        step = np.linalg.solve(hessian, gradient)
+        slope, intercept = slope + float(step[0]), intercept + float(step[1])
+        if np.abs(step).max() < _SETTLED * max(1.0, abs(slope)):
+            return slope, intercept
+    # Never seen; the slow way that halves steps.
+    found = fit_logistic(x[None, :], share, mass[None, :])[0].tolist()
+    return found[0], found[1]
+
+
+#: Cells in which a first answer is found; a step or two on all rows then settle it.
+_COARSE = 2**12
+
+
+def _coarse(x: Floats, share: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:
+    """Ascending values with their shares of positives and masses, joined into a few cells of equal mass."""
+    if len(x) <= _COARSE:
+        return x, share, mass
+    upto = np.cumsum(mass)
+    places = np.searchsorted(upto, upto[-1] * np.arange(_COARSE) / _COARSE)
+    starts = np.unique(np.minimum(places, len(x) - 1))
+    total, sums, hits = (np.add.reduceat(values, starts) for values in (mass, mass * x, mass * share))
+    return sums / total, hits / total, total
 
 
 @metric(
@@ -64,15 +94,30 @@ def calibration_slope(tally: Tally) -> float:
 
 def in_the_large(tally: Tally) -> float:
     """What must be added to the log odds so that the probabilities add up to the positives."""
-    scores, share, mass = outcomes(tally)
+    scores, share, mass = tally.outcomes
     x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
     wanted, weight = float(np.sum(mass * share) / mass.sum()), mass / mass.sum()
+    few, _, few_mass = _coarse(x, share, mass)
     # The mean probability rises with a, so its root lies where it is too low on one side and too high on the other.
     low, high = -float(x.max()) - _FAR, -float(x.min()) + _FAR
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if float(np.sum(weight * sigmoid(x + middle))) < wanted else (low, middle)
-    return (low + high) / 2
+        low, high = (
+            (middle, high)
+            if float(np.sum(few_mass * sigmoid(few + middle))) / few_mass.sum() < wanted
+            else (low, middle)
+        )
+    found = (low + high) / 2
+    for _ in range(_STEPS if len(few) < len(x) else 0):
+        p = sigmoid(x + found)
+        slope = float(np.sum(weight * p * (1.0 - p)))
+        if not slope > 0.0:
+            break
+        step = (wanted - float(np.sum(weight * p))) / slope
+        found += min(max(step, -1.0), 1.0)
+        if abs(step) < _SETTLED:
+            break
+    return found
 
 
 @metric(
@@ -98,6 +143,9 @@ def calibration_intercept(tally: Tally) -> float:
 #: Log odds beyond which a probability is 0 or 1, and halvings that leave no more than rounding of the stretch between.
 _FAR, _HALVINGS = 40.0, 70
 
+#: Newton's steps on all rows at most, and one so small that the next would be rounding.
+_STEPS, _SETTLED = 20, 1e-7
+
 
 #: Points at which the smooth curve is computed, cells the scores are put into first, and the share of rows in its window.
 _POINTS, _CELLS, _WINDOW = 50, 250, 2.0 / 3.0
@@ -108,7 +156,7 @@ def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
 
     Around each point the two thirds of the rows nearest to it count, by the tricube of their distance. Cleveland (1979).
     """
-    scores, share, mass = _in_cells(*outcomes(tally))
+    scores, share, mass = _in_cells(*tally.outcomes)
     at = scores[np.unique(np.linspace(0, len(scores) - 1, _POINTS).astype(np.int64))]
     reach = _reach(at, scores, mass)
     far = np.abs(scores[None, :] - at[:, None])
@@ -157,7 +205,7 @@ def _in_cells(scores: Floats, share: Floats, mass: Floats) -> tuple[Floats, Floa
 
 @metric(
     title="Integrated calibration index (ICI)", family="probability", needs="probabilities", low=0.0, high=1.0,
-    better="lower", chance=lambda tally: float(np.average(np.abs(outcomes(tally)[0] - tally.prevalence), weights=outcomes(tally)[2])),
+    better="lower", chance=lambda tally: float(np.average(np.abs(tally.outcomes.scores - tally.prevalence), weights=tally.outcomes.mass)),
     formula=r"\frac1n \sum_i |\hat f(s_i) - s_i|", aliases=("ici",),
     meaning="Mean distance of the probabilities from a smooth curve of what happened: a calibration error without bins.",
     reference="Austin & Steyerberg (2019), Stat. Med. 38(21).", bound=lambda tally: (0.0, 1.0),  # noqa: ARG005
@@ -226,7 +274,7 @@ def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") 
         )
     loss = choose("score", score, _LOSSES)
     own = METRICS[score].compute(tally)
-    _, share, mass = outcomes(tally)
+    _, share, mass = tally.outcomes
     weight = mass / mass.sum()
     fitted = isotonic_regression(share, weights=mass).x
     recalibrated = float(np.sum(weight * loss(fitted, share)))

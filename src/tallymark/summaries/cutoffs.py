@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tallymark._check import Ints, Masses, Scores
+from tallymark._check import Floats, Ints, Masses, Scores
 from tallymark.summaries.run import Run
 
 
@@ -29,6 +29,23 @@ class Cutoffs(NamedTuple):
     thresholds: Scores
     tp: Masses
     fp: Masses
+
+
+class Outcomes(NamedTuple):
+    """Distinct scores ascending, the share of positives at each, and their mass."""
+
+    scores: Floats
+    share: Floats
+    mass: Floats
+
+
+def outcomes_of(cut: Cutoffs, scale: tuple[float, float]) -> Outcomes:
+    """What happened at every score, with a unit of (negative, positive) mass counting as `scale` says."""
+    down, up = scale
+    scores = cut.thresholds[1:].astype(np.float64)[::-1]
+    positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
+    mass = (positive + negative).astype(np.float64)
+    return Outcomes(scores, positive / mass, mass)
 
 
 def steps_at(

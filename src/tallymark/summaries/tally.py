@@ -19,7 +19,7 @@ from tallymark.errors import InputError, guard
 from tallymark.registry import parse_policy
 from tallymark.summaries import promises, quantising, storage
 from tallymark.summaries.confusion import Cells, Confusion
-from tallymark.summaries.cutoffs import Cutoffs, Steps, all_cutoffs, steps_at
+from tallymark.summaries.cutoffs import Cutoffs, Outcomes, Steps, all_cutoffs, outcomes_of, steps_at
 from tallymark.summaries.run import Run, ScoreMoments, checked_run, require_same_kind
 from tallymark.summaries.sorting import blocks, placements, sort_in_place, starts_of_groups
 
@@ -297,6 +297,11 @@ class Tally(Shown):
     def cutoffs(self) -> Cutoffs:
         """Masses at every distinct score, as they are in the sample."""
         return all_cutoffs(self.positive, self.negative, self.placements[0])
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """What happened at every distinct score, at the prevalence looked at."""
+        return outcomes_of(self.cutoffs, self.scale)
 
     def cells(self, tp: Masses, fp: Masses) -> Cells:
         """The four cells at cut-offs with these positives and negatives at or above, at the prevalence looked at."""
