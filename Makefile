@@ -14,7 +14,7 @@ else
   CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 endif
 
-.PHONY: demo test check docs bench coverage format clean
+.PHONY: demo test check docs bench coverage fuzz format clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
@@ -40,6 +40,10 @@ coverage: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.coverage
 	$(BIN)/python -m bench.tests_under_null
 	$(BIN)/python -m bench.quantify_coverage
+
+fuzz: $(VENV)/test.stamp
+	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto -q tests/summaries tests/metrics tests/curves tests/cli/test_layout.py
+	$(BIN)/python -m fuzz --minutes 60
 
 format: $(VENV)/lint.stamp
 	$(BIN)/ruff check --fix .

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import warnings
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -376,6 +377,9 @@ def main() -> None:
 def _speak_any_encoding() -> None:
     """Where standard output cannot say a character, say what comes nearest instead of failing."""
     codecs.register_error("tallymark", _nearest)
+    # Whoever closed standard output wants to read nothing.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open to the end
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="tallymark")

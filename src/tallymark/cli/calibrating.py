@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._write import replacing
+from tallymark._write import replacing, require_writable
 from tallymark.calibration.maps import MAPS, calibrate
 from tallymark.cli.printing import positive_label, print_json, print_text
 from tallymark.errors import InputError
@@ -31,18 +31,21 @@ def run(
     fitted_on = tally(known[label], known[score], pos_label=positive_label(validation, label, pos_label))
     wanted = [Wanted(score, "--score", "number")]
     inputs = [*expanded(validation), *expanded(target)]
-    with replacing(out, inputs=inputs) as temporary, engine(target, wanted, writes=str(temporary)) as source:
+    require_writable(out, inputs=inputs)
+    with engine(target, wanted) as source:
         source.keep_order()
         if column in source.types:
             raise InputError(f"{target!r} has a column {column!r} already; choose another name with --column.")
         scores = columns_of(source, wanted)[score]
-        found: dict[str, Any]
-        if method == "bayes":
-            bayes = bayesian_calibration(fitted_on, tally(scores=scores), monotone=True)
-            probabilities, found = bayes.posterior(scores), {"prevalence": bayes.prevalence}
-        else:
-            fitted = calibrate(fitted_on, method)
-            probabilities, found = fitted(scores), dict(fitted.parameters)
+    found: dict[str, Any]
+    if method == "bayes":
+        bayes = bayesian_calibration(fitted_on, tally(scores=scores), monotone=True)
+        probabilities, found = bayes.posterior(scores), {"prevalence": bayes.prevalence}
+    else:
+        fitted = calibrate(fitted_on, method)
+        probabilities, found = fitted(scores), dict(fitted.parameters)
+    with replacing(out, inputs=inputs) as temporary, engine(target, wanted, writes=str(temporary)) as source:
+        source.keep_order()
         source.write(str(temporary), {column: probabilities}, parquet=out.lower().endswith(".parquet"))
     summary = {"rows": len(scores), "sum": float(np.sum(probabilities)), "method": method, **found, "out": out}
     if as_json:

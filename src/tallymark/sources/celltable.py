@@ -79,9 +79,9 @@ def tallies_of_cells(
     cells: CellTable, question: Question, grid: Grid, split: Split | None = None
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
     """The tally of each group, its heaviest cells counted again if the engine can."""
+    cells = _with_mass(cells, question)
     reading = None if question.label is None else Reading.of(cells["label"])
     labels, code = _classes(cells, question, reading)
-    _refuse_bad_mass(cells, question)
     columns = [cells[f"g{i}"] for i in range(len(question.by))]
     read = [Reading.of(column)(column) for column in columns]
     for group, part in rows_by_group(
@@ -106,9 +106,10 @@ def _classes(cells: CellTable, question: Question, reading: Reading | None) -> t
     return labels, is_positive.astype(np.int64)
 
 
-def _refuse_bad_mass(cells: CellTable, question: Question) -> None:
+def _with_mass(cells: CellTable, question: Question) -> CellTable:
+    """The cells in which something counts; refuses masses that cannot be counted with."""
     if question.mass is None:
-        return
+        return cells
     mass = plain_numbers(cells["mass"])
     if not mass.any():
         raise InputError(_check.all_zero(question.mass))
@@ -116,6 +117,7 @@ def _refuse_bad_mass(cells: CellTable, question: Question) -> None:
         _check.countable(float(mass.sum()), question.mass)
     else:
         _check.weighty(float(mass.max()), question.mass)
+    return {name: column[mass > 0] for name, column in cells.items()}
 
 
 class _Again(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import re
 import tempfile
 import threading
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -276,7 +278,10 @@ def _refuse_ragged(names: Sequence[str], separator: str) -> None:
     """Name the first line that has more or fewer fields than the header."""
     for name in names:
         opener = gzip.open if name.endswith(".gz") else open
-        with opener(name, "rt", encoding="utf-8", errors="replace", newline="") as file:
+        # What is no text, or not compressed as its name says, the engine has refused or will.
+        with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error), opener(
+            name, "rt", encoding="utf-8", errors="replace", newline=""
+        ) as file:  # fmt: skip
             lines = csv.reader(file, delimiter=separator)
             header = next(lines, [])
             for fields in lines:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark import _check
 from tallymark.errors import InputError
 from tallymark.sources.celltable import CellTable, Question, plain_numbers, tallies_of_cells
 from tallymark.sources.columns import guard_hard_labels
@@ -90,6 +91,13 @@ def _refuse_bad_rows(frame: Any, question: Question, score: str, *, whole: bool)
             )
 
 
+def _refuse_nothing(rows: Any, name: str) -> None:
+    import narwhals as nw
+
+    if not rows.select(nw.col("m").max()).collect().item():
+        raise InputError(_check.all_zero(name))
+
+
 def _cells(frame: Any, question: Question, score: str, grid: Grid) -> CellTable:
     """Count, extremes and sums by label, group and cell."""
     import narwhals as nw
@@ -108,6 +116,10 @@ def _cells(frame: Any, question: Question, score: str, grid: Grid) -> CellTable:
     if question.mass is not None:
         chosen["m"] = nw.col(question.mass).cast(nw.Int64 if question.weight is None else nw.Float64)
     rows = frame.select(*(column.alias(name) for name, column in chosen.items()))
+    if question.mass is not None:
+        _refuse_nothing(rows, question.mass)
+        # A row that counts nothing is not there, so it has no part in the extremes either.
+        rows = rows.filter(nw.col("m") > 0)
     rows = rows.with_columns(key=key, side=side).with_columns(d=s - nw.col("key"))
     times = nw.lit(1) if question.mass is None else nw.col("m")
     rows = rows.with_columns(d1=times * d, d2=times * d * d)

@@ -204,8 +204,9 @@ class _Scan:
         if self._mass == "1":
             return "count(*) AS n, min(s) AS lo, max(s) AS hi"
         m = self._mass
+        # A row that counts nothing is not there, so it has no part in the extremes either.
         return f"""count(*) FILTER ({m} > 0) AS n, sum({m}) AS mass, sum({m}::DOUBLE * {m}) AS squares,
-                   min(s) AS lo, max(s) AS hi"""
+                   min(s) FILTER ({m} > 0) AS lo, max(s) FILTER ({m} > 0) AS hi"""
 
     def _cells(self, score: str, grid: Grid) -> dict[str, NDArray[Any]]:
         """Count, extremes and sums by label, group and cell."""
@@ -213,7 +214,8 @@ class _Scan:
             ""
             if self._mass == "1"
             else "min(raw) AS lightest, count(*) - count(raw) AS massless, count(*) AS every, "
-            "count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken,"
+            "count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken, count(*) - count(s) AS scoreless, "
+            "count(*) FILTER (NOT isfinite(s)) AS endless,"
         )
         found = self.source.query(
             f"""SELECT label, {self._listed_groups()} key, side, {lightest} {self._sums()},
@@ -263,9 +265,10 @@ class _Scan:
         if not len(n):
             raise InputError(f"{self.source.shown!r} has no rows" + (" that satisfy where=." if self.where else "."))
         bad = {
-            "no score": missing(cells["lo"]),
-            "a NaN or infinite score": ~missing(cells["lo"])
-            & ~np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"])),
+            "no score": missing(cells["lo"]) if "scoreless" not in cells else plain_numbers(cells["scoreless"]) > 0,
+            "a NaN or infinite score": plain_numbers(cells["endless"]) > 0
+            if "endless" in cells
+            else ~missing(cells["lo"]) & ~np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"])),
             f"no {self.question.label}": missing(cells["label"]),
             "a NaN or infinite weight": ~np.isfinite(plain_numbers(cells["squares"])),
             **{f"no {name}": _nothing(cells[f"g{i}"]) for i, name in enumerate(self.question.by)},

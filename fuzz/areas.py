@@ -1,0 +1,312 @@
+"""What is tried in each area. A case gives None, or a sentence that says what went wrong."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import tallymark as tm
+from fuzz import cases
+
+Case = Callable[[np.random.Generator, Path], str | None]
+
+#: Where cells stand for rows, ranking metrics differ by less than their bound and a little rounding.
+_ROUNDING = 1e-9
+
+
+def _scanned(
+    path: Path, made: cases.Rows, mass: str | None, by: str | None, *, exact: bool
+) -> tm.Tally | tm.Tallies | str:
+    """The tally of a file, or the sentence that refuses it."""
+    options = {} if mass is None else {("count" if mass == "n" else "weight"): mass}
+    try:
+        return tm.scan(
+            path, label="y", score="p", pos_label=made.pos_label, by=by or (), exact=exact, threads=1, **options
+        )
+    except tm.TallymarkError as error:
+        if len(str(error)) < 10:
+            raise AssertionError(f"no sentence: {error!r}") from error
+        return str(error)
+
+
+def _disagree(first, second, what: str) -> str | None:
+    """Two ways to one answer: both refuse, or both say the same."""
+    if isinstance(first, str) or isinstance(second, str):
+        return None if isinstance(first, str) and isinstance(second, str) else f"{what}: {first!r} but {second!r}"[:400]
+    if isinstance(first, tm.Tallies):
+        if list(first) != list(second):
+            return f"{what}: groups {list(first)} but {list(second)}"
+        found = [_disagree(first[key], second[key], what) for key in first]
+        return next((one for one in found if one), None)
+    if not np.isclose(float(first.n), float(second.n), rtol=1e-9) or not np.isclose(
+        float(first.positives), float(second.positives), rtol=1e-9
+    ):
+        return f"{what}: {first.n}, {first.positives} rows but {second.n}, {second.positives}"
+    if first.range != second.range:
+        return f"{what}: range {first.range} but {second.range}"
+    if not first.positives or not first.negatives:
+        return None
+    value = tm.metrics.auroc(first)
+    low, high = tm.bound("auroc", second)
+    if not low - _ROUNDING <= value <= high + _ROUNDING:
+        return f"{what}: AUROC {value} outside {low} to {high}"
+    return None
+
+
+def _file_case(write: Callable[[cases.Rows, Path, np.random.Generator], None], endings: tuple[str, ...]) -> Case:
+    def case(rng: np.random.Generator, folder: Path) -> str | None:
+        made = cases.rows(rng)
+        path = folder / f"rows{rng.choice(endings)}"
+        write(made, path, rng)
+        mass = [None, "n", "w"][rng.integers(3)]
+        by = "g" if rng.random() < 0.3 else None
+        if rng.random() < 0.4:
+            counts = made.count if mass == "n" else None
+            weights = made.weight if mass == "w" else None
+            score = made.score.astype(made.kept)
+            truth = tm.tally(
+                [_plain(one) for one in made.label],
+                score,
+                counts=counts,
+                weights=weights,
+                pos_label=_plain(made.pos_label),
+            )
+            for exact in (True, False):
+                found = _scanned(path, made, mass, None, exact=exact)
+                if isinstance(found, str):
+                    return f"a good file was refused ({made.shape}): {found}"
+                if wrong := _disagree(truth, found, f"memory and file, exact={exact}, {made.shape}, {mass}"):
+                    return wrong
+            return None
+        path.write_bytes(cases.spoiled(path.read_bytes(), rng))
+        if not path.stat().st_size:
+            return None
+        both = [_scanned(path, made, mass, by, exact=exact) for exact in (True, False)]
+        return _disagree(both[0], both[1], f"exact and cells of a spoiled file, {mass}, {by}")
+
+    return case
+
+
+def _plain(label):
+    """A label as a file gives it back."""
+    return {"0": 0, "1.0": 1}.get(label, label) if isinstance(label, str) else label
+
+
+def _write_csv(made, path, rng):
+    path.write_bytes(cases.packed(cases.as_csv(made, rng), path.name))
+
+
+def _write_json(made, path, rng):
+    path.write_bytes(cases.packed(cases.as_json_lines(made, rng), path.name))
+
+
+def _stored(rng: np.random.Generator, folder: Path) -> str | None:
+    made = cases.rows(rng)
+    path = folder / "x.tally"
+    y = [_plain(one) for one in made.label]
+    kind = rng.integers(0, 4)
+    t = tm.tally(y, made.score, pos_label=_plain(made.pos_label), weights=made.weight if kind == 1 else None)
+    summary = [t, t.quantise([0.5]), t.at(0.5), tm.panel(y, {"a": made.score}, pos_label=_plain(made.pos_label))][kind]
+    summary.save(path)
+    path.write_bytes(cases.spoiled(path.read_bytes(), rng))
+    try:
+        back = tm.load(path)
+    except tm.TallymarkError:
+        return None
+    same = json.dumps(back.to_dict(), default=str) == json.dumps(summary.to_dict(), default=str)
+    return None if same else "a spoiled file was read as something else"
+
+
+#: Words a command line may have, right and wrong.
+_WORDS = {
+    "--label": ["y", "Y", "nope", "", "g"], "--score": ["p", "p", "p", "w", "text", "P"], "--predicted": ["y", "g"], "--by": ["g", "g,g", "y,g", "p", ",", ""],
+    "--weight": ["w", "p", "n"], "--count": ["n", "w"], "--where": ["p > 0.2", "g = 'g01'", "1=1; DROP TABLE x", "(", "p > (SELECT 1 FROM '/etc/passwd')"],
+    "--threshold": ["0.5", "youden", "f1", "tpr:0.9", "cost:1,50", "cost:0,0", "rate:2", "nan", "x", "fbeta:-1", "1e400"],
+    "--prevalence": ["0.1", "0", "1", "-3", "nan", "x"], "--level": ["0.9", "0", "95", "1", "nan", "-1"], "--interval": ["default", "bca", "no"],
+    "--metric": ["auroc", "f1", "nonsense", "brier", "kappa"], "--seed": ["0", "7", "-1", "99999999999999999999"], "--threads": ["1", "0", "10", "99999999999"],
+    "--memory-limit": ["100MB", "x", "-1"], "--pos-label": ["1", "yes", "ß", "nobody", "1.0"], "--sampling": ["plain", "stratified", "x"],
+    "--method": ["ac", "bayes", "cc,em", "x"], "--policy": ["youden", "x"], "--json": [], "--all": [], "--strict": [], "--drop-missing": [], "--exact": [],
+    "--cost-fp": ["1", "-1", "x"], "--beta": ["2", "-1"], "--growth": ["g", "y"], "--population": ["1000", "-1"], "--expect": ["precision", "x"],
+    "--report": ["report.html", "rows.csv", "", "/dev/null", "no/such/folder.html", "."], "--out": ["out.csv", "rows.csv", "x" * 300],
+    "--difference": ["0.1", "0", "1e-300", "nan"], "--auroc": ["0.8", "2"], "--probability": ["0=p", "1=w", "x"],
+}  # fmt: skip
+_COMMANDS = (
+    "evaluate",
+    "compare",
+    "quantify",
+    "thresholds",
+    "by-size",
+    "sample-size",
+    "calibrate",
+    "merge",
+    "metrics",
+    "quantifiers",
+    "from-counts",
+)
+
+
+def _arguments(rng: np.random.Generator) -> list[str]:
+    """A command line: some of it makes sense."""
+    command = str(rng.choice(_COMMANDS, p=[0.34, 0.14, 0.14, 0.08, 0.04, 0.06, 0.08, 0.04, 0.03, 0.03, 0.02]))
+    words = [command] + ["rows.csv"] * int(rng.integers(0, 3))
+    if command in {"metrics", "quantifiers"}:
+        words = [command, str(rng.choice(["auroc", "ac", "x", ""]))][: int(rng.integers(1, 3))]
+    if rng.random() < 0.85:
+        words += ["--label", "y", "--score", "p"]
+    for _ in range(int(rng.integers(0, 5))):
+        option = str(rng.choice(list(_WORDS)))
+        # Pictures take seconds each; a few are enough.
+        if option == "--report" and rng.random() < 0.8:
+            continue
+        words += [option, *([str(rng.choice(_WORDS[option]))] if _WORDS[option] else [])]
+    return words
+
+
+def _command(rng: np.random.Generator, folder: Path) -> str | None:
+    from typer.testing import CliRunner
+
+    from tallymark.cli.app import app
+
+    made = cases.rows(rng, 60)
+    path = folder / "rows.csv"
+    _write_csv(made, path, rng)
+    before = path.read_bytes()
+    words = _arguments(rng)
+    home = Path.cwd()
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = CliRunner().invoke(app, words)
+    finally:
+        os.chdir(home)
+    if path.read_bytes() != before:
+        return f"the input was changed by {words}"
+    if result.exception is not None and not isinstance(result.exception, tm.TallymarkError | SystemExit):
+        return f"{words}: {result.exception!r}"
+    if "--json" in words and result.exit_code == 0 and words[0] != "merge":
+        try:
+            json.loads(result.stdout)
+        except ValueError:
+            return f"{words}: no JSON"
+    left = {one.name for one in folder.iterdir()} - {"rows.csv", "report.html", "out.csv", "x" * 300}
+    return f"{words} left {left}" if left else None
+
+
+#: Surroundings a program may find itself in, and the commands tried there.
+_SURROUNDINGS = (
+    "ascii", "latin-1", "no home", "read-only tmp", "closed stdout", "head", "full stdout", "no room", "little memory", "two runs", "killed",
+    "narrow", "no term", "unreadable",
+)  # fmt: skip
+
+
+def _surrounding(rng: np.random.Generator, folder: Path) -> str | None:
+    made = cases.rows(rng, 150)
+    path = folder / "rows.csv"
+    _write_csv(made, path, rng)
+    kind = str(rng.choice(_SURROUNDINGS))
+    command = [
+        "evaluate rows.csv --label y --score p --by g --level 0", "evaluate rows.csv --label y --score p --metric auroc --metric f1 --json",
+        "calibrate rows.csv rows.csv --label y --score p --out out.csv --method platt", "metrics auroc",
+        "thresholds rows.csv --label y --score p --policy youden",
+    ][rng.integers(5)].split()  # fmt: skip
+    words = [sys.executable, "-m", "tallymark.cli.app", *command]
+    if made.pos_label in {"yes", "ß"} and "rows.csv" in command:
+        words += ["--pos-label", str(made.pos_label)]
+    environment, limits, stdout = dict(os.environ), None, subprocess.PIPE
+    if kind == "ascii":
+        environment |= {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    elif kind == "latin-1":
+        environment |= {"PYTHONIOENCODING": "latin-1"}
+    elif kind == "no home":
+        environment.pop("HOME", None)
+        environment["XDG_CACHE_HOME"] = "/proc/nowhere"
+    elif kind == "read-only tmp":
+        environment["TMPDIR"] = "/proc"
+    elif kind == "narrow":
+        environment["COLUMNS"] = str(rng.integers(1, 30))
+    elif kind == "no term":
+        environment |= {"TERM": "dumb", "NO_COLOR": "1"}
+    elif kind == "no room":
+        limits = (resource.RLIMIT_FSIZE, int(rng.integers(0, 4_000)))
+    elif kind == "little memory":
+        limits = (resource.RLIMIT_AS, int(rng.integers(300, 1_500)) * 2**20)
+    elif kind == "unreadable":
+        path.write_bytes(b"\x00" * 200)
+
+    def prepare() -> None:
+        if limits is not None:
+            resource.setrlimit(limits[0], (limits[1], limits[1]))
+        if kind == "closed stdout":
+            os.close(1)
+
+    if kind == "full stdout":
+        stdout = Path("/dev/full").open("w")  # noqa: SIM115 - closed below
+    process = subprocess.Popen(
+        words, cwd=folder, env=environment, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=prepare
+    )
+    if kind == "head":
+        process.stdout.read(10)
+        process.stdout.close()
+    other = (
+        subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if kind == "two runs"
+        else None
+    )
+    if kind == "killed":
+        try:
+            process.wait(float(rng.random()) * 1.5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    try:
+        _, said = process.communicate(timeout=60) if kind != "head" else (None, process.stderr.read())
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return f"{kind}: {command} hangs"
+    finally:
+        if other is not None:
+            other.wait(60)
+        if kind == "full stdout":
+            stdout.close()
+    if b"Traceback" in said and kind not in {"little memory", "killed"}:
+        return f"{kind}: {command}: {said.decode(errors='replace')[-300:]}"
+    left = {one.name for one in folder.iterdir()} - {"rows.csv", "out.csv"}
+    # What a signal ended could not tidy up.
+    left = {name for name in left if not (process.returncode < 0 and name.startswith(".out.csv."))}
+    if (folder / "out.csv").exists() and kind != "no room":
+        lines = (folder / "out.csv").read_bytes().splitlines()
+        if len(lines) < 2:
+            return f"{kind}: half a file was left"
+    return f"{kind}: {command} ended with {process.returncode}, left {left}, said {said[-200:]!r}" if left else None
+
+
+#: Each area: what is tried, and the cases of the short form in the tests.
+AREAS: dict[str, tuple[Case, int]] = {
+    "csv": (_file_case(_write_csv, (".csv", ".csv.gz", ".tsv")), 60),
+    "json lines": (_file_case(_write_json, (".jsonl", ".jsonl.gz")), 60),
+    "parquet": (_file_case(cases.as_parquet, (".parquet",)), 60),
+    "stored": (_stored, 200),
+    "command": (_command, 60),
+    "surroundings": (_surrounding, 6),
+}
+
+
+def tried(area: str, seed: int) -> str | None:
+    """One case of an area; the same seed gives the same case."""
+    case, _ = AREAS[area]
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return case(np.random.default_rng([seed, list(AREAS).index(area)]), Path(folder))
+        except tm.TallymarkError as error:
+            return f"refused outside a door: {error}"
+        except Exception as error:  # noqa: BLE001 - a raw exception is what is looked for
+            return f"raw {error!r}"[:400]
