@@ -250,7 +250,12 @@ def _surrounding(rng: np.random.Generator, folder: Path) -> str | None:
     if kind == "full stdout":
         stdout = Path("/dev/full").open("w")  # noqa: SIM115 - closed below
     process = subprocess.Popen(
-        words, cwd=folder, env=environment, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=prepare  # noqa: PLW1509
+        words,
+        cwd=folder,
+        env=environment,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        preexec_fn=prepare,  # noqa: PLW1509
     )
     if kind == "head":
         process.stdout.read(10)

@@ -308,3 +308,48 @@ def test_a_spelling_of_the_positive_label_is_the_label(tmp_path):
     reduced = tm.without_simple(found)
     assert reduced.n == 400
     assert tm.compare(found).positives == y.sum()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("door", ["file", "polars"])
+def test_rows_that_count_nothing_are_not_there(tmp_path, exact, door):
+    """They have no part in the extremes; a group of such rows alone is empty."""
+    frame = pd.DataFrame(
+        {"y": [0, 1, 0, 1, 1], "p": [0.1, 0.7, 0.2, 0.6, 0.9], "n": [2, 1, 1, 3, 0], "g": list("aabbc")}
+    )
+    if door == "file":
+        found = tm.scan(write(tmp_path / "d.csv", frame), label="y", score="p", count="n", by="g", exact=exact)
+    else:
+        import polars as pl
+
+        found = tm.tally(pl.from_pandas(frame).lazy(), label="y", score="p", count="n", by="g", exact=exact)
+    assert {key: t.n for key, t in found.items()} == {"a": 3, "b": 4, "c": 0}
+    whole = found["a"].merge(found["b"], found["c"])
+    assert whole.range == (0.1, 0.7)
+    assert tm.evaluate(found)["c"].n == 0
+
+
+@pytest.mark.parametrize("shape", ["probabilities", "outlier", "two scales", "constant class", "huge", "counts"])
+def test_moments_of_scanned_files_are_those_of_the_rows(tmp_path, shape):
+    """Summed as whole numbers over the range of all scores, or by cell where that would lose digits."""
+    rng = np.random.default_rng(3)
+    y = np.arange(3_000) % 3 == 0
+    s = {
+        "outlier": lambda: np.append(rng.normal(size=2_999), 1e12),
+        "two scales": lambda: np.where(y, rng.normal(size=3_000) * 1e9, rng.normal(size=3_000)),
+        "constant class": lambda: np.where(y, 0.25, rng.random(3_000)),
+        "huge": lambda: rng.normal(size=3_000) * 1e290,
+    }.get(shape, lambda: rng.random(3_000))()
+    n = rng.integers(0, 4, 3_000) if shape == "counts" else np.ones(3_000, dtype=int)
+    path = write(tmp_path / "d.parquet", pd.DataFrame({"y": y, "p": s, "n": n, "g": np.arange(3_000) % 2}))
+    found = tm.scan(path, label="y", score="p", count="n" if shape == "counts" else None, by="g", exact=False)
+    for group, t in found.items():
+        for run, label in zip(t.runs, (False, True), strict=True):
+            own = np.repeat(s, n * ((y == label) & (np.arange(3_000) % 2 == group)))
+            exact = np.array([float(v) for v in own])
+            scale = np.abs(exact).max()
+            assert run.moments.mass == len(exact)
+            assert run.moments.mean / scale == pytest.approx(np.mean(exact / scale), rel=1e-10, abs=1e-14)
+            if shape != "huge":
+                spread = np.sum((exact / scale - np.mean(exact / scale)) ** 2)
+                assert run.moments.m2 / scale**2 == pytest.approx(spread, rel=1e-8, abs=1e-20)

@@ -58,7 +58,7 @@ def run(asked: Asked) -> Comparison:
     require_report_place(asked.report, asked.file)
     if len(asked.metrics) > 1:
         raise InputError("Compare by one --metric at a time.")
-    with progress_bar(f"Reading {asked.file}") as progress:
+    with progress_bar(f"Reading and comparing {asked.file}") as progress:
         panel = scan_panel(
             asked.file, label=asked.label, scores=asked.scores, weight=asked.weight, count=asked.count,
             where=asked.where, pos_label=positive_label(asked.file, asked.label, asked.pos_label),
@@ -76,7 +76,8 @@ def run(asked: Asked) -> Comparison:
     if asked.report is not None:
         from tallymark.reporting.pages import report
 
-        report(found, asked.report, title=asked.file)
+        with progress_bar(f"Writing {asked.report}") as progress:
+            report(found, asked.report, title=asked.file, progress=progress)
     if asked.as_json:
         simple = {} if reduced is None else {"simple": _simple(reduced)}
         print_json(found.to_dict() | simple | {"warnings": [vars(note) for note in notes]})

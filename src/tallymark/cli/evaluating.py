@@ -25,8 +25,8 @@ from tallymark.cli.printing import (
     with_limits,
 )
 from tallymark.comparison import compare
-from tallymark.errors import GuardWarning, InputError, shown
-from tallymark.evaluation import evaluate
+from tallymark.errors import GuardWarning, InputError, PictureWarning, shown
+from tallymark.evaluation import Progress, evaluate
 from tallymark.registry import METRICS
 from tallymark.results import Evaluation, Evaluations, Measure, Note
 from tallymark.simple import without_simple
@@ -101,9 +101,10 @@ def run(asked: Asked) -> Evaluations:
         result = _evaluate(asked, options, tallies)
     notes = _notes(result, caught)
     if asked.report is not None:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), progress_bar(f"Writing {asked.report}") as progress:
             warnings.simplefilter("ignore")
-            _report(asked, result, tallies, notes)
+            warnings.simplefilter("always", PictureWarning)
+            _report(asked, result, tallies, notes, progress)
     if asked.as_json:
         print_json(result.to_dict() | {"warnings": [vars(note) for note in notes]})
     else:
@@ -113,13 +114,15 @@ def run(asked: Asked) -> Evaluations:
     return result
 
 
-def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally], notes: Sequence[Note]) -> None:
+def _report(
+    asked: Asked, result: Evaluations, tallies: dict[str, Tally], notes: Sequence[Note], progress: Progress | None
+) -> None:
     from tallymark.reporting.pages import write
     from tallymark.reporting.sections import of_classes, of_models
 
     entries = {", ".join(map(str, key)): one for key, one in result.entries.items()}
     if not tallies:
-        write(of_classes(entries, title=asked.file), asked.report or "")
+        write(of_classes(entries, title=asked.file), asked.report or "", progress)
         return
     comparison = simple = None
     rows = sum(one.n_rows for one in entries.values())
@@ -142,6 +145,7 @@ def _report(asked: Asked, result: Evaluations, tallies: dict[str, Tally], notes:
             same_rows=not asked.by,
         ),
         asked.report or "",
+        progress,
     )
 
 
@@ -217,7 +221,8 @@ def _of_scores(
             name for name in (_BY_GROUP if groups else _HEADLINE)
             if probabilities or METRICS[name].needs != "probabilities"
         ]}  # fmt: skip
-    evaluations: Evaluations = evaluate(found, **options)
+    with progress_bar(f"Evaluating {asked.file}") as progress:
+        evaluations: Evaluations = evaluate(found, **options, progress=progress)
     return evaluations
 
 

@@ -18,9 +18,10 @@ def run_by_size(
     positive = positive_label(file, label, pos_label)
     with progress_bar(f"Reading {file}") as progress:
         tally = scan(file, label=label, score=score, pos_label=positive, progress=progress)
-    found = by_sample_size(
-        tally, metrics or ("auroc", "pr_auc"), sizes=sizes or None, level=level, repeats=repeats, seed=seed
-    )
+    with progress_bar("Drawing subsamples"):
+        found = by_sample_size(
+            tally, metrics or ("auroc", "pr_auc"), sizes=sizes or None, level=level, repeats=repeats, seed=seed
+        )
     if as_json:
         print_json(found.to_dict())
         return

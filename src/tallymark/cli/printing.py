@@ -72,13 +72,13 @@ def print_written(path: str | None) -> None:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error while work goes on; nothing when that is not a terminal."""
+    """A bar on standard error while work goes on; nothing when that is not a terminal. It moves until it knows how far."""
     if not sys.stderr.isatty():
         yield None
         return
     with Bar(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=100.0)
-        yield lambda percent: bar.update(task, completed=percent)
+        task = bar.add_task(visible(title), total=None)
+        yield lambda percent: bar.update(task, completed=percent, total=100.0)
 
 
 def table(title: str, columns: Sequence[tuple[Any, ...]], rows: Iterable[Sequence[str]]) -> TextTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,11 +106,12 @@ def run(asked: Asked) -> Answer:
     if asked.report is not None:
         from tallymark.reporting.pages import report
 
-        report(
+        with progress_bar(f"Writing {asked.report}") as progress:
+            report(
             answer.estimates, asked.report, title=f"{asked.target or asked.validation}: how many?", fit=answer.fit,
             expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, fits=answer.fits, unseen=answer.unseen,
-            known=answer.known,
-        )  # fmt: skip
+            known=answer.known, progress=progress,
+            )  # fmt: skip
     if asked.as_json:
         print_json(_json(answer, asked) | {"warnings": [vars(note) for note in notes]})
     else:
@@ -149,15 +150,12 @@ def _of_scores(asked: Asked) -> Answer:
     if not _split(asked.methods) and asked.threshold is None and not validation.is_probability:
         # Without a threshold only methods for any scores can be the default.
         methods = [name for name in methods if "threshold" not in options_of(QUANTIFIERS[name])]
-    estimates = {
-        name: estimate(
-            name, validation, target, threshold=asked.threshold,
-            training_prevalence=asked.training_prevalence, level=asked.level, population=asked.population, seed=asked.seed,
-            interval=_kind(name, asked.interval), strict=asked.strict,
-            **_calibration(asked, name),
-        )
-        for name in methods
-    }  # fmt: skip
+    estimates = _each(methods, lambda name: estimate(
+        name, validation, target, threshold=asked.threshold,
+        training_prevalence=asked.training_prevalence, level=asked.level, population=asked.population, seed=asked.seed,
+        interval=_kind(name, asked.interval), strict=asked.strict,
+        **_calibration(asked, name),
+    ))  # fmt: skip
     whole = _together(target)
     wanted = _split(asked.expect)
     expectation = None
@@ -263,13 +261,21 @@ def _of_classes(asked: Asked) -> Answer:
     matrices = [np.column_stack([part[column] for _, column in pairs]) for part in (labelled, unknown)]
     classes = [present[label] for label, _ in pairs]
     methods = [QUANTIFIERS[name].name for name in _split(asked.methods) or ("cc", "ac", "pacc", "em")]
-    return Answer({
-        name: estimate(
-            name, (truth, matrices[0]), matrices[1], classes=classes, level=asked.level, seed=asked.seed,
-            **_calibration(asked, name),
-        )
-        for name in methods
-    })  # fmt: skip
+    return Answer(_each(methods, lambda name: estimate(
+        name, (truth, matrices[0]), matrices[1], classes=classes, level=asked.level, seed=asked.seed,
+        **_calibration(asked, name),
+    )))  # fmt: skip
+
+
+def _each(methods: Sequence[str], count: Callable[[str], Any]) -> dict[str, Any]:
+    """What each method counts, with a bar."""
+    found: dict[str, Any] = {}
+    with progress_bar("Counting") as progress:
+        for name in methods:
+            found[name] = count(name)
+            if progress is not None:
+                progress(100.0 * len(found) / len(methods))
+    return found
 
 
 def _lines(answer: Answer) -> list[tuple[dict[str, Any] | None, str | None, Prevalence]]:

@@ -39,14 +39,15 @@ def report(
     data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, title: str | None = None,
     fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
     growth: str | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
-    known: tuple[float, float] | None = None, sampling: Sampling = "plain",
+    known: tuple[float, float] | None = None, sampling: Sampling = "plain", progress: Progress | None = None,
 ) -> Path:  # fmt: skip
     """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
 
     `data` is a labelled tally, several by name, or a panel (models); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
     method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, `fits`
     the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population). `threshold` is
-    a number or a policy, `sampling` as for :func:`tallymark.evaluate`.
+    a number or a policy, `sampling` as for :func:`tallymark.evaluate`; `progress` is called with the percentage of the pictures
+    that are drawn.
 
     >>> import tallymark as tm, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
@@ -69,7 +70,7 @@ def report(
         )  # fmt: skip
     else:
         content = _content(data, threshold, level, title, sampling)
-    return write(content, path)
+    return write(content, path, progress)
 
 
 def write(content: Content, path: str | PathLike[str], progress: Progress | None = None) -> Path:

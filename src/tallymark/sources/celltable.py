@@ -75,28 +75,41 @@ class Heavy:
     high: Floats
 
 
+#: The moments of the rows in some cells (by their places in the table), all of a class and group.
+Moments = Callable[[NDArray[Any]], ScoreMoments]
+
+
 def tallies_of_cells(
-    cells: CellTable, question: Question, grid: Grid, split: Split | None = None
+    cells: CellTable, question: Question, grid: Grid, split: Split | None = None, moments: Moments | None = None
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
-    """The tally of each group, its heaviest cells counted again if the engine can."""
-    cells = _with_mass(cells, question)
+    """The tally of each group, its heaviest cells counted again if the engine can.
+
+    Where `moments` are not known, the cells have `d1` and `d2`.
+    """
+    cells = {**cells, "place": np.arange(len(cells["n"]))}
+    _refuse_bad_mass(cells, question)
+    counts = plain_numbers(cells["mass"]) > 0
     reading = None if question.label is None else Reading.of(cells["label"])
     labels, code = _classes(cells, question, reading)
     columns = [cells[f"g{i}"] for i in range(len(question.by))]
     read = [Reading.of(column)(column) for column in columns]
-    for group, part in rows_by_group(
+    for group, rows in rows_by_group(
         [_check.groups(column, name) for column, name in zip(read, question.by, strict=True)]
     ):
+        # Cells of rows that count nothing have no part in a tally; a group of such rows alone has an empty one.
+        part = np.arange(len(code))[rows]
+        part = part[counts[part]]
         own = {name: column[part] for name, column in cells.items()}
         own_code = code[part]
-        moments = [_moments(own, own_code == side) for side in range(1 if labels is None else 2)]
+        sides = [own_code == side for side in range(1 if labels is None else 2)]
+        known = [_moments(own, side) if moments is None else moments(own["place"][side]) for side in sides]
         plain = {name: plain_numbers(own[name]) for name in ("key", "side", "n", "mass", "squares", "lo", "hi")}
         plain["part"] = np.zeros(len(own_code))
-        if labels is not None and split is not None:
+        if labels is not None and split is not None and len(part):
             written = [list(dict.fromkeys(np.asarray(column)[part].tolist())) for column in columns]
             again = _Again(labels, reading, lambda heavy, written=written: split(written, heavy))  # type: ignore[misc]
             plain, own_code = _finer(plain, own_code, again)
-        yield group, _tally(plain, own_code, moments, labels, grid, weighted=question.weight is not None)
+        yield group, _tally(plain, own_code, known, labels, grid, weighted=question.weight is not None)
 
 
 def _classes(cells: CellTable, question: Question, reading: Reading | None) -> tuple[tuple[Label, Label] | None, Ints]:
@@ -106,10 +119,9 @@ def _classes(cells: CellTable, question: Question, reading: Reading | None) -> t
     return labels, is_positive.astype(np.int64)
 
 
-def _with_mass(cells: CellTable, question: Question) -> CellTable:
-    """The cells in which something counts; refuses masses that cannot be counted with."""
+def _refuse_bad_mass(cells: CellTable, question: Question) -> None:
     if question.mass is None:
-        return cells
+        return
     mass = plain_numbers(cells["mass"])
     if not mass.any():
         raise InputError(_check.all_zero(question.mass))
@@ -117,7 +129,6 @@ def _with_mass(cells: CellTable, question: Question) -> CellTable:
         _check.countable(float(mass.sum()), question.mass)
     else:
         _check.weighty(float(mass.max()), question.mass)
-    return {name: column[mass > 0] for name, column in cells.items()}
 
 
 class _Again(NamedTuple):
@@ -201,7 +212,7 @@ def _tally(
 ) -> Tally:
     """A quantised tally from cells."""
     columns: dict[str, Any] = {
-        "scores": _cell_ends(plain, _cell_numbers(plain))[0],
+        "scores": _cell_ends(plain, _cell_numbers(plain))[0] if len(code) else plain["lo"],
         "lo": plain["lo"],
         "hi": plain["hi"],
     }
@@ -211,7 +222,7 @@ def _tally(
         columns |= {"counts": plain["mass"].astype(np.int64)}
     runs = []
     for side, known in enumerate(moments):
-        entries = np.flatnonzero((code == side) & (plain["mass"] > 0))
+        entries = np.flatnonzero(code == side)
         entries = entries[np.argsort(columns["scores"][entries], kind="stable")]
         runs.append(Run(**{name: column[entries] for name, column in columns.items()}, known_moments=known))
     return Tally(tuple(runs), labels, grid=grid)
@@ -222,8 +233,7 @@ def _moments(cells: Mapping[str, NDArray[Any]], of_class: Bools) -> ScoreMoments
 
     The third moment inside a cell is left out: a cell is so narrow that it would change the eleventh digit.
     """
-    used = of_class & (plain_numbers(cells["mass"]) > 0)
-    n, key, d1, d2 = (plain_numbers(cells[name])[used] for name in ("mass", "key", "d1", "d2"))
+    n, key, d1, d2 = (plain_numbers(cells[name])[of_class] for name in ("mass", "key", "d1", "d2"))
     if not len(n):
         return ScoreMoments(0.0, 0.0, 0.0, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):

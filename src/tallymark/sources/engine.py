@@ -13,11 +13,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark.errors import ColumnError, InputError, shown
-from tallymark.sources.formats import CSV, JSON, Files, Paths, Wanted, is_whole, require_columns, types_by_right
+from tallymark.sources.formats import (
+    CSV,
+    JSON,
+    PARQUET,
+    Files,
+    Paths,
+    Wanted,
+    is_whole,
+    require_columns,
+    types_by_right,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -177,6 +188,16 @@ class Engine:
         )
         if self.query(asked)["lost"].tolist()[0]:
             raise InputError(_check.too_large(name))
+
+    def noted_range(self, name: str) -> tuple[float, float] | None:
+        """Lowest and highest value of a column where the files note them; None where the rows would have to be asked."""
+        if self._files.form is not PARQUET:
+            return None
+        ends = self.query(
+            f"SELECT min({quoted(name)})::DOUBLE AS low, max({quoted(name)})::DOUBLE AS high FROM {self.reader}"
+        )
+        low, high = (np.ma.filled(ends[end].astype(np.float64), np.nan)[0] for end in ("low", "high"))
+        return float(low), float(high)
 
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
         """Let queries see arrays of ours as a table."""

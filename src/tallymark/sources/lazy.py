@@ -118,12 +118,13 @@ def _cells(frame: Any, question: Question, score: str, grid: Grid) -> CellTable:
     rows = frame.select(*(column.alias(name) for name, column in chosen.items()))
     if question.mass is not None:
         _refuse_nothing(rows, question.mass)
-        # A row that counts nothing is not there, so it has no part in the extremes either.
-        rows = rows.filter(nw.col("m") > 0)
     rows = rows.with_columns(key=key, side=side).with_columns(d=s - nw.col("key"))
     times = nw.lit(1) if question.mass is None else nw.col("m")
     rows = rows.with_columns(d1=times * d, d2=times * d * d)
-    sums = [nw.len().alias("n"), nw.col("s").min().alias("lo"), nw.col("s").max().alias("hi")]
+    # A row that counts nothing is not there, so it has no part in the extremes either.
+    counted = s if question.mass is None else nw.when(nw.col("m") > 0).then(s).otherwise(None)
+    rows = rows.with_columns(counted=counted)
+    sums = [nw.len().alias("n"), nw.col("counted").min().alias("lo"), nw.col("counted").max().alias("hi")]
     sums += [nw.col(name).sum().alias(name) for name in ("d1", "d2")]
     if question.mass is not None:
         rows = rows.with_columns(squares=nw.col("m") * nw.col("m"), there=(nw.col("m") > 0).cast(nw.Int64))

@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Label
+from tallymark._check import Floats, Ints, Label
 from tallymark.errors import InputError
-from tallymark.sources.celltable import Heavy, Question, missing, plain_numbers, tallies_of_cells
+from tallymark.sources.celltable import Heavy, Moments, Question, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
 from tallymark.sources.engine import Engine, Progress, double, engine, not_missing, quoted, text, unreadable
 from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Paths, Wanted, column_names, is_whole, require_columns
-from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
+from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid, cell_key
+from tallymark.summaries.run import ScoreMoments
+from tallymark.summaries.sorting import group_starts
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -33,10 +35,15 @@ SMALL = 2_000_000
 _PARTS = 2**17
 
 
-def key_of(score: str) -> str:
-    """:func:`tallymark.summaries.quantising.cell_key` of a column, in SQL: the same operations in the same order."""
+def key_of(score: str, *, huge: bool = True) -> str:
+    """:func:`tallymark.summaries.quantising.cell_key` of a column, in SQL: the same operations in the same order.
+
+    Where no score is `huge` the question need not be asked of every row.
+    """
     spread, smaller = f"({score} * {double(SPLITTER)})", f"({score} * {double(SCALE_DOWN)})"
     large = f"({smaller} * {double(SPLITTER)})"
+    if not huge:
+        return f"{spread} - ({spread} - {score})"
     return (
         f"CASE WHEN abs({score}) > {double(HUGE)} THEN ({large} - ({large} - {smaller})) / {double(SCALE_DOWN)} "
         f"ELSE {spread} - ({spread} - {score}) END"
@@ -118,6 +125,9 @@ class Source(Protocol):
     def refuse_lost_digits(self, name: str, largest: float) -> None:
         """Refuse whole numbers that floats cannot tell apart."""
 
+    def noted_range(self, name: str) -> tuple[float, float] | None:
+        """Lowest and highest value of a column where that is noted; None where the rows would have to be asked."""
+
     def query(self, sql: str) -> dict[str, NDArray[Any]]:
         """Run one statement and fetch its columns."""
 
@@ -135,6 +145,11 @@ class _Relation:
         """Refuse whole numbers that floats cannot tell apart."""
         if largest > _check.EXACT_INTEGER and is_whole(self.types[name]):
             raise InputError(_check.too_large(name))
+
+    def noted_range(self, name: str) -> tuple[float, float] | None:
+        """Nothing is noted."""
+        del name
+        return None
 
     def query(self, sql: str) -> dict[str, NDArray[Any]]:
         """Run one statement over the relation."""
@@ -174,6 +189,12 @@ def _asked(ask: _Scan, scores: Sequence[str], types: Mapping[str, str], *, stric
 #: keeps all digits of a score, and the square of the second fits into 64 bits.
 _FIRST, _SECOND = 2.0**53, 2.0**43
 
+#: Parts of half the range of all scores in which their distance from its middle, and its powers, are counted.
+_FINE = 2.0**52
+
+#: Half the range over the spread of a class, up to which that leaves a dozen digits of the spread.
+_LOPSIDED = 1e2
+
 
 @dataclass(frozen=True)
 class _Scan:
@@ -188,10 +209,14 @@ class _Scan:
         """The tally of each group."""
         dtype = np.dtype(np.float32 if kind == "FLOAT" else np.float64)
         grid = Grid(tuple(sorted({float(dtype.type(t)) for t in self.thresholds})), str(dtype))
-        cells = self._cells(score, grid)
+        weighted = self.question.weight is not None
+        cells = self._cells(score, grid, deviations=weighted)
         self._refuse_bad_rows(score, cells)
+        moments = None if weighted else self._class_moments(score, cells)
+        if moments is None and not weighted:
+            cells = self._cells(score, grid, deviations=True)
         yield from tallies_of_cells(
-            cells, self.question, grid, lambda group, heavy: self._split(score, grid, group, heavy)
+            cells, self.question, grid, lambda group, heavy: self._split(score, grid, group, heavy), moments
         )
 
     @property
@@ -208,8 +233,8 @@ class _Scan:
         return f"""count(*) FILTER ({m} > 0) AS n, sum({m}) AS mass, sum({m}::DOUBLE * {m}) AS squares,
                    min(s) FILTER ({m} > 0) AS lo, max(s) FILTER ({m} > 0) AS hi"""
 
-    def _cells(self, score: str, grid: Grid) -> dict[str, NDArray[Any]]:
-        """Count, extremes and sums by label, group and cell."""
+    def _cells(self, score: str, grid: Grid, *, deviations: bool) -> dict[str, NDArray[Any]]:
+        """Count and extremes by label, group and cell; with `deviations` sums that give the moments of each cell."""
         lightest = (
             ""
             if self._mass == "1"
@@ -217,19 +242,49 @@ class _Scan:
             "count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken, count(*) - count(s) AS scoreless, "
             "count(*) FILTER (NOT isfinite(s)) AS endless,"
         )
+        more = f", {self._deviations()}" if deviations else ""
         found = self.source.query(
-            f"""SELECT label, {self._listed_groups()} key, side, {lightest} {self._sums()},
-                       {self._deviations()} FROM ({self._rows(score, grid)}) GROUP BY ALL ORDER BY ALL"""
+            f"""SELECT label, {self._listed_groups()} {_cell_of(grid)} AS cell, {lightest} {self._sums()}{more}
+                FROM (SELECT *, {key_of("s", huge=self._has_huge(score))} AS key FROM ({self._plain_rows(score)}))
+                GROUP BY ALL ORDER BY label, {self._listed_groups()} cell"""
         )
-        if self.question.weight is None:
-            key = plain_numbers(found["key"])
+        found["key"] = cell_key(plain_numbers(found["cell"]))
+        found["side"] = np.searchsorted(np.array(grid.thresholds), plain_numbers(found["lo"]), "right")
+        if deviations and self.question.weight is None:
             # Squares of scores near the largest float overflow; moments that are not finite are known for what they are.
             with np.errstate(over="ignore", invalid="ignore"):
-                found["d1"] = key * plain_numbers(found["d1"]) / _FIRST
-                found["d2"] = key**2 * plain_numbers(found["d2"]) / _SECOND**2
+                found["d1"] = found["key"] * plain_numbers(found["d1"]) / _FIRST
+                found["d2"] = found["key"] ** 2 * plain_numbers(found["d2"]) / _SECOND**2
         if self._mass == "1":
             found |= dict.fromkeys(("mass", "squares", "every"), found["n"])
         return found
+
+    def _has_huge(self, score: str) -> bool:
+        """Whether a score may be so large that its key would overflow, where a file's own notes tell."""
+        ends = self.source.noted_range(score) if self.where is None else None
+        return ends is None or not max(map(abs, ends)) <= HUGE
+
+    def _class_moments(self, score: str, cells: Mapping[str, NDArray[Any]]) -> Moments | None:
+        """Moments of each class and group, from whole numbers, which add up the same in any order.
+
+        None where a class is so narrow beside the range of all scores that its spread would lose digits.
+        """
+        low, high = plain_numbers(cells["lo"]), plain_numbers(cells["hi"])
+        with np.errstate(over="ignore"):
+            middle, half = (float(low.min()) + float(high.max())) / 2, (float(high.max()) - float(low.min())) / 2
+        columns = ["label", *(f"g{i}" for i in range(len(self.question.by)))]
+        classes = _Classes.of(cells, columns)
+        if not 0.0 < half < HUGE or not classes.wide(half):
+            return None
+        times = "" if self.question.count is None else "m::HUGEINT * "
+        powers = ("e", "e * e", "e * e * e")
+        sums = ", ".join(f"sum({times}TRY_CAST({e} * {double(_FINE)} AS BIGINT)) AS e{i}" for i, e in enumerate(powers))
+        found = self.source.query(
+            f"""SELECT {", ".join(columns)}, {"count(*)" if self._mass == "1" else "sum(m)"} AS mass, {sums}
+                FROM (SELECT *, (s - {double(middle)}) / {double(half)} AS e FROM ({self._plain_rows(score)}))
+                GROUP BY {", ".join(columns)}"""
+        )
+        return classes.moments(found, middle, half)
 
     def _deviations(self) -> str:
         """Sums of (score - key) and of its square; as whole numbers of key's parts, which add up the same in any order.
@@ -243,8 +298,8 @@ class _Scan:
         first, second = (f"TRY_CAST({off} * {double(parts)} AS BIGINT)" for parts in (_FIRST, _SECOND))
         return f"sum({times}{first}) AS d1, sum({times}({second} * {second})) AS d2"
 
-    def _rows(self, score: str, grid: Grid) -> str:
-        """Each row's label, groups, mass, score, key and side of the thresholds."""
+    def _plain_rows(self, score: str) -> str:
+        """Each row's label, groups, mass and score."""
         condition = "" if self.where is None else f" WHERE ({self.where})"
         kind = "DOUBLE" if self.question.weight is not None else "BIGINT"
         # A count is read as it is and as a whole number, so that a fraction shows.
@@ -252,10 +307,13 @@ class _Scan:
         mass = "" if self.question.mass is None else f", {column}::DOUBLE AS raw, TRY_CAST({column} AS {kind}) AS m"
         groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(self.question.by))
         truth = "0" if self.question.label is None else quoted(self.question.label)
+        return f"""SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{mass}{groups}
+                   FROM {self.source.reader}{condition}"""
+
+    def _rows(self, score: str, grid: Grid) -> str:
+        """The same with each score's key and its side of the thresholds."""
         side = " + ".join(f"(s >= {double(t)})::INTEGER" for t in grid.thresholds) or "0"
-        return f"""SELECT *, {key_of("s")} AS key, {side} AS side FROM (
-                     SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{mass}{groups}
-                     FROM {self.source.reader}{condition})"""
+        return f"""SELECT *, {key_of("s")} AS key, {side} AS side FROM ({self._plain_rows(score)})"""
 
     def _listed_groups(self) -> str:
         return "".join(f"g{i}, " for i in range(len(self.question.by)))
@@ -305,6 +363,84 @@ class _Scan:
                 GROUP BY ALL"""
         )
         return again if "mass" in again else {**again, "mass": again["n"], "squares": again["n"]}
+
+
+def _cell_of(grid: Grid) -> str:
+    """The key in SQL; in cells that a threshold cuts, each part has a number of its own that still rounds to the key."""
+    by_key: dict[float, list[float]] = {}
+    for threshold, key in zip(grid.thresholds, cell_key(np.array(grid.thresholds)).tolist(), strict=True):
+        by_key.setdefault(key, []).append(threshold)
+    cuts = []
+    for key, thresholds in by_key.items():
+        name, branches = key, []
+        for threshold in thresholds:
+            name = float(np.nextafter(name, np.inf))
+            branches.append(f"WHEN s >= {double(threshold)} THEN {double(name)}")
+        cuts.append(f"WHEN key = {double(key)} THEN CASE {' '.join(reversed(branches))} ELSE key END")
+    return f"CASE {' '.join(cuts)} ELSE key END" if cuts else "key"
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The classes and groups that cells belong to: each one's values and extremes, and which one each cell is of."""
+
+    columns: list[str]
+    of_cell: Ints
+    keys: list[tuple[Any, ...]]
+    low: Floats
+    high: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, cells: Mapping[str, NDArray[Any]], columns: list[str]) -> _Classes:
+        """Of cells that are ordered by class and group."""
+        values = [np.asarray(cells[name]) for name in columns]
+        changed = np.any([column[1:] != column[:-1] for column in values], axis=0)
+        starts = group_starts(changed, len(values[0]))
+        of_cell = np.concatenate(([0], np.cumsum(changed)))
+        low, high, mass = (plain_numbers(cells[name]) for name in ("lo", "hi", "mass"))
+        there = mass > 0
+        ends = (
+            np.minimum.reduceat(np.where(there, low, np.inf), starts),
+            np.maximum.reduceat(np.where(there, high, -np.inf), starts),
+        )
+        total = np.maximum(np.add.reduceat(mass, starts), 1e-300)
+        with np.errstate(over="ignore", invalid="ignore"):
+            middle = low / 2 + high / 2
+            mean = np.add.reduceat(mass * middle, starts) / total
+            spread = np.sqrt(np.add.reduceat(mass * (middle - mean[of_cell]) ** 2, starts) / total)
+        keys = list(zip(*(column[starts].tolist() for column in values), strict=True))
+        return cls(columns, of_cell, keys, *ends, spread)
+
+    def wide(self, half: float) -> bool:
+        """Whether every class that has a spread has one that a count in parts of the range keeps the digits of."""
+        return bool(np.all((half <= _LOPSIDED * self.spread) | ~(self.high > self.low)))
+
+    def moments(self, sums: Mapping[str, NDArray[Any]], middle: float, half: float) -> Moments:
+        """What gives the moments of any of the cells' classes together, from the sums of each."""
+        keys = zip(*(np.asarray(sums[name]).tolist() for name in self.columns), strict=True)
+        place = {key: i for i, key in enumerate(keys)}
+        mass = plain_numbers(sums["mass"])
+        powers = [plain_numbers(sums[f"e{i}"]) / _FINE for i in range(3)]
+
+        def of_class(number: int) -> ScoreMoments:
+            i = place[self.keys[number]]
+            n = float(mass[i])
+            if not n:
+                return ScoreMoments(0.0, 0.0, 0.0, 0.0)
+            if self.low[number] == self.high[number]:
+                return ScoreMoments(n, float(self.low[number]), 0.0, 0.0)
+            first, second, third = (float(power[i]) / n for power in powers)
+            m2, m3 = max(second - first**2, 0.0), third - 3.0 * first * second + 2.0 * first**3
+            return ScoreMoments(n, middle + half * first, n * half**2 * m2, n * half**3 * m3)
+
+        def of(cells: NDArray[Any]) -> ScoreMoments:
+            found = ScoreMoments(0.0, 0.0, 0.0, 0.0)
+            for number in np.unique(self.of_cell[cells]).tolist():
+                found = found.merge(of_class(number))
+            return found
+
+        return of
 
 
 def _is_one_of(column: str, values: Sequence[Any]) -> str:
