@@ -16,6 +16,7 @@ BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
     "frames": ("bench.frames", 10_000_000, "AUROC from dataframes beside scikit-learn"),
     "scan": ("bench.scanning", 20_000_000, "a Parquet file beside DuckDB's own sum over it"),
     "growth": ("bench.growth", 20_000_000, "time per row of a scan as files grow"),
+    "evaluate": ("bench.evaluating", 10_000_000, "groups, all metrics, many classes beside loops, tallies and sorts"),
     "intervals": (
         "bench.intervals",
         100_000,

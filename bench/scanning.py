@@ -38,7 +38,7 @@ def run(rows: int, repeats: int) -> Iterator[Measured]:
                 repeats,
             )
         name = f"scan of {rows / 1e6:g} M rows"
-        yield at_most(name, ratios(seconds, "scan", "sum"), 8, "of DuckDB's sum")
+        yield at_most(name, ratios(seconds, "scan", "sum"), 6, "of DuckDB's sum")
         code = f"from bench.scanning import measure_memory; measure_memory({str(path)!r})"
         held, low, high = map(float, run_python(["-c", code]).split())
         note = f"AUROC between {low:.7f} and {high:.7f}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tallymark.errors import InputError
 from tallymark.quantify import losses as losses
 from tallymark.quantify import methods as methods
 from tallymark.quantify.counts import from_counts as from_counts
@@ -60,7 +61,19 @@ __all__ = [  # noqa: PLE0604
 ]  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(f"tallymark.quantify.{_HOMES[name]}"), name)
+        try:
+            return getattr(importlib.import_module(f"tallymark.quantify.{_HOMES[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name != "sklearn":
+                raise
+            raise InputError(
+                f"{name} needs scikit-learn; install it with: pip install 'tallymark[sklearn]'. Without it, "
+                "tm.quantify.estimate counts from scores."
+            ) from None
     raise AttributeError(f"module 'tallymark.quantify' has no attribute {name!r}")

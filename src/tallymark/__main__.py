@@ -1,0 +1,5 @@
+"""``python -m tallymark``."""
+
+from tallymark.cli.app import main
+
+main()
