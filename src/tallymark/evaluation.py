@@ -566,17 +566,25 @@ def _guard_scores(tally: Tally, asked: _Asked) -> None:
     if (auroc - 0.5) / math.sqrt((up + down + 1.0) / (12.0 * up * down)) < _INVERTED:
         guard("TM103", f"AUROC is {auroc:.4f}, far below 0.5: higher scores seem to mean negative. Nothing was flipped; "
               "negate the scores or pass the other pos_label", strict=strict)  # fmt: skip
-    cut = tally.cutoffs
-    heaviest = float(np.max(np.diff(cut.tp + cut.fp))) / float(tally.n)
-    if heaviest >= _HEAVY_TIE and tally.n_rows >= _FEW / _HEAVY_TIE and len(cut.thresholds) > 3 and tally.exact:
-        guard("TM104", f"{100 * heaviest:.0f} % of the rows share one score; ties count one half, and no threshold can "
-              "separate them", strict=strict)  # fmt: skip
+    if tally.n_rows >= _FEW / _HEAVY_TIE and tally.exact and not _untied(tally):
+        cut = tally.cutoffs
+        heaviest = float(np.max(np.diff(cut.tp + cut.fp))) / float(tally.n)
+        if heaviest >= _HEAVY_TIE and len(cut.thresholds) > 3:
+            guard("TM104", f"{100 * heaviest:.0f} % of the rows share one score; ties count one half, and no threshold can "
+                  "separate them", strict=strict)  # fmt: skip
     if asked.metrics is not None and not _OF_MOMENTS & set(asked.metrics):
         return
     worst = max((moments.skewness for moments in tally.scaled_moments), key=abs)
     if abs(worst) > _SKEWED:
         guard("TM105", f"the scores of one class are strongly skewed ({worst:.1f}); sPCC and d′ see two moments only, "
               "read them beside AUROC or transform the scores", strict=strict)  # fmt: skip
+
+
+def _untied(tally: Tally) -> bool:
+    """Whether every row has a score of its own, told without merging the classes."""
+    below, at_or_below = tally.placements
+    alone = below is at_or_below and all(run.kind == "unit" for run in tally.runs)
+    return alone and all(bool((run.scores[1:] != run.scores[:-1]).all()) for run in tally.runs)
 
 
 #: Effective rows, as a share of the rows and in number, below which uneven weights are worth a word.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -146,8 +147,20 @@ class ScoreEffect(Effect):
         return replace(self, bounded=Bounded(low, high, (worst[0], best[0]), (worst[1], best[1]), much, anchor=anchor))
 
 
-def _cells(tally: Tally) -> tuple[tuple[Floats, Floats, Floats], tuple[Floats, Floats, Floats]]:
+_Side = tuple[Floats, Floats, Floats]
+
+#: Cells of tallies at hand: several effects of one tally share them.
+_CELLS: WeakKeyDictionary[Tally, tuple[_Side, _Side]] = WeakKeyDictionary()
+
+
+def _cells(tally: Tally) -> tuple[_Side, _Side]:
     """Mass, squared weights and rows of both classes in the cells of a :class:`RankEffect`."""
+    if tally not in _CELLS:
+        _CELLS[tally] = _cells_of(tally)
+    return _CELLS[tally]
+
+
+def _cells_of(tally: Tally) -> tuple[_Side, _Side]:
     below, at_or_below = tally.placements
     first = tally.first_of_score
     starts = np.arange(len(tally.positive)) if first is None else first

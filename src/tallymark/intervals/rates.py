@@ -122,9 +122,23 @@ def _quantiles_of_metrics(
         if np.isnan(values).any():
             ends = np.nanquantile(values, [tail, 1.0 - tail], axis=1, method="nearest")
         else:
-            places = [round((_DRAWS - 1) * share) for share in (tail, 1.0 - tail)]
-            ends = np.partition(values, places, axis=1)[:, places].T
+            ends = np.array([(_smallest(row, tail), -_smallest(-row, tail)) for row in values]).T
         yield from ((row, name, (low, high)) for row, low, high in zip(rows, *ends.tolist(), strict=True))
+
+
+def _smallest(values: Floats, share: float) -> float:
+    """The value that this share of all lies below; found among the few that a sample says are small.
+
+    Selecting it among all of them takes NumPy four times as long.
+    """
+    place = round((_DRAWS - 1) * share)
+    sample = np.sort(values[::_EVERY])
+    few = values[values <= sample[min(2 * place // _EVERY + 8, len(sample) - 1)]]
+    return float(np.partition(few if len(few) > place else values, place)[place])
+
+
+#: One draw in so many says where to look for the smallest.
+_EVERY = 32
 
 
 class _Cells(NamedTuple):
