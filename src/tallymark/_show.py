@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 import importlib.util
 import math
-import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -39,50 +37,6 @@ class Shown:
     def to_frame(self) -> Any:
         """The rows as a dataframe of the library at hand (pandas, else Polars, else PyArrow)."""
         return frame(columns_of(self.rows()))
-
-
-def visible(text: str) -> str:
-    r"""Text in which nothing acts: control characters, line separators and marks that turn the direction are spelled out.
-
-    >>> print(visible("a\x1b[31mb"))
-    a\x1b[31mb
-    """
-    if text.isprintable() and not _TURNING.search(text):
-        return text
-    return "".join(
-        c if (c.isprintable() or unicodedata.category(c) in _HARMLESS) and not _TURNING.match(c)
-        else c.encode("unicode_escape").decode()
-        for c in text
-    )  # fmt: skip
-
-
-#: Marks that turn the direction of the text after them.
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-
-#: Characters that are not printable and do nothing: spaces, joiners of letters, private ones.
-_HARMLESS = {"Zs", "Cf", "Co"}
-
-
-def shortened(text: str, most: int) -> str:
-    """At most so many characters as people count them, the middle left out; no emoji or accent is torn apart.
-
-    >>> shortened("a very long name indeed", 12)
-    'a very… deed'
-    """
-    parts = _CHARACTER.findall(text)
-    if len(parts) <= most:
-        return text
-    end = (most - 1) // 2
-    return "".join(parts[: most - 1 - end]) + "…" + "".join(parts[len(parts) - end :])
-
-
-#: A character with what belongs to it: two letters of a flag, accents, selectors, and what a joiner joins.
-_CHARACTER = re.compile(
-    "(?:[\U0001f1e6-\U0001f1ff]{2}|.)"
-    "(?:[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\U0001f3fb-\U0001f3ff"
-    "\U000e0020-\U000e007f]|\u200d.)*",
-    re.DOTALL,
-)
 
 
 def number(value: object) -> str:

@@ -114,6 +114,8 @@ def evaluate(
     """
     if columns:
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is {progress!r}, expected a function of the percentage that is done.")
     chosen = None if metrics is None else metric_names(metrics)
     asked = _Asked(
         chosen, threshold, prevalence, strict, None if level is None else checked_level(level),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tallymark as tm
-from tallymark._show import shortened, visible
+from tallymark._text import shortened, visible
 from tallymark.charts import drawing
 from tallymark.errors import PictureWarning
 

@@ -2,7 +2,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tallymark._show import visible
+from tallymark._text import visible
 from tallymark.cli.layout import Head, TextTable, wrapped
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=60)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._show import shortened
+from tallymark._text import shortened
 from tallymark.charts.theme import altair, by_model, colours_of, finished, palette, require_kind, rows
 from tallymark.comparison import Comparison
 from tallymark.errors import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from tallymark._show import shortened, visible
+from tallymark._text import shortened, visible
 from tallymark.errors import InputError
 from tallymark.registry import choose
 

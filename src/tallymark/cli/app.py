@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from tallymark import __version__
-from tallymark._show import visible
+from tallymark._text import visible
 from tallymark.errors import TallymarkError
 
 app = typer.Typer(

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from tallymark._show import visible
+from tallymark._text import visible
 
 #: Blanks between two columns.
 _GAP = 2

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from tallymark._show import number, plain, visible
+from tallymark._show import number, plain
+from tallymark._text import visible
 from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.errors import InputError, shown
 from tallymark.results import Note

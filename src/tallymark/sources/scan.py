@@ -192,6 +192,9 @@ _FIRST, _SECOND = 2.0**53, 2.0**43
 #: Parts of half the range of all scores in which their distance from its middle, and its powers, are counted.
 _FINE = 2.0**52
 
+#: Half a range whose third power overflows or vanishes.
+_FAR = 1e100
+
 #: Half the range over the spread of a class, up to which that leaves a dozen digits of the spread.
 _LOPSIDED = 1e2
 
@@ -274,7 +277,7 @@ class _Scan:
             middle, half = (float(low.min()) + float(high.max())) / 2, (float(high.max()) - float(low.min())) / 2
         columns = ["label", *(f"g{i}" for i in range(len(self.question.by)))]
         classes = _Classes.of(cells, columns)
-        if not 0.0 < half < HUGE or not classes.wide(half):
+        if not 1.0 / _FAR < half < _FAR or not classes.wide(half):
             return None
         times = "" if self.question.count is None else "m::HUGEINT * "
         powers = ("e", "e * e", "e * e * e")
