@@ -281,11 +281,12 @@ def test_a_saved_scan_can_be_evaluated_and_merged_on_the_command_line(data, tmp_
         assert CliRunner().invoke(app, arguments, catch_exceptions=False).exit_code == 0
 
 
-@pytest.mark.parametrize("options", [{}, {"count": "c"}])
+@pytest.mark.parametrize("options", [{}, {"count": "c"}, {"weight": "w"}])
 def test_any_number_of_threads_gives_the_same_bytes(tmp_path, options):
     rng = np.random.default_rng(0)
     y = rng.random(60_000) < 0.2
     columns = {"y": y.astype(int), "p": 0.5 * rng.random(60_000) + 0.3 * y, "c": rng.integers(1, 9, 60_000)}
+    columns["w"] = rng.random(60_000) ** 8 * 1e6
     pd.DataFrame(columns).to_parquet(tmp_path / "s.parquet", row_group_size=5_000)
     saved = []
     for threads in (1, 2, 2, 3):
@@ -293,6 +294,7 @@ def test_any_number_of_threads_gives_the_same_bytes(tmp_path, options):
         tally.save(tmp_path / "s.tally")
         saved.append((tmp_path / "s.tally").read_bytes())
     assert len(set(saved)) == 1
-    rows = tm.tally(y.astype(int), columns["p"], counts=columns["c"] if options else None)
+    masses = {"count": {"counts": columns["c"]}, "weight": {"weights": columns["w"]}}
+    rows = tm.tally(y.astype(int), columns["p"], **masses.get(next(iter(options), ""), {}))
     assert tm.metrics.spcc(tally) == pytest.approx(tm.metrics.spcc(rows), rel=1e-13)
     assert tm.metrics.brier(tally) == pytest.approx(tm.metrics.brier(rows), rel=1e-13)

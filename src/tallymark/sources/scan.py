@@ -7,8 +7,10 @@ few heaviest cells are split finer in a second pass.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -192,6 +194,9 @@ _FIRST, _SECOND = 2.0**53, 2.0**43
 #: Parts of half the range of all scores in which their distance from its middle, and its powers, are counted.
 _FINE = 2.0**52
 
+#: A score's distance from its key is at most the key over this.
+_NARROW = 2.0**12
+
 #: Half a range whose third power overflows or vanishes.
 _FAR = 1e100
 
@@ -231,33 +236,73 @@ class _Scan:
         """Rows, mass and extremes of a cell."""
         if self._mass == "1":
             return "count(*) AS n, min(s) AS lo, max(s) AS hi"
-        m = self._mass
+        mass, squares = "sum(m)", "sum(m::DOUBLE * m)"
+        if self.question.weight is not None:
+            mass, squares = self._whole_sum("m"), self._whole_sum("m * m")
         # A row that counts nothing is not there, so it has no part in the extremes either.
-        return f"""count(*) FILTER ({m} > 0) AS n, sum({m}) AS mass, sum({m}::DOUBLE * {m}) AS squares,
-                   min(s) FILTER ({m} > 0) AS lo, max(s) FILTER ({m} > 0) AS hi"""
+        return f"""count(*) FILTER (m > 0) AS n, {mass} AS mass, {squares} AS squares,
+                   min(s) FILTER (m > 0) AS lo, max(s) FILTER (m > 0) AS hi"""
 
-    def _cells(self, score: str, grid: Grid, *, deviations: bool) -> dict[str, NDArray[Any]]:
-        """Count and extremes by label, group and cell; with `deviations` sums that give the moments of each cell."""
+    @cached_property
+    def _weights(self) -> tuple[int, float]:
+        """The power of two that the heaviest weight is below, and the parts of it in which sums of weights are counted.
+
+        Whole numbers of 128 bits add up the same in any order, so that results do not depend on the number of threads.
+        """
+        condition = "" if self.where is None else f" WHERE ({self.where})"
+        column = quoted(self.question.weight or "")
+        found = self.source.query(
+            f"SELECT max({column})::DOUBLE AS most, count(*) AS n FROM {self.source.reader}{condition}"
+        )
+        most = float(plain_numbers(found["most"])[0])
+        if not 0.0 < most < np.inf:
+            return 0, 1.0
+        return math.frexp(most)[1], 2.0 ** (124 - int(found["n"][0]).bit_length())
+
+    def _whole_sum(self, value: str, up: float = 1.0) -> str:
+        """The sum of something that is at most 1 / `up` in size, in parts of the heaviest weight."""
+        return f"sum(TRY_CAST({value} * {double(self._weights[1] * up)} AS HUGEINT))"
+
+    def _as_weights(self, found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Sums counted in parts of the heaviest weight, in units of weight again."""
+        if self.question.weight is not None:
+            exponent, parts = self._weights
+            with np.errstate(over="ignore"):
+                found["mass"] = np.ldexp(plain_numbers(found["mass"]) / parts, exponent)
+                found["squares"] = np.ldexp(plain_numbers(found["squares"]) / parts, 2 * exponent)
+        return found
+
+    def _cells(self, score: str, grid: Grid, *, deviations: bool, huge: bool | None = None) -> dict[str, NDArray[Any]]:
+        """Count and extremes by label, group and cell; with `deviations` sums that give the moments of each cell.
+
+        `huge` as for :func:`key_of`; None asks the file's own notes.
+        """
+        huge = self._has_huge(score) if huge is None else huge
         lightest = (
             ""
             if self._mass == "1"
             else "min(raw) AS lightest, count(*) - count(raw) AS massless, count(*) AS every, "
             "count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken, count(*) - count(s) AS scoreless, "
-            "count(*) FILTER (NOT isfinite(s)) AS endless,"
+            "count(*) FILTER (NOT isfinite(s)) AS endless, count(*) FILTER (NOT isfinite(raw)) AS boundless, max(raw) AS heaviest,"
         )
         more = f", {self._deviations()}" if deviations else ""
-        found = self.source.query(
+        found = self._as_weights(self.source.query(
             f"""SELECT label, {self._listed_groups()} {_cell_of(grid)} AS cell, {lightest} {self._sums()}{more}
-                FROM (SELECT *, {key_of("s", huge=self._has_huge(score))} AS key FROM ({self._plain_rows(score)}))
+                FROM (SELECT *, {key_of("s", huge=huge)} AS key FROM ({self._plain_rows(score)}))
                 GROUP BY ALL ORDER BY label, {self._listed_groups()} cell"""
-        )
+        ))  # fmt: skip
+        ends = np.concatenate([plain_numbers(found[end]) for end in ("lo", "hi")])
+        if not huge and len(ends) and np.abs(ends).max() > HUGE:
+            # The notes of a damaged file are no better than its rows.
+            return self._cells(score, grid, deviations=deviations, huge=True)
         found["key"] = cell_key(plain_numbers(found["cell"]))
         found["side"] = np.searchsorted(np.array(grid.thresholds), plain_numbers(found["lo"]), "right")
-        if deviations and self.question.weight is None:
+        if deviations:
+            first, second = (_FIRST, _SECOND**2) if self.question.weight is None else self._parts_of_deviations
             # Squares of scores near the largest float overflow; moments that are not finite are known for what they are.
             with np.errstate(over="ignore", invalid="ignore"):
-                found["d1"] = found["key"] * plain_numbers(found["d1"]) / _FIRST
-                found["d2"] = found["key"] ** 2 * plain_numbers(found["d2"]) / _SECOND**2
+                found["d1"] = found["key"] * plain_numbers(found["d1"]) / first
+                found["d2"] = found["key"] ** 2 * plain_numbers(found["d2"]) / second
         if self._mass == "1":
             found |= dict.fromkeys(("mass", "squares", "every"), found["n"])
         return found
@@ -290,24 +335,31 @@ class _Scan:
         return classes.moments(found, middle, half)
 
     def _deviations(self) -> str:
-        """Sums of (score - key) and of its square; as whole numbers of key's parts, which add up the same in any order.
-
-        Weighted sums are floats, whose last digits may depend on the number of threads.
-        """
-        if self.question.weight is not None:
-            return "sum(m * (s - key)) AS d1, sum(m * (s - key) * (s - key)) AS d2"
-        times = "" if self.question.count is None else "m::HUGEINT * "
+        """Sums of (score - key) and of its square; as whole numbers of key's parts, which add up the same in any order."""
         off = "(s - key) / nullif(key, 0.0)"
+        if self.question.weight is not None:
+            first, second = self._whole_sum(f"m * {off}", _NARROW), self._whole_sum(f"m * {off} * {off}", _NARROW**2)
+            return f"{first} AS d1, {second} AS d2"
+        times = "" if self.question.count is None else "m::HUGEINT * "
         first, second = (f"TRY_CAST({off} * {double(parts)} AS BIGINT)" for parts in (_FIRST, _SECOND))
         return f"sum({times}{first}) AS d1, sum({times}({second} * {second})) AS d2"
+
+    @property
+    def _parts_of_deviations(self) -> tuple[float, float]:
+        """What weighted sums of deviations and of their squares are counted in."""
+        exponent, parts = self._weights
+        unit = math.ldexp(parts, -exponent)
+        return unit * _NARROW, unit * _NARROW**2
 
     def _plain_rows(self, score: str) -> str:
         """Each row's label, groups, mass and score."""
         condition = "" if self.where is None else f" WHERE ({self.where})"
-        kind = "DOUBLE" if self.question.weight is not None else "BIGINT"
-        # A count is read as it is and as a whole number, so that a fraction shows.
         column = quoted(self.question.mass or "")
-        mass = "" if self.question.mass is None else f", {column}::DOUBLE AS raw, TRY_CAST({column} AS {kind}) AS m"
+        # A count is read as it is and as a whole number, so that a fraction shows; a weight as a part of the heaviest.
+        own = f"TRY_CAST({column} AS BIGINT)"
+        if self.question.weight is not None:
+            own = f"{column}::DOUBLE * {double(math.ldexp(1.0, -self._weights[0]))}"
+        mass = "" if self.question.mass is None else f", {column}::DOUBLE AS raw, {own} AS m"
         groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(self.question.by))
         truth = "0" if self.question.label is None else quoted(self.question.label)
         return f"""SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{mass}{groups}
@@ -331,15 +383,19 @@ class _Scan:
             if "endless" in cells
             else ~missing(cells["lo"]) & ~np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"])),
             f"no {self.question.label}": missing(cells["label"]),
-            "a NaN or infinite weight": ~np.isfinite(plain_numbers(cells["squares"])),
+            "a NaN or infinite weight": ~np.isfinite(plain_numbers(cells["squares"]))
+            | (plain_numbers(cells["boundless"]) > 0 if "boundless" in cells else False),
             **{f"no {name}": _nothing(cells[f"g{i}"]) for i, name in enumerate(self.question.by)},
         }
         if "lightest" in cells:
             bad |= {
                 "no weight or count": plain_numbers(cells["massless"]) > 0,
                 "a negative weight or count": plain_numbers(cells["lightest"]) < 0,
-                "a count that is not a whole number": plain_numbers(cells["broken"]) > 0,
             }
+        if self.question.count is not None:
+            bad["a count that is not a whole number"] = plain_numbers(cells["broken"]) > 0
+        if self.question.weight is not None:
+            self._refuse_false_notes(float(np.nan_to_num(plain_numbers(cells["heaviest"])).max()), self.question.weight)
         for what, where in bad.items():
             if where.any():
                 many = int(n[where].sum())
@@ -348,6 +404,13 @@ class _Scan:
                 )
         ends = np.concatenate([plain_numbers(cells[end]) for end in ("lo", "hi")])
         self.source.refuse_lost_digits(score, float(np.abs(ends).max()))
+
+    def _refuse_false_notes(self, heaviest: float, name: str) -> None:
+        """A damaged file may note another highest value than its rows have; sums counted in parts of that would be wrong."""
+        if heaviest > math.ldexp(1.0, self._weights[0]) and math.isfinite(heaviest):
+            raise InputError(
+                f"Cannot read {self.source.shown!r}: {name} has values beyond those the file notes; it is damaged."
+            )
 
     def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, NDArray[Any]]:
         """Heavy cells of one group counted again in equal parts of their range."""
@@ -358,13 +421,13 @@ class _Scan:
             for k, d, low, p in zip(*(a.tolist() for a in (heavy.key, heavy.side, heavy.low, per)), strict=True)
         )
         same_group = " AND ".join(_is_one_of(f"g{i}", values) for i, values in enumerate(group)) or "true"
-        again = self.source.query(
+        again = self._as_weights(self.source.query(
             f"""SELECT label, key, side, part, {self._sums()}
                 FROM (SELECT r.*, least({parts - 1}, floor((s - low) * per)) AS part
                       FROM ({self._rows(score, grid)}) r JOIN (VALUES {listed}) AS heavy(k, d, low, per)
                            ON key = k AND side = d WHERE {same_group})
                 GROUP BY ALL"""
-        )
+        ))  # fmt: skip
         return again if "mass" in again else {**again, "mass": again["n"], "squares": again["n"]}
 
 
