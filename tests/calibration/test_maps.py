@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -131,3 +133,11 @@ def test_platt_does_not_see_the_unit_of_weights():
     y, s = draw(100)
     found = [C.platt(tm.tally(y, s, weights=np.full(100, w))).parameters["slope"] for w in (1.0, 1e-3, 1e3)]
     assert found == pytest.approx([found[0]] * 3)
+
+
+@pytest.mark.parametrize("name", ["platt", "isotonic", "beta", "temperature"])
+def test_fitted_maps_can_be_pickled(name):
+    fitted = getattr(tm.calibration, name)(tm.tally([0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.8, 0.6]))
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again([0.2, 0.7]).tolist() == fitted([0.2, 0.7]).tolist()
+    assert again.parameters == fitted.parameters

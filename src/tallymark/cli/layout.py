@@ -59,7 +59,7 @@ class TextTable:
             yield from _block([heads[i] for i in block], [[row[i] for i in block] for row in rows], width)
         if optional:
             said = f"Not shown, for want of room: {', '.join(optional)}."
-            yield from (Line(f"  {part}", "head") for part in wrapped(said, width - 2))
+            yield from (Line(f"  {part}", "head") for part in wrapped(said, max(width - 2, 1)))
 
 
 def wrapped(text: str, width: int) -> list[str]:
