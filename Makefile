@@ -14,7 +14,7 @@ else
   CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 endif
 
-.PHONY: demo test check docs bench coverage fuzz format clean
+.PHONY: demo test check docs bench coverage coverage-report minimal oldest fuzz format clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
@@ -40,6 +40,26 @@ coverage: $(VENV)/bench.stamp
 	$(BIN)/python -m bench.coverage
 	$(BIN)/python -m bench.tests_under_null
 	$(BIN)/python -m bench.quantify_coverage
+
+# Lines the test suite reaches; the core must not fall below what is stated here.
+coverage-report: $(VENV)/test.stamp
+	$(INSTALL) "pytest-cov>=6"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q --cov=tallymark --cov-report=term:skip-covered --cov-report=html:.cache/coverage
+
+# The library without any extra: what must work with NumPy, SciPy, DuckDB and Narwhals alone.
+minimal:
+	$(PYTHON) -m venv .cache/minimal
+	.cache/minimal/bin/python -m pip install --quiet --disable-pip-version-check .
+	.cache/minimal/bin/python .ci/minimal.py
+
+# The oldest dependencies that pyproject.toml allows.
+oldest: .cache/oldest/ready
+	.cache/oldest/bin/python -m pytest -q -n auto -p no:cacheprovider tests/metrics tests/summaries tests/curves tests/inference/limits/test_cell_metrics.py tests/quantify/kernels
+
+.cache/oldest/ready: .ci/oldest.txt pyproject.toml
+	$(PYTHON) -m venv .cache/oldest
+	.cache/oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint .ci/oldest.txt '.[report,sklearn]' pandas pytest pytest-xdist hypothesis
+	@touch $@
 
 fuzz: $(VENV)/test.stamp
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto -q tests/summaries tests/metrics tests/curves tests/cli/test_layout.py

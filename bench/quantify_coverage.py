@@ -12,8 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 
 import tallymark as tm
-from tallymark.quantify.asking import ask_of
-from tallymark.quantify.samples import Samples
+from tallymark.quantify.estimation.problem import problem_of
+from tallymark.quantify.kernels.samples import Samples
 from tallymark.registry import QUANTIFIERS
 
 DISTANCE = 1.5
@@ -40,6 +40,7 @@ def one(task):
     for name in names:
         entry = tm.quantify.estimate(name, validation, target, replicates=400, seed=seed, training_prevalence=0.5)
         found[name] = bool(entry.low <= share <= entry.high)
+        found[name, "width"] = entry.high - entry.low
         if naive:
             low, high = np.quantile(_target_alone(name, validation, target, rng), [0.025, 0.975])
             found[name, "target alone"] = bool(low <= share <= high)
@@ -48,10 +49,10 @@ def one(task):
 
 def _target_alone(name, validation, target, rng):
     """Shares in resamples of the target, with the validation sample taken as the truth."""
-    ask = ask_of(QUANTIFIERS[name], validation, [target], None, 0.5, {})
+    problem = problem_of(QUANTIFIERS[name], validation, [target], None, 0.5)
     scores = target.runs[0].scores
     index = rng.integers(0, len(scores), (200, len(scores)))
-    return ask.shares(ask.clean(target), Samples(scores, index=index))
+    return problem.shares(problem.clean(target), Samples(scores, index=index))
 
 
 def coverages(names, rows, share, repeats, *, naive=False, workers=1):
@@ -65,7 +66,7 @@ def coverages(names, rows, share, repeats, *, naive=False, workers=1):
             results = list(pool.map(one, tasks, chunksize=4))
     for result in results:
         held.update(result)
-    return {key: held[key] / repeats for key in (*names, *((n, "target alone") for n in names if naive))}
+    return {key: held[key] / repeats for key in held}
 
 
 def main() -> None:

@@ -48,5 +48,5 @@ def run(rows: int, repeats: int) -> Iterator[Measured]:
 def measure_memory(path: str) -> None:
     """Run in a process of its own, the engine held to half a GiB."""
     tally = tm.scan(path, label="label", score="score", exact=False, memory_limit="512MB")
-    low, high = tm.bound("auroc", tally)
+    low, high = tm.bound(tally, "auroc")
     print(memory_bytes("VmHWM"), low, high)

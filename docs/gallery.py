@@ -35,7 +35,7 @@ def pictures() -> dict[str, Callable[..., Any]]:
     panel, t, unseen = d["panel"], d["t"], d["unseen"]
     c = tm.charts
     estimates = {name: tm.quantify.estimate(name, t, unseen, replicates=200) for name in ("cc", "ac", "ms", "bayes")}
-    sizes = tm.by_sample_size(t, repeats=60)
+    sizes = tm.by_sample_size(t, replicates=60)
     calibrated = tm.calibration.platt(t).apply(t)
     spots = {f"at {cut:g}": t.at(cut) for cut in (0.2, 0.35, 0.5, 0.7)} | {
         "coin": tm.Confusion(np.array([[1275, 1275], [240, 210]]), (0, 1), positive=1)
@@ -56,8 +56,8 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "confusion": lambda theme: c.confusion(t.at("f1"), theme=theme),
         "confusion-rates": lambda theme: c.confusion(d["prob"].confusion, rates=True, theme=theme),
         "class-correlations": lambda theme: c.class_correlations(tm.evaluate(d["prob"], level=None), theme=theme),
-        "reliability": lambda theme: c.reliability(panel, theme=theme),
-        "decision": lambda theme: c.decision(panel, theme=theme),
+        "reliability": lambda theme: c.calibration_curve(panel, theme=theme),
+        "decision": lambda theme: c.decision_curve(panel, theme=theme),
         "cost": lambda theme: c.cost_curve(panel, theme=theme),
         "brier": lambda theme: c.brier_curve(panel, theme=theme),
         "det": lambda theme: c.det(panel, theme=theme),
@@ -65,11 +65,11 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "lift": lambda theme: c.gain(panel, lift=True, theme=theme),
         "forest": lambda theme: c.forest(tm.evaluate(panel, threshold="f1", metrics=["auroc", "average_precision", "spcc", "f1", "mcc"]), theme=theme),
         "comparison": lambda theme: c.comparison(tm.compare(panel), theme=theme),
-        "no-simple": lambda theme: c.no_simple(tm.without_simple(panel), theme=theme),
-        "by-size": lambda theme: c.by_size(sizes, theme=theme),
+        "no-simple": lambda theme: c.without_simple(tm.without_simple(panel), theme=theme),
+        "by-size": lambda theme: c.by_sample_size(sizes, theme=theme),
         "size-scatter": lambda theme: c.size_scatter(sizes, theme=theme),
         "counts": lambda theme: c.prevalences(estimates, theme=theme),
-        "mixture": lambda theme: c.mixture(tm.quantify.mixture_fit(t, unseen), theme=theme),
+        "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 
 

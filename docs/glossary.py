@@ -1,9 +1,11 @@
-"""The metric and policy glossaries, written from the registry each time the docs are built."""
+"""Glossaries and tables, written from the declarations each time the docs are built."""
 
 from itertools import groupby
 from pathlib import Path
 
-from tallymark.registry import METRICS, POLICIES
+from tallymark.notes import GUARDS
+from tallymark.quantify.estimation.table import estimation_of
+from tallymark.registry import METRICS, POLICIES, QUANTIFIERS
 
 FAMILIES = {
     "ranking": "Ranking: all thresholds at once",
@@ -66,11 +68,38 @@ def policies_table():
     return "\n".join(lines)
 
 
+def guards_table():
+    lines = ["| code | means | do |", "|---|---|---|"]
+    lines += [f"| {code} | {guard.means} | {guard.do} |" for code, guard in GUARDS.items()]
+    return "\n".join(lines)
+
+
+def quantifiers_table():
+    lines = ["| name | what it does | needs | default interval | K classes |", "|---|---|---|---|---|"]
+    for method in QUANTIFIERS.values():
+        needs = (
+            "probabilities"
+            if method.probabilities
+            else "a threshold"
+            if "threshold" in method.options
+            else "any scores"
+        )
+        options = "".join(f"; `{name}={default!r}`" for name, default in method.options.items() if name != "threshold")
+        right = "" if method.shift_proof else " **Not corrected.**"
+        classes = "yes" if estimation_of(method.name).classes else ""
+        lines.append(
+            f"| `{method.name}` | {method.meaning}{right}{options} | {needs} | {method.interval} | {classes} |"
+        )
+    return "\n".join(lines)
+
+
 def write(app):
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
     (folder / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (folder / "policies.txt").write_text(policies_table(), encoding="utf-8")
+    (folder / "guards.txt").write_text(guards_table(), encoding="utf-8")
+    (folder / "quantifiers.txt").write_text(quantifiers_table(), encoding="utf-8")
 
 
 def setup(app):

@@ -54,7 +54,7 @@ def _disagree(first, second, what: str) -> str | None:
     if not first.positives or not first.negatives:
         return None
     value = tm.metrics.auroc(first)
-    low, high = tm.bound("auroc", second)
+    low, high = tm.bound(second, "auroc")
     if not low - _ROUNDING <= value <= high + _ROUNDING:
         return f"{what}: AUROC {value} outside {low} to {high}"
     return None

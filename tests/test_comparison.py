@@ -10,7 +10,9 @@ from scipy import stats
 
 import tallymark as tm
 from tallymark.errors import Undefined
-from tallymark.intervals.paired import Resampler, cell_values, holm, mcnemar
+from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
+from tallymark.inference.hypothesis_tests.paired import Resampler, cell_values
 
 
 def _panel(n=400, seed=0, distances=(1.5, 1.0), **masses):

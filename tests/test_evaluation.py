@@ -24,7 +24,7 @@ def test_every_fitting_metric_with_what_belongs_beside_it():
         assert measure.low <= measure.value <= measure.high
         assert (measure.level, measure.bound) == (0.95, None)
     for measure in tm.evaluate(t, level=None).values():
-        assert (measure.low, measure.high, measure.method, measure.level) == (None,) * 4
+        assert (measure.low, measure.high, measure.interval_method, measure.level) == (None,) * 4
 
 
 def test_the_default_threshold():

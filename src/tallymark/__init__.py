@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tallymark import calibration as calibration
     from tallymark import charts as charts
+    from tallymark import extend as extend
     from tallymark import intervals as intervals
     from tallymark import metrics as metrics
     from tallymark import quantify as quantify
+    from tallymark import results as results
     from tallymark import scorers as scorers
     from tallymark.comparison import Comparison as Comparison
     from tallymark.comparison import compare as compare
@@ -29,35 +31,39 @@ if TYPE_CHECKING:
     from tallymark.curves import pr as pr
     from tallymark.curves import predictive_roc as predictive_roc
     from tallymark.curves import roc as roc
+    from tallymark.curves import score_histogram as score_histogram
     from tallymark.errors import GuardError as GuardError
-    from tallymark.errors import GuardWarning as GuardWarning
     from tallymark.errors import InputError as InputError
     from tallymark.errors import TallymarkError as TallymarkError
     from tallymark.errors import Undefined as Undefined
     from tallymark.errors import UndefinedWarning as UndefinedWarning
-    from tallymark.evaluation import evaluate as evaluate
-    from tallymark.intervals.sizes import by_sample_size as by_sample_size
-    from tallymark.intervals.sizes import sample_size as sample_size
+    from tallymark.evaluation.evaluate import evaluate as evaluate
+    from tallymark.inference.by_sample_size import by_sample_size as by_sample_size
+    from tallymark.inference.hypothesis_tests.mann_whitney import mann_whitney as mann_whitney
+    from tallymark.inference.sample_size import sample_size as sample_size
+    from tallymark.measures import Evaluation as Evaluation
+    from tallymark.measures import Evaluations as Evaluations
+    from tallymark.measures import Measure as Measure
     from tallymark.metrics.bounds import bound as bound
     from tallymark.metrics.probability import brier_parts as brier_parts
-    from tallymark.metrics.rank_test import mann_whitney as mann_whitney
     from tallymark.metrics.recalibration import score_parts as score_parts
+    from tallymark.notes import GuardWarning as GuardWarning
+    from tallymark.notes import Note as Note
     from tallymark.reporting.pages import report as report
-    from tallymark.results import Evaluation as Evaluation
-    from tallymark.results import Evaluations as Evaluations
-    from tallymark.results import Measure as Measure
     from tallymark.simple import without_simple as without_simple
-    from tallymark.sources.doors import class_scores as class_scores
-    from tallymark.sources.doors import confusion as confusion
-    from tallymark.sources.doors import load as load
-    from tallymark.sources.doors import moments as moments
-    from tallymark.sources.doors import panel as panel
-    from tallymark.sources.doors import tally as tally
+    from tallymark.sources.constructors import class_panel as class_panel
+    from tallymark.sources.constructors import class_scores as class_scores
+    from tallymark.sources.constructors import confusion as confusion
+    from tallymark.sources.constructors import load as load
+    from tallymark.sources.constructors import moments as moments
+    from tallymark.sources.constructors import panel as panel
+    from tallymark.sources.constructors import tally as tally
     from tallymark.sources.filepanel import scan_panel as scan_panel
     from tallymark.sources.scan import scan as scan
+    from tallymark.summaries.class_panel import ClassPanel as ClassPanel
+    from tallymark.summaries.class_scores import ClassScores as ClassScores
     from tallymark.summaries.confusion import Confusion as Confusion
     from tallymark.summaries.moments import Moments as Moments
-    from tallymark.summaries.multiclass import ClassScores as ClassScores
     from tallymark.summaries.panel import Panel as Panel
     from tallymark.summaries.tallies import Tallies as Tallies
     from tallymark.summaries.tally import Tally as Tally
@@ -70,30 +76,33 @@ _HOMES = {
     "comparison": ("Comparison", "compare"),
     "curves": (
         "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds",
-        "positive_tradeoff", "pr", "predictive_roc", "roc",
+        "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
     ),
-    "errors": ("GuardError", "GuardWarning", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
-    "evaluation": ("evaluate",),
-    "intervals.sizes": ("by_sample_size", "sample_size"),
+    "errors": ("GuardError", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
+    "evaluation.evaluate": ("evaluate",),
+    "inference.by_sample_size": ("by_sample_size",),
+    "inference.hypothesis_tests.mann_whitney": ("mann_whitney",),
+    "inference.sample_size": ("sample_size",),
     "metrics.bounds": ("bound",),
     "metrics.probability": ("brier_parts",),
-    "metrics.rank_test": ("mann_whitney",),
     "metrics.recalibration": ("score_parts",),
+    "notes": ("GuardWarning", "Note"),
     "reporting.pages": ("report",),
-    "results": ("Evaluation", "Evaluations", "Measure"),
+    "measures": ("Evaluation", "Evaluations", "Measure"),
     "simple": ("without_simple",),
-    "sources.doors": ("class_scores", "confusion", "load", "moments", "panel", "tally"),
+    "sources.constructors": ("class_panel", "class_scores", "confusion", "load", "moments", "panel", "tally"),
     "sources.filepanel": ("scan_panel",),
     "sources.scan": ("scan",),
     "summaries.confusion": ("Confusion",),
     "summaries.moments": ("Moments",),
-    "summaries.multiclass": ("ClassScores",),
+    "summaries.class_panel": ("ClassPanel",),
+    "summaries.class_scores": ("ClassScores",),
     "summaries.panel": ("Panel",),
     "summaries.tallies": ("Tallies",),
     "summaries.tally": ("Tally",),
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
-_MODULES = ("calibration", "charts", "intervals", "metrics", "quantify", "scorers")
+_MODULES = ("calibration", "charts", "extend", "intervals", "metrics", "quantify", "results", "scorers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605

@@ -241,8 +241,8 @@ def plain_label(value: object) -> Label:
 
 def distinct(array: NDArray[Any], name: str = "labels") -> list[Label]:
     """The label values that occur, sorted."""
-    found = np.unique(array) if array.dtype.kind in "biuf" else set(array.tolist())
-    values = {plain_label(value) for value in found}
+    items = np.unique(array) if array.dtype.kind in "biuf" else set(array.tolist())
+    values = {plain_label(value) for value in items}
     try:
         return sorted(values)
     except TypeError:

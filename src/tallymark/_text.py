@@ -15,10 +15,11 @@ def visible(text: str) -> str:
     if text.isprintable() and not _TURNING.search(text):
         return text
     return "".join(
-        c if (c.isprintable() or unicodedata.category(c) in _HARMLESS) and not _TURNING.match(c)
+        c
+        if (c.isprintable() or unicodedata.category(c) in _HARMLESS) and not _TURNING.match(c)
         else c.encode("unicode_escape").decode()
         for c in text
-    )  # fmt: skip
+    )
 
 
 #: Marks that turn the direction of the text after them.

@@ -13,48 +13,46 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark._frozen import FrozenDict
-from tallymark._show import Row, Shown, number, plain
-from tallymark.errors import InputError, UnknownNameError, guard, shown
-from tallymark.intervals.base import NO_SPREAD, Sampling, Seed, checked_level, normal_quantile
-from tallymark.intervals.effects import EFFECTS
-from tallymark.intervals.in_files import delong_in_files
-from tallymark.intervals.maxima import MAXIMA
-from tallymark.intervals.paired import (
+from tallymark._display import Limited, Row, Shown, number, plain
+from tallymark._mappings import FrozenDict
+from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.inference.guards import comparison_notes
+from tallymark.inference.hypothesis_tests.delong import DeLong, covariance, delong, error_of_difference
+from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
+from tallymark.inference.hypothesis_tests.difference import (
     Difference,
+    auroc_difference,
+    known_up_to,
+    no_disagreement,
+    student_difference,
+)
+from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
+from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
+from tallymark.inference.hypothesis_tests.paired import (
     PairedMethod,
     Resampler,
-    auroc_difference,
     bootstrap_difference,
     cell_values,
-    holm,
-    known_up_to,
-    mcnemar,
     metric_named,
-    no_disagreement,
-    permutation_p,
     row_influence,
-    student_difference,
-    unseen,
     value_of,
 )
-from tallymark.intervals.roc_areas import DeLong, covariance, delong, error_of_difference
+from tallymark.inference.hypothesis_tests.permutation import permutation_p
+from tallymark.inference.interval import Sampling, Seed, checked_level
+from tallymark.inference.limits.proportions import unseen
+from tallymark.inference.scales import NO_SPREAD, normal_quantile
+from tallymark.inference.table import Inference, inference_of
 from tallymark.metrics.declare import cell_settings
+from tallymark.notes import Note, emit
 from tallymark.registry import Metric, asked_parameters, require_one_of
 from tallymark.sources.filepanel import FilePanel
+from tallymark.sources.table import Table
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tally import Tally
 
-#: Fewer rows of a class than this make a comparison shaky.
-_FEW = 10
-
-#: What each method can compare.
-_SHARES_RIGHT = frozenset({"accuracy", "error"})
-_OF_AUROC = frozenset({"auroc", "gini"})
-
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Limited):
     """Two models: first less second."""
 
     first: str
@@ -72,6 +70,16 @@ class Pair:
     level: float
     #: p-value of the two one-sided tests of equivalence, corrected likewise; None where no margin was asked for.
     p_equivalence: float | None = None
+
+    @property
+    def value(self) -> float:
+        """The difference."""
+        return self.difference
+
+    @property
+    def interval_method(self) -> str:
+        """How the limits were found: as the test was made."""
+        return self.method
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,6 +104,7 @@ class Comparison(Shown):
     sampling: str = "plain"
     #: Parameters of the metric, such as the costs, where it has any.
     parameters: Mapping[str, float] | None = None
+    warnings: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", FrozenDict(self.values))
@@ -221,7 +230,7 @@ def compare(
     panel: Panel | FilePanel, *, metric: str = "auroc", method: PairedMethod | None = None, threshold: float | str | None = None,
     level: float = 0.95, equivalence: float | None = None, sampling: Sampling = "plain",
     mcnemar_kind: Literal["exact", "mid_p"] = "mid_p", replicates: int = 2_000, seed: Seed = 0, jobs: int | None = None,
-    **parameters: float,
+    strict: bool = False, **parameters: float,
 ) -> Comparison:  # fmt: skip
     """Compare models on the same rows by one metric: difference, interval, p-value and a verdict for every pair.
 
@@ -235,7 +244,7 @@ def compare(
 
     `sampling` ``plain`` takes all rows as drawn at random, ``stratified`` the class sizes as fixed by design. With
     `equivalence` δ a pair is called equivalent when two one-sided tests say that it differs by less than δ, and never on
-    the strength of rows that simply agree. Several pairs: Holm's correction of both tests and of the limits.
+    the strength of rows that simply agree. `strict` turns guards into errors. Several pairs: Holm's correction of both tests and of the limits.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(1)
@@ -253,49 +262,46 @@ def compare(
         )
     if len(panel.models) < 2:
         raise InputError("compare needs two models or more on the same rows.")
-    facts, share = metric_named(metric), checked_level(level)
+    facts, confidence = metric_named(metric), checked_level(level)
     margin = None if equivalence is None else _margin(equivalence)
     design: Sampling = require_one_of("sampling", sampling, ("stratified", "plain"))
     if isinstance(panel, FilePanel):
-        if not panel.small:
-            return _compare_files(panel, facts, method, share, margin, design)
-        panel = panel.read()
-    if facts.name == "prevalence" or (threshold is not None and facts.needs != "confusion"):
+        with panel.open() as table:
+            if not table.small:
+                return _compare_files(table, facts, method, confidence, margin, design)
+            panel = table.panel()
+    if facts.model_free or (threshold is not None and facts.needs != "confusion"):
         raise InputError(
-            f"{facts.name} does not depend on a threshold; leave it out." if threshold is not None
-            else "The prevalence is that of the data, whatever the model."
-        )  # fmt: skip
+            f"{facts.name} does not depend on a threshold; leave it out."
+            if threshold is not None
+            else f"The {facts.name} is that of the data, whatever the model."
+        )
     panel = panel.keep(panel.mass > 0)
     ask = _Ask(panel, facts, threshold, replicates, seed, jobs, mcnemar_kind, design, parameters)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
     differences = _WAYS[way](ask)
-    few = int(ask.freedom) + 1
-    if few < _FEW:
-        guard("TM107", f"only {few} row{'s' if few > 1 else ''} of one class; a comparison is shaky below {_FEW}, gather "
-              f"{_FEW - few} more")  # fmt: skip
-    if facts.name in MAXIMA:
-        guard("TM112", f"{facts.name} takes the best of all thresholds, and tests of its difference found one where there is none "
-              "in 5 to 11 % of simulated samples instead of 5; compare by auroc, or at one threshold")  # fmt: skip
+    notes = comparison_notes(facts, int(ask.freedom) + 1)
+    emit(notes, strict=strict)
     cuts = {model: cut for model, cut in ask.thresholds.items() if cut is not None}
     return _comparison(
-        facts, ask.values, differences, share, margin, thresholds=cuts or None, sampling=design, parameters=ask.given,
-        fewest=ask.freedom + 1.0, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
+        facts, ask.values, differences, confidence, margin, thresholds=cuts or None, sampling=design, parameters=ask.given,
+        fewest=ask.freedom + 1.0, warnings=notes, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if panel.weights is None else int(panel.is_positive.sum()),
     )  # fmt: skip
 
 
 def _compare_files(
-    panel: FilePanel, facts: Metric, method: str | None, level: float, margin: float | None, sampling: Sampling
+    table: Table, facts: Metric, method: str | None, level: float, margin: float | None, sampling: Sampling
 ) -> Comparison:
     """DeLong's comparison from cells: tallies in a first pass, products of looked-up placements in a second."""
-    if facts.name not in _OF_AUROC or method not in {None, "mover", "delong"}:
+    if not inference_of(facts.name).linear_in_auroc or method not in {None, "mover", "delong"}:
         raise InputError(
-            f"{panel.n} rows are compared by auroc with DeLong's covariance; for {facts.name} read fewer rows with where=."
+            f"{table.n} rows are compared by auroc with DeLong's covariance; for {facts.name} read fewer rows with where=."
         )
-    found, slack, tallies = delong_in_files(panel)
+    areas, slack, tallies = delong_in_files(table)
     own = {model: tally for (model,), tally in tallies.entries.items()}
-    pairs = list(itertools.combinations(found.models, 2))
-    differences = _auroc_differences(facts, found, own, pairs, slack, textbook=method == "delong")
+    pairs = list(itertools.combinations(areas.models, 2))
+    differences = _auroc_differences(facts, areas, own, pairs, slack, textbook=method == "delong")
     values = {model: facts.compute(tally) for model, tally in own.items()}
     first = next(iter(own.values()))
     return _comparison(
@@ -305,18 +311,24 @@ def _compare_files(
 
 
 def _auroc_differences(
-    facts: Metric, found: DeLong, tallies: Mapping[str, Tally], pairs: Sequence[tuple[str, str]],
-    slack: Mapping[str, float] | None = None, *, textbook: bool = False,
-) -> dict[tuple[str, str], Difference]:  # fmt: skip
+    facts: Metric,
+    areas: DeLong,
+    tallies: Mapping[str, Tally],
+    pairs: Sequence[tuple[str, str]],
+    slack: Mapping[str, float] | None = None,
+    *,
+    textbook: bool = False,
+) -> dict[tuple[str, str], Difference]:
     """Differences of AUROCs, or of what is AUROC on another scale, from DeLong's covariance: by MOVER, or his z."""
-    effects = {model: EFFECTS[facts.name](tally) for model, tally in tallies.items()}
+    influence = inference_of(facts.name).influence
+    effects = {} if influence is None else {model: influence(tally) for model, tally in tallies.items()}
     values = {model: facts.compute(tally) for model, tally in tallies.items()}
     unit = facts.high - facts.low
     fewest = float(min(run.n_rows for run in next(iter(tallies.values())).runs))
     differences = {}
     for a, b in pairs:
         off = 0.0 if slack is None else unit * (slack[a] + slack[b])
-        difference, error = found.difference(a, b)
+        difference, error = areas.difference(a, b)
         if difference == 0.0 and error <= NO_SPREAD and off == 0.0:
             differences[a, b] = no_disagreement(unit, fewest, "DeLong" if textbook else "MOVER")
             continue
@@ -324,7 +336,7 @@ def _auroc_differences(
             differences[a, b] = known_up_to(unit * difference, unit * error, off)
             continue
         differences[a, b] = auroc_difference(
-            (values[a], values[b]), (effects[a], effects[b]), unit * error, found.correlation(a, b), off
+            (values[a], values[b]), (effects[a], effects[b]), unit * error, areas.correlation(a, b), off
         )
     return differences
 
@@ -338,20 +350,20 @@ def _margin(equivalence: float) -> float:
 def _comparison(
     facts: Metric, values: Mapping[str, float], differences: Mapping[tuple[str, str], Difference], level: float,
     margin: float | None, *, n: int, positives: int, fewest: float, sampling: Sampling,
-    thresholds: Mapping[str, float] | None = None, parameters: Mapping[str, float] | None = None,
+    thresholds: Mapping[str, float] | None = None, parameters: Mapping[str, float] | None = None, warnings: tuple[Note, ...] = (),
 ) -> Comparison:  # fmt: skip
-    found = list(differences.values())
-    p_values = np.array([d.p_value for d in found])
+    items = list(differences.values())
+    p_values = np.array([d.p_value for d in items])
     adjusted = holm(p_values)
-    levels = _levels(p_values, 1.0 - level)
-    same: list[float | None] = [None] * len(found)
+    levels = holm_levels(p_values, 1.0 - level)
+    same: list[float | None] = [None] * len(items)
     if margin is not None:
-        same = list(holm(np.array([d.equivalence_p(margin) for d in found])))
+        same = list(holm(np.array([d.equivalence_p(margin) for d in items])))
     # Rows that all agree say nothing about those not seen: a share of them may differ.
     agreed = margin is not None and unseen(2.0 * level - 1.0, fewest) * (facts.high - facts.low) <= margin
     most = facts.high - facts.low
     pairs = []
-    for (first, second), d, p, own, q in zip(differences, found, adjusted, levels, same, strict=True):
+    for (first, second), d, p, own, q in zip(differences, items, adjusted, levels, same, strict=True):
         low, high = d.limits(own)
         equivalent = q is not None and q <= 1.0 - level and (agreed or d.error > 0.0)
         pairs.append(
@@ -360,21 +372,18 @@ def _comparison(
                  own, None if q is None else float(q))
         )  # fmt: skip
     return Comparison(
-        facts.name, values, tuple(pairs), level, n, positives, margin, thresholds, sampling, parameters or None
+        facts.name,
+        values,
+        tuple(pairs),
+        level,
+        n,
+        positives,
+        margin,
+        thresholds,
+        sampling,
+        parameters or None,
+        warnings,
     )
-
-
-def _levels(p_values: Floats, alpha: float) -> list[float]:
-    """The level at which Holm's procedure decides about each pair; all it does not reach share that of the first left."""
-    order = np.argsort(p_values, kind="stable")
-    found, allowed = np.empty(len(p_values)), alpha / len(p_values)
-    going = True
-    for step, place in enumerate(order):
-        if going:
-            allowed = alpha / (len(p_values) - step)
-            going = bool(p_values[place] < allowed)
-        found[place] = 1.0 - allowed
-    return [float(one) for one in found]
 
 
 def _verdict(
@@ -385,6 +394,10 @@ def _verdict(
     higher, lower = (first, second) if difference > 0 else (second, first)
     said = {"higher": f"{higher} is better", "lower": f"{lower} is better"}.get(facts.better, f"{higher} is higher")
     return said if margin is None else f"{said}, but equivalent within {margin:g}"
+
+
+#: Cells of the rows that are classified correctly, and of the others.
+_RIGHT, _WRONG = frozenset({"tp", "tn"}), frozenset({"fp", "fn"})
 
 
 @dataclass(frozen=True)
@@ -404,11 +417,22 @@ class _Ask:
     @property
     def usual(self) -> str:
         """The method for this metric when none is named."""
-        if self.facts.name in _OF_AUROC:
+        if self.inference.linear_in_auroc:
             return "mover"
-        if self.facts.name in EFFECTS:
+        if self.inference.influence is not None:
             return "influence"
-        return "mcnemar" if self.facts.name in _SHARES_RIGHT and self.panel.weights is None else "bootstrap"
+        return "mcnemar" if self.counts_correct is not None and self.panel.weights is None else "bootstrap"
+
+    @property
+    def inference(self) -> Inference:
+        """What the metric's tests are made from."""
+        return inference_of(self.facts.name)
+
+    @property
+    def counts_correct(self) -> bool | None:
+        """Whether the metric is the share of rows that are right (True) or wrong (False); None where it is neither."""
+        hits, misses = self.facts.proportion or ((), ())
+        return {_RIGHT: True, _WRONG: False}.get(frozenset(hits)) if {*hits, *misses} == _RIGHT | _WRONG else None
 
     @property
     def freedom(self) -> float:
@@ -459,45 +483,47 @@ class _Ask:
 
     def of_replicates(self, drawn: Mapping[str, Floats]) -> dict[tuple[str, str], Difference]:
         """Every pair's difference from paired resamples of both."""
-        found = {}
+        entries = {}
         for a, b in self.pairs:
             estimate, differences = self.values[a] - self.values[b], drawn[a] - drawn[b]
             known = differences[np.isfinite(differences)]
             if estimate == 0.0 and len(known) and not np.any(known):
                 span = self.facts.high - self.facts.low
-                found[a, b] = no_disagreement(span, self.freedom + 1.0, "paired bootstrap")
+                entries[a, b] = no_disagreement(span, self.freedom + 1.0, "paired bootstrap")
             else:
-                found[a, b] = bootstrap_difference(estimate, differences, self.freedom)
-        return found
+                entries[a, b] = bootstrap_difference(estimate, differences, self.freedom)
+        return entries
 
 
 def _by_delong(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    if ask.facts.name not in _OF_AUROC:
+    if not ask.inference.linear_in_auroc:
         raise InputError(f"DeLong's test compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
     tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
     return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs, textbook=True)
 
 
 def _by_mover(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    if ask.facts.name not in _OF_AUROC:
+    if not ask.inference.linear_in_auroc:
         raise InputError(f"MOVER compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
     tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
     return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs)
 
 
 def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    if ask.facts.name not in EFFECTS:
-        raise InputError(f"{ask.facts.name} has no influence function in closed form; use method='bootstrap'.")
     panel, values, plain_rows = ask.panel, ask.values, ask.sampling == "plain"
     influence, by_mass = row_influence(panel, ask.facts.name, plain=plain_rows)
-    found = covariance(
-        influence, panel.is_positive, panel.mass.astype(np.float64), weighted=panel.weights is not None, by_mass=by_mass,
+    entries = covariance(
+        influence,
+        panel.is_positive,
+        panel.mass.astype(np.float64),
+        weighted=panel.weights is not None,
+        by_mass=by_mass,
         plain=plain_rows,
-    )  # fmt: skip
+    )
     place = {model: i for i, model in enumerate(panel.models)}
     differences = {}
     for a, b in ask.pairs:
-        difference, error = values[a] - values[b], error_of_difference(found, place[a], place[b])
+        difference, error = values[a] - values[b], error_of_difference(entries, place[a], place[b])
         if difference == 0.0 and error <= NO_SPREAD:
             differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.freedom + 1.0, "influence")
         else:
@@ -506,11 +532,11 @@ def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    if ask.facts.name not in _SHARES_RIGHT or ask.panel.weights is not None:
+    if ask.counts_correct is None or ask.panel.weights is not None:
         raise InputError("McNemar's test compares accuracy or error of unweighted rows; use method='bootstrap' here.")
     cuts, counts = ask.thresholds, ask.panel.mass
     right = {m: (ask.panel.scores[m] >= cuts[m]) == ask.panel.is_positive for m in ask.panel.models}
-    if ask.facts.name == "error":
+    if not ask.counts_correct:
         right = {model: ~hit for model, hit in right.items()}
     kind = require_one_of("mcnemar_kind", ask.mcnemar_kind, ("exact", "mid_p"))
     return {(a, b): mcnemar(right[a], right[b], counts, kind) for a, b in ask.pairs}
@@ -529,13 +555,18 @@ def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    found = {}
+    entries = {}
     for (a, b), d in _by_bootstrap(ask).items():
         p = permutation_p(ask.panel, a, b, ask.facts, ask.thresholds, d.difference, ask.replicates, ask.seed, ask.given)
-        found[a, b] = replace(d, p_value=p, method="permutation")
-    return found
+        entries[a, b] = replace(d, p_value=p, method="permutation")
+    return entries
 
 
 _WAYS: Mapping[str, Callable[[_Ask], dict[tuple[str, str], Difference]]] = {
-    "mover": _by_mover, "delong": _by_delong, "influence": _by_influence, "mcnemar": _by_mcnemar, "bootstrap": _by_bootstrap, "permutation": _by_permutation,
-}  # fmt: skip
+    "mover": _by_mover,
+    "delong": _by_delong,
+    "influence": _by_influence,
+    "mcnemar": _by_mcnemar,
+    "bootstrap": _by_bootstrap,
+    "permutation": _by_permutation,
+}

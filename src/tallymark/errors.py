@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Self
 
@@ -50,48 +49,8 @@ class PictureWarning(UserWarning):
     """A picture of a report could not be drawn; the report has a sentence in its place."""
 
 
-class GuardWarning(UserWarning):
-    """The data looks like a known blunder; `code` is stable, the message says what to do."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(f"{code}: {message}")
-        self.code = code
-        self.message = message
-
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        # An exception is otherwise rebuilt from the one text it shows.
-        return type(self), (self.code, self.message)
-
-
 class GuardError(InputError):
     """A guard that fired under ``strict=True``."""
-
-
-#: Every guard, by its stable code: what it watches for.
-GUARDS = {
-    "TM101": "the scores take at most two values: hard labels where scores belong",
-    "TM102": "a metric of probabilities was asked of scores outside [0, 1]",
-    "TM103": "the ranking is worse than chance: the direction of the scores may be inverted",
-    "TM104": "a large share of the rows has one and the same score",
-    "TM105": "the scores of one class are strongly skewed: sPCC sees two moments only",
-    "TM106": "the asked threshold lies inside a cell of a quantised tally and was moved",
-    "TM107": "there are very few rows of one class",
-    "TM108": "scores to be counted lie outside the range of the labelled ones",
-    "TM109": "the scores to be counted are no mixture of the two classes' scores: this is not prior shift alone",
-    "TM110": "scores taken for calibrated probabilities are not, on the labelled sample",
-    "TM111": "at the stated prevalence the top of the list rests on few negatives: precision there looks too good",
-    "TM112": "there are fewer rows than a metric's default interval was found to hold its level from",
-    "TM113": "a single row, or very uneven weights, carry an interval, which may then be too short",
-}
-
-
-def guard(code: str, message: str, *, strict: bool = False) -> None:
-    """Warn with one of the stable codes of `GUARDS`, or raise when the caller asked to be strict."""
-    if code not in GUARDS:
-        raise ValueError(f"{code} is not a declared guard")
-    if strict:
-        raise GuardError(f"{code}: {message}")
-    warnings.warn(GuardWarning(code, message), stacklevel=3)
 
 
 def nearest(wanted: object, present: Iterable[str]) -> str:

@@ -37,6 +37,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         self._home = home
         self._entries: dict[str, Entry] = {}
         self._aliases: dict[str, str] = {}
+        self._own: set[str] = set()
         self._loaded = False
 
     def add(self, entry: Entry) -> None:
@@ -46,6 +47,29 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
                 raise ValueError(f"{self._kind} {name!r} is declared twice")
         self._entries[entry.name] = entry
         self._aliases.update(dict.fromkeys(entry.aliases, entry.name))
+
+    def add_own(self, entry: Entry) -> None:
+        """Declare an entry of a user's; it may replace one of theirs, never one of ours."""
+        self._load()
+        mine = {entry.name} & self._own
+        taken = {*(self._entries.keys() - mine), *(alias for alias, name in self._aliases.items() if name not in mine)}
+        if clash := next((name for name in (entry.name, *entry.aliases) if name in taken), None):
+            raise InputError(f"{self._kind} {clash!r} is declared already; choose another name.")
+        self.remove_own(entry.name)
+        self.add(entry)
+        self._own.add(entry.name)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Names that users declared."""
+        return tuple(sorted(self._own))
+
+    def remove_own(self, name: str) -> None:
+        """Forget an entry of a user's."""
+        if name in self._own:
+            self._own.remove(name)
+            self._entries.pop(name)
+            self._aliases = {alias: owner for alias, owner in self._aliases.items() if owner != name}
 
     def __getitem__(self, name: str) -> Entry:
         self._load()
@@ -78,9 +102,12 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
 Needs = Literal["confusion", "tally", "probabilities", "moments", "multiclass"]
 Better = Literal["higher", "lower", "zero", "neither"]
 
-#: ``order``: better whenever a positive rises or a negative falls, so the two extreme orders bracket it. ``moments``:
-#: a function of moments, which stay exact. Otherwise a function that gives the least and most it could be.
-Bound = Literal["order", "moments"] | Callable[..., tuple[float, float]] | None
+#: ``order``: better whenever a positive rises or a negative falls, so the two extreme orders bracket it. Otherwise a
+#: function that gives the least and most it could be; None for a metric of moments, which stay exact.
+Bound = Literal["order"] | Callable[..., tuple[float, float]] | None
+
+#: Cells of a confusion matrix.
+Cells = tuple[Literal["tp", "fp", "fn", "tn"], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +133,8 @@ class Metric:
     chance: Callable[..., float]
     #: The number itself; raises Undefined instead of returning nan.
     compute: Callable[..., float]
+    #: What users call: nan with a warning where it is undefined.
+    function: Callable[..., float]
     aliases: tuple[str, ...] = ()
     #: Defined when only one of the two classes occurs.
     one_class: bool = False
@@ -118,12 +147,28 @@ class Metric:
     threshold_parameter: str | None = None
     #: How a quantised tally bounds it.
     bound: Bound = None
+    #: A function of the classes' masses, means and variances alone.
+    moments: bool = False
+    #: Takes the scores of each class for normal, so that skewed ones mislead it.
+    normal_theory: bool = False
+    #: For a metric that is hits of rows: the cells of its hits and of its misses.
+    proportion: tuple[Cells, Cells] | None = None
+    #: Does not depend on the model: the data alone have it.
+    model_free: bool = False
+    #: For metrics at one threshold: the value of many K-class matrices at once, from their :class:`Margins`, without averaging.
+    of_classes: Callable[..., Any] | None = None
     #: An average of precision over the top of the list, which few negatives decide.
     top_heavy: bool = False
     #: Negatives and positives from which its default interval was found to hold its level.
     holds_from: tuple[int, int] = (0, 0)
     #: Adds up over rows: twice the rows have twice the value.
     extensive: bool = False
+
+    def __post_init__(self) -> None:
+        if self.needs == "confusion" and self.cells is None:
+            raise ValueError(
+                f"{self.name} is a metric at one threshold, so it needs cells=, a function of arrays tp, fp, fn, tn"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +207,8 @@ class Loss:
     aliases: tuple[str, ...] = ()
     #: The classes have an order that the loss looks at.
     ordinal: bool = False
+    #: Infinite at shares of 0 unless smoothed; takes `size`, the rows of a sample, half of one of which is added.
+    smoothed_by_size: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,8 +231,35 @@ class Method:
     #: Takes the scores for calibrated probabilities.
     trusts_probabilities: bool = False
     aliases: tuple[str, ...] = ()
-    #: The share it takes from densities of each class, for those that maximise a likelihood.
+    #: Densities of the classes at the target's scores, for those that maximise a likelihood.
     densities: Callable[..., Any] | None = None
+    #: Its own options and their defaults; the kernel takes each by name.
+    options: Mapping[str, Any] = field(default_factory=dict)
+    #: Options that its default interval does not speak of: where one is given, rows are resampled.
+    resampled_with: tuple[str, ...] = ()
+    #: Looks at the target's scores at all.
+    reads_target: bool = True
+    #: Needs the prevalence the model was trained at.
+    uses_training_prevalence: bool = False
+    #: Its densities come with the scores, not from the validation sample.
+    known_densities: bool = False
+    #: Which of several estimates speaks for the count: the least. Fixed before anyone looks, for to pick the narrowest
+    #: interval afterwards would flatter it.
+    precedence: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """A way to turn scores into probabilities."""
+
+    name: str
+    meaning: str
+    reference: str
+    #: From a labelled tally, and from the target where it is needed, to a map of scores.
+    fit: Callable[..., Any]
+    aliases: tuple[str, ...] = ()
+    #: Looks at the scores it will be used on, and holds at their prevalence instead of the labelled sample's.
+    uses_target: bool = False
 
 
 def metric_names(asked: object) -> list[str]:
@@ -199,7 +273,8 @@ def metric_names(asked: object) -> list[str]:
 METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics")
 POLICIES: Registry[Policy] = Registry("threshold policy", "tallymark.thresholds")
 LOSSES: Registry[Loss] = Registry("quantification loss", "tallymark.quantify.losses")
-QUANTIFIERS: Registry[Method] = Registry("quantifier", "tallymark.quantify.methods")
+CALIBRATIONS: Registry[Calibration] = Registry("calibration", "tallymark.quantify")
+QUANTIFIERS: Registry[Method] = Registry("quantifier", "tallymark.quantify.kernels")
 
 
 def require_one_of(name: str, value: str, options: Iterable[str]) -> Any:
@@ -235,14 +310,14 @@ def asked_parameters(threshold: object, given: Mapping[str, float]) -> dict[str,
 
     Costs of the two errors say at which probability one would act, so they set that too (Elkan 2001).
     """
-    found = dict(given)
+    entries = dict(given)
     if isinstance(threshold, str) and threshold.partition(":")[0].strip() in POLICIES:
         policy, numbers = parse_policy(threshold)
-        found = dict(zip(policy.arguments, numbers, strict=True)) | found
-    costs = found.get("cost_fp"), found.get("cost_fn")
+        entries = dict(zip(policy.arguments, numbers, strict=True)) | entries
+    costs = entries.get("cost_fp"), entries.get("cost_fn")
     if None not in costs and sum(costs) > 0.0:  # type: ignore[arg-type]
-        found.setdefault("odds_at", costs[0] / sum(costs))  # type: ignore[arg-type, operator]
-    return found
+        entries.setdefault("odds_at", costs[0] / sum(costs))  # type: ignore[arg-type, operator]
+    return entries
 
 
 def _spelling(policy: Policy) -> str:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallymark._check import Label
-from tallymark._frozen import FrozenDict
+from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError, Undefined
 from tallymark.registry import METRICS, Metric
-from tallymark.sources.doors import class_scores, moments, tally_of_arrays
+from tallymark.sources.constructors import class_scores, moments, tally_of_arrays
+
+__all__ = ["Scorer", "scorer"]
 
 
 def scorer(

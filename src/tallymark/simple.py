@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +12,12 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from tallymark._check import Bools
-from tallymark._show import Row, Shown, plain
+from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError, Undefined
 from tallymark.registry import METRICS
+from tallymark.sources.duck import double, quoted
 from tallymark.sources.filepanel import FilePanel
+from tallymark.sources.table import Table
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tally import Tally
 
@@ -24,7 +27,7 @@ Verdict = Literal["negligible", "moderate", "decisive"]
 _MODERATE, _DECISIVE = 0.02, 0.30
 
 
-class WithoutSimple(Shown):
+class WithoutSimple(Shown, ABC):
     """Models with and without their simple objects, wherever the rows are.
 
     AUROC's order of the models never changes by leaving them out, only their differences grow; other metrics can
@@ -32,23 +35,23 @@ class WithoutSimple(Shown):
     """
 
     @property
+    @abstractmethod
     def n(self) -> int:
         """Rows in all."""
-        raise TypeError(f"{type(self).__name__} has no n")
 
     @property
+    @abstractmethod
     def n_simple(self) -> int:
         """Rows left out."""
-        raise TypeError(f"{type(self).__name__} has no n_simple")
 
     @property
+    @abstractmethod
     def share(self) -> float:
         """Share of simple objects, by count or weight."""
-        raise TypeError(f"{type(self).__name__} has no share")
 
+    @abstractmethod
     def pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
         """Each model's tally of all rows and of the rows that are left; None when there are none."""
-        raise TypeError(f"{type(self).__name__} has no pairs()")
 
     @property
     def verdict(self) -> Verdict:
@@ -159,7 +162,11 @@ class FileNoSimple(WithoutSimple):
 
     @cached_property
     def _share(self) -> float:
-        return 1.0 - self.reduced.mass() / self.original.mass()
+        masses = []
+        for panel in (self.reduced, self.original):
+            with panel.open() as table:
+                masses.append(table.mass())
+        return 1.0 - masses[0] / masses[1]
 
     @property
     def share(self) -> float:
@@ -191,6 +198,32 @@ def simple_rows(panel: Panel) -> Bools:
     return simple
 
 
+def simple_condition(table: Table) -> str:
+    """SQL that is true of the rows every model puts below all positives or above all negatives."""
+    models = table.roles.scores
+    ends = ", ".join(
+        f"min(s{i}) FILTER (positive) AS low{i}, max(s{i}) FILTER (NOT positive) AS high{i}" for i in range(len(models))
+    )
+    missing = ", ".join(f"count(*) FILTER (s{i} IS NULL OR NOT isfinite(s{i})) AS bad{i}" for i in range(len(models)))
+    bad = table.source.query(f"SELECT count(*) FILTER (positive IS NULL) AS bad, {missing} FROM ({table.rows})")
+    columns = table.source.query(f"SELECT {ends} FROM ({table.rows}) WHERE m > 0")
+    for name, column in zip(
+        (table.roles.label, *models), ("bad", *(f"bad{i}" for i in range(len(models)))), strict=True
+    ):
+        if bad[column][0]:
+            raise InputError(
+                f"{name}: {int(bad[column][0])} rows have no finite value; drop or repair them, or leave them out with where=."
+            )
+    parts = []
+    for i, model in enumerate(models):
+        low, high = (columns[f"{end}{i}"] for end in ("low", "high"))
+        if np.ma.getmaskarray(low).any() or np.ma.getmaskarray(high).any():
+            return "false"
+        score = f"{quoted(model)}::DOUBLE"
+        parts.append(f"({score} < {double(float(low[0]))} OR {score} > {double(float(high[0]))})")
+    return " AND ".join(parts)
+
+
 @overload
 def without_simple(panel: Panel) -> NoSimple: ...
 @overload
@@ -210,7 +243,8 @@ def without_simple(panel: Panel | FilePanel) -> NoSimple | FileNoSimple:
     [0.8333, 0.5]
     """
     if isinstance(panel, FilePanel):
-        return FileNoSimple(panel, panel.keep(f"NOT ({panel.simple_condition()})"))
+        with panel.open() as table:
+            return FileNoSimple(panel, panel.keep(f"NOT ({simple_condition(table)})"))
     if not isinstance(panel, Panel):
         raise InputError(
             f'without_simple takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": score_a, "b": score_b}}).'

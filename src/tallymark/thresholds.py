@@ -7,14 +7,14 @@ several thresholds are equally good the lowest, with the highest recall, is take
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tallymark._check import Bools, Floats
-from tallymark._show import Row, Shown
+from tallymark._display import Row, Shown
 from tallymark.errors import InputError, Undefined, UnknownNameError, shown
 from tallymark.metrics.declare import check_parameter
 from tallymark.registry import METRICS, POLICIES, Policy
@@ -203,8 +203,14 @@ def _at_tpr(tally: Tally, wanted: float) -> float:
     raise InputError(f"No threshold reaches a recall of {wanted:g}.")
 
 
-@_policy("fpr", "Lowest threshold with at most the given false positive rate.", "Fawcett (2006).", "fpr",
-         example="fpr:0.01", judged_by="fpr")  # fmt: skip
+@_policy(
+    "fpr",
+    "Lowest threshold with at most the given false positive rate.",
+    "Fawcett (2006).",
+    "fpr",
+    example="fpr:0.01",
+    judged_by="fpr",
+)
 def _at_fpr(tally: Tally, wanted: float) -> float:
     _within_unit("fpr", wanted)
     return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted * (1.0 + _TIE))
@@ -214,7 +220,7 @@ def _at_fpr(tally: Tally, wanted: float) -> float:
          "precision", example="precision:0.8", aliases=("ppv",), judged_by="precision")  # fmt: skip
 def _at_precision(tally: Tally, wanted: float) -> float:
     _within_unit("precision", wanted)
-    # Where nothing is called positive the quotient is nan, which reaches nothing.
+    # Where nothing is predicted positive the quotient is nan, which reaches nothing.
     with np.errstate(invalid="ignore"):
         chosen = _last(_at_positives(tally), lambda c: c.tp / (c.tp + c.fp) >= wanted * (1.0 - _TIE))
     if math.isnan(chosen):
@@ -222,8 +228,12 @@ def _at_precision(tally: Tally, wanted: float) -> float:
     return chosen
 
 
-@_policy("breakeven", "PR break-even point: as many called positive as there are, so precision = recall.",
-         "van Rijsbergen (1979).", judged_by="f1")  # fmt: skip
+@_policy(
+    "breakeven",
+    "PR break-even point: as many predicted positive as there are, so precision = recall.",
+    "van Rijsbergen (1979).",
+    judged_by="f1",
+)
 def _breakeven(tally: Tally) -> float:
     return _best(_at_all(tally), lambda c: -np.abs(c.fp - c.fn))
 
@@ -234,9 +244,14 @@ def _rate(tally: Tally, share: float) -> float:
     return _best(_at_all(tally), lambda c: -np.abs(c.tp + c.fp - share * float(tally.n)))
 
 
-@_policy("intersection", "Where the two class densities cross; intersection:1 weights them by prevalence.",
-         "Gubbels (2023), ch. 0.", "by_prevalence", example="intersection:1",
-         defaults=(0.0,))  # fmt: skip
+@_policy(
+    "intersection",
+    "Where the two class densities cross; intersection:1 weights them by prevalence.",
+    "Gubbels (2023), ch. 0.",
+    "by_prevalence",
+    example="intersection:1",
+    defaults=(0.0,),
+)
 def _intersection(tally: Tally, by_prevalence: float = 0.0) -> float:
     low, high = tally.range
     if not math.isfinite(high - low):
@@ -273,8 +288,10 @@ _TAIL = 1e-3
 
 def _right(tally: Tally, cut: float, prevalence: float) -> float:
     """Share classified correctly at a threshold and a prevalence."""
-    tpr, fpr = (float(run.mass_from(np.array(np.searchsorted(run.scores, cut)))) / float(run.total)
-                for run in (tally.positive, tally.negative))  # fmt: skip
+    tpr, fpr = (
+        float(run.mass_from(np.array(np.searchsorted(run.scores, cut)))) / float(run.total)
+        for run in (tally.positive, tally.negative)
+    )
     return prevalence * tpr + (1.0 - prevalence) * (1.0 - fpr)
 
 
@@ -309,7 +326,7 @@ def _within_unit(name: str, value: float) -> None:
 class ThresholdTable(Shown):
     """What each policy chooses, and the confusion matrix it gives."""
 
-    chosen: dict[str, Confusion]
+    chosen: Mapping[str, Confusion]
     reasons: dict[str, str]
 
     def __getitem__(self, policy: str) -> Confusion:
@@ -323,11 +340,11 @@ class ThresholdTable(Shown):
 
     def rows(self) -> list[Row]:
         """One line per policy."""
-        found: list[Row] = [
+        items: list[Row] = [
             {"policy": name, "threshold": c.threshold, "tp": c.tp, "fp": c.fp, "fn": c.fn, "tn": c.tn}
             for name, c in self.chosen.items()
         ]
-        return [*found, *({"policy": name, "reason": reason} for name, reason in self.reasons.items())]
+        return [*items, *({"policy": name, "reason": reason} for name, reason in self.reasons.items())]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tallymark as tm
-from tallymark.charts.models import thinned
 from tallymark.charts.theme import PALETTES
+from tallymark.charts.thinning import thinned
 
 spec = importlib.util.spec_from_file_location("gallery", Path(__file__).parents[2] / "docs" / "gallery.py")
 gallery = importlib.util.module_from_spec(spec)
@@ -115,7 +115,7 @@ def test_histograms_hold_every_row():
 def test_the_same_model_has_the_same_colour_everywhere():
     y, s = sample()
     panel = tm.panel(y, {"a": s, "b": s**2})
-    scales = [tm.charts.gain(panel), tm.charts.reliability(panel), tm.charts.cost_curve(panel)]
+    scales = [tm.charts.gain(panel), tm.charts.calibration_curve(panel), tm.charts.cost_curve(panel)]
     ranges = []
     for chart in scales:
         lines = [part for part in _layers(chart.to_dict()) if "color" in part.get("encoding", {})]

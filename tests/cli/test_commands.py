@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import tallymark as tm
 from samples import probability_sample
-from tallymark.cli import demonstration
 from tallymark.cli.app import app, main
+from tallymark.cli.commands import demo as demonstration
 from tallymark.registry import METRICS
 
 Y, P = probability_sample(400)
@@ -32,11 +32,10 @@ def data(tmp_path):
     return tmp_path
 
 
-def run(*arguments, status=0):
-    result = CliRunner().invoke(app, [str(a) for a in arguments])
-    if status == 0 and result.exception:
-        raise result.exception
-    assert result.exit_code == status or result.exception
+def run(*arguments):
+    """A command that must succeed."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
     return result
 
 
@@ -57,7 +56,7 @@ def fails(monkeypatch, capsys, *arguments):
 @pytest.mark.parametrize("name", ["d.csv", "d.parquet"])
 def test_evaluate_as_json_has_the_promised_shape(data, name):
     found = run_json("evaluate", data / name, "--label", "y", "--score", "p", "--score", "q", "--threshold", "youden")
-    assert set(found) == {"n", "n_rows", "positives", "prevalence", "models", "warnings"}
+    assert set(found) == {"command", "version", "n", "n_rows", "positives", "prevalence", "models", "warnings"}
     assert (found["n"], found["positives"]) == (400, int(Y.sum()))
     assert set(found["models"]) == {"p", "q"}
     model = found["models"]["p"]
@@ -68,7 +67,7 @@ def test_evaluate_as_json_has_the_promised_shape(data, name):
         "value",
         "low",
         "high",
-        "method",
+        "interval_method",
         "level",
         "chance",
         "prevalence",
@@ -194,7 +193,7 @@ def test_guards_are_listed_once(data):
         (("d.csv", "--label", "y3", "--probability", "cat=p_cat"), "two or more different classes|No --probability column"),
         (("d.csv", "--label", "y3", "--probability", "cat"), "write CLASS=COLUMN"),
         (("d.csv", "--label", "y", "--score", "p", "--weight", "w", "--count", "k"), "not both"),
-        (("d.csv", "--label", "y", "--predicted", "hat", "--by", "region"), "--by, --where and --drop-missing go with --score"),
+        (("d.csv", "--label", "y", "--predicted", "hat", "--by", "region"), "--by: only with --score"),
         (("d.csv", "--label", "y", "--score", "hat", "--strict"), "TM101"),
     ],
 )  # fmt: skip
@@ -214,9 +213,9 @@ def test_metrics_glossary():
         assert name in text
     one = run("metrics", "mcc").stdout
     assert "Matthews" in one
-    found = run_json("metrics", "auroc")
+    found = run_json("metrics", "auroc")["metrics"]
     assert found["auroc"]["range"] == [0.0, 1.0]
-    assert set(run_json("metrics")) == set(METRICS)
+    assert set(run_json("metrics")["metrics"]) == set(METRICS)
 
 
 def test_an_unknown_metric_is_told_its_neighbour(monkeypatch, capsys):
@@ -248,11 +247,11 @@ def test_evaluate_shows_intervals_and_their_method(data):
     found = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--level", "0.9")
     measure = found["models"]["p"]["metrics"]["auroc"]
     assert measure["low"] < measure["value"] < measure["high"]
-    assert (measure["method"], measure["level"]) == ("beta, extra row", 0.9)
+    assert (measure["interval_method"], measure["level"]) == ("beta, extra row", 0.9)
     none = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--level", "0")
     assert none["models"]["p"]["metrics"]["auroc"]["low"] is None
     drawn = run_json("evaluate", data / "d.csv", "--label", "y", "--score", "p", "--interval", "bca", "--metric", "f1")
-    assert drawn["models"]["p"]["metrics"]["f1"]["method"] == "plain bootstrap, bca"
+    assert drawn["models"]["p"]["metrics"]["f1"]["interval_method"] == "plain bootstrap, bca"
 
 
 def test_compare(data):
@@ -474,7 +473,7 @@ def test_calibrate_refuses(counted, monkeypatch, capsys):
         (("--out", folder / "x.txt"), "a .csv or a .parquet file"),
         (("--out", folder / "x.csv", "--column", "w"), "has a column 'w' already"),
         (("--out", folder / "no" / "x.csv"), "x.csv"),
-        (("--out", folder / "x.csv", "--method", "magic"), "Choose one of: bayes"),
+        (("--out", folder / "x.csv", "--method", "magic"), "Choose one of: platt, isotonic, beta, temperature, bayes"),
     ]:
         assert message in fails(monkeypatch, capsys, *files, *more)
 
@@ -483,5 +482,23 @@ def test_quantifiers_are_explained(monkeypatch, capsys):
     assert "median sweep" in run("quantifiers").stdout.lower() or "Median of" in run("quantifiers").stdout
     assert "tpr - fpr" in run("quantifiers", "ms").stdout
     assert "Kullback" in run("quantifiers", "kld").stdout
-    assert run_json("quantifiers", "em")["em"]["needs"] == "probabilities"
+    assert run_json("quantifiers", "em")["quantifiers"]["em"]["needs"] == "probabilities"
     assert "No quantifier or loss" in fails(monkeypatch, capsys, "quantifiers", "magic")
+
+
+def test_options_that_would_do_nothing_are_refused(data, tmp_path, monkeypatch, capsys):
+    tm.tally(Y, P).save(tmp_path / "t.tally")
+    for options in (["--score", "p"], ["--by", "g"], ["--where", "x"], ["--weight", "w"], ["--threads", "2"]):
+        assert "a saved summary has none" in fails(monkeypatch, capsys, "evaluate", tmp_path / "t.tally", *options)
+    three = ["--label", "y3", *(part for c in "abc" for part in ("--probability", f"{c}=p{c}"))]
+    columns = three if "pa" in pd.read_csv(data / "d.csv").columns else None
+    predicted = ["--label", "y", "--predicted", "hat"]
+    assert "only with --score" in fails(monkeypatch, capsys, "evaluate", data / "d.csv", *predicted, "--threads", "2")
+    if columns:
+        said = fails(monkeypatch, capsys, "evaluate", data / "d.csv", *columns, "--pos-label", "a")
+        assert "--pos-label" in said
+
+
+def test_strict_holds_for_saved_files_too(tmp_path, monkeypatch, capsys):
+    tm.tally(Y, (P > 0.5).astype(float)).save(tmp_path / "hard.tally")
+    assert "TM101" in fails(monkeypatch, capsys, "evaluate", tmp_path / "hard.tally", "--strict")

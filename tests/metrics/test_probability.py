@@ -50,7 +50,7 @@ def test_a_probability_of_one_falls_in_the_last_bin():
 def test_a_score_on_an_edge_belongs_to_the_bin_above_it():
     for dtype in (np.float64, np.float32):
         p = (np.arange(10) / 10).astype(dtype)
-        assert len(tm.calibration_curve(tm.tally([0, 1] * 5, p))) == 10
+        assert len(tm.calibration_curve(tm.tally([0, 1] * 5, p), by="width")) == 10
 
 
 def test_norms():
@@ -73,7 +73,7 @@ def test_ace_uses_bins_of_equal_mass_and_keeps_ties_together():
 
 def test_calibration_curve_agrees_with_scikit_learn():
     y, p = probability_sample(decimals=6)
-    ours = tm.calibration_curve(tm.tally(y, p), bins=8)
+    ours = tm.calibration_curve(tm.tally(y, p), bins=8, by="width")
     observed, mean = calibration_curve(y, p, n_bins=8)
     np.testing.assert_allclose(ours.observed, observed)
     np.testing.assert_allclose(ours.mean_score, mean)

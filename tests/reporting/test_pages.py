@@ -258,7 +258,7 @@ def test_groups_are_not_ranked_against_each_other(tmp_path):
 
 
 def test_several_pairs_are_told_with_holms_p():
-    from tallymark.reporting.sections import of_comparison
+    from tallymark.reporting.of_comparison import of_comparison
 
     rng = np.random.default_rng(0)
     y = rng.random(300) < 0.3
@@ -273,3 +273,14 @@ def test_any_number_of_classes(tmp_path):
     assert tm.report(tm.confusion(["a", "b", "c"], ["a", "b", "a"]), tmp_path / "r.html").exists()
     with pytest.raises(tm.InputError, match="no model to draw"):
         tm.report({}, tmp_path / "e.html")
+
+
+def test_what_no_report_is_about_is_named(tmp_path):
+    t = tm.tally([0, 1] * 10, [i / 20 for i in range(20)])
+    compared = tm.compare(tm.panel([0, 1] * 10, {"a": range(20), "b": range(20)}))
+    with pytest.raises(tm.InputError, match="one comparison"):
+        tm.report({"x": compared, "y": compared}, tmp_path / "r.html")
+    with pytest.raises(tm.InputError, match="no report about Evaluation"):
+        tm.report(tm.evaluate(t), tmp_path / "r.html")
+    with pytest.raises(tm.InputError, match="no report about Tally and BinaryConfusion"):
+        tm.report({"a": t, "b": t.at(0.5)}, tmp_path / "r.html")

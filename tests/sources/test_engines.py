@@ -115,7 +115,7 @@ def test_groups_words_and_unlabelled(frame):
     assert set(ts) == {(s, r) for s in ("s", "p") for r in ("n", "s'x")}
     for (score, region), tally in ts.items():
         own = made[made.region == region]
-        low, high = tm.bound("auroc", tally)
+        low, high = tm.bound(tally, "auroc")
         assert low - 1e-12 <= tm.metrics.auroc(tm.tally(own["y"], own[score])) <= high + 1e-12
     repeated = tm.tally(frame, label="y", score="repeated", exact=False)
     assert repeated.exact

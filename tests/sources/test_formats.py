@@ -303,7 +303,7 @@ def test_a_spelling_of_the_positive_label_is_the_label(tmp_path):
         }
     )
     frame.to_csv(tmp_path / "d.csv", index=False)
-    found = tm.scan_panel(tmp_path / "d.csv", label="y", scores=["a", "b"])
+    found = tm.scan_panel(tmp_path / "d.csv", label="y", score=["a", "b"])
     assert read_files(tmp_path / "d.csv", [Wanted("y", "")])["y"].sum() == y.sum()
     reduced = tm.without_simple(found)
     assert reduced.n == 400

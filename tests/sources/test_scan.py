@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import tallymark as tm
-from tallymark.sources import scan as scanning
+from tallymark.sources import cell_queries, table
 from tallymark.summaries.quantising import cell_key
 
 ROWS = 40_000
@@ -53,9 +53,9 @@ def test_the_rows_metrics_lie_in_the_bound(data, score, mass):
     assert q.n == pytest.approx(t.n)
     for name in ("auroc", "average_precision", "ks", "h_measure", "spcc", "kendall", "d_a"):
         exact = getattr(tm.metrics, name)(t)
-        low, high = tm.bound(name, q)
+        low, high = tm.bound(q, name)
         assert low - 1e-7 <= exact <= high + 1e-7, name
-    low, high = tm.bound("auroc", q)
+    low, high = tm.bound(q, "auroc")
     assert high - low < 3e-5
     for a, b in zip(q.runs, t.runs, strict=True):
         assert a.moments.mean == pytest.approx(b.moments.mean, rel=1e-9)
@@ -75,7 +75,7 @@ def test_small_files_are_exact_and_exact_can_be_asked_for(data):
 
 
 def test_large_files_are_quantised_by_themselves(data, monkeypatch):
-    monkeypatch.setattr(scanning, "SMALL", 1_000)
+    monkeypatch.setattr(table, "SMALL", 1_000)
     s = tm.scan(data / "d.parquet", label="y", score="smooth")
     assert s.grid is not None
     ev = tm.evaluate(s)
@@ -94,7 +94,7 @@ def test_the_engine_computes_the_key_numpy_computes():
     s = np.r_[frame()["heavy"].to_numpy(), 1e300, -1e300, 1e-320, 0.0, 1e-5]
     with duckdb.connect() as con:
         found = con.execute(
-            f"SELECT s, {scanning.key_of('s')} AS key FROM (SELECT UNNEST($1) AS s)", [s.tolist()]
+            f"SELECT s, {cell_queries.key_of('s')} AS key FROM (SELECT UNNEST($1) AS s)", [s.tolist()]
         ).fetchnumpy()
     np.testing.assert_array_equal(found["key"], cell_key(found["s"]))
 
@@ -103,7 +103,7 @@ def test_the_engine_computes_the_key_numpy_computes():
 def test_every_format_and_pattern(data, name):
     for exact in (None, False):
         t = tm.scan(str(data / name), label="y", score="smooth", exact=exact)
-        low, high = tm.bound("auroc", t)
+        low, high = tm.bound(t, "auroc")
         assert low - 1e-9 <= tm.metrics.auroc(tm.tally(frame()["y"], frame()["smooth"])) <= high + 1e-9
     parts = tm.scan([data / "part-0.parquet", data / "part-2.parquet"], label="y", score="smooth", exact=False)
     assert parts.n < ROWS
@@ -124,7 +124,7 @@ def test_groups_models_and_conditions(data):
     assert set(ts) == {(s, r) for s in ("smooth", "p") for r in ("n", "s'x", "w;")}
     for region in ("n", "s'x", "w;"):
         own = made[made.region == region]
-        low, high = tm.bound("auroc", ts["smooth", region])
+        low, high = tm.bound(ts["smooth", region], "auroc")
         assert low - 1e-9 <= tm.metrics.auroc(tm.tally(own["y"], own["smooth"])) <= high + 1e-9
         assert high - low < 1e-3
     for exact in (True, False):

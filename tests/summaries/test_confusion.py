@@ -113,3 +113,27 @@ def test_bad_cells():
     for cells in ({"tp": -1, "fp": 0, "fn": 0, "tn": 1}, {"tp": 0, "fp": 0, "fn": 0, "tn": 0}):
         with pytest.raises(tm.InputError, match="expected counts of 0 or more"):
             tm.Confusion.of_cells(**cells)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "labels", "positive"),
+    [
+        (np.arange(9).reshape(3, 3), ("a", "b", "c"), 1),
+        (np.ones((2, 2)), (0, 1), 5),
+        (-np.ones((2, 2)), (0, 1), 1),
+        (np.full((2, 2), np.nan), (0, 1), None),
+    ],
+)
+def test_what_is_no_matrix_of_counts_is_refused(matrix, labels, positive):
+    with pytest.raises(tm.InputError):
+        tm.Confusion(matrix, labels, positive)
+
+
+def test_two_classes_are_a_type_and_the_callers_array_stays_writable():
+    cells = np.array([[5, 1], [2, 7]])
+    matrix = tm.Confusion(cells, ("no", "yes"), positive=1)
+    assert isinstance(matrix, tm.results.BinaryConfusion)
+    assert not isinstance(tm.Confusion(cells, ("no", "yes")), tm.results.BinaryConfusion)
+    cells[0, 0] = 9
+    assert matrix.tn == 5
+    assert isinstance(tm.tally([0, 1], [0.1, 0.9]).at(0.5), tm.results.BinaryConfusion)

@@ -42,7 +42,7 @@ def test_the_rows_metric_lies_in_the_bound(shape, name):
     draw = probabilities if METRICS[name].needs == "probabilities" else sample
     for seed in range(4):
         t = tm.tally(*draw(shape, seed=seed))
-        low, high = tm.bound(name, t.quantise())
+        low, high = tm.bound(t.quantise(), name)
         exact = METRICS[name].compute(t)
         slack = 1e-9 * max(1.0, abs(exact))
         assert low - slack <= exact <= high + slack
@@ -62,7 +62,7 @@ def test_the_bound_holds_when_cells_are_crowded(sample):
     ]:  # fmt: skip
         try:
             exact = METRICS[name].compute(t, **options)
-            low, high = tm.bound(name, t.quantise(), **options)
+            low, high = tm.bound(t.quantise(), name, **options)
         except tm.Undefined:
             continue
         assert low - 1e-9 <= exact <= high + 1e-9, name
@@ -70,7 +70,7 @@ def test_the_bound_holds_when_cells_are_crowded(sample):
 
 def test_the_bound_is_narrow_on_large_smooth_data():
     t = tm.tally(*sample("smooth", 1_000_000))
-    low, high = tm.bound("auroc", t.quantise())
+    low, high = tm.bound(t.quantise(), "auroc")
     assert 0 < high - low < 1e-4
     assert sum(map(len, t.quantise().runs)) < 250_000
 
@@ -82,7 +82,7 @@ def test_repeated_scores_stay_exact():
     assert q.exact
     for name in ("auroc", "average_precision", "spcc", "kendall"):
         assert METRICS[name].compute(q) == pytest.approx(METRICS[name].compute(t), rel=1e-12)
-        assert tm.bound(name, q)[0] == tm.bound(name, q)[1]
+        assert tm.bound(q, name)[0] == tm.bound(q, name)[1]
 
 
 def test_asked_thresholds_are_exact_and_others_say_where_they_moved():
@@ -190,7 +190,7 @@ def test_bounds_hold_on_data_built_to_break_them(name):
         exact = tm.tally(y, s * scale + offset * (abs(scale) < 10))
         try:
             truth = METRICS[name].compute(exact)
-            low, high = tm.bound(name, exact.quantise())
+            low, high = tm.bound(exact.quantise(), name)
         except tm.Undefined:
             continue
         room = 1e-9 * max(1.0, abs(truth)) if math.isfinite(truth) else 0.0

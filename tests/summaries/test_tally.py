@@ -78,7 +78,7 @@ def test_merging_equals_one_pass(sample, cut, kind):
     mass = {"unit": {}, "counts": {"counts": np.arange(len(y)) + 1}, "weights": {"weights": np.arange(len(y)) / 4 + 1}}
 
     def part(rows):
-        from tallymark.sources.doors import tally_of_arrays
+        from tallymark.sources.constructors import tally_of_arrays
 
         return tally_of_arrays(y[rows], s[rows], one_class=True, **{k: v[rows] for k, v in mass[kind].items()})
 

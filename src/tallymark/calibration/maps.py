@@ -16,11 +16,12 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark._frozen import FrozenDict
-from tallymark._show import Row, Shown
-from tallymark.errors import InputError, guard
+from tallymark._display import Row, Shown
+from tallymark._mappings import FrozenDict
+from tallymark.errors import InputError
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
-from tallymark.registry import METRICS, choose
+from tallymark.notes import Note, emit
+from tallymark.registry import CALIBRATIONS, METRICS, Calibration, choose
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
@@ -33,6 +34,7 @@ class CalibrationMap(Shown):
     parameters: Mapping[str, float]
     function: Callable[[Floats], Floats] = field(repr=False)
     probabilities: bool = False
+    warnings: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenDict(self.parameters))
@@ -46,10 +48,7 @@ class CalibrationMap(Shown):
 
     def apply(self, tally: Tally) -> Tally:
         """The same rows with calibrated scores; neighbours that get one probability become tied."""
-        if tally.grid is not None:
-            raise InputError("A quantised tally knows cells, not scores; calibrate the rows before they are tallied.")
-        runs = [Run.of(self(run.scores), run.counts, run.weights) if len(run) else run for run in tally.runs]
-        return Tally(tuple(runs), tally.labels, tally.prior)
+        return with_scores(tally, self)
 
     def heading(self) -> str:
         """What it is."""
@@ -62,6 +61,14 @@ class CalibrationMap(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {"name": self.name, "parameters": dict(self.parameters)}
+
+
+def with_scores(tally: Tally, function: Callable[[Any], Floats]) -> Tally:
+    """The same rows with other scores."""
+    if tally.grid is not None:
+        raise InputError("A quantised tally knows cells, not scores; calibrate the rows before they are tallied.")
+    runs = [Run.of(function(run.scores), run.counts, run.weights) if len(run) else run for run in tally.runs]
+    return Tally(tuple(runs), tally.labels, tally.prior)
 
 
 def _require_probabilities(name: str, low: float, high: float) -> None:
@@ -116,7 +123,7 @@ def platt(tally: Tally) -> CalibrationMap:
     [0.33, 0.48, 0.71]
     """
     s, truth, mass = _columns(tally, "platt")
-    up, down = tally.positive.worth, tally.negative.worth
+    up, down = tally.positive.effective_size, tally.negative.effective_size
     wanted = np.where(truth == 1.0, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
     a, b = fit_logistic(s[None, :], wanted, mass[None, :])[0]
     return CalibrationMap("platt", {"slope": float(a), "intercept": float(b)}, partial(_line, a, b))
@@ -157,13 +164,13 @@ def beta(tally: Tally) -> CalibrationMap:
     s, truth, mass = _columns(tally, "beta")
     _require_probabilities("beta", float(s.min()), float(s.max()))
     features = log_odds(s)
-    found = dict(zip("abc", fit_logistic(np.stack(features), truth, mass[None, :])[0].tolist(), strict=True))
+    entries = dict(zip("abc", fit_logistic(np.stack(features), truth, mass[None, :])[0].tolist(), strict=True))
     # A negative slope of one side is left out and the rest fitted again, as the paper does.
     for name, place in (("a", 1), ("b", 0)):
-        if found[name] < 0.0:
+        if entries[name] < 0.0:
             slope, c = fit_logistic(features[place][None, :], truth, mass[None, :])[0].tolist()
-            found = {"a": 0.0, "b": 0.0, "c": c} | {"ab"[place]: max(slope, 0.0)}
-    return CalibrationMap("beta", found, partial(_beta, **found), probabilities=True)
+            entries = {"a": 0.0, "b": 0.0, "c": c} | {"ab"[place]: max(slope, 0.0)}
+    return CalibrationMap("beta", entries, partial(_beta, **entries), probabilities=True)
 
 
 def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
@@ -180,13 +187,18 @@ def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
     _require_probabilities("temperature", float(s.min()), float(s.max()))
     slope, *rest = fit_logistic(sum(log_odds(s))[None, :], truth, mass[None, :], intercept=bias)[0].tolist()  # type: ignore[index]
     b = rest[0] if rest else 0.0
+    notes: tuple[Note, ...] = ()
     if slope < 0.0:
-        guard("TM103", "higher probabilities mean negative on these rows, so no temperature above 0 fits and all get one "
-              "probability. Nothing was flipped; check the scores and pos_label")  # fmt: skip
+        said = (
+            "higher probabilities mean negative on these rows, so no temperature above 0 fits and all get one probability. "
+            "Nothing was flipped; check the scores and pos_label"
+        )
+        notes = (Note("TM103", said),)
+        emit(notes)
         share = float(np.sum(mass * truth) / mass.sum())
         slope, b = 0.0, math.log(share / (1.0 - share)) if bias else 0.0
-    found = {"temperature": 1.0 / slope if slope else np.inf, "bias": b}
-    return CalibrationMap("temperature", found, partial(_tempered, slope, b), probabilities=True)
+    entries = {"temperature": 1.0 / slope if slope else np.inf, "bias": b}
+    return CalibrationMap("temperature", entries, partial(_tempered, slope, b), probabilities=True, warnings=notes)
 
 
 def log_odds_slope(tally: Tally) -> tuple[float, float]:
@@ -195,7 +207,7 @@ def log_odds_slope(tally: Tally) -> tuple[float, float]:
     x: Floats = sum(log_odds(s))  # type: ignore[assignment]
     slope, bias = fit_logistic(x[None, :], truth, mass[None, :])[0]
     p = sigmoid(slope * x + bias)
-    weight = mass * p * (1.0 - p) * sum(run.worth for run in tally.runs) / float(tally.n)
+    weight = mass * p * (1.0 - p) * sum(run.effective_size for run in tally.runs) / float(tally.n)
     total = float(weight.sum())
     spread = float(np.sum(weight * (x - np.sum(weight * x) / total) ** 2)) if total > 0.0 else 0.0
     return float(slope), spread**-0.5 if spread > 0.0 else np.inf
@@ -206,17 +218,23 @@ def log_odds_offset(tally: Tally) -> tuple[float, float]:
     s, _, mass = _columns(tally, "temperature")
     added = METRICS["calibration_intercept"].compute(tally)
     p = sigmoid(sum(log_odds(s)) + added)  # type: ignore[arg-type]
-    weight = mass * p * (1.0 - p) * sum(run.worth for run in tally.runs) / float(tally.n)
+    weight = mass * p * (1.0 - p) * sum(run.effective_size for run in tally.runs) / float(tally.n)
     total = float(weight.sum())
     return added, total**-0.5 if total > 0.0 else np.inf
 
 
-MAPS: dict[str, Callable[[Tally], CalibrationMap]] = {
-    "platt": platt, "isotonic": isotonic, "beta": beta, "temperature": temperature,
-}  # fmt: skip
+for _fit, _meaning, _reference in (
+    (platt, "A logistic curve of any scores.", "Platt (1999)."),
+    (isotonic, "The rising step function nearest to the labels.", "Zadrozny & Elkan (2002), KDD."),
+    (beta, "A curve of three parameters for probabilities.", "Kull, Silva Filho & Flach (2017), AISTATS."),
+    (temperature, "Log odds of probabilities divided by one number.", "Guo et al. (2017), ICML."),
+):
+    CALIBRATIONS.add(Calibration(name=_fit.__name__, meaning=_meaning, reference=_reference, fit=_fit))
 
 
 def calibrate(tally: Tally, method: str) -> CalibrationMap:
     """Fit a map by name: platt, isotonic, beta or temperature."""
-    fit: Callable[[Tally], CalibrationMap] = choose("method", method, MAPS)
+    # Only those that need no target: a labelled tally is all there is.
+    known = {name: entry.fit for name, entry in CALIBRATIONS.items() if not entry.uses_target}
+    fit: Callable[[Tally], CalibrationMap] = choose("method", method, known)
     return fit(tally)

@@ -46,7 +46,7 @@ def fit_scaling(codes: Ints, probabilities: Floats, kind: str, weights: Floats) 
     slope, bias = parts(minimize(cost, start, jac=True, method="L-BFGS-B").x)
 
     def scaled(p: Floats) -> Floats:
-        found: Floats = softmax(slope * np.log(np.clip(p, _EDGE, None)) + bias, axis=1)
-        return found
+        values: Floats = softmax(slope * np.log(np.clip(p, _EDGE, None)) + bias, axis=1)
+        return values
 
     return scaled

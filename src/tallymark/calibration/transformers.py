@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tallymark._check import Floats, Label
 from tallymark.calibration.maps import calibrate
 from tallymark.errors import InputError
-from tallymark.sources.doors import tally_of_arrays
+from tallymark.sources.constructors import tally_of_arrays
+from tallymark.summaries.tally import Tally
 
 
 class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -31,12 +32,7 @@ class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit on one column of scores and their labels."""
-        X, y = validate_data(self, X, y)
-        one_column(X)
-        self.classes_ = np.unique(y)
-        # The last of two classes is positive, as scikit-learn has it.
-        positive = self.classes_[-1] if self.pos_label is None else self.pos_label
-        self.map_ = calibrate(tally_of_arrays(y, X[:, 0], weights=sample_weight, pos_label=positive), self.method)
+        self.map_ = calibrate(fitted_on(self, X, y, sample_weight), self.method)
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -53,6 +49,16 @@ class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def fitted_on(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tally:
+    """The labelled tally of one column of scores; tells the estimator its classes and columns."""
+    X, y = validate_data(estimator, X, y)
+    one_column(X)
+    estimator.classes_ = np.unique(y)
+    # The last of two classes is positive, as scikit-learn has it.
+    positive = estimator.classes_[-1] if estimator.pos_label is None else estimator.pos_label
+    return tally_of_arrays(y, X[:, 0], weights=sample_weight, pos_label=positive)
 
 
 def one_column(X: Floats) -> None:

@@ -4,30 +4,49 @@ PNG, SVG and PDF are drawn without a browser. Every chart has a ``theme``, ``"li
 """
 
 from tallymark.charts.curves import brier_curve as brier_curve
+from tallymark.charts.curves import calibration_curve as calibration_curve
 from tallymark.charts.curves import cost_curve as cost_curve
-from tallymark.charts.curves import decision as decision
+from tallymark.charts.curves import decision_curve as decision_curve
 from tallymark.charts.curves import det as det
 from tallymark.charts.curves import gain as gain
 from tallymark.charts.curves import over_prevalence as over_prevalence
 from tallymark.charts.curves import over_thresholds as over_thresholds
 from tallymark.charts.curves import pr as pr
-from tallymark.charts.curves import reliability as reliability
 from tallymark.charts.curves import roc as roc
-from tallymark.charts.estimates import by_size as by_size
+from tallymark.charts.estimates import by_sample_size as by_sample_size
 from tallymark.charts.estimates import comparison as comparison
 from tallymark.charts.estimates import forest as forest
-from tallymark.charts.estimates import no_simple as no_simple
 from tallymark.charts.estimates import prevalences as prevalences
 from tallymark.charts.estimates import size_scatter as size_scatter
+from tallymark.charts.estimates import without_simple as without_simple
 from tallymark.charts.matrices import class_correlations as class_correlations
 from tallymark.charts.matrices import confusion as confusion
-from tallymark.charts.scores import mixture as mixture
+from tallymark.charts.scores import mixture_fit as mixture_fit
 from tallymark.charts.scores import score_histogram as score_histogram
 from tallymark.charts.spaces import pr_space as pr_space
 from tallymark.charts.spaces import roc_space as roc_space
 
 __all__ = [
-    "brier_curve", "by_size", "class_correlations", "comparison", "confusion", "cost_curve", "decision", "det", "forest", "gain",
-    "mixture", "no_simple", "over_prevalence", "over_thresholds", "pr", "pr_space", "prevalences", "reliability", "roc",
-    "roc_space", "score_histogram", "size_scatter",
-]  # fmt: skip
+    "brier_curve",
+    "by_sample_size",
+    "calibration_curve",
+    "class_correlations",
+    "comparison",
+    "confusion",
+    "cost_curve",
+    "decision_curve",
+    "det",
+    "forest",
+    "gain",
+    "mixture_fit",
+    "over_prevalence",
+    "over_thresholds",
+    "pr",
+    "pr_space",
+    "prevalences",
+    "roc",
+    "roc_space",
+    "score_histogram",
+    "size_scatter",
+    "without_simple",
+]

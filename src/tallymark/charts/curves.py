@@ -8,19 +8,29 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check, curves
-from tallymark.charts.models import lighter, points, tallies_of
+from tallymark.charts.inputs import Drawn, curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, by_model, finished, palette, rows, titled
+from tallymark.charts.thinning import points
+from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve, ThresholdCurve
+from tallymark.curves.decision import DecisionCurve
+from tallymark.curves.isolines import precision_at_f
+from tallymark.curves.operating import BrierCurve, CostCurve, PrevalenceCurve
 from tallymark.errors import InputError
-from tallymark.intervals.bands import calibration_band, pr_band, roc_band
-from tallymark.registry import METRICS
+from tallymark.inference.limits.bands import calibration_band, pr_band, roc_band
 from tallymark.summaries.tally import Tally
 
 
 def roc(
-    data: object, *, thresholds: Sequence[float | str] = (), band: bool = False, hull: bool = False,
-    partial: tuple[float, float] | None = None, theme: str = "light", seed: int = 0,
-) -> Any:  # fmt: skip
+    data: object,
+    *,
+    thresholds: Sequence[float | str] = (),
+    band: bool = False,
+    hull: bool = False,
+    partial: tuple[float, float] | None = None,
+    theme: str = "light",
+    seed: int = 0,
+) -> Any:
     """ROC curves: true positive rate against false positive rate, with the line of chance.
 
     `data` is a tally, a curve, several by name, or a panel. `thresholds` are numbers or policies marked on each curve;
@@ -31,15 +41,14 @@ def roc(
     >>> chart.to_dict()["title"]["text"]
     'ROC'
     """
-    tallies = tallies_of(data)
-    made = {name: curves.roc(lighter(tally)) for name, tally in tallies.items()}
-    areas = {name: METRICS["auroc"].compute(tally) for name, tally in tallies.items()}
+    drawn = curves_of(data, RocCurve, curves.roc, area="auroc", thin=True)
+    tallies, made = _apart(drawn)
+    names = [_with_area(name, one) for name, one in drawn.items()]
     lines = [
         row
-        for name, curve in made.items()
-        for row in points(curve.columns(), "fpr", "tpr", model=f"{name} ({areas[name]:.3f})")
+        for shown, curve in zip(names, made.values(), strict=True)
+        for row in points(curve.columns(), "fpr", "tpr", model=shown)
     ]
-    names = [f"{name} ({areas[name]:.3f})" for name in made]
     layers = [line_of_chance([(0.0, 0.0), (1.0, 1.0)], theme)]
     if partial is not None:
         layers.append(_shaded(made, names, partial, theme))
@@ -55,11 +64,17 @@ def roc(
         _lines(lines, "fpr", "tpr", "false positive rate", "true positive rate", names, theme, "area under the curve")
     )
     marks = [
-        {"model": name, "fpr": c.fp / tally.negatives, "tpr": c.tp / tally.positives, "at": str(threshold), "threshold": c.threshold}
+        {
+            "model": name,
+            "fpr": c.fp / tally.negatives,
+            "tpr": c.tp / tally.positives,
+            "at": str(threshold),
+            "threshold": c.threshold,
+        }
         for (name, tally) in zip(names, tallies.values(), strict=True)
         for threshold in _check.listed(thresholds)
         for c in [tally.at(threshold)]
-    ]  # fmt: skip
+    ]
     if marks:
         layers.append(_marks(marks, "fpr", "tpr", names, theme))
     return finished(altair().layer(*layers), "ROC", theme)
@@ -78,14 +93,20 @@ def pr(
     >>> chart.to_dict()["title"]["text"]
     'Precision and recall at prevalence 0.1'
     """
-    tallies = {name: tally.at_prevalence(prevalence) for name, tally in tallies_of(data).items()}
-    made = {name: curves.pr(lighter(tally)) for name, tally in tallies.items()}
-    areas = {name: METRICS["average_precision"].compute(tally) for name, tally in tallies.items()}
-    names = [f"{name} ({areas[name]:.3f})" for name in made]
+    seen = data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
+    drawn = curves_of(seen, PrCurve, curves.pr, area="average_precision", thin=True)
+    tallies, made = _apart(drawn)
+    names = [_with_area(name, one) for name, one in drawn.items()]
     lines = [
-        row for shown, curve in zip(names, made.values(), strict=True)
-        for row in points({n: v for n, v in curve.columns().items() if n in {"recall", "precision", "threshold"}}, "recall", "precision", model=shown)
-    ]  # fmt: skip
+        row
+        for shown, curve in zip(names, made.values(), strict=True)
+        for row in points(
+            {n: v for n, v in curve.columns().items() if n in {"recall", "precision", "threshold"}},
+            "recall",
+            "precision",
+            model=shown,
+        )
+    ]
     first = next(iter(tallies.values()))
     layers = [
         _equal_f(isolines, beta, theme),
@@ -107,12 +128,18 @@ def pr(
         for threshold in _check.listed(thresholds):
             cells = tally.at(threshold).cells
             if cells.tp + cells.fp > 0:
-                marks.append({"model": name, "recall": float(cells.tp / (cells.tp + cells.fn)),
-                              "precision": float(cells.tp / (cells.tp + cells.fp)), "at": str(threshold)})  # fmt: skip
+                marks.append(
+                    {
+                        "model": name,
+                        "recall": float(cells.tp / (cells.tp + cells.fn)),
+                        "precision": float(cells.tp / (cells.tp + cells.fp)),
+                        "at": str(threshold),
+                    }
+                )
     if marks:
         layers.append(_marks(marks, "recall", "precision", names, theme))
-    seen = "" if prevalence is None else f" at prevalence {prevalence:g}"
-    return finished(altair().layer(*layers), f"Precision and recall{seen}", theme)
+    at = "" if prevalence is None else f" at prevalence {prevalence:g}"
+    return finished(altair().layer(*layers), f"Precision and recall{at}", theme)
 
 
 def det(data: object, *, theme: str = "light") -> Any:
@@ -125,10 +152,9 @@ def det(data: object, *, theme: str = "light") -> Any:
     from scipy.special import ndtri
 
     alt = altair()
-    tallies = tallies_of(data)
+    tallies, made = _apart(curves_of(data, DetCurve, curves.det, thin=True))
     lines = []
-    for name, tally in tallies.items():
-        curve = curves.det(lighter(tally))
+    for name, curve in made.items():
         with np.errstate(divide="ignore"):
             x, y = ndtri(curve.fpr), ndtri(curve.fnr)
         lines += points({"fpr": curve.fpr, "fnr": curve.fnr, "x": x, "y": y}, "x", "y", model=name)
@@ -142,47 +168,50 @@ def det(data: object, *, theme: str = "light") -> Any:
         f"abs(datum.value - ({p:.4f})) < 0.01 ? '{100 * t:g} %'" for p, t in zip(places, ticks, strict=True)
     )
     labels = {"values": places, "labelExpr": f"{words} : ''"}
-    chart = alt.Chart(rows(lines)).mark_line(interpolate="linear").encode(
-        x=alt.X("x:Q", title="false positive rate", axis=alt.Axis(**labels)),
-        y=alt.Y("y:Q", title="false negative rate", axis=alt.Axis(**labels)),
-        order="order:Q", tooltip=tips("model", "fpr", "fnr"), **by_model(list(tallies), theme),
-    )  # fmt: skip
+    chart = (
+        alt.Chart(rows(lines))
+        .mark_line(interpolate="linear")
+        .encode(
+            x=alt.X("x:Q", title="false positive rate", axis=alt.Axis(**labels)),
+            y=alt.Y("y:Q", title="false negative rate", axis=alt.Axis(**labels)),
+            order="order:Q",
+            tooltip=tips("model", "fpr", "fnr"),
+            **by_model(list(tallies), theme),
+        )
+    )
     return finished(chart, "Detection error trade-off", theme)
 
 
 def gain(data: object, *, lift: bool = False, theme: str = "light") -> Any:
-    """Cumulative gain (recall against the share of rows called positive), or lift.
+    """Cumulative gain (recall against the share of rows predicted positive), or lift.
 
     >>> import tallymark as tm
     >>> tm.charts.gain(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), lift=True).to_dict()["title"]["text"]
     'Lift'
     """
-    tallies = tallies_of(data)
+    tallies, made = _apart(curves_of(data, GainCurve, curves.gain, thin=True))
     y, title = ("lift", "lift") if lift else ("recall", "share of positives found")
     lines = []
-    for name, tally in tallies.items():
-        curve = curves.gain(lighter(tally))
+    for name, curve in made.items():
         lines += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
     chance = [(0.0, 1.0), (1.0, 1.0)] if lift else [(0.0, 0.0), (1.0, 1.0)]
     layers = [line_of_chance(chance, theme)]
     layers.append(
-        _lines(lines, "rate", y, "share of rows called positive", title, list(tallies), theme, None, unit=not lift)
+        _lines(lines, "rate", y, "share of rows predicted positive", title, list(tallies), theme, None, unit=not lift)
     )
     return finished(altair().layer(*layers), "Lift" if lift else "Cumulative gain", theme)
 
 
 def cost_curve(data: object, *, theme: str = "light") -> Any:
-    """Normalised expected cost against the probability-cost function, beside calling all or none positive.
+    """Normalised expected cost against the probability-cost function, beside predicting all or none positive.
 
     >>> import tallymark as tm
     >>> tm.charts.cost_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Cost curve'
     """
-    tallies = tallies_of(data)
+    tallies, made = _apart(curves_of(data, CostCurve, curves.cost_curve, thin=True))
     lines = [
-        row
-        for name, t in tallies.items()
-        for row in points(curves.cost_curve(lighter(t)).columns(), "probability_cost", "cost", model=name)
+        row for name, curve in made.items() for row in points(curve.columns(), "probability_cost", "cost", model=name)
     ]
     layers = [line_of_chance([(0.0, 0.0), (0.5, 0.5), (1.0, 0.0)], theme)]
     layers.append(
@@ -208,12 +237,8 @@ def brier_curve(data: object, *, theme: str = "light") -> Any:
     >>> tm.charts.brier_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Brier curve'
     """
-    tallies = tallies_of(data)
-    lines = [
-        row
-        for name, t in tallies.items()
-        for row in points(curves.brier_curve(lighter(t)).columns(), "cost_share", "loss", model=name)
-    ]
+    tallies, made = _apart(curves_of(data, BrierCurve, curves.brier_curve, thin=True))
+    lines = [row for name, curve in made.items() for row in points(curve.columns(), "cost_share", "loss", model=name)]
     chart = _lines(
         lines,
         "cost_share",
@@ -228,23 +253,23 @@ def brier_curve(data: object, *, theme: str = "light") -> Any:
     return finished(altair().layer(chart), "Brier curve", theme)
 
 
-def reliability(data: object, *, bins: int = 10, theme: str = "light") -> Any:
+def calibration_curve(data: object, *, bins: int = 10, theme: str = "light") -> Any:
     """Observed shares of positives against mean probabilities, bins of equal size, with 95 % intervals.
 
     >>> import tallymark as tm
-    >>> tm.charts.reliability(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), bins=2).to_dict()["title"]["text"]
+    >>> tm.charts.calibration_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), bins=2).to_dict()["title"]["text"]
     'Reliability'
     """
     alt = altair()
     tallies = tallies_of(data)
-    found = [
+    items = [
         {"model": name, "mean": float(x), "observed": float(v), "low": float(low), "high": float(high), "rows": float(n)}
         for name, tally in tallies.items()
         for band in [calibration_band(tally, bins=bins).points]
         for x, v, low, high, n in zip(*(band[k] for k in ("x", "value", "low", "high", "n")), strict=True)
     ]  # fmt: skip
     look = by_model(list(tallies), theme)
-    base = alt.Chart(rows(found))
+    base = alt.Chart(rows(items))
     x, y = axis("x", "mean", "mean probability"), axis("y", "observed", "observed share of positives")
     spans = base.mark_rule(opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=look["color"])
     lines = base.mark_line(point=True).encode(
@@ -253,20 +278,22 @@ def reliability(data: object, *, bins: int = 10, theme: str = "light") -> Any:
     return finished(alt.layer(line_of_chance([(0, 0), (1, 1)], theme), spans, lines), "Reliability", theme)
 
 
-def decision(data: object, *, theme: str = "light") -> Any:
+def decision_curve(data: object, *, theme: str = "light") -> Any:
     """Decision curves of probabilities, beside acting on everyone and on no one.
 
     >>> import tallymark as tm
-    >>> tm.charts.decision(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
+    >>> tm.charts.decision_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Decision curve'
     """
     alt = altair()
-    tallies = tallies_of(data)
-    made = {name: curves.decision_curve(tally) for name, tally in tallies.items()}
+    _, made = _apart(curves_of(data, DecisionCurve, curves.decision_curve))
     lines = [
-        row for name, curve in made.items()
-        for row in points({"threshold": curve.threshold, "net benefit": curve.net_benefit}, "threshold", "net benefit", model=name)
-    ]  # fmt: skip
+        row
+        for name, curve in made.items()
+        for row in points(
+            {"threshold": curve.threshold, "net benefit": curve.net_benefit}, "threshold", "net benefit", model=name
+        )
+    ]
     first = next(iter(made.values()))
     # Acting on everyone soon costs far more than anyone would look at.
     least = -0.25 * max(first.prevalence, *(float(curve.net_benefit.max()) for curve in made.values()))
@@ -303,12 +330,14 @@ def over_thresholds(
     >>> tm.charts.over_thresholds(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Metrics by threshold'
     """
-    name, tally = _one(tallies_of(data))
-    curve = curves.over_thresholds(lighter(tally), metrics)
+    name, drawn = _one(curves_of(data, ThresholdCurve, lambda tally: curves.over_thresholds(tally, metrics), thin=True))
+    curve = drawn.curve
+    metrics = list(curve.values)
     lines = [
-        row for metric in metrics
+        row
+        for metric in metrics
         for row in points({"threshold": curve.thresholds, "value": curve[metric]}, "threshold", "value", model=metric)
-    ]  # fmt: skip
+    ]
     chart = _lines(
         lines, "threshold", "value", "threshold", "value", list(metrics), theme, None, unit=False, steps="step-after"
     )
@@ -329,8 +358,12 @@ def over_prevalence(
     'Metrics by prevalence'
     """
     alt = altair()
-    name, tally = _one(tallies_of(data))
-    curve = curves.over_prevalence(tally.at(threshold), metrics, np.geomspace(1e-4, 0.5, 60))
+    if isinstance(data, PrevalenceCurve):
+        name, curve = "model", data
+    else:
+        name, tally = _one(tallies_of(data))
+        curve = curves.over_prevalence(tally.at(threshold), metrics, np.geomspace(1e-4, 0.5, 60))
+    metrics = list(curve.values)
     lines = [
         row
         for metric in metrics
@@ -343,10 +376,19 @@ def over_prevalence(
     return finished(base, titled("Metrics by prevalence", name), theme)
 
 
-def _one(tallies: Mapping[str, Tally]) -> tuple[str, Tally]:
-    if len(tallies) != 1:
-        raise InputError(f"This picture shows one model, got {len(tallies)}; draw one for each.")
-    return next(iter(tallies.items()))
+def _one(models: Mapping[str, Any]) -> tuple[str, Any]:
+    if len(models) != 1:
+        raise InputError(f"This picture shows one model, got {len(models)}; draw one for each.")
+    return next(iter(models.items()))
+
+
+def _apart(drawn: Mapping[str, Drawn]) -> tuple[dict[str, Tally], dict[str, Any]]:
+    """The tallies and the curves, by name."""
+    return {name: one.tally for name, one in drawn.items()}, {name: one.curve for name, one in drawn.items()}
+
+
+def _with_area(name: str, drawn: Drawn) -> str:
+    return name if drawn.area is None else f"{name} ({drawn.area:.3f})"
 
 
 def _lines(
@@ -363,14 +405,14 @@ def _lines(
 
 def _bands(bands: Mapping[str, Mapping[str, Any]], names: Sequence[str], theme: str) -> Any:
     alt = altair()
-    found = [
+    items = [
         {"model": name, "x": float(x), "low": float(low), "high": float(high)}
         for name, band in bands.items()
         for x, low, high in zip(band["x"], band["low"], band["high"], strict=True)
         if np.isfinite([x, low, high]).all()
     ]
     return (
-        alt.Chart(rows(found))
+        alt.Chart(rows(items))
         .mark_area(opacity=0.18)
         .encode(x="x:Q", y=alt.Y("low:Q"), y2="high:Q", color=by_model(names, theme, legend=False)["color"])
     )
@@ -378,12 +420,14 @@ def _bands(bands: Mapping[str, Mapping[str, Any]], names: Sequence[str], theme: 
 
 def _hulls(made: Mapping[str, Any], names: Sequence[str], theme: str) -> Any:
     alt = altair()
-    found = [
-        row for shown, curve in zip(names, made.values(), strict=True) for hull in [curve.hull()]
+    items = [
+        row
+        for shown, curve in zip(names, made.values(), strict=True)
+        for hull in [curve.hull()]
         for row in points({"x": hull.fpr, "y": hull.tpr}, "x", "y", model=shown)
-    ]  # fmt: skip
+    ]
     return (
-        alt.Chart(rows(found))
+        alt.Chart(rows(items))
         .mark_line(strokeWidth=1, opacity=0.8)
         .encode(
             x="x:Q", y="y:Q", order="order:Q", color=by_model(names, theme, legend=False)["color"], detail="model:N"
@@ -395,13 +439,13 @@ def _shaded(made: Mapping[str, Any], names: Sequence[str], partial: tuple[float,
     alt = altair()
     low, high = _check.pair(partial, "partial")
     grid = np.linspace(low, high, 100)
-    found = [
+    items = [
         {"model": shown, "x": float(x), "y": float(y)}
         for shown, curve in zip(names, made.values(), strict=True)
         for x, y in zip(grid, np.interp(grid, curve.fpr, curve.tpr), strict=True)
     ]
     return (
-        alt.Chart(rows(found))
+        alt.Chart(rows(items))
         .mark_area(opacity=0.2)
         .encode(x="x:Q", y=alt.Y("y:Q", stack=None), color=by_model(names, theme, legend=False)["color"])
     )
@@ -425,9 +469,8 @@ def _equal_f(levels: Sequence[float], beta: float, theme: str) -> Any:
     beta = _check.real(beta, "beta")
     for level in (_check.probability(one, "isolines") for one in _check.listed(levels)):
         r = np.linspace(0.001, 1.0, 200)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p = level * r / ((1 + beta**2) * r - beta**2 * level)
-        held = (p > 0) & (p <= 1.0)
+        p = precision_at_f(level, beta, r)
+        held = np.isfinite(p)
         found += [{"x": float(a), "y": float(b), "level": level} for a, b in zip(r[held], p[held], strict=True)]
         if held.any():
             ends.append({"x": 1.0, "y": float(p[held][-1]), "text": f"F {level:g}"})

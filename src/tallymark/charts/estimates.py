@@ -11,9 +11,9 @@ from tallymark._text import shortened
 from tallymark.charts.theme import altair, by_model, colours_of, finished, palette, require_kind, rows
 from tallymark.comparison import Comparison
 from tallymark.errors import InputError
-from tallymark.intervals.sizes import BySize
-from tallymark.quantify.prevalence import Prevalence, Prevalences
-from tallymark.results import Evaluation, Evaluations
+from tallymark.inference.by_sample_size import BySize
+from tallymark.measures import Evaluation, Evaluations
+from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.simple import WithoutSimple
 
 
@@ -32,20 +32,23 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
         if isinstance(data, Evaluation)
         else {", ".join(map(str, k)): v for k, v in data.entries.items()}
     )
-    found = [
+    items = [
         {"model": name, "metric": m.name, "value": m.value, "low": m.low, "high": m.high, "chance": m.chance}
-        for name, ev in several.items() for m in ev.values()
-        if np.isfinite(m.value) and (metrics is None or m.name in metrics)
-        and all(v is None or np.isfinite(v) for v in (m.low, m.high, m.chance)) and abs(m.value) <= 1.0
-    ]  # fmt: skip
-    if not found:
+        for name, ev in several.items()
+        for m in ev.values()
+        if np.isfinite(m.value)
+        and (metrics is None or m.name in metrics)
+        and all(v is None or np.isfinite(v) for v in (m.low, m.high, m.chance))
+        and abs(m.value) <= 1.0
+    ]
+    if not items:
         raise InputError("There is nothing to draw: no metric of these has a value between -1 and 1.")
     level = next((ev.level for ev in several.values() if ev.level is not None), None)
     names = list(several)
-    order = list(dict.fromkeys(row["metric"] for row in found))
+    order = list(dict.fromkeys(row["metric"] for row in items))
     colour = by_model(names, theme)["color"]
     side = {"yOffset": alt.YOffset("model:N", sort=names)} if len(names) > 1 else {}
-    base = alt.Chart(rows(found)).encode(y=alt.Y("metric:N", sort=order, title=None), **side)
+    base = alt.Chart(rows(items)).encode(y=alt.Y("metric:N", sort=order, title=None), **side)
     tips = [
         alt.Tooltip("model:N"),
         alt.Tooltip("metric:N"),
@@ -64,7 +67,7 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
 _HALF = 22
 
 
-def comparison(found: Comparison, *, theme: str = "light") -> Any:
+def comparison(data: Comparison, *, theme: str = "light") -> Any:
     """Differences of every pair of models with their intervals and the line of no difference.
 
     >>> import tallymark as tm
@@ -72,13 +75,13 @@ def comparison(found: Comparison, *, theme: str = "light") -> Any:
     >>> tm.charts.comparison(tm.compare(p)).to_dict()["title"]["text"]
     'Difference of auroc with 95 % intervals'
     """
-    require_kind(found, Comparison, "tm.compare")
+    require_kind(data, Comparison, "tm.compare")
     alt = altair()
     colours = palette(theme)
     lines = [
         {"pair": f"{shortened(p.first, _HALF)} − {shortened(p.second, _HALF)}", "difference": p.difference, "low": p.low, "high": p.high, "p": p.p_value, "verdict": p.verdict,
-         "shown": p.p_holm < 1.0 - found.level}
-        for p in found.pairs
+         "shown": p.p_holm < 1.0 - data.level}
+        for p in data.pairs
     ]  # fmt: skip
     base = alt.Chart(rows(lines)).encode(y=alt.Y("pair:N", sort=None, title=None))
     tips = [
@@ -89,31 +92,31 @@ def comparison(found: Comparison, *, theme: str = "light") -> Any:
     colour = alt.condition("datum.shown", alt.value(colours.positive), alt.value(colours.faint))
     layers = [
         base.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q", title=f"difference of {found.metric}"), x2="high:Q", color=colour, tooltip=tips
+            x=alt.X("low:Q", title=f"difference of {data.metric}"), x2="high:Q", color=colour, tooltip=tips
         ),
         base.mark_point(filled=True, size=70).encode(x="difference:Q", color=colour, tooltip=tips),
         alt.Chart(rows([{"x": 0.0}])).mark_rule(strokeDash=[3, 3], color=colours.ink).encode(x="x:Q"),
     ]
-    title = f"Difference of {found.metric} with {100 * found.level:g} % intervals"
+    title = f"Difference of {data.metric} with {100 * data.level:g} % intervals"
     return finished(alt.layer(*layers), title, theme, height=max(60, 28 * len(lines)))
 
 
-def no_simple(
-    result: WithoutSimple, *, metric: str = "auroc", threshold: float | str | None = None, theme: str = "light"
+def without_simple(
+    data: WithoutSimple, *, metric: str = "auroc", threshold: float | str | None = None, theme: str = "light"
 ) -> Any:
     """A metric of each model with and without the objects that every model gets right.
 
     >>> import tallymark as tm
     >>> p = tm.panel([0, 0, 0, 1, 1, 0, 0], {"a": [1, 2, 110, 6, 120, 0, 0], "b": [100, 150, 2, 130, 3, 0, 0]})
-    >>> tm.charts.no_simple(tm.without_simple(p)).to_dict()["title"]["text"]
+    >>> tm.charts.without_simple(tm.without_simple(p)).to_dict()["title"]["text"]
     'auroc without simple objects (28.6 % of the rows)'
     """
-    require_kind(result, WithoutSimple, "tm.without_simple")
+    require_kind(data, WithoutSimple, "tm.without_simple")
     alt = altair()
     colours = palette(theme)
     lines = [
         {"model": row["model"], "with": row["original"], "without": row["without_simple"]}
-        for row in result.compare(metric, threshold=threshold)
+        for row in data.compare(metric, threshold=threshold)
         if np.isfinite([row["original"], row["without_simple"]]).all()
     ]
     base = alt.Chart(rows(lines)).encode(y=alt.Y("model:N", sort=None, title=None))
@@ -125,25 +128,26 @@ def no_simple(
         base.mark_point(size=70, color=colours.faint, strokeWidth=2).encode(x="with:Q", tooltip=tips),
         base.mark_point(size=70, filled=True, color=colours.positive).encode(x="without:Q", tooltip=tips),
     ]
-    title = f"{metric} without simple objects ({100 * result.share:.1f} % of the rows)"
+    title = f"{metric} without simple objects ({100 * data.share:.1f} % of the rows)"
     return finished(alt.layer(*layers), title, theme, height=max(60, 30 * len(lines)))
 
 
-def by_size(found: BySize, *, theme: str = "light") -> Any:
+def by_sample_size(data: BySize, *, theme: str = "light") -> Any:
     """How metrics of subsamples scatter with the number of rows.
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 1] * 100, range(200))
-    >>> tm.charts.by_size(tm.by_sample_size(t, repeats=20)).to_dict()["title"]["text"]
+    >>> tm.charts.by_sample_size(tm.by_sample_size(t, replicates=20)).to_dict()["title"]["text"]
     'Metrics of subsamples'
     """
-    require_kind(found, BySize, "tm.by_sample_size")
+    require_kind(data, BySize, "tm.by_sample_size")
     alt = altair()
     lines = [
         {"n": row["n"], "model": name, "value": row[name], "low": row[f"{name} low"], "high": row[f"{name} high"]}
-        for row in found.rows() for name in found.metrics
-    ]  # fmt: skip
-    look = by_model(list(found.metrics), theme)
+        for row in data.rows()
+        for name in data.metrics
+    ]
+    look = by_model(list(data.metrics), theme)
     base = alt.Chart(rows(lines)).encode(x=alt.X("n:Q", title="rows of a subsample", scale=alt.Scale(type="log")))
     tips = [
         alt.Tooltip("model:N", title="metric"),
@@ -157,28 +161,36 @@ def by_size(found: BySize, *, theme: str = "light") -> Any:
     return finished(alt.layer(area, line), "Metrics of subsamples", theme)
 
 
-def size_scatter(found: BySize, *, theme: str = "light") -> Any:
+def size_scatter(data: BySize, *, theme: str = "light") -> Any:
     """The first two metrics of every subsample against each other: do ROC-AUC and PR-AUC say the same?
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 1] * 100, range(200))
-    >>> tm.charts.size_scatter(tm.by_sample_size(t, repeats=20)).to_dict()["title"]["text"]
+    >>> tm.charts.size_scatter(tm.by_sample_size(t, replicates=20)).to_dict()["title"]["text"]
     'pr_auc against auroc of subsamples'
     """
-    require_kind(found, BySize, "tm.by_sample_size")
-    if len(found.metrics) < 2:
+    require_kind(data, BySize, "tm.by_sample_size")
+    if len(data.metrics) < 2:
         raise InputError("A scatter needs two metrics: tm.by_sample_size(t, ('auroc', 'pr_auc')).")
     alt = altair()
-    first, second = found.metrics[:2]
+    first, second = data.metrics[:2]
     dots = [
         {"x": float(v[0]), "y": float(v[1]), "model": str(n)}
-        for n, values in zip(found.sizes, found.values, strict=True) for v in values[:200] if np.isfinite(v[:2]).all()
-    ]  # fmt: skip
-    names = [str(n) for n in found.sizes]
-    chart = alt.Chart(rows(dots)).mark_point(size=18, opacity=0.6).encode(
-        x=alt.X("x:Q", title=first, scale=alt.Scale(zero=False)), y=alt.Y("y:Q", title=second, scale=alt.Scale(zero=False)),
-        color=by_model(names, theme, "rows")["color"], tooltip=[alt.Tooltip("model:N", title="rows"), "x:Q", "y:Q"],
-    )  # fmt: skip
+        for n, values in zip(data.sizes, data.values, strict=True)
+        for v in values[:200]
+        if np.isfinite(v[:2]).all()
+    ]
+    names = [str(n) for n in data.sizes]
+    chart = (
+        alt.Chart(rows(dots))
+        .mark_point(size=18, opacity=0.6)
+        .encode(
+            x=alt.X("x:Q", title=first, scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", title=second, scale=alt.Scale(zero=False)),
+            color=by_model(names, theme, "rows")["color"],
+            tooltip=[alt.Tooltip("model:N", title="rows"), "x:Q", "y:Q"],
+        )
+    )
     return finished(chart, f"{second} against {first} of subsamples", theme)
 
 
@@ -216,11 +228,16 @@ def prevalences(
             if not np.isfinite(one.prevalence):
                 continue
             factor = float(one.n) if counts else 1.0
-            lines.append({
-                "method": one.method if not name else str(name), "group": ", ".join(map(str, key)), "value": factor * one.prevalence,
-                "low": None if one.low is None else factor * one.low, "high": None if one.high is None else factor * one.high,
-                "level": one.level,
-            })  # fmt: skip
+            lines.append(
+                {
+                    "method": one.method if not name else str(name),
+                    "group": ", ".join(map(str, key)),
+                    "value": factor * one.prevalence,
+                    "low": None if one.low is None else factor * one.low,
+                    "high": None if one.high is None else factor * one.high,
+                    "level": one.level,
+                }
+            )
     if not lines:
         raise InputError("There is nothing to draw: no estimate has a value.")
     grouped = any(line["group"] for line in lines)

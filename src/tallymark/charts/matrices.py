@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._show import number
+from tallymark._display import number
 from tallymark.charts.theme import altair, finished, palette, require_kind, rows, titled
 from tallymark.errors import InputError
-from tallymark.results import Evaluation
+from tallymark.measures import Evaluation
 from tallymark.summaries.confusion import Confusion
 
 
-def confusion(table: Confusion, *, rates: bool = False, name: str | None = None, theme: str = "light") -> Any:
+def confusion(data: Confusion, *, rates: bool = False, name: str | None = None, theme: str = "light") -> Any:
     """A confusion matrix: counts, or with `rates` shares of each true class; `name` is the model's.
 
     >>> import tallymark as tm
@@ -21,15 +21,15 @@ def confusion(table: Confusion, *, rates: bool = False, name: str | None = None,
     >>> chart.to_dict()["title"]["text"]
     'Confusion matrix'
     """
-    require_kind(table, Confusion, "tm.confusion")
-    matrix = table.matrix.astype(np.float64)
+    require_kind(data, Confusion, "tm.confusion")
+    matrix = data.matrix.astype(np.float64)
     totals = matrix.sum(axis=1, keepdims=True)
     shares = np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
     shown = [
         [f"{100 * v:.1f} %" if rates else number(c) for v, c in zip(*line, strict=True)]
-        for line in zip(shares, table.matrix, strict=True)
+        for line in zip(shares, data.matrix, strict=True)
     ]
-    labels = [str(label) for label in table.labels]
+    labels = [str(label) for label in data.labels]
     return _grid(
         labels,
         shares,
@@ -40,7 +40,7 @@ def confusion(table: Confusion, *, rates: bool = False, name: str | None = None,
     )
 
 
-def class_correlations(evaluation: Evaluation, *, table: str = "spcc_one_vs_one", theme: str = "light") -> Any:
+def class_correlations(data: Evaluation, *, table: str = "spcc_one_vs_one", theme: str = "light") -> Any:
     """The one-against-one sPCC of K classes: how well the scores tell each pair apart (an inverse confusion matrix).
 
     >>> import tallymark as tm
@@ -48,15 +48,19 @@ def class_correlations(evaluation: Evaluation, *, table: str = "spcc_one_vs_one"
     >>> tm.charts.class_correlations(tm.evaluate(s, level=None)).to_dict()["title"]["text"]
     'How well each pair of classes is told apart (sPCC)'
     """
-    require_kind(evaluation, Evaluation, "tm.evaluate")
-    if table not in evaluation.tables or evaluation.confusion is None:
+    require_kind(data, Evaluation, "tm.evaluate")
+    if data.confusion is None:
         raise InputError(
-            f"This evaluation has no table {table!r}; evaluate tm.class_scores(…). It has: {', '.join(evaluation.tables) or 'none'}."
+            "This evaluation has no confusion matrix, whose classes are drawn; evaluate tm.class_scores(…)."
         )
-    matrix = np.array(evaluation.tables[table], dtype=np.float64)
+    if table not in data.tables:
+        raise InputError(
+            f"This evaluation has no table {table!r}; evaluate tm.class_scores(…). It has: {', '.join(data.tables) or 'none'}."
+        )
+    matrix = np.array(data.tables[table], dtype=np.float64)
     # A class against itself is no pair.
     np.fill_diagonal(matrix, np.nan)
-    labels = [str(label) for label in evaluation.confusion.labels]
+    labels = [str(label) for label in data.confusion.labels]
     shown = [["" if np.isnan(v) else f"{v:.3f}" for v in line] for line in matrix]
     return _grid(
         labels,
@@ -71,14 +75,20 @@ def class_correlations(evaluation: Evaluation, *, table: str = "spcc_one_vs_one"
 def _grid(labels: list[str], shade: Any, shown: list[list[str]], title: str, theme: str, names: tuple[str, str]) -> Any:
     alt = altair()
     colours = palette(theme)
-    found = [
+    items = [
         {"row": a, "column": b, "shade": float(shade[i][j]), "text": shown[i][j]}
-        for i, a in enumerate(labels) for j, b in enumerate(labels)
-    ]  # fmt: skip
-    base = alt.Chart(rows(found)).encode(
-        x=alt.X("column:N", sort=labels, title=names[1], axis=alt.Axis(labelAngle=0 if len(labels) < 6 else -40, orient="top")),
+        for i, a in enumerate(labels)
+        for j, b in enumerate(labels)
+    ]
+    base = alt.Chart(rows(items)).encode(
+        x=alt.X(
+            "column:N",
+            sort=labels,
+            title=names[1],
+            axis=alt.Axis(labelAngle=0 if len(labels) < 6 else -40, orient="top"),
+        ),
         y=alt.Y("row:N", sort=labels, title=names[0]),
-    )  # fmt: skip
+    )
     # Opacity instead of mixed colours: a page that turns dark then needs to know no more than the two ends.
     squares = base.mark_rect(color=colours.negative).encode(
         opacity=alt.Opacity("shade:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None),

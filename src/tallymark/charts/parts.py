@@ -29,9 +29,9 @@ def tips(*fields: str) -> list[Any]:
 def line_of_chance(ends: Sequence[tuple[float, float]], theme: str) -> Any:
     """A broken line through the places that chance reaches."""
     alt = altair()
-    found = rows({"x": x, "y": y, "order": i} for i, (x, y) in enumerate(ends))
+    places = rows({"x": x, "y": y, "order": i} for i, (x, y) in enumerate(ends))
     return (
-        alt.Chart(found)
+        alt.Chart(places)
         .mark_line(strokeDash=[3, 3], strokeWidth=1, color=palette(theme).faint)
         .encode(x="x:Q", y="y:Q", order="order:Q")
     )

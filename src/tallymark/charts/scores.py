@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from tallymark import _check
-from tallymark.charts.models import tallies_of
+from tallymark import curves
+from tallymark.charts.inputs import by_name, curves_of
 from tallymark.charts.theme import altair, finished, palette, require_kind, rows, spell_out, titled
-from tallymark.errors import InputError
-from tallymark.quantify.shift import MixtureFit
+from tallymark.curves.histogram import ScoreHistogram
+from tallymark.quantify.estimation.mixture_test import MixtureFit
 from tallymark.summaries.tally import Tally
 
 
@@ -27,15 +28,21 @@ def score_histogram(
     """
     alt = altair()
     colours = palette(theme)
-    parts = tallies_of(data)
+    parts: Mapping[str, Any] = by_name(data)
     if calibrated is not None:
         (first,) = parts.values()
         parts = {"before": first, "after": calibrated}
-    found = [row for name, tally in parts.items() for row in _bins(tally, bins, name)]
-    labels = list(dict.fromkeys(row["class"] for row in found))
+    made = curves_of(parts, ScoreHistogram, lambda tally: curves.score_histogram(tally, bins=bins))
+    items = [
+        {"model": name, **dict(zip(columns, line, strict=True))}
+        for name, drawn in made.items()
+        for columns in [drawn.curve.columns()]
+        for line in zip(*(values.tolist() for values in columns.values()), strict=True)
+    ]
+    labels = list(dict.fromkeys(row["class"] for row in items))
     field, title = ("count", "rows") if log else ("share", "share of the class")
     scale = alt.Scale(type="log", domainMin=0.5) if log else alt.Scale()
-    chart = alt.Chart(rows(row for row in found if row["count"] > 0)).mark_bar(opacity=0.55).encode(
+    chart = alt.Chart(rows(row for row in items if row["count"] > 0)).mark_bar(opacity=0.55).encode(
         x=alt.X("low:Q", title="score", bin="binned"), x2="high:Q", y=alt.Y(f"{field}:Q", title=title, stack=None, scale=scale),
         **({"y2": alt.datum(0.5)} if log else {}),
         color=alt.Color("class:N", scale=alt.Scale(domain=labels, range=[colours.negative, colours.positive]),
@@ -60,51 +67,32 @@ def _themed_facets(chart: Any, title: str, theme: str) -> Any:
     return chart
 
 
-def _bins(tally: Tally, bins: int, model: str) -> list[dict[str, Any]]:
-    if not isinstance(tally, Tally):
-        raise InputError(f"{model!r} is a {type(tally).__name__}, expected a labelled tally.")
-    bins = _check.whole(bins, "bins", 1, 10_000)
-    low, high = (0.0, 1.0) if tally.is_probability else tally.range
-    edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
-    found = []
-    for label, run in zip(tally.labels or (), tally.runs, strict=True):
-        places = np.append(np.searchsorted(run.scores, edges[:-1], "left"), len(run))
-        places[0] = 0
-        held = np.diff(run.mass_before(places)).astype(np.float64)
-        found += [
-            {
-                "model": model,
-                "class": str(label),
-                "low": float(a),
-                "high": float(b),
-                "count": float(n),
-                "share": float(n / run.total),
-            }
-            for a, b, n in zip(edges[:-1], edges[1:], held, strict=True)
-        ]
-    return found
-
-
-def mixture(fit: MixtureFit, *, theme: str = "light") -> Any:
+def mixture_fit(data: MixtureFit, *, theme: str = "light") -> Any:
     """Bins of a target's scores (bars) beside the best mixture of the classes (points): is this prior shift?
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
     >>> fit = tm.quantify.mixture_fit(t, tm.tally(scores=[0.1, 0.2, 0.3, 0.9]))
-    >>> tm.charts.mixture(fit).to_dict()["title"]["text"].startswith("Scores to be counted")
+    >>> tm.charts.mixture_fit(fit).to_dict()["title"]["text"].startswith("Scores to be counted")
     True
     """
-    require_kind(fit, MixtureFit, "tm.quantify.mixture_fit")
+    require_kind(data, MixtureFit, "tm.quantify.mixture_fit")
     alt = altair()
     colours = palette(theme)
-    lines = fit.rows()
-    found = [
-        {"bin": f"{i + 1}", "from": _text(row["from"]), "to": _text(row["to"]), "observed": row["observed"], "expected": row["expected"],
-         "of positives": fit.prevalence * row["positive"]}
+    lines = data.rows()
+    items = [
+        {
+            "bin": f"{i + 1}",
+            "from": _text(row["from"]),
+            "to": _text(row["to"]),
+            "observed": row["observed"],
+            "expected": row["expected"],
+            "of positives": data.prevalence * row["positive"],
+        }
         for i, row in enumerate(lines)
-    ]  # fmt: skip
-    order = [row["bin"] for row in found]
-    base = alt.Chart(rows(found)).encode(
+    ]
+    order = [row["bin"] for row in items]
+    base = alt.Chart(rows(items)).encode(
         x=alt.X("bin:N", sort=order, title="bin of the score, low to high", axis=alt.Axis(labelAngle=0))
     )
     tips = [
@@ -117,7 +105,7 @@ def mixture(fit: MixtureFit, *, theme: str = "light") -> Any:
     )
     positive = base.mark_bar(opacity=0.7, color=colours.positive).encode(y="of positives:Q", tooltip=tips)
     dots = base.mark_point(filled=True, size=60, color=colours.ink).encode(y="expected:Q", tooltip=tips)
-    title = f"Scores to be counted, mixture at {100 * fit.prevalence:.1f} % (points)"
+    title = f"Scores to be counted, mixture at {100 * data.prevalence:.1f} % (points)"
     return finished(alt.layer(bars, positive, dots), title, theme, width=420)
 
 

@@ -7,20 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._check import Floats
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, finished, palette, rows
+from tallymark.curves.isolines import dominated, metric_at_rates, recall_at_level
 from tallymark.errors import InputError
-from tallymark.registry import METRICS
-from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.confusion import BinaryConfusion, Confusion
 
 _LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def roc_space(
-    points: Mapping[str, Confusion], *, metric: str = "accuracy", prevalence: float | None = None,
-    levels: Sequence[float] = _LEVELS, theme: str = "light", **parameters: float,
-) -> Any:  # fmt: skip
+    data: Mapping[str, Confusion],
+    *,
+    metric: str = "accuracy",
+    prevalence: float | None = None,
+    levels: Sequence[float] = _LEVELS,
+    theme: str = "light",
+    **parameters: float,
+) -> Any:
     """Classifiers as points (fpr, tpr), with lines of equal `metric` at a prevalence; hollow points are dominated.
 
     A classifier is dominated when another finds at least as many positives with no more false alarms.
@@ -31,29 +35,41 @@ def roc_space(
     >>> [row["dominated"] for row in tm.charts.roc_space({"a": a, "b": b}).to_dict()["layer"][-1]["data"]["values"]]
     [False, True]
     """
-    found = _of(points)
-    share = _share(points, prevalence)
+    rates = _of(data)
+    share = _share(data, prevalence)
     cells = [
-        {"name": name, "x": fpr, "y": tpr, "dominated": _dominated(name, found), metric: _value(metric, tpr, fpr, share, parameters)}
-        for name, (tpr, fpr) in found.items()
-    ]  # fmt: skip
+        {
+            "name": name,
+            "x": fpr,
+            "y": tpr,
+            "dominated": dominated(name, rates),
+            metric: _value(metric, tpr, fpr, share, parameters),
+        }
+        for name, (tpr, fpr) in rates.items()
+    ]
     lines = []
     for level in levels:
         for fpr in np.linspace(0.0, 1.0, 80):
-            tpr = _at_level(metric, float(fpr), level, share, parameters)
+            tpr = recall_at_level(metric, float(fpr), level, share, parameters)
             if tpr is not None:
                 lines.append({"x": float(fpr), "y": tpr, "level": level})
     chart = altair().layer(
-        _isolines(lines, metric, theme), line_of_chance([(0, 0), (1, 1)], theme),
+        _isolines(lines, metric, theme),
+        line_of_chance([(0, 0), (1, 1)], theme),
         _points(cells, "false positive rate", "true positive rate", metric, theme),
-    )  # fmt: skip
+    )
     return finished(chart, f"ROC space, lines of equal {metric} at prevalence {share:.3g}", theme)
 
 
 def pr_space(
-    points: Mapping[str, Confusion], *, metric: str = "f1", prevalence: float | None = None,
-    levels: Sequence[float] = _LEVELS, theme: str = "light", **parameters: float,
-) -> Any:  # fmt: skip
+    data: Mapping[str, Confusion],
+    *,
+    metric: str = "f1",
+    prevalence: float | None = None,
+    levels: Sequence[float] = _LEVELS,
+    theme: str = "light",
+    **parameters: float,
+) -> Any:
     """Classifiers as points (recall, precision) with lines of equal `metric`; hollow points are dominated.
 
     >>> import tallymark as tm
@@ -61,78 +77,48 @@ def pr_space(
     >>> tm.charts.pr_space({"a": a}).to_dict()["title"]["text"]
     'PR space, lines of equal f1 at prevalence 0.5'
     """
-    found = _of(points)
-    share = _share(points, prevalence)
+    rates = _of(data)
+    share = _share(data, prevalence)
     cells = []
-    for name, (tpr, fpr) in found.items():
+    for name, (tpr, fpr) in rates.items():
         called = share * tpr + (1 - share) * fpr
         if called > 0:
-            cells.append({"name": name, "x": tpr, "y": share * tpr / called, "dominated": _dominated(name, found),
+            cells.append({"name": name, "x": tpr, "y": share * tpr / called, "dominated": dominated(name, rates),
                           metric: _value(metric, tpr, fpr, share, parameters)})  # fmt: skip
     lines = []
     for level in levels:
         for fpr in np.concatenate((np.geomspace(1e-5, 1e-2, 60), np.linspace(0.01, 1.0, 120))):
-            recall = _at_level(metric, float(fpr), level, share, parameters)
+            recall = recall_at_level(metric, float(fpr), level, share, parameters)
             if recall:
                 precision = share * recall / (share * recall + (1 - share) * float(fpr))
                 lines.append({"x": recall, "y": precision, "level": level})
     chart = altair().layer(
-        _isolines(lines, metric, theme), line_of_chance([(0, share), (1, share)], theme),
+        _isolines(lines, metric, theme),
+        line_of_chance([(0, share), (1, share)], theme),
         _points(cells, "recall", "precision", metric, theme),
-    )  # fmt: skip
+    )
     return finished(chart, f"PR space, lines of equal {metric} at prevalence {share:.3g}", theme)
 
 
 def _of(points: Mapping[str, Confusion]) -> dict[str, tuple[float, float]]:
     if not isinstance(points, Mapping) or not points:
         raise InputError("There is no classifier to draw; pass confusions by name.")
-    found = {}
+    entries = {}
     for name, c in points.items():
-        if not isinstance(c, Confusion) or c.positive is None or not all(c.truth):
+        if not isinstance(c, BinaryConfusion) or not all(c.truth):
             raise InputError(
                 f"{name!r} must be a confusion of two classes with a known positive one, like tally.at(0.5)."
             )
-        found[str(name)] = (float(c.tp / (c.tp + c.fn)), float(c.fp / (c.fp + c.tn)))
-    return found
+        entries[str(name)] = (float(c.tp / (c.tp + c.fn)), float(c.fp / (c.fp + c.tn)))
+    return entries
 
 
 def _share(points: Mapping[str, Confusion], prevalence: float | None) -> float:
     return float(next(iter(points.values())).prevalence) if prevalence is None else prevalence
 
 
-def _dominated(name: str, found: Mapping[str, tuple[float, float]]) -> bool:
-    tpr, fpr = found[name]
-    return any(t >= tpr and f <= fpr and (t, f) != (tpr, fpr) for other, (t, f) in found.items() if other != name)
-
-
-def _formula(metric: str, tpr: Any, fpr: float, share: float, parameters: Mapping[str, float]) -> Floats:
-    facts = METRICS[metric]
-    if facts.cells is None:
-        raise InputError(
-            f"{metric} has no lines of its own; choose a metric of the four cells such as accuracy, f1 or cost."
-        )
-    cells = (share * tpr, (1 - share) * fpr + 0.0 * tpr, share * (1 - tpr), (1 - share) * (1 - fpr) + 0.0 * tpr)
-    found: Floats = facts.cells(*cells, **{**facts.parameters, **parameters})
-    return found
-
-
 def _value(metric: str, tpr: float, fpr: float, share: float, parameters: Mapping[str, float]) -> float:
-    return float(_formula(metric, np.array([tpr]), fpr, share, parameters)[0])
-
-
-#: Recalls between which a line of equal metric is sought.
-_RECALLS = np.linspace(0.0, 1.0, 201)
-
-
-def _at_level(metric: str, fpr: float, level: float, share: float, parameters: Mapping[str, float]) -> float | None:
-    """The recall at which a metric has a value, for a false positive rate; None where it never has."""
-    values = np.nan_to_num(_formula(metric, _RECALLS, fpr, share, parameters), nan=-np.inf)
-    sign = -1.0 if METRICS[metric].better == "lower" else 1.0
-    rising = np.maximum.accumulate(sign * values)
-    if not rising[0] <= sign * level <= rising[-1] or rising[0] == rising[-1]:
-        return None
-    kept = np.isfinite(rising)
-    return float(np.interp(sign * level, rising[kept], _RECALLS[kept]))
+    return float(metric_at_rates(metric, tpr, fpr, share, parameters))
 
 
 def _isolines(lines: list[dict[str, Any]], metric: str, theme: str) -> Any:

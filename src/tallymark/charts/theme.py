@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from tallymark._text import shortened, visible
 from tallymark.errors import InputError
 from tallymark.registry import choose
-
-Theme = Literal["light", "dark"]
 
 
 class Palette(NamedTuple):
@@ -108,11 +106,17 @@ def finished(chart: Any, title: str, theme: str, *, width: int | str = WIDTH, he
         "tickColor": colours.faint, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
     }  # fmt: skip
     text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
-    return chart.properties(title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0), width=width, height=height).configure(
-        background=colours.paper, font="system-ui, sans-serif", axis=axis, legend=text,
-        title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8}, view={"stroke": None},
+    return chart.properties(
+        title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0), width=width, height=height
+    ).configure(
+        background=colours.paper,
+        font="system-ui, sans-serif",
+        axis=axis,
+        legend=text,
+        title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8},
+        view={"stroke": None},
         header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
-    )  # fmt: skip
+    )
 
 
 #: Characters of a name that a picture has room for.

@@ -15,6 +15,7 @@ import typer
 from tallymark import __version__
 from tallymark._text import visible
 from tallymark.errors import TallymarkError
+from tallymark.notes import GuardWarning
 
 app = typer.Typer(
     name="tallymark",
@@ -95,15 +96,38 @@ def evaluate(
     report: Report = None,
 ) -> None:
     """Evaluate one or more models from labels and scores, predicted classes, or a score per class."""
-    from tallymark.cli import evaluating
+    from tallymark.cli.commands import evaluate as command
 
-    evaluating.run(
-        evaluating.Asked(
-            file, label, score or (), predicted or (), probability or (), pos_label, weight, count, by or (), where,
-            threshold, prevalence, level or None, interval, sampling, seed, metric, exact or None, drop_missing, memory_limit, threads,
-            every, strict, json, report, _given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
+    command.run(
+        command.Asked(
+            file=file,
+            label=label,
+            scores=score or (),
+            predicted=predicted or (),
+            probabilities=probability or (),
+            pos_label=pos_label,
+            weight=weight,
+            count=count,
+            by=by or (),
+            where=where,
+            threshold=threshold,
+            prevalence=prevalence,
+            level=level or None,
+            interval=interval,
+            sampling=sampling,
+            seed=seed,
+            metrics=metric,
+            exact=exact or None,
+            drop_missing=drop_missing,
+            memory_limit=memory_limit,
+            threads=threads,
+            every=every,
+            strict=strict,
+            as_json=json,
+            report=report,
+            parameters=_given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
         )
-    )  # fmt: skip
+    )
 
 
 @app.command()
@@ -148,24 +172,47 @@ def quantify(
     report: Report = None,
 ) -> None:
     """Count a class in rows without labels, corrected for the classifier's errors."""
-    from tallymark.cli import quantifying
+    from tallymark.cli.commands import quantify as command
 
-    quantifying.run(
-        quantifying.Asked(
-            validation, target, label, score, probability or (), method or (), by or (), growth, expect or (), pos_label,
-            weight, count, where, threshold, calibration, training_prevalence, population, level or None, interval, seed, drop_missing,
-            memory_limit, threads, strict, json, report,
+    command.run(
+        command.Asked(
+            validation=validation,
+            target=target,
+            label=label,
+            score=score,
+            probabilities=probability or (),
+            methods=method or (),
+            by=by or (),
+            growth=growth,
+            expect=expect or (),
+            pos_label=pos_label,
+            weight=weight,
+            count=count,
+            where=where,
+            threshold=threshold,
+            calibration=calibration,
+            training_prevalence=training_prevalence,
+            population=population,
+            level=level or None,
+            interval=interval,
+            seed=seed,
+            drop_missing=drop_missing,
+            memory_limit=memory_limit,
+            threads=threads,
+            strict=strict,
+            as_json=json,
+            report=report,
         )
-    )  # fmt: skip
+    )
 
 
 @app.command()
 def from_counts(
-    tp: Annotated[int, typer.Option(min=0, help="Positives of the audit sample that were called positive.")],
-    fn: Annotated[int, typer.Option(min=0, help="Positives that were called negative.")],
-    fp: Annotated[int, typer.Option(min=0, help="Negatives that were called positive.")],
-    tn: Annotated[int, typer.Option(min=0, help="Negatives that were called negative.")],
-    predicted_positive: Annotated[float, typer.Option(help="Rows of the target that were called positive.")],
+    tp: Annotated[int, typer.Option(min=0, help="Positives of the audit sample that were predicted positive.")],
+    fn: Annotated[int, typer.Option(min=0, help="Positives that were predicted negative.")],
+    fp: Annotated[int, typer.Option(min=0, help="Negatives that were predicted positive.")],
+    tn: Annotated[int, typer.Option(min=0, help="Negatives that were predicted negative.")],
+    predicted_positive: Annotated[float, typer.Option(help="Rows of the target that were predicted positive.")],
     n: Annotated[float, typer.Option(help="Rows of the target.")],
     method: Annotated[list[str] | None, typer.Option(help="ac, calibration, bayes, cc (comma or repeat).")] = None,
     population: Annotated[float | None, typer.Option(help="Size of the population the target is from (or is).")] = None,
@@ -173,12 +220,10 @@ def from_counts(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the Bayesian estimate.")] = 0,
     json: Json = False,
 ) -> None:
-    """Count from a confusion table of an audit sample and the number of rows called positive."""
-    from tallymark.cli import quantifying
+    """Count from a confusion table of an audit sample and the number of rows predicted positive."""
+    from tallymark.cli.commands import from_counts as command
 
-    quantifying.run_from_counts(
-        (tp, fn, fp, tn), predicted_positive, n, method or (), population, level, seed, as_json=json
-    )
+    command.run((tp, fn, fp, tn), predicted_positive, n, method or (), population, level, seed, as_json=json)
 
 
 @app.command()
@@ -194,9 +239,9 @@ def calibrate(
     json: Json = False,
 ) -> None:
     """Turn scores into probabilities: at the validation sample's prevalence, or (bayes) at the target's own."""
-    from tallymark.cli import calibrating
+    from tallymark.cli.commands import calibrate as command
 
-    calibrating.run(validation, target, label, score, out, method, column, pos_label, as_json=json)
+    command.run(validation, target, label, score, out, method, column, pos_label, as_json=json)
 
 
 @app.command()
@@ -231,15 +276,33 @@ def compare(
     report: Report = None,
 ) -> None:
     """Compare models on the same rows: difference, interval, p-value and a verdict for every pair."""
-    from tallymark.cli import comparing
+    from tallymark.cli.commands import compare as command
 
-    comparing.run(
-        comparing.Asked(
-            file, label, score, pos_label, weight, count, where, metric or (), method, threshold, level, equivalence,
-            without_simple, seed, memory_limit, threads, drop_missing, json, report, sampling,
-            _given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
+    command.run(
+        command.Asked(
+            file=file,
+            label=label,
+            scores=score,
+            pos_label=pos_label,
+            weight=weight,
+            count=count,
+            where=where,
+            metrics=metric or (),
+            method=method,
+            threshold=threshold,
+            level=level,
+            equivalence=equivalence,
+            without_simple=without_simple,
+            seed=seed,
+            memory_limit=memory_limit,
+            threads=threads,
+            drop_missing=drop_missing,
+            as_json=json,
+            report=report,
+            sampling=sampling,
+            parameters=_given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
         )
-    )  # fmt: skip
+    )
 
 
 @app.command()
@@ -260,12 +323,22 @@ def thresholds(
     json: Json = False,
 ) -> None:
     """Choose thresholds by policies, and see how far the choice moves and how much it flatters itself."""
-    from tallymark.cli import choosing
+    from tallymark.cli.commands import thresholds as command
 
-    choosing.run(
-        file, label, score, pos_label, weight, policy or (), metric, level, seed, sampling,
-        _given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta), as_json=json,
-    )  # fmt: skip
+    command.run(
+        file,
+        label,
+        score,
+        pos_label,
+        weight,
+        policy or (),
+        metric,
+        level,
+        seed,
+        sampling,
+        _given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
+        as_json=json,
+    )
 
 
 @app.command()
@@ -277,16 +350,14 @@ def by_size(
     metric: Annotated[list[str] | None, typer.Option(help="A metric of the ranking; repeat for more.")] = None,
     size: Annotated[list[int] | None, typer.Option(help="Rows of a subsample; repeat for more.")] = None,
     level: Annotated[float, typer.Option(help="Share of the subsamples the limits hold.")] = 0.95,
-    repeats: Annotated[int, typer.Option(help="Subsamples of each size.")] = 200,
+    replicates: Annotated[int, typer.Option(help="Subsamples of each size.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the subsamples.")] = 0,
     json: Json = False,
 ) -> None:
     """See how metrics scatter with the number of rows: repeated subsamples of growing size."""
-    from tallymark.cli import planning
+    from tallymark.cli.commands import by_size as command
 
-    planning.run_by_size(
-        file, label, score, pos_label, metric or (), size or (), level, repeats, seed, as_json=json
-    )  # fmt: skip
+    command.run(file, label, score, pos_label, metric or (), size or (), level, replicates, seed, as_json=json)
 
 
 @app.command()
@@ -297,13 +368,13 @@ def sample_size(
     correlation: Annotated[float, typer.Option(help="Correlation of the two estimates.")] = 0.5,
     sd_ratio: Annotated[float, typer.Option(help="Spread of the positives' scores over that of the negatives'.")] = 1.0,
     power: Annotated[float, typer.Option(help="Chance to show the difference.")] = 0.8,
-    level: Annotated[float, typer.Option(help="One minus the chance to see one that is not there.")] = 0.95,
+    level: Annotated[float, typer.Option(help="Confidence level, 1 − α.")] = 0.95,
     json: Json = False,
 ) -> None:
     """Say how many rows and positives tell two models apart by AUROC, before there is data."""
-    from tallymark.cli import planning
+    from tallymark.cli.commands import sample_size as command
 
-    planning.run_sample_size(auroc, difference, prevalence, correlation, sd_ratio, power, level, as_json=json)
+    command.run(auroc, difference, prevalence, correlation, sd_ratio, power, level, as_json=json)
 
 
 @app.command()
@@ -312,9 +383,9 @@ def merge(
     out: Annotated[str, typer.Option(help="Where to write the summary of all of it.")],
 ) -> None:
     """Merge saved tallies (or other summaries) into one, the same as one pass over all rows."""
-    from tallymark.cli import merging
+    from tallymark.cli.commands import merge as command
 
-    merging.run(files, out)
+    command.run(files, out)
 
 
 @app.command()
@@ -323,9 +394,9 @@ def metrics(
     json: Json = False,
 ) -> None:
     """List the metrics, or explain one: formula, range, options, reference."""
-    from tallymark.cli import glossary
+    from tallymark.cli.commands import metrics as command
 
-    glossary.run(name, as_json=json)
+    command.run(name, as_json=json)
 
 
 @app.command()
@@ -336,9 +407,9 @@ def quantifiers(
     json: Json = False,
 ) -> None:
     """List the quantifiers and their losses, or explain one: formula, options, reference."""
-    from tallymark.cli import glossary
+    from tallymark.cli.commands import quantifiers as command
 
-    glossary.run_quantifiers(name, as_json=json)
+    command.run(name, as_json=json)
 
 
 @app.command()
@@ -347,15 +418,17 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated data.")] = 1,
 ) -> None:
     """Write rare-event sample data with two models, evaluate it, and say what to look at."""
-    from tallymark.cli import demonstration
+    from tallymark.cli.commands import demo as command
 
-    demonstration.run(folder, seed)
+    command.run(folder, seed)
 
 
 def main() -> None:
     """Run a command; bad input ends with status 2 and one message on standard error."""
     _speak_any_encoding()
     warnings.formatwarning = lambda message, *_, **__: f"tallymark: {message}\n"
+    # Results carry their notes, and each command prints them.
+    warnings.filterwarnings("ignore", category=GuardWarning)
     try:
         app()
     except TallymarkError as error:

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from tallymark._show import number, plain
+from tallymark import __version__, _check
+from tallymark._display import number, plain
 from tallymark._text import visible
 from tallymark.cli.layout import Head, TextTable, wrapped
-from tallymark.errors import InputError, shown
-from tallymark.results import Note
-from tallymark.sources.files import labels_in
+from tallymark.notes import Note
 from tallymark.sources.formats import Wanted, expanded
+from tallymark.sources.roles import OPTION, Roles
 
 #: Columns of a table in a file or a pipe, where nobody has said how wide it is.
 _WIDE = 120
@@ -53,9 +53,10 @@ def print_text(text: str, style: str = "", *, indent: str = "") -> None:
         out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)
 
 
-def print_json(value: Any) -> None:
-    """One JSON object on standard output."""
-    json.dump(plain(value), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+def print_json(command: str, answer: Mapping[str, Any], notes: Iterable[Note] = ()) -> None:
+    """One JSON object on standard output: which command of which version, its answer, and the guards that fired."""
+    envelope = {"command": command, "version": __version__, **answer, "warnings": [vars(note) for note in notes]}
+    json.dump(plain(envelope), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
 
 
@@ -115,13 +116,14 @@ def masses_wanted(weight: str | None, count: str | None) -> list[Wanted]:
     return [Wanted(name, option, kind) for name, option, kind in named if name is not None]
 
 
-def positive_label(file: str, column: str, text: str | None) -> Any:
-    """The label a user typed, in the type it has in the file."""
+def positive_label(columns: Mapping[str, Any], label: str, text: str | None) -> Any:
+    """The label a user typed, in the type it has among those that were read."""
     if text is None:
         return None
-    present = labels_in(file, column, "--label")
-    for spelled in (str, lambda value: str(value).lower()):
-        matches = [value for value in present if spelled(value) == spelled(text)]
-        if len(matches) == 1:
-            return matches[0]
-    raise InputError(f"--pos-label {text!r} does not occur in {column!r}, which has the values {shown(present)}.")
+    present = _check.distinct(_check.labels(columns[label], label), label)
+    return Roles(label=label, spelling=OPTION).with_positive(text, present).pos_label
+
+
+def listed(parts: Iterable[str]) -> list[str]:
+    """Names that were given one by one or with commas between."""
+    return [name.strip() for part in parts for name in part.split(",") if name.strip()]

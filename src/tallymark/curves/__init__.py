@@ -18,6 +18,7 @@ from tallymark.curves.cutoff import (
     roc,
 )
 from tallymark.curves.decision import DecisionCurve, decision_curve
+from tallymark.curves.histogram import ScoreHistogram, score_histogram
 from tallymark.curves.operating import (
     BrierCurve,
     CalibrationCurve,
@@ -31,6 +32,6 @@ from tallymark.curves.operating import (
 
 __all__ = [
     "BrierCurve", "CalibrationCurve", "CostCurve", "Curve", "DecisionCurve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve",
-    "PredictiveRocCurve", "PrevalenceCurve", "RocCurve", "ThresholdCurve", "brier_curve", "calibration_curve",
-    "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc",
+    "PredictiveRocCurve", "PrevalenceCurve", "RocCurve", "ScoreHistogram", "ThresholdCurve", "brier_curve", "calibration_curve",
+    "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
 ]  # fmt: skip

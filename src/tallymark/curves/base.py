@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
 
-from tallymark._show import Row, Shown, frame, plain
+from tallymark._display import Row, Shown, frame, plain
 from tallymark.errors import InputError
 from tallymark.summaries.tally import Tally
 

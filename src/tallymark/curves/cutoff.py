@@ -52,7 +52,7 @@ class CutoffCurve(Curve):
 
     @property
     def precision(self) -> Floats:
-        """Precision at each cut-off; nan where nothing is called positive."""
+        """Precision at each cut-off; nan where nothing is predicted positive."""
         down, up = self.tally.scale
         called = self.fp.astype(np.float64)
         called *= down / up
@@ -63,7 +63,7 @@ class CutoffCurve(Curve):
 
     @property
     def npv(self) -> Floats:
-        """Negative predictive value at each cut-off; nan where nothing is called negative."""
+        """Negative predictive value at each cut-off; nan where nothing is predicted negative."""
         down, up = self.tally.scale
         kept = (self.tally.negatives - self.fp) * down
         with np.errstate(invalid="ignore"):
@@ -71,7 +71,7 @@ class CutoffCurve(Curve):
 
     @property
     def rate(self) -> Floats:
-        """Share called positive at each cut-off."""
+        """Share predicted positive at each cut-off."""
         down, up = self.tally.scale
         return (self.tp * up + self.fp * down) / self.tally.n
 
@@ -124,7 +124,7 @@ class RocCurve(CutoffCurve):
 
 
 class PrCurve(CutoffCurve):
-    """Precision against recall. The point where nothing is called positive has no precision and is left out."""
+    """Precision against recall. The point where nothing is predicted positive has no precision and is left out."""
 
     @property
     def auc(self) -> float:
@@ -166,17 +166,20 @@ class DetCurve(CutoffCurve):
         from scipy.special import ndtri
 
         return {
-            "threshold": self.thresholds, "fpr": self.fpr, "fnr": self.fnr,
-            "probit_fpr": ndtri(self.fpr), "probit_fnr": ndtri(self.fnr),
-        }  # fmt: skip
+            "threshold": self.thresholds,
+            "fpr": self.fpr,
+            "fnr": self.fnr,
+            "probit_fpr": ndtri(self.fpr),
+            "probit_fnr": ndtri(self.fnr),
+        }
 
 
 class GainCurve(CutoffCurve):
-    """Cumulative gain (recall) and lift against the share called positive."""
+    """Cumulative gain (recall) and lift against the share predicted positive."""
 
     @property
     def lift(self) -> Floats:
-        """Precision over prevalence; nan where nothing is called positive."""
+        """Precision over prevalence; nan where nothing is predicted positive."""
         return self.precision / self.prevalence
 
     @property
@@ -186,7 +189,7 @@ class GainCurve(CutoffCurve):
         return (1.0 - p) * float(METRICS["auroc"].compute(self.tally)) + p / 2
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Threshold, share called positive, gain, lift."""
+        """Threshold, share predicted positive, gain, lift."""
         return {"threshold": self.thresholds, "rate": self.rate, "gain": self.tpr, "lift": self.lift}
 
 

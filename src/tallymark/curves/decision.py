@@ -37,9 +37,11 @@ class DecisionCurve(Curve):
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """The points, by column."""
         return {
-            "threshold": self.threshold, "net_benefit": self.net_benefit, "treat_all": self.treat_all,
+            "threshold": self.threshold,
+            "net_benefit": self.net_benefit,
+            "treat_all": self.treat_all,
             "treat_none": self.treat_none,
-        }  # fmt: skip
+        }
 
 
 @of_a_tally
@@ -67,11 +69,11 @@ def decision_curve(tally: Tally, *, thresholds: Sequence[float] | None = None) -
         raise InputError("thresholds must lie in [0, 1): at a probability of 1 no false alarm would be worth a hit.")
     rounded = at.astype(tally.runs[0].scores.dtype)
     down, up = (run.mass_from(np.searchsorted(run.scores, rounded, "left")) for run in tally.runs)
-    worth = METRICS["net_benefit"].cells
+    net_benefit = METRICS["net_benefit"].cells
     everyone = tally.cells(np.full(len(at), tally.positives), np.full(len(at), tally.negatives))
     return DecisionCurve(
         at,
-        worth(*tally.cells(up, down), odds_at=at),  # type: ignore[misc]
-        worth(*everyone, odds_at=at),  # type: ignore[misc]
+        net_benefit(*tally.cells(up, down), odds_at=at),  # type: ignore[misc]
+        net_benefit(*everyone, odds_at=at),  # type: ignore[misc]
         tally.prevalence,
     )

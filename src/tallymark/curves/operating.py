@@ -17,7 +17,7 @@ from tallymark.errors import InputError, Undefined, UndefinedWarning
 from tallymark.metrics.cost import cost_envelope
 from tallymark.metrics.declare import require_probabilities
 from tallymark.metrics.hull import roc_hull
-from tallymark.metrics.probability import Binning, calibration_bins
+from tallymark.metrics.probability import BINS, Binning, calibration_bins
 from tallymark.registry import METRICS, metric_names
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally
@@ -112,7 +112,7 @@ class CalibrationCurve(Curve):
 
 
 @of_a_tally
-def calibration_curve(tally: Tally, *, bins: int = 10, by: Binning = "width") -> CalibrationCurve:
+def calibration_curve(tally: Tally, *, bins: int = BINS, by: Binning = "mass") -> CalibrationCurve:
     """The reliability curve over bins of equal ``width`` or equal ``mass``. Niculescu-Mizil & Caruana (2005), ICML.
 
     >>> import tallymark as tm
@@ -153,12 +153,12 @@ def over_prevalence(data: Tally | Confusion, metrics: Sequence[str], prevalences
     grid = np.array([_check.probability(value, "prevalences") for value in _check.listed(prevalences)])
     values: dict[str, Floats] = {}
     for name in metrics:
-        found = []
+        items = []
         for prevalence in grid:
             try:
-                found.append(METRICS[name].compute(data.at_prevalence(float(prevalence))))
+                items.append(METRICS[name].compute(data.at_prevalence(float(prevalence))))
             except Undefined as error:
                 warnings.warn(UndefinedWarning(error.reason), stacklevel=2)
-                found.append(np.nan)
-        values[name] = np.array(found)
+                items.append(np.nan)
+        values[name] = np.array(items)
     return PrevalenceCurve(grid, values)

@@ -12,7 +12,7 @@ from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
 
-def bound(name: str, tally: Tally, **options: Any) -> tuple[float, float]:
+def bound(tally: Tally, name: str, **options: Any) -> tuple[float, float]:
     r"""The least and the most the metric of the rows behind a tally can be; equal when the tally is exact.
 
     For a metric that only gets better when a positive rises or a negative falls, the two extreme orders inside
@@ -21,18 +21,20 @@ def bound(name: str, tally: Tally, **options: Any) -> tuple[float, float]:
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.35, 0.350001, 0.8])
-    >>> tm.bound("auroc", t)
+    >>> tm.bound(t, "auroc")
     (1.0, 1.0)
-    >>> tm.bound("auroc", t.quantise())
+    >>> tm.bound(t.quantise(), "auroc")
     (0.875, 1.0)
     """
+    if isinstance(tally, str):
+        raise InputError("The data comes first: tm.bound(tally, 'auroc').")
     metric = METRICS[name]
     if not isinstance(tally, Tally) or metric.needs not in {"tally", "probabilities"}:
         raise InputError(f"bound() speaks of metrics of a Tally; {name} of {type(tally).__name__} is exact.")
     value = metric.compute(tally, **options)
     if tally.exact:
         return value, value
-    if metric.bound == "moments":
+    if metric.moments:
         lost = _rounding(tally)
         if lost > _TOO_MUCH:
             return metric.low, metric.high
@@ -41,8 +43,8 @@ def bound(name: str, tally: Tally, **options: Any) -> tuple[float, float]:
     if callable(metric.bound):
         low, high = metric.bound(tally, **options)
     else:
-        found = [metric.compute(extreme, **options) for extreme in tally.extremes]
-        low, high = min(found), max(found)
+        items = [metric.compute(extreme, **options) for extreme in tally.extremes]
+        low, high = min(items), max(items)
     return min(low, value), max(high, value)
 
 

@@ -37,7 +37,7 @@ def _ratio(name: str, gap: float, spread: float) -> float:
 
 @metric(
     title="Sample Pearson correlation (sPCC)", family="correlation", needs="tally", low=-1.0, high=1.0,
-    better="higher", chance=0.0, bound="moments",
+    better="higher", chance=0.0, moments=True, normal_theory=True,
     formula=r"\sqrt{\tfrac{N P}{(N+P)(N+P-1)}}\;\frac{\bar s^+ - \bar s^-}{s}",
     meaning="Correlation of the 0/1 label with the score; on hard labels it is the MCC.", reference=GUBBELS,
 )  # fmt: skip
@@ -62,7 +62,7 @@ def spcc(tally: Tally) -> float:
 
 @metric(
     title="Discriminability d′a", family="correlation", needs="tally", low=-math.inf, high=math.inf, better="higher",
-    chance=0.0, prevalence_free=True, bound="moments",
+    chance=0.0, prevalence_free=True, moments=True, normal_theory=True,
     formula=r"\frac{\mu^+ - \mu^-}{\sqrt{(\sigma_+^2 + \sigma_-^2)/2}}",
     meaning="Distance of the class means in units of their root mean square spread; √2·Z(AUROC) for normal scores.",
     reference="Simpson & Fitter (1973), Psychol. Bull. 80(6).",
@@ -80,7 +80,7 @@ def d_a(tally: Tally) -> float:
 
 @metric(
     title="Discriminability d′e", family="correlation", needs="tally", low=-math.inf, high=math.inf, better="higher",
-    chance=0.0, prevalence_free=True, bound="moments", formula=r"\frac{2 (\mu^+ - \mu^-)}{\sigma_+ + \sigma_-}",
+    chance=0.0, prevalence_free=True, moments=True, normal_theory=True, formula=r"\frac{2 (\mu^+ - \mu^-)}{\sigma_+ + \sigma_-}",
     meaning="Distance of the class means in units of their mean spread.",
     reference="Egan & Clarke (1962), Psychophysics in the use of sensory data.",
 )  # fmt: skip
@@ -117,7 +117,7 @@ def d_b(tally: Tally) -> float:
 
 @metric(
     title="Bayes discriminability of two normals", family="correlation", needs="tally", low=0.0, high=math.inf,
-    better="higher", chance=0.0, prevalence_free=True, bound="moments", formula=r"-2\, Z(e_B)",
+    better="higher", chance=0.0, prevalence_free=True, moments=True, normal_theory=True, formula=r"-2\, Z(e_B)",
     meaning="As d′b, with the error of the best decision between two normals of the classes' means and spreads.",
     reference="Das & Geisler (2021), J. Vis. 21(10).",
 )  # fmt: skip
@@ -163,8 +163,8 @@ def _log_normal_mass(edges: Floats) -> Floats:
     near, far = np.where(low > 0.0, -low, high), np.where(low > 0.0, -high, low)
     larger, smaller = log_ndtr(near), log_ndtr(far)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = larger + np.log1p(-np.exp(np.minimum(smaller - larger, 0.0)))
-    return found
+        values: Floats = larger + np.log1p(-np.exp(np.minimum(smaller - larger, 0.0)))
+    return values
 
 
 def _tied(tally: Tally, power: int) -> float:
@@ -238,15 +238,19 @@ def _one_score(tally: Tally) -> str:
     )
 
 
-def rank_slope(name: str, tally: Tally) -> float:
-    """How much Spearman's ρ or Kendall's τ-b moves with AUROC while the tied mass stays."""
-    formula, power = (_spearman, 3) if name == "spearman" else (_kendall, 2)
-    # A tenth stays well inside the range of both.
-    return 10.0 * formula(tally, 0.1, _tied(tally, power))
+def spearman_slope(tally: Tally) -> float:
+    """Derivative of Spearman's ρ with respect to AUROC while the tied mass stays."""
+    # A tenth stays well inside the range.
+    return 10.0 * _spearman(tally, 0.1, _tied(tally, 3))
+
+
+def kendall_slope(tally: Tally) -> float:
+    """Derivative of Kendall's τ-b with respect to AUROC while the tied mass stays."""
+    return 10.0 * _kendall(tally, 0.1, _tied(tally, 2))
 
 
 def _within(correlation: float) -> float:
-    """A correlation without the last digit's overshoot."""
+    """Clip rounding error to [−1, 1]."""
     return max(-1.0, min(1.0, correlation))
 
 
@@ -255,8 +259,8 @@ def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -
     power = 3 if formula is _spearman else 2
     most, least = _tied(tally, power), _surely_tied(tally, power)
     halves = [_concordance(extreme) for extreme in tally.extremes]
-    found = [formula(tally, half, ties) for half in halves for ties in (least, most)]
-    return max(-1.0, min(found)), min(1.0, max(found))
+    items = [formula(tally, half, ties) for half in halves for ties in (least, most)]
+    return max(-1.0, min(items)), min(1.0, max(items))
 
 
 def _surely_tied(tally: Tally, power: int) -> float:

@@ -45,7 +45,7 @@ def _sd_bound(tally: Tally) -> tuple[float, float]:
 
 @metric(
     title="Bias of the probabilities", family="counting", needs="probabilities", low=-1.0, high=1.0, better="zero",
-    chance=lambda tally: _mean_score(tally) - tally.prevalence, one_class=True, bound="moments",
+    chance=lambda tally: _mean_score(tally) - tally.prevalence, one_class=True, moments=True,
     formula=r"\frac1n \Big(\sum_i s_i - P\Big)",
     meaning="How far the mean probability overshoots the true share of positives.", reference=GUBBELS,
 )  # fmt: skip
@@ -61,7 +61,7 @@ def bias(tally: Tally) -> float:
 
 @metric(
     title="Positive estimate", family="counting", needs="probabilities", low=0.0, high=math.inf, better="neither",
-    chance=lambda tally: _mean_score(tally) * float(tally.n), one_class=True, bound="moments", extensive=True,
+    chance=lambda tally: _mean_score(tally) * float(tally.n), one_class=True, moments=True, extensive=True,
     formula=r"\sum_i s_i",
     meaning="Number of positives the probabilities add up to.", reference=GUBBELS,
 )  # fmt: skip

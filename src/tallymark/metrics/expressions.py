@@ -119,8 +119,10 @@ def _latex(node: ast.expr, binding: int) -> str:
             return rf"\sqrt{{{_latex(argument, 0)}}}"
         case ast.Constant(value):
             return f"{value:g}" if isinstance(value, int | float) else str(value)
-        case ast.Name(name):
+        case ast.Name(name) if name in _LATEX_NAMES:
             return _LATEX_NAMES[name]
+        case ast.Name(name):
+            raise ValueError(f"{name!r} is no name of a formula; there are {', '.join(_LATEX_NAMES)}")
         case _:
             raise ValueError(ast.dump(node))
 

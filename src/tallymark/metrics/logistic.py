@@ -80,5 +80,5 @@ def _loss(beta: Floats, x: Floats, wanted: Floats, weight: Floats) -> Floats:
     z = beta @ x
     # -log likelihood, from log(1 + exp) that does not overflow.
     cost = np.logaddexp(0.0, z) - wanted * z
-    found: Floats = np.einsum("bg,bg->b", weight, cost) + 0.5 * _RIDGE * (beta**2).sum(axis=1)
-    return found
+    values: Floats = np.einsum("bg,bg->b", weight, cost) + 0.5 * _RIDGE * (beta**2).sum(axis=1)
+    return values

@@ -14,8 +14,8 @@ from tallymark.metrics.probability import log_to_one
 from tallymark.metrics.ranking import auroc_of
 from tallymark.metrics.references import GUBBELS
 from tallymark.registry import METRICS, require_one_of
+from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.moments import Moments
-from tallymark.summaries.multiclass import ClassScores
 from tallymark.summaries.tally import Tally
 
 _HAND_TILL = "Hand & Till (2001), Mach. Learn. 45(2)."
@@ -36,9 +36,9 @@ def spcc_one_vs_one(moments: Moments) -> Floats:
     """
     _require_moments(moments, "spcc_one_vs_one")
     own = np.diag(moments.mean)[:, None], np.diag(moments.m2)[:, None], moments.mass[:, None]
-    found = _correlation(*own, moments.mean.T, moments.m2.T, moments.mass[None, :])
-    np.fill_diagonal(found, 0.0)
-    return found
+    values = _correlation(*own, moments.mean.T, moments.m2.T, moments.mass[None, :])
+    np.fill_diagonal(values, 0.0)
+    return values
 
 
 def spcc_one_vs_rest(moments: Moments) -> Floats:
@@ -200,13 +200,15 @@ def auroc_ovo(scores: ClassScores) -> float:
 
 
 def _shares(moments: Moments) -> Floats:
-    found: Floats = moments.mass / moments.mass.sum()
-    return found
+    values: Floats = moments.mass / moments.mass.sum()
+    return values
 
 
 def _require_distributions(moments: Moments, name: str) -> None:
     """Probabilities of a row add up to one, so their means by class do."""
     held = moments.mass > 0
+    if not held.any():
+        raise Undefined(f"{name}: there are no rows")
     if (moments.mean[held] < 0.0).any() or (np.abs(moments.mean[held].sum(axis=1) - 1.0) > _SUM).any():
         raise Undefined(f"{name}: the scores are no probabilities that add up to 1 in each row")
 
@@ -216,11 +218,17 @@ _SUM = 1e-4
 
 
 @metric(
-    title="Brier score of K classes", family="probability", needs="moments", low=0.0, high=2.0, better="lower",
-    chance=lambda moments: 1.0 - float(np.sum(_shares(moments) ** 2)), formula=r"\frac1n \sum_i \sum_c (p_{ic} - y_{ic})^2",
+    title="Brier score of K classes",
+    family="probability",
+    needs="moments",
+    low=0.0,
+    high=2.0,
+    better="lower",
+    chance=lambda moments: 1.0 - float(np.sum(_shares(moments) ** 2)),
+    formula=r"\frac1n \sum_i \sum_c (p_{ic} - y_{ic})^2",
     meaning="Mean squared distance of the probabilities from what happened, summed over the classes; half of it for two classes is the Brier score.",
     reference="Brier (1950), Mon. Weather Rev. 78(1).",
-)  # fmt: skip
+)
 def brier_multiclass(moments: Moments) -> float:
     r"""Brier's own score, :math:`\frac1n\sum_i\sum_c (p_{ic} - y_{ic})^2`: from 0 to 2, twice :func:`brier` for two classes.
 
@@ -236,11 +244,17 @@ def brier_multiclass(moments: Moments) -> float:
 
 
 @metric(
-    title="Log loss of K classes", family="probability", needs="multiclass", low=0.0, high=np.inf, better="lower",
+    title="Log loss of K classes",
+    family="probability",
+    needs="multiclass",
+    low=0.0,
+    high=np.inf,
+    better="lower",
     chance=lambda scores: -float(sum(p * np.log(p) for p in _shares(scores.moments) if p > 0)),
-    formula=r"-\frac1n \sum_i \ln p_{i y_i}", meaning="Mean surprise at the true class; infinite when something said to be impossible occurs.",
+    formula=r"-\frac1n \sum_i \ln p_{i y_i}",
+    meaning="Mean surprise at the true class; infinite when something said to be impossible occurs.",
     reference="Good (1952), J. R. Stat. Soc. B 14(1).",
-)  # fmt: skip
+)
 def log_loss_multiclass(scores: ClassScores) -> float:
     r"""Log loss of K classes, :math:`-\frac1n\sum_i \ln p_{i y_i}`; nothing is clipped. Good (1952).
 
@@ -274,11 +288,17 @@ def ece_classwise(scores: ClassScores, *, bins: int = 10) -> float:
 
 
 @metric(
-    title="Top-label calibration error", family="probability", needs="multiclass", low=0.0, high=1.0, better="lower",
-    chance=lambda scores, **_: METRICS["ece"].chance(_answers(scores)), formula=r"\sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|",
+    title="Top-label calibration error",
+    family="probability",
+    needs="multiclass",
+    low=0.0,
+    high=1.0,
+    better="lower",
+    chance=lambda scores, **_: METRICS["ece"].chance(top_label_answers(scores)),
+    formula=r"\sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|",
     meaning="Mean gap between the probability of the predicted class and how often it is right, over bins of equal width.",
     reference="Guo et al. (2017), ICML.",
-)  # fmt: skip
+)
 def ece_top_label(scores: ClassScores, *, bins: int = 10) -> float:
     r"""Top-label calibration error, :math:`\sum_b \frac{n_b}{n}|\mathrm{acc}_b - \mathrm{conf}_b|` of the highest probability. Guo et al. (2017).
 
@@ -288,14 +308,14 @@ def ece_top_label(scores: ClassScores, *, bins: int = 10) -> float:
     0.3
     """
     _require_distributions(scores.moments, "ece_top_label")
-    return METRICS["ece"].compute(_answers(scores), bins=bins)
+    return METRICS["ece"].compute(top_label_answers(scores), bins=bins)
 
 
 def _component(scores: ClassScores, c: int) -> Tally:
     return scores.one_vs_rest(c)
 
 
-def _answers(scores: ClassScores) -> Tally:
+def top_label_answers(scores: ClassScores) -> Tally:
     """Probability of the predicted class, of the rows it is wrong and right for."""
     if scores.answers is None:
         raise Undefined("ece_top_label: these class scores were stored without the probability of the predicted class")

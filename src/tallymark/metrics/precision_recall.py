@@ -137,7 +137,7 @@ def _step_area(tp0: Floats, tp1: Floats, _: Floats, fp1: Floats) -> Floats:
 
 
 def _trapezoid_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Floats:
-    # Before anything is called positive, precision is taken as 1.
+    # Before anything is predicted positive, precision is taken as 1.
     start = np.divide(tp0, tp0 + fp0, out=np.ones_like(tp0), where=tp0 + fp0 > 0)
     return (tp1 - tp0) * (start + tp1 / (tp1 + fp1)) / 2
 
@@ -147,16 +147,16 @@ def _davis_goadrich_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> 
     rise = np.divide(fp1 - fp0, tp1 - tp0, out=np.zeros_like(tp0), where=tp1 > tp0)
 
     def precision(tp: Floats, fp: Floats) -> Floats:
-        # Where nothing is called positive yet, the curve starts at the precision it goes on with.
+        # Where nothing is predicted positive yet, the curve starts at the precision it goes on with.
         start = np.divide(1.0, 1.0 + rise, out=np.zeros_like(tp), where=rise >= 0)
         return np.divide(tp, tp + fp, out=start, where=tp + fp > 0)
 
     # All whole points but the ends: their sum is that of t / (t + f), t going up by one.
-    found = (precision(tp0, fp0) + precision(tp1, fp1)) / 2
+    values = (precision(tp0, fp0) + precision(tp1, fp1)) / 2
     for i in np.flatnonzero(tp1 - tp0 > 1.0):
         t = np.arange(tp0[i] + 1.0, tp1[i])
-        found[i] += float(np.sum(t / (t + fp0[i] + rise[i] * (t - tp0[i]))))
-    return found
+        values[i] += float(np.sum(t / (t + fp0[i] + rise[i] * (t - tp0[i]))))
+    return values
 
 
 def _integral_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Floats:
@@ -171,10 +171,13 @@ def _integral_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Floats
 
 
 _AREAS = {
-    "integral": _integral_area, "step": _step_area, "trapezoid": _trapezoid_area, "davis_goadrich": _davis_goadrich_area,
-}  # fmt: skip
+    "integral": _integral_area,
+    "step": _step_area,
+    "trapezoid": _trapezoid_area,
+    "davis_goadrich": _davis_goadrich_area,
+}
 
 
 def _total(tally: Tally, area: Callable[[Floats, Floats, Floats, Floats], Floats]) -> float:
-    found = (float(np.sum(area(*_segments(tally, steps)))) for steps in tally.step_blocks())
-    return sum(found) / float(tally.positives)
+    value = (float(np.sum(area(*_segments(tally, steps)))) for steps in tally.step_blocks())
+    return sum(value) / float(tally.positives)

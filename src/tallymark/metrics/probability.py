@@ -12,7 +12,7 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats, Ints
-from tallymark._show import Row, Shown
+from tallymark._display import Row, Shown
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
 from tallymark.registry import METRICS, choose, require_one_of
@@ -58,7 +58,7 @@ def log_to_zero(s: Floats) -> Floats:
 
 @metric(
     title="Brier score", family="probability", needs="probabilities", low=0.0, high=1.0, better="lower",
-    chance=_variance, one_class=True, bound="moments", holds_from=(0, 20),
+    chance=_variance, one_class=True, moments=True, holds_from=(0, 20),
     formula=r"\frac1n \sum_i (s_i - y_i)^2",
     meaning="Mean squared distance of the probability from what happened; strictly proper.",
     reference="Brier (1950), Mon. Weather Rev. 78(1).",
@@ -93,7 +93,7 @@ def log_loss(tally: Tally) -> float:
 
 @metric(
     title="Brier skill score", family="probability", needs="probabilities", low=-math.inf, high=1.0, better="higher",
-    chance=0.0, bound="moments", formula=r"1 - \frac{\mathrm{Brier}}{\pi (1 - \pi)}", aliases=("bss",),
+    chance=0.0, moments=True, formula=r"1 - \frac{\mathrm{Brier}}{\pi (1 - \pi)}", aliases=("bss",),
     meaning="Share of the Brier score of saying the prevalence to everyone that the model saves; below 0 a constant is better.",
     reference="Murphy (1973), J. Appl. Meteorol. 12(4).",
 )  # fmt: skip
@@ -132,6 +132,9 @@ class Bins(NamedTuple):
     mean_score: Floats
     observed: Floats
 
+
+#: Bins of a calibration error unless told.
+BINS = 10
 
 #: More bins than any picture or mean of gaps is made of.
 MOST_BINS = 10**6
@@ -205,13 +208,13 @@ def calibration_starts(tally: Tally, bins: int, by: Binning) -> Floats:
         places[0] = 0
         some = places[1:] > places[:-1]
         lowest[some] = np.minimum(lowest[some], run.scores[places[:-1][some]])
-    found: Floats = lowest[np.isfinite(lowest)]
-    return found
+    values: Floats = lowest[np.isfinite(lowest)]
+    return values
 
 
 def _calibration_error(tally: Tally, bins: int, by: Binning, norm: str) -> float:
-    found = calibration_bins(tally, bins, by)
-    share, gap = found.mass / found.mass.sum(), np.abs(found.observed - found.mean_score)
+    value = calibration_bins(tally, bins, by)
+    share, gap = value.mass / value.mass.sum(), np.abs(value.observed - value.mean_score)
     return float(choose("norm", norm, _NORMS)(share, gap))
 
 
@@ -223,9 +226,9 @@ _NORMS: dict[str, Callable[[Floats, Floats], Any]] = {
 
 
 def _shuffled_calibration(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> float:
-    found = calibration_bins(tally, bins, by)
-    share = found.mass / found.mass.sum()
-    return float(choose("norm", norm, _NORMS)(share, np.abs(found.mean_score - tally.prevalence)))
+    value = calibration_bins(tally, bins, by)
+    share = value.mass / value.mass.sum()
+    return float(choose("norm", norm, _NORMS)(share, np.abs(value.mean_score - tally.prevalence)))
 
 
 def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> tuple[float, float]:
@@ -261,14 +264,20 @@ def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> t
 
 
 @metric(
-    title="Expected calibration error", family="probability", needs="probabilities", low=0.0, high=1.0,
-    better="lower", chance=lambda tally, bins=10, norm="mean": _shuffled_calibration(tally, bins, "width", norm),
-    one_class=True, formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
+    title="Expected calibration error",
+    family="probability",
+    needs="probabilities",
+    low=0.0,
+    high=1.0,
+    better="lower",
+    chance=lambda tally, bins=BINS, norm="mean": _shuffled_calibration(tally, bins, "width", norm),
+    one_class=True,
+    formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
     meaning="Mean gap between stated probability and observed share over bins of equal width.",
     reference="Naeini, Cooper & Hauskrecht (2015), AAAI.",
-    bound=lambda tally, bins=10, norm="mean": _binned_bound(tally, bins, "width", norm),
-)  # fmt: skip
-def ece(tally: Tally, *, bins: int = 10, norm: Literal["mean", "rms", "max"] = "mean") -> float:
+    bound=lambda tally, bins=BINS, norm="mean": _binned_bound(tally, bins, "width", norm),
+)
+def ece(tally: Tally, *, bins: int = BINS, norm: Literal["mean", "rms", "max"] = "mean") -> float:
     r"""Expected calibration error over equally wide bins, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`.
 
     Depends on the number of bins, so say it when you publish it. Naeini et al. (2015).
@@ -281,14 +290,20 @@ def ece(tally: Tally, *, bins: int = 10, norm: Literal["mean", "rms", "max"] = "
 
 
 @metric(
-    title="Adaptive calibration error", family="probability", needs="probabilities", low=0.0, high=1.0,
-    better="lower", chance=lambda tally, bins=10, norm="mean": _shuffled_calibration(tally, bins, "mass", norm),
-    one_class=True, formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
+    title="Adaptive calibration error",
+    family="probability",
+    needs="probabilities",
+    low=0.0,
+    high=1.0,
+    better="lower",
+    chance=lambda tally, bins=BINS, norm="mean": _shuffled_calibration(tally, bins, "mass", norm),
+    one_class=True,
+    formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
     meaning="Mean gap between stated probability and observed share over bins that hold equally many rows.",
     reference="Nixon et al. (2019), CVPR Workshops.",
-    bound=lambda tally, bins=10, norm="mean": _binned_bound(tally, bins, "mass", norm),
-)  # fmt: skip
-def ace(tally: Tally, *, bins: int = 10, norm: Literal["mean", "rms", "max"] = "mean") -> float:
+    bound=lambda tally, bins=BINS, norm="mean": _binned_bound(tally, bins, "mass", norm),
+)
+def ace(tally: Tally, *, bins: int = BINS, norm: Literal["mean", "rms", "max"] = "mean") -> float:
     r"""Calibration error over bins of equal mass, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`. Nixon et al. (2019).
 
     >>> import tallymark as tm
@@ -323,12 +338,15 @@ class BrierParts(Shown):
     def to_dict(self) -> dict[str, float]:
         """Plain values."""
         return {
-            "brier": self.brier, "reliability": self.reliability, "resolution": self.resolution,
-            "uncertainty": self.uncertainty, "within_bins": self.within_bins,
-        }  # fmt: skip
+            "brier": self.brier,
+            "reliability": self.reliability,
+            "resolution": self.resolution,
+            "uncertainty": self.uncertainty,
+            "within_bins": self.within_bins,
+        }
 
 
-def brier_parts(tally: Tally, *, bins: int = 10) -> BrierParts:
+def brier_parts(tally: Tally, *, bins: int = BINS) -> BrierParts:
     r"""Murphy's decomposition over equally wide bins, with what the bins leave over.
 
     :math:`\mathrm{BS} = \sum_b \frac{n_b}{n}(\bar s_b - \bar y_b)^2 - \sum_b \frac{n_b}{n}(\bar y_b - \bar y)^2 +

@@ -26,7 +26,7 @@ def auroc_of(tally: Tally) -> float:
 
 
 def best_informedness(tally: Tally) -> float:
-    """The largest tpr - fpr of any threshold; 0 is always within reach by calling nothing positive."""
+    """The largest tpr - fpr of any threshold; 0 is always within reach by predicting nothing positive."""
     gaps = (np.max(s.tp / tally.positives - s.fp / tally.negatives) for s in tally.step_blocks())
     return max(0.0, *map(float, gaps))
 

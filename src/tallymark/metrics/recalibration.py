@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark._show import Row, Shown
+from tallymark._display import Row, Shown
 from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
@@ -107,27 +107,32 @@ def in_the_large(tally: Tally) -> float:
             if float(np.sum(few_mass * sigmoid(few + middle))) / few_mass.sum() < wanted
             else (low, middle)
         )
-    found = (low + high) / 2
+    values = (low + high) / 2
     for _ in range(_STEPS if len(few) < len(x) else 0):
-        p = sigmoid(x + found)
+        p = sigmoid(x + values)
         slope = float(np.sum(weight * p * (1.0 - p)))
         if not slope > 0.0:
             break
         step = (wanted - float(np.sum(weight * p))) / slope
-        found += min(max(step, -1.0), 1.0)
+        values += min(max(step, -1.0), 1.0)
         if abs(step) < _SETTLED:
             break
-    return found
+    return values
 
 
 @metric(
-    title="Calibration in the large", family="probability", needs="probabilities", low=-math.inf, high=math.inf,
-    better="zero", chance=in_the_large,
+    title="Calibration in the large",
+    family="probability",
+    needs="probabilities",
+    low=-math.inf,
+    high=math.inf,
+    better="zero",
+    chance=in_the_large,
     formula=r"a \text{ in } \mathrm{logit}\,\Pr(y=1) = a + \mathrm{logit}(s)",
     meaning="What must be added to the log odds so that the probabilities add up to the positives: 0 is right, below 0 they are too high.",
     reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
     bound=lambda tally: (-math.inf, math.inf),  # noqa: ARG005
-)  # fmt: skip
+)
 def calibration_intercept(tally: Tally) -> float:
     r"""Calibration in the large: a of :math:`\mathrm{logit}\Pr(y=1) = a + \mathrm{logit}(s)`, the slope held at 1.
 
@@ -171,9 +176,11 @@ def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
     gap = scores[None, :] - centre[:, None]
     spread = np.einsum("pc,pc->p", weight, gap**2)
     slope = np.divide(
-        np.einsum("pc,pc,c->p", weight, gap, share), spread, out=np.zeros(len(at)),
+        np.einsum("pc,pc,c->p", weight, gap, share),
+        spread,
+        out=np.zeros(len(at)),
         where=(spread > 1e-12 * total * float(scores[-1] - scores[0]) ** 2) & (scores[-1] > scores[0]),
-    )  # fmt: skip
+    )
     fitted = level + slope * (at - centre)
     return scores, mass, np.clip(np.interp(scores, at, fitted), 0.0, 1.0)
 
@@ -188,8 +195,8 @@ def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
     full = last < len(scores)
     first, last = scores[full], scores[last[full]]
     farthest = np.maximum(at[:, None] - first[None, :], last[None, :] - at[:, None])
-    found: Floats = np.maximum(farthest.min(axis=1), 0.0)
-    return found
+    values: Floats = np.maximum(farthest.min(axis=1), 0.0)
+    return values
 
 
 def _in_cells(scores: Floats, share: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:
@@ -248,9 +255,12 @@ class ScoreParts(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "score": self.score, "value": self.value, "miscalibration": self.miscalibration,
-            "discrimination": self.discrimination, "uncertainty": self.uncertainty,
-        }  # fmt: skip
+            "score": self.score,
+            "value": self.value,
+            "miscalibration": self.miscalibration,
+            "discrimination": self.discrimination,
+            "uncertainty": self.uncertainty,
+        }
 
 
 def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") -> ScoreParts:

@@ -11,49 +11,48 @@ from typing import TYPE_CHECKING, Any
 
 from tallymark.errors import InputError
 from tallymark.quantify import losses as losses
-from tallymark.quantify import methods as methods
-from tallymark.quantify.counts import from_counts as from_counts
-from tallymark.quantify.estimating import estimate as estimate
-from tallymark.quantify.estimating import estimate_many as estimate_many
-from tallymark.quantify.posteriors import BayesianCalibration as BayesianCalibration
-from tallymark.quantify.posteriors import bayesian_calibration as bayesian_calibration
-from tallymark.quantify.prevalence import Prevalence as Prevalence
-from tallymark.quantify.prevalence import Prevalences as Prevalences
-from tallymark.quantify.shift import MixtureFit as MixtureFit
-from tallymark.quantify.shift import MixtureFits as MixtureFits
-from tallymark.quantify.shift import mixture_fit as mixture_fit
-from tallymark.quantify.unseen import Sensitivity as Sensitivity
-from tallymark.quantify.unseen import sensitivity as sensitivity
-from tallymark.quantify.without_labels import expected as expected
+from tallymark.quantify.estimation.audit_table import from_counts as from_counts
+from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration as BayesianCalibration
+from tallymark.quantify.estimation.bayesian_calibration import bayesian_calibration as bayesian_calibration
+from tallymark.quantify.estimation.estimate import estimate as estimate
+from tallymark.quantify.estimation.estimate import estimate_many as estimate_many
+from tallymark.quantify.estimation.expected import expected as expected
+from tallymark.quantify.estimation.mixture_test import MixtureFit as MixtureFit
+from tallymark.quantify.estimation.mixture_test import MixtureFits as MixtureFits
+from tallymark.quantify.estimation.mixture_test import mixture_fit as mixture_fit
+from tallymark.quantify.estimation.prevalence import Prevalence as Prevalence
+from tallymark.quantify.estimation.prevalence import Prevalences as Prevalences
+from tallymark.quantify.estimation.sensitivity import Sensitivity as Sensitivity
+from tallymark.quantify.estimation.sensitivity import sensitivity as sensitivity
 
 if TYPE_CHECKING:
-    from tallymark.quantify.calibrators import BayesCalibrator as BayesCalibrator
-    from tallymark.quantify.estimators import AC as AC
-    from tallymark.quantify.estimators import BL as BL
-    from tallymark.quantify.estimators import CC as CC
-    from tallymark.quantify.estimators import EM as EM
-    from tallymark.quantify.estimators import KDE as KDE
-    from tallymark.quantify.estimators import MS as MS
-    from tallymark.quantify.estimators import PACC as PACC
-    from tallymark.quantify.estimators import PCC as PCC
-    from tallymark.quantify.estimators import SORD as SORD
-    from tallymark.quantify.estimators import T50 as T50
-    from tallymark.quantify.estimators import Bayes as Bayes
-    from tallymark.quantify.estimators import ContinuousSweep as ContinuousSweep
-    from tallymark.quantify.estimators import DyS as DyS
-    from tallymark.quantify.estimators import Energy as Energy
-    from tallymark.quantify.estimators import HDy as HDy
-    from tallymark.quantify.estimators import Max as Max
-    from tallymark.quantify.estimators import Sweep as Sweep
-    from tallymark.quantify.estimators import XMethod as XMethod
-    from tallymark.quantify.selection import GridSearch as GridSearch
+    from tallymark.quantify.estimators.calibrator import BayesCalibrator as BayesCalibrator
+    from tallymark.quantify.estimators.grid_search import GridSearch as GridSearch
+    from tallymark.quantify.estimators.wrappers import AC as AC
+    from tallymark.quantify.estimators.wrappers import BL as BL
+    from tallymark.quantify.estimators.wrappers import CC as CC
+    from tallymark.quantify.estimators.wrappers import EM as EM
+    from tallymark.quantify.estimators.wrappers import KDE as KDE
+    from tallymark.quantify.estimators.wrappers import MS as MS
+    from tallymark.quantify.estimators.wrappers import PACC as PACC
+    from tallymark.quantify.estimators.wrappers import PCC as PCC
+    from tallymark.quantify.estimators.wrappers import SORD as SORD
+    from tallymark.quantify.estimators.wrappers import T50 as T50
+    from tallymark.quantify.estimators.wrappers import Bayes as Bayes
+    from tallymark.quantify.estimators.wrappers import ContinuousSweep as ContinuousSweep
+    from tallymark.quantify.estimators.wrappers import DyS as DyS
+    from tallymark.quantify.estimators.wrappers import Energy as Energy
+    from tallymark.quantify.estimators.wrappers import HDy as HDy
+    from tallymark.quantify.estimators.wrappers import Max as Max
+    from tallymark.quantify.estimators.wrappers import Sweep as Sweep
+    from tallymark.quantify.estimators.wrappers import XMethod as XMethod
 
 #: What needs scikit-learn, which takes a second to load, waits until it is asked for.
 _ESTIMATORS = (
     "AC", "BL", "Bayes", "CC", "ContinuousSweep", "DyS", "EM", "Energy", "HDy", "KDE", "MS", "Max", "PACC", "PCC", "SORD",
     "Sweep", "T50", "XMethod",
 )  # fmt: skip
-_HOMES = dict.fromkeys(_ESTIMATORS, "estimators") | {"BayesCalibrator": "calibrators", "GridSearch": "selection"}
+_HOMES = dict.fromkeys(_ESTIMATORS, "wrappers") | {"BayesCalibrator": "calibrator", "GridSearch": "grid_search"}
 
 __all__ = [  # noqa: PLE0604
     "BayesianCalibration", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration",
@@ -68,9 +67,9 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         try:
-            return getattr(importlib.import_module(f"tallymark.quantify.{_HOMES[name]}"), name)
+            return getattr(importlib.import_module(f"tallymark.quantify.estimators.{_HOMES[name]}"), name)
         except ModuleNotFoundError as error:
-            if error.name != "sklearn":
+            if error.name not in {"sklearn", "joblib"}:
                 raise
             raise InputError(
                 f"{name} needs scikit-learn; install it with: pip install 'tallymark[sklearn]'. Without it, "

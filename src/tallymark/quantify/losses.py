@@ -51,9 +51,21 @@ def _distribution(value: object, name: str) -> Floats:
     return np.clip(array, 0.0, 1.0)
 
 
+def on_distributions(compute: Callable[..., Floats]) -> Callable[..., Any]:
+    """A loss of clean (samples, classes) arrays as one of whatever people pass; a number for a single pair."""
+
+    def public(truth: object, estimate: object, **options: Any) -> Any:
+        true, estimated, single = distributions(truth, estimate)
+        value = compute(true, estimated, **options)
+        return float(value[0]) if single else value
+
+    return public
+
+
 def _loss(
     name: str, title: str, formula: str, meaning: str, reference: str, *, low: float = 0.0, high: float = 1.0,
     better: Better = "lower", aliases: tuple[str, ...] = (), ordinal: bool = False,
+    smoothed_by_size: bool = False,
 ) -> Callable[[Callable[..., Floats]], Callable[..., Any]]:  # fmt: skip
     """Declare a loss; its function takes clean (samples, classes) arrays, the public one whatever people pass."""
 
@@ -61,15 +73,11 @@ def _loss(
         LOSSES.add(
             Loss(
                 name=name, title=title, formula=formula, meaning=meaning, reference=reference, low=low, high=high,
-                better=better, compute=compute, aliases=aliases, ordinal=ordinal,
+                better=better, compute=compute, aliases=aliases, ordinal=ordinal, smoothed_by_size=smoothed_by_size,
             )
         )  # fmt: skip
 
-        def public(truth: object, estimate: object, **options: Any) -> Any:
-            true, estimated, single = distributions(truth, estimate)
-            found = compute(true, estimated, **options)
-            return float(found[0]) if single else found
-
+        public = on_distributions(compute)
         public.__name__ = public.__qualname__ = name
         public.__module__ = __name__
         public.__doc__ = f"{title}: :math:`{formula}`. {meaning} {reference}\n\n{compute.__doc__ or ''}".rstrip()
@@ -110,8 +118,14 @@ def bias(true: Floats, estimated: Floats) -> Floats:
     return estimated[:, -1] - true[:, -1]
 
 
-@_loss("ae", "Absolute error", r"\frac1K \sum_c |p'_c - p_c|", "Points of prevalence the estimate is off.", _FORMAN,
-       aliases=("absolute_error",))  # fmt: skip
+@_loss(
+    "ae",
+    "Absolute error",
+    r"\frac1K \sum_c |p'_c - p_c|",
+    "Points of prevalence the estimate is off.",
+    _FORMAN,
+    aliases=("absolute_error",),
+)
 def ae(true: Floats, estimated: Floats, *, total: bool = False) -> Floats:
     """`total` sums over the classes (up to 2).
 
@@ -122,8 +136,14 @@ def ae(true: Floats, estimated: Floats, *, total: bool = False) -> Floats:
     return _over_classes(np.abs(estimated - true), total)
 
 
-@_loss("se", "Squared error", r"\frac1K \sum_c (p'_c - p_c)^2", "Large errors weigh more.",
-       "Bella et al. (2010), ICDM.", aliases=("squared_error",))  # fmt: skip
+@_loss(
+    "se",
+    "Squared error",
+    r"\frac1K \sum_c (p'_c - p_c)^2",
+    "Large errors weigh more.",
+    "Bella et al. (2010), ICDM.",
+    aliases=("squared_error",),
+)
 def se(true: Floats, estimated: Floats, *, total: bool = False) -> Floats:
     """`total` sums over the classes (up to 2).
 
@@ -136,7 +156,7 @@ def se(true: Floats, estimated: Floats, *, total: bool = False) -> Floats:
 
 @_loss("rae", "Relative absolute error", r"\frac1K \sum_c \frac{|p'_c - p_c|}{p_c}",
        "The error beside the share it is an error of: harsh on rare classes.", _SEBASTIANI, high=np.inf,
-       aliases=("relative_absolute_error",))  # fmt: skip
+       aliases=("relative_absolute_error",), smoothed_by_size=True)  # fmt: skip
 def rae(true: Floats, estimated: Floats, *, size: float | None = None, total: bool = False) -> Floats:
     """`size`, the rows of the sample, adds half a row to each class on both sides; without it a class of share 0 that
     was estimated above 0 gives infinity.
@@ -152,9 +172,15 @@ def rae(true: Floats, estimated: Floats, *, size: float | None = None, total: bo
     return _over_classes(relative, total)
 
 
-@_loss("kld", "Kullback-Leibler divergence", r"\sum_c p_c \ln\frac{p_c}{p'_c}",
-       "Information lost by taking the estimate for the truth; infinite where a class is missed altogether.", _FORMAN,
-       high=np.inf)  # fmt: skip
+@_loss(
+    "kld",
+    "Kullback-Leibler divergence",
+    r"\sum_c p_c \ln\frac{p_c}{p'_c}",
+    "Information lost by taking the estimate for the truth; infinite where a class is missed altogether.",
+    _FORMAN,
+    high=np.inf,
+    smoothed_by_size=True,
+)
 def kld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: bool = False) -> Floats:
     """`size`, the rows of the sample, moves an estimated share of 0 or 1 half a row inwards, as Forman does, which makes
     a jump there; with `smooth` half a row is added to every class on both sides instead. 0 ln 0 = 0.
@@ -176,12 +202,18 @@ def kld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: b
         estimated = estimated / estimated.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(true == 0.0, 0.0, true * (np.log(true) - np.log(estimated)))
-    found: Floats = terms.sum(axis=1)
-    return found
+    total: Floats = terms.sum(axis=1)
+    return total
 
 
-@_loss("nkld", "Normalised Kullback-Leibler divergence", r"\frac{2 e^{KLD}}{1 + e^{KLD}} - 1",
-       "The divergence brought into 0 to 1 by a logistic.", "Gao & Sebastiani (2015), ASONAM.")  # fmt: skip
+@_loss(
+    "nkld",
+    "Normalised Kullback-Leibler divergence",
+    r"\frac{2 e^{KLD}}{1 + e^{KLD}} - 1",
+    "The divergence brought into 0 to 1 by a logistic.",
+    "Gao & Sebastiani (2015), ASONAM.",
+    smoothed_by_size=True,
+)
 def nkld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: bool = False) -> Floats:
     """Options as for ``kld``.
 
@@ -194,8 +226,14 @@ def nkld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: 
     return np.tanh(divergence / 2.0)
 
 
-@_loss("nas", "Normalised absolute score", r"1 - \frac{|p' - p|}{\max(p, 1-p)}",
-       "One minus the absolute error as a share of the largest possible one.", _BARRANQUERO, better="higher")  # fmt: skip
+@_loss(
+    "nas",
+    "Normalised absolute score",
+    r"1 - \frac{|p' - p|}{\max(p, 1-p)}",
+    "One minus the absolute error as a share of the largest possible one.",
+    _BARRANQUERO,
+    better="higher",
+)
 def nas(true: Floats, estimated: Floats) -> Floats:
     r"""With K classes :math:`1 - \sum_c |p'_c - p_c| / 2(1 - \min_c p_c)`.
 
@@ -207,8 +245,14 @@ def nas(true: Floats, estimated: Floats) -> Floats:
     return np.asarray(1.0 - np.abs(estimated - true).sum(axis=1) / worst)
 
 
-@_loss("nss", "Normalised squared score", r"1 - \left(\frac{p' - p}{\max(p, 1-p)}\right)^2",
-       "One minus the squared error as a share of the largest possible one.", _BARRANQUERO, better="higher")  # fmt: skip
+@_loss(
+    "nss",
+    "Normalised squared score",
+    r"1 - \left(\frac{p' - p}{\max(p, 1-p)}\right)^2",
+    "One minus the squared error as a share of the largest possible one.",
+    _BARRANQUERO,
+    better="higher",
+)
 def nss(true: Floats, estimated: Floats) -> Floats:
     """With K classes the largest is reached by calling everything the rarest class.
 
@@ -220,9 +264,14 @@ def nss(true: Floats, estimated: Floats) -> Floats:
     return np.asarray(1.0 - ((estimated - true) ** 2).sum(axis=1) / worst)
 
 
-@_loss("nmd", "Normalised match distance", r"\frac{1}{K-1} \sum_{c<K} \left|\sum_{j \le c} (p'_j - p_j)\right|",
-       "For ordered classes: how far mass must be moved, as a share of the farthest way.",
-       "Sakai (2018), SIGIR; Werman, Peleg & Rosenfeld (1985).", ordinal=True)  # fmt: skip
+@_loss(
+    "nmd",
+    "Normalised match distance",
+    r"\frac{1}{K-1} \sum_{c<K} \left|\sum_{j \le c} (p'_j - p_j)\right|",
+    "For ordered classes: how far mass must be moved, as a share of the farthest way.",
+    "Sakai (2018), SIGIR; Werman, Peleg & Rosenfeld (1985).",
+    ordinal=True,
+)
 def nmd(true: Floats, estimated: Floats) -> Floats:
     """Classes in their order.
 
@@ -230,13 +279,19 @@ def nmd(true: Floats, estimated: Floats) -> Floats:
     >>> round(tm.quantify.losses.nmd([0.5, 0.3, 0.2], [0.4, 0.3, 0.3]), 4)
     0.1
     """
-    found: Floats = LOSSES["emd"].compute(true, estimated) / (true.shape[1] - 1)
-    return found
+    values: Floats = LOSSES["emd"].compute(true, estimated) / (true.shape[1] - 1)
+    return values
 
 
-@_loss("emd", "Earth mover's distance", r"\sum_{c<K} \left|\sum_{j \le c} (p'_j - p_j)\right|",
-       "For ordered classes: mass times the number of classes it must be moved.",
-       "Esuli & Sebastiani (2010), IEEE Intell. Syst. 25.", high=np.inf, ordinal=True)  # fmt: skip
+@_loss(
+    "emd",
+    "Earth mover's distance",
+    r"\sum_{c<K} \left|\sum_{j \le c} (p'_j - p_j)\right|",
+    "For ordered classes: mass times the number of classes it must be moved.",
+    "Esuli & Sebastiani (2010), IEEE Intell. Syst. 25.",
+    high=np.inf,
+    ordinal=True,
+)
 def emd(true: Floats, estimated: Floats) -> Floats:
     """Classes in their order.
 
@@ -244,14 +299,14 @@ def emd(true: Floats, estimated: Floats) -> Floats:
     >>> round(tm.quantify.losses.emd([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]), 4)
     0.6
     """
-    found: Floats = np.abs(np.cumsum(estimated - true, axis=1)[:, :-1]).sum(axis=1)
-    return found
+    total: Floats = np.abs(np.cumsum(estimated - true, axis=1)[:, :-1]).sum(axis=1)
+    return total
 
 
 def q_measure(classification: float, quantification: float, *, beta: float = 2.0) -> float:
     r"""Q-measure: :math:`Q_\beta = \frac{(1+\beta^2)\, c\, q}{\beta^2 c + q}`, 0 when either part is.
 
-    Any classification score c in [0, 1] (the seed takes recall) and any quantification score q in [0, 1] (such as
+    Any classification score c in [0, 1] (Barranquero et al. take recall) and any quantification score q in [0, 1] (such as
     :func:`nas`). β = 0 gives c, β = ∞ gives q. Barranquero, Díez & del Coz (2015), Pattern Recognit. 48.
 
     >>> import tallymark as tm

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Ints
-from tallymark._show import plain
-from tallymark.charts.models import thinned
-from tallymark.intervals.pool import Pool
+from tallymark._display import plain
+from tallymark.charts.thinning import thinned
+from tallymark.inference.resampling.strata import Pool
 from tallymark.metrics import expressions
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
@@ -22,8 +22,8 @@ _MOST, _CELLS = 1_500, 2**15
 
 def parameters() -> dict[str, float]:
     """Parameters that can be typed into the page, with the values the library takes."""
-    found = {name: value for metric in METRICS.values() for name, value in metric.parameters.items()}
-    return {name: found[name] for name in ("beta", "cost_fp", "cost_fn")}
+    entries = {name: value for metric in METRICS.values() for name, value in metric.parameters.items()}
+    return {name: entries[name] for name in ("beta", "cost_fp", "cost_fn")}
 
 
 def explored(tallies: Mapping[str, Tally], thresholds: Mapping[str, float]) -> dict[str, Any]:
@@ -37,9 +37,14 @@ def _model(name: str, tally: Tally, threshold: float) -> dict[str, Any]:
     fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
     kept = _drawn(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)
     return {
-        "name": name, "P": plain(tally.positives), "N": plain(tally.negatives), "start": _at(cut.thresholds[kept], threshold),
-        "thresholds": plain(cut.thresholds[kept]), "tp": plain(cut.tp[kept]), "fp": plain(cut.fp[kept]),
-    }  # fmt: skip
+        "name": name,
+        "P": plain(tally.positives),
+        "N": plain(tally.negatives),
+        "start": _at(cut.thresholds[kept], threshold),
+        "thresholds": plain(cut.thresholds[kept]),
+        "tp": plain(cut.tp[kept]),
+        "fp": plain(cut.fp[kept]),
+    }
 
 
 def _drawn(fpr: Any, tpr: Any, thresholds: Any, chosen: float) -> Ints:
@@ -76,8 +81,14 @@ def glossary() -> dict[str, dict[str, Any]]:
     """What a click on a metric explains."""
     return {
         name: {
-            "title": m.title, "meaning": m.meaning, "formula": m.expression or m.formula, "low": plain(m.low), "high": plain(m.high),
-            "better": m.better, "reference": m.reference, "moves": not m.prevalence_free,
+            "title": m.title,
+            "meaning": m.meaning,
+            "formula": m.expression or m.formula,
+            "low": plain(m.low),
+            "high": plain(m.high),
+            "better": m.better,
+            "reference": m.reference,
+            "moves": not m.prevalence_free,
         }
         for name, m in METRICS.items()
-    }  # fmt: skip
+    }

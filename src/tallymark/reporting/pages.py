@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -13,26 +13,19 @@ from typing import Any
 from warnings import warn
 
 from tallymark import __version__
-from tallymark._show import plain
+from tallymark._display import plain
 from tallymark._write import replacing, require_writable
 from tallymark.charts.drawing import Progress, drawn
-from tallymark.charts.models import tallies_of
 from tallymark.charts.theme import PALETTES
-from tallymark.comparison import Comparison, compare
 from tallymark.errors import InputError, PictureWarning, shown
-from tallymark.evaluation import evaluate
-from tallymark.intervals.base import Sampling
-from tallymark.quantify.classes import ClassPrevalences
-from tallymark.quantify.prevalence import Prevalence, Prevalences
-from tallymark.quantify.shift import MixtureFit, MixtureFits
-from tallymark.quantify.unseen import Sensitivity
+from tallymark.inference.interval import Sampling
+from tallymark.measures import Evaluation
+from tallymark.notes import Note
+from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
+from tallymark.quantify.estimation.sensitivity import Sensitivity
+from tallymark.reporting.content import Content
+from tallymark.reporting.contents import ReportRequest, content_of
 from tallymark.reporting.explorer import explored, formulas, glossary, parameters
-from tallymark.reporting.sections import Content, of_classes, of_comparison, of_counts, of_models
-from tallymark.results import Evaluation, Note
-from tallymark.simple import without_simple
-from tallymark.summaries.confusion import Confusion
-from tallymark.summaries.multiclass import ClassScores
-from tallymark.summaries.panel import Panel
 
 
 def report(
@@ -57,20 +50,11 @@ def report(
     'report.html'
     >>> folder.cleanup()
     """
-    if isinstance(data, Prevalence | Prevalences | ClassPrevalences):
-        data = {getattr(data, "method", "estimate"): data}
-    if (
-        isinstance(data, Mapping)
-        and data
-        and all(isinstance(v, Prevalence | Prevalences | ClassPrevalences) for v in data.values())
-    ):
-        content = of_counts(
-            data, title=title or "Count", fit=fit, expectation=expectation, warnings=warnings, growth=growth, fits=fits,
-            unseen=unseen, known=known,
-        )  # fmt: skip
-    else:
-        content = _content(data, threshold, level, title, sampling)
-    return write(content, path, progress)
+    request = ReportRequest(
+        title=title, threshold=threshold, level=level, sampling=sampling, fit=fit, expectation=expectation, warnings=warnings,
+        growth=growth, fits=fits, unseen=unseen, known=known,
+    )  # fmt: skip
+    return write(content_of(data, request), path, progress)
 
 
 def write(content: Content, path: str | PathLike[str], progress: Progress | None = None) -> Path:
@@ -90,25 +74,6 @@ def require_place(path: str | PathLike[str], inputs: Iterable[str]) -> None:
     require_writable(path, inputs=inputs, over=_PAGE)
 
 
-def _content(data: Any, threshold: Any, level: float, title: str | None, sampling: Sampling) -> Content:
-    if isinstance(data, Comparison):
-        return of_comparison(data, title=title or "Comparison of models")
-    if isinstance(data, Confusion | ClassScores):
-        return of_classes(
-            {"model": evaluate(data, level=level, sampling=sampling)}, title=title or "Evaluation of a classifier"
-        )
-    tallies = tallies_of(data)
-    evaluations = {
-        name: evaluate(tally, threshold=threshold, level=level, sampling=sampling) for name, tally in tallies.items()
-    }
-    panel = data if isinstance(data, Panel) and len(tallies) > 1 else None
-    return of_models(
-        tallies, evaluations, title=title or "Evaluation of a classifier",
-        comparison=None if panel is None else compare(panel, metric="auroc", level=level, sampling=sampling),
-        simple=None if panel is None else without_simple(panel),
-    )  # fmt: skip
-
-
 def page(content: Content, progress: Progress | None = None) -> str:
     """The page as text."""
     try:
@@ -124,12 +89,20 @@ def page(content: Content, progress: Progress | None = None) -> str:
     pictures = _drawn_all(charts, progress) if charts else {}
     environment.filters |= {"drawn": lambda chart: pictures[id(chart)], "js": _javascript}
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
-    data = {"explorer": explored(content.tallies, content.thresholds) if content.thresholds else None, "glossary": glossary(),
-            "parameters": list(parameters()), "prevalence": content.prevalence}  # fmt: skip
+    data = {
+        "explorer": explored(content.tallies, content.thresholds) if content.thresholds else None,
+        "glossary": glossary(),
+        "parameters": list(parameters()),
+        "prevalence": content.prevalence,
+    }
     return template.render(
-        content=content, version=__version__, parameters=parameters() | dict(content.parameters), css=_css((here / "page.css").read_text(encoding="utf-8")), data=_embedded(data),
+        content=content,
+        version=__version__,
+        parameters=parameters() | dict(content.parameters),
+        css=_css((here / "page.css").read_text(encoding="utf-8")),
+        data=_embedded(data),
         script=f"{formulas()}\n{(here / 'page.js').read_text(encoding='utf-8')}",
-    )  # fmt: skip
+    )
 
 
 def _embedded(data: Any) -> str:

@@ -19,7 +19,7 @@ from tallymark._check import Bools, Floats, Ints, Label
 from tallymark.errors import InputError
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.files import Reading
-from tallymark.sources.formats import Wanted
+from tallymark.sources.roles import Roles
 from tallymark.summaries.quantising import Grid
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
@@ -31,33 +31,6 @@ _AUROC_BOUND = 2e-5
 
 #: At most so many cells are split.
 _SPLIT_CELLS = 1_024
-
-
-@dataclass(frozen=True)
-class Question:
-    """Which columns play which part."""
-
-    label: str | None
-    by: tuple[str, ...] = ()
-    weight: str | None = None
-    count: str | None = None
-    pos_label: Label | None = None
-
-    @property
-    def mass(self) -> str | None:
-        """The column that says what a row counts, None when each counts one."""
-        return self.weight if self.weight is not None else self.count
-
-    @property
-    def wanted(self) -> list[Wanted]:
-        """The columns besides the scores."""
-        named: list[tuple[str | None, str, Any]] = [
-            (self.label, "label=", "text"), (self.weight, "weight=", "number"), (self.count, "count=", "count")
-        ]  # fmt: skip
-        return [
-            *(Wanted(name, "by=") for name in self.by),
-            *(Wanted(name, option, kind) for name, option, kind in named if name is not None),
-        ]
 
 
 #: Counts the given cells of a group again in finer parts: a cell table with a `part` column. A group is known by the
@@ -80,21 +53,21 @@ Moments = Callable[[NDArray[Any]], ScoreMoments]
 
 
 def tallies_of_cells(
-    cells: CellTable, question: Question, grid: Grid, split: Split | None = None, moments: Moments | None = None
+    cells: CellTable, roles: Roles, grid: Grid, split: Split | None = None, moments: Moments | None = None
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
     """The tally of each group, its heaviest cells counted again if the engine can.
 
     Where `moments` are not known, the cells have `d1` and `d2`.
     """
     cells = {**cells, "place": np.arange(len(cells["n"]))}
-    _refuse_bad_mass(cells, question)
+    _refuse_bad_mass(cells, roles)
     counts = plain_numbers(cells["mass"]) > 0
-    reading = None if question.label is None else Reading.of(cells["label"])
-    labels, code = _classes(cells, question, reading)
-    columns = [cells[f"g{i}"] for i in range(len(question.by))]
+    reading = None if roles.label is None else Reading.of(cells["label"])
+    labels, code = _classes(cells, roles, reading)
+    columns = [cells[f"g{i}"] for i in range(len(roles.by))]
     read = [Reading.of(column)(column) for column in columns]
     for group, rows in rows_by_group(
-        [_check.groups(column, name) for column, name in zip(read, question.by, strict=True)]
+        [_check.groups(column, name) for column, name in zip(read, roles.by, strict=True)]
     ):
         # Cells of rows that count nothing have no part in a tally; a group of such rows alone has an empty one.
         part = np.arange(len(code))[rows]
@@ -109,26 +82,26 @@ def tallies_of_cells(
             written = [list(dict.fromkeys(np.asarray(column)[part].tolist())) for column in columns]
             again = _Again(labels, reading, lambda heavy, written=written: split(written, heavy))  # type: ignore[misc]
             plain, own_code = _finer(plain, own_code, again)
-        yield group, _tally(plain, own_code, known, labels, grid, weighted=question.weight is not None)
+        yield group, _tally(plain, own_code, known, labels, grid, weighted=roles.weight is not None)
 
 
-def _classes(cells: CellTable, question: Question, reading: Reading | None) -> tuple[tuple[Label, Label] | None, Ints]:
-    if question.label is None or reading is None:
+def _classes(cells: CellTable, roles: Roles, reading: Reading | None) -> tuple[tuple[Label, Label] | None, Ints]:
+    if roles.label is None or reading is None:
         return None, np.zeros(len(cells["n"]), dtype=np.int64)
-    is_positive, labels = _check.binary_labels(reading(cells["label"]), question.pos_label, question.label)
+    is_positive, labels = _check.binary_labels(reading(cells["label"]), roles.pos_label, roles.label)
     return labels, is_positive.astype(np.int64)
 
 
-def _refuse_bad_mass(cells: CellTable, question: Question) -> None:
-    if question.mass is None:
+def _refuse_bad_mass(cells: CellTable, roles: Roles) -> None:
+    if roles.mass is None:
         return
     mass = plain_numbers(cells["mass"])
     if not mass.any():
-        raise InputError(_check.all_zero(question.mass))
-    if question.weight is None:
-        _check.countable(float(mass.sum()), question.mass)
+        raise InputError(_check.all_zero(roles.mass))
+    if roles.weight is None:
+        _check.countable(float(mass.sum()), roles.mass)
     else:
-        _check.weighty(float(mass.max()), question.mass)
+        _check.weighty(float(mass.max()), roles.mass)
 
 
 class _Again(NamedTuple):

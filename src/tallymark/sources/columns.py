@@ -10,41 +10,37 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Ints, Label
-from tallymark.errors import InputError, guard
+from tallymark.errors import InputError
+from tallymark.sources.roles import Roles
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 Columns = Mapping[str, NDArray[Any]]
 
+#: Up to this many rows the columns are read whole and nothing is quantised.
+SMALL = 2_000_000
+
 
 def tallies_of_columns(
     columns: Columns,
-    label: str | None,
-    scores: Sequence[str],
-    by: Sequence[str] = (),
-    *,
-    weight: str | None = None,
-    count: str | None = None,
-    pos_label: Label | None = None,
-    strict: bool = False,
+    roles: Roles,
 ) -> Tallies:
     """Tallies by score column and group, from columns already read."""
     is_positive, labels = None, None
-    if label is not None:
+    if roles.label is not None:
         # Which label is positive is settled on all rows; a single group may lack a class.
-        is_positive, labels = _check.binary_labels(columns[label], pos_label, label)
-    n, w = checked_mass(None if count is None else columns[count], None if weight is None else columns[weight])
-    groups = list(rows_by_group([_check.groups(columns[name], name) for name in by]))
+        is_positive, labels = _check.binary_labels(columns[roles.label], roles.pos_label, roles.label)
+    n, w = checked_mass(*(None if name is None else columns[name] for name in (roles.count, roles.weight)))
+    groups = list(rows_by_group([_check.groups(columns[name], name) for name in roles.by]))
     entries: dict[tuple[Any, ...], Tally] = {}
-    for name in scores:
+    for name in roles.scores:
         s = _check.scores(columns[name], name)
         _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w})
         for key, rows in groups:
             part, truth, repeated, weighed = (None if a is None else a[rows] for a in (s, is_positive, n, w))
             made = Tally.of(part, truth, labels, counts=repeated, weights=weighed)  # type: ignore[arg-type]
-            guard_hard_labels(made, name, strict=strict)
             entries[name, *key] = made
-    return Tallies(("model", *by), entries)
+    return Tallies(("model", *roles.by), entries)
 
 
 def rows_by_group(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], Any]]:
@@ -88,15 +84,3 @@ def checked_mass(counts: object, weights: object) -> tuple[Any, Any]:
     if counts is not None and weights is not None:
         raise InputError("Give counts= (repeated rows) or weights= (survey weights), not both.")
     return (None if counts is None else _check.counts(counts)), (None if weights is None else _check.weights(weights))
-
-
-def guard_hard_labels(made: Tally, name: str, *, strict: bool) -> None:
-    """Report scores that look like predicted labels."""
-    low, high = made.range
-    if made.n_rows > 2 and made.n and all(_only_ends(run.scores, low, high) for run in made.runs):
-        guard("TM101", f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics "
-              "need the score behind them; for labels use tm.confusion(y, predicted)", strict=strict)  # fmt: skip
-
-
-def _only_ends(ascending: NDArray[Any], low: float, high: float) -> bool:
-    return bool(np.searchsorted(ascending, low, "right") == np.searchsorted(ascending, high, "left"))

@@ -1,23 +1,21 @@
-"""The embedded engine: what it reads, how a query runs with limits and progress, and what goes wrong."""
+"""Files as the embedded engine reads them: how, and with which types."""
 
 from __future__ import annotations
 
 import contextlib
 import csv
 import gzip
-import re
-import tempfile
-import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark.errors import ColumnError, InputError, shown
+from tallymark.sources.duck import Duck, Progress, connected, quoted, text
 from tallymark.sources.formats import (
     CSV,
     JSON,
@@ -30,37 +28,21 @@ from tallymark.sources.formats import (
     types_by_right,
 )
 
-if TYPE_CHECKING:
-    import duckdb
-
-Progress = Callable[[float], None]
-
-#: How often a running query is asked how far it is.
-_POLL_SECONDS = 0.1
-
-
-#: More threads than any machine has cores only cost memory.
-_MOST_THREADS = 1_024
-
 
 class Engine:
-    """A connection of our own to DuckDB, with limits, a place to spill to, and errors in plain words.
+    """Files open for queries.
 
     `reader` stands for the files in a query's FROM, once in each; `shown` names them in messages; `types` has the type
     of each column.
     """
 
-    def __init__(
-        self, files: Files, connection: duckdb.DuckDBPyConnection, progress: Progress | None, spill: str
-    ) -> None:
+    def __init__(self, files: Files, duck: Duck) -> None:
         self.shown = files.shown
         self.reader = ""
         self.types: dict[str, str] = {}
         self._options: list[str] = []
         self._files = files
-        self._connection = connection
-        self._progress = progress
-        self._spill = spill
+        self._duck = duck
 
     def open(self, wanted: Sequence[Wanted], *, thorough: bool) -> None:
         """Find out how the files are read; refuse a wanted column that is not there or cannot be what it is for.
@@ -109,7 +91,7 @@ class Engine:
         several = len(self._files.names) > 1 and self._files.form.peek is not None
         for name, place in zip(self._files.names, self._files.places, strict=True) if several else ():
             reader = self._files.form.reader([*options, *(self._files.form.peek or ())])
-            present = self._query(f"DESCRIBE SELECT * FROM {reader}", [place])["column_name"].tolist()
+            present = self._duck.query(f"DESCRIBE SELECT * FROM {reader}", [place])["column_name"].tolist()
             for column, option, _ in wanted:
                 if column not in present:
                     raise InputError(f"{name!r}: {ColumnError.missing(column, present, option)}")
@@ -120,12 +102,12 @@ class Engine:
         Refuses a wanted name that the header has twice: the engine would number them and take the first.
         """
         first = self._files.places[0]
-        sniffed = {name: column[0] for name, column in self._query("SELECT * FROM sniff_csv(?)", first).items()}
+        sniffed = {name: column[0] for name, column in self._duck.query("SELECT * FROM sniff_csv(?)", first).items()}
         quotes = ["quote = '\"'", "escape = '\"'"] if sniffed["Quote"] not in ('"', "'") else []
         if sniffed["HasHeader"]:
             as_found = [f"delim = {text(sniffed['Delimiter'])}", f"skip = {sniffed['SkipRows']}", *quotes]
             read = CSV.reader(["header = false", "all_varchar = true", *as_found])
-            header = [str(column[0]) for column in self._query(f"SELECT * FROM {read} LIMIT 1", first).values()]
+            header = [str(column[0]) for column in self._duck.query(f"SELECT * FROM {read} LIMIT 1", first).values()]
             for name in wanted:
                 twins = [column for column in header if column.lower() == name.lower()]
                 if len(twins) > 1:
@@ -145,31 +127,7 @@ class Engine:
 
     def query(self, sql: str) -> dict[str, NDArray[Any]]:
         """Run one statement over the files and fetch its columns; a second statement is refused, never run."""
-        return self._query(sql, self._files.places)
-
-    def _query(self, sql: str, parameter: Any) -> dict[str, NDArray[Any]]:
-        import duckdb
-
-        try:
-            if len(self._connection.extract_statements(sql)) != 1:
-                raise InputError("where= must be one condition, not several statements.")
-            return self._run(lambda: self._connection.execute(sql, [parameter]).fetchnumpy())
-        except duckdb.PermissionException as error:
-            raise InputError(f"where= may look at the rows of {self.shown!r} only: {_first_sentence(error)}") from None
-        except duckdb.OutOfMemoryException as error:
-            raise InputError(
-                f"Out of memory or of room to spill while reading {self.shown!r}: {_first_sentence(error)} "
-                "Raise memory_limit=, or set TMPDIR to a disk with more room."
-            ) from None
-        except duckdb.IOException as error:
-            if self._spill not in str(error):
-                raise unreadable(self.shown, error) from None
-            raise InputError(
-                f"Cannot spill to disk while reading {self.shown!r}: {_first_sentence(error)} "
-                "Set TMPDIR to a disk with more room, or raise memory_limit=."
-            ) from None
-        except duckdb.Error as error:
-            raise unreadable(self.shown, error) from None
+        return self._duck.query(sql, self._files.places)
 
     def refuse_lost_digits(self, name: str, largest: float) -> None:
         """Refuse whole numbers that floats cannot tell apart, also those that were read as floats."""
@@ -201,11 +159,11 @@ class Engine:
 
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
         """Let queries see arrays of ours as a table."""
-        self._connection.register(name, dict(columns))
+        self._duck.register(name, columns)
 
     def keep_order(self) -> None:
         """Give rows in the order they have in the files, which takes longer."""
-        self._connection.execute("SET preserve_insertion_order = true")
+        self._duck.keep_order()
 
     def write(self, path: str, columns: Mapping[str, NDArray[Any]], *, parquet: bool) -> None:
         """Write the files' rows as they are with further columns beside them; `path` must be among those allowed."""
@@ -217,33 +175,6 @@ class Engine:
         self.query(
             f"COPY (SELECT r.*, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c) TO {text(path)} ({kind})"
         )
-
-    def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-        if self._progress is None:
-            return work()
-        found: list[dict[str, NDArray[Any]]] = []
-        failed: list[Exception] = []
-
-        def capture() -> None:
-            try:
-                found.append(work())
-            except Exception as error:  # noqa: BLE001 - raised again below, in the caller's thread
-                failed.append(error)
-
-        thread = threading.Thread(target=capture, daemon=True)
-        thread.start()
-        try:
-            while thread.is_alive():
-                thread.join(_POLL_SECONDS)
-                self._progress(max(0.0, self._connection.query_progress()))
-        except BaseException:
-            # Ctrl-C, or a progress callback that failed: the query must not outlive its connection.
-            self._connection.interrupt()
-            thread.join()
-            raise
-        if failed:
-            raise failed[0]
-        return found[0]
 
 
 @contextmanager
@@ -262,31 +193,12 @@ def engine(
     It may open the files, its place to spill to and `writes`, and nothing else: a condition cannot read other files or
     reach the network.
     """
-    import duckdb
-
     if where is not None and not where.strip():
         raise InputError("where= is empty; give an SQL condition like \"region = 'north'\", or leave it out.")
-    if threads is not None and not 1 <= threads <= _MOST_THREADS:
-        raise InputError(f"threads is {threads}, expected 1 to {_MOST_THREADS}.")
     files = Files.at(paths)
-    with tempfile.TemporaryDirectory(prefix="tallymark-") as spill, duckdb.connect() as connection:
-        connection.execute("SET temp_directory = ?", [spill])
-        try:
-            if memory_limit is not None:
-                connection.execute("SET memory_limit = ?", [memory_limit])
-            if threads is not None:
-                connection.execute("SET threads = ?", [threads])
-        except duckdb.Error as error:
-            raise InputError(f"memory_limit={memory_limit!r}, threads={threads!r}: {_first_sentence(error)}") from None
-        # Aggregates over groups need no order, and keeping one costs memory.
-        connection.execute("SET preserve_insertion_order = false")
-        # DuckDB would draw on standard output, where a JSON object may be wanted.
-        connection.execute("SET enable_progress_bar = false")
-        connection.execute("SET autoinstall_known_extensions = false")
-        connection.execute("SET autoload_known_extensions = false")
-        connection.execute("SET allowed_paths = ?", [[*files.allowed, *([] if writes is None else [writes])]])
-        connection.execute("SET enable_external_access = false")
-        source = Engine(files, connection, progress, spill)
+    allowed = [*files.allowed, *([] if writes is None else [writes])]
+    with connected(files.shown, allowed, memory_limit=memory_limit, threads=threads, progress=progress) as duck:
+        source = Engine(files, duck)
         source.open(wanted, thorough=where is not None)
         yield source
 
@@ -300,9 +212,10 @@ def _refuse_ragged(names: Sequence[str], separator: str) -> None:
     for name in names:
         opener = gzip.open if name.endswith(".gz") else open
         # What is no text, or not compressed as its name says, the engine has refused or will.
-        with contextlib.suppress(OSError, EOFError, zlib.error, csv.Error), opener(
-            name, "rt", encoding="utf-8", errors="replace", newline=""
-        ) as file:  # fmt: skip
+        with (
+            contextlib.suppress(OSError, EOFError, zlib.error, csv.Error),
+            opener(name, "rt", encoding="utf-8", errors="replace", newline="") as file,
+        ):
             lines = csv.reader(file, delimiter=separator)
             header = next(lines, [])
             for fields in lines:
@@ -310,27 +223,6 @@ def _refuse_ragged(names: Sequence[str], separator: str) -> None:
                     raise InputError(
                         f"Cannot read {name!r}: line {lines.line_num} has {len(fields)} fields, the header {len(header)}."
                     )
-
-
-def quoted(name: str) -> str:
-    """A column name as SQL text, whatever it contains."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: object) -> str:
-    """A text literal in SQL, whatever the text contains."""
-    escaped = str(value).replace("'", "''")
-    return f"'{escaped}'"
-
-
-def unreadable(shown: str, error: Exception) -> InputError:
-    """DuckDB's error in one sentence that names what was read."""
-    return InputError(f"Cannot read {shown!r}: {_first_sentence(error)}")
-
-
-def double(value: float) -> str:
-    """A float as SQL, to the last bit: a bare literal may be read as a decimal first and land beside it."""
-    return f"'{value!r}'::DOUBLE"
 
 
 def not_missing(columns: Iterable[str], where: str | None) -> str:
@@ -341,18 +233,3 @@ def not_missing(columns: Iterable[str], where: str | None) -> str:
         for name in columns
     ]
     return " AND ".join([*kept, *([] if where is None else [f"({where})"])])
-
-
-def _first_sentence(error: Exception) -> str:
-    """DuckDB's message in one sentence."""
-    lines = [line.strip() for line in str(error).strip().splitlines()]
-    if any("utf-8" in line.lower() or "unicode" in line.lower() for line in lines):
-        return "it is not UTF-8 text; save it as UTF-8."
-    whole = " ".join(lines)
-    if bad := re.search(
-        r"Line: (\d+).*converting column \"(.*)\"\. Could not convert string \"(.*)\" to 'DOUBLE'", whole
-    ):
-        return f"{bad[2]} holds {bad[3]!r} in line {bad[1]}, expected numbers."
-    if bad := re.search(r"in line (\d+): Failed to cast value to numerical: (.*?) Try", whole):
-        return f"a named column holds {bad[2]} in line {bad[1]}, expected numbers."
-    return lines[0].removesuffix(".") + "."

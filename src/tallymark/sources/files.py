@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark import _check
 from tallymark._check import Label
 from tallymark.errors import InputError
-from tallymark.sources.engine import Engine, engine, quoted
+from tallymark.sources.duck import quoted
+from tallymark.sources.engine import Engine, engine
 from tallymark.sources.formats import Paths, Wanted
 
 #: What programs write for a bool.
@@ -67,27 +67,13 @@ def read_files(paths: Paths, wanted: Sequence[Wanted]) -> dict[str, NDArray[Any]
         return columns_of(source, wanted)
 
 
-def require_in(paths: Paths, wanted: Sequence[Wanted]) -> None:
-    """Refuse, before any work, a column that is not there."""
-    with engine(paths, wanted):
-        pass
-
-
-def labels_in(paths: Paths, column: str, option: str) -> list[Label]:
-    """The values of a label column, found by the engine."""
-    with engine(paths, [Wanted(column, option)]) as source:
-        name = quoted(column)
-        found = source.query(f"SELECT DISTINCT {name} AS c FROM {source.reader} WHERE {name} IS NOT NULL")["c"]
-    return _check.distinct(_check.labels(Reading.of(found)(found), column), column)
-
-
 def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = None) -> dict[str, NDArray[Any]]:
     """The wanted columns of an open engine's files."""
     names = list(dict.fromkeys(name for name, *_ in wanted))
     listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
     condition = "" if where is None else f" WHERE ({where})"
-    found = source.query(f"SELECT {listed} FROM {source.reader}{condition}")
-    columns = {name: found[f"c{i}"] for i, name in enumerate(names)}
+    entries = source.query(f"SELECT {listed} FROM {source.reader}{condition}")
+    columns = {name: entries[f"c{i}"] for i, name in enumerate(names)}
     if any(len(column) == 0 for column in columns.values()):
         raise InputError(f"{source.shown!r} has no rows" + (" that satisfy the condition." if where else "."))
     for name, _, kind in wanted:

@@ -111,11 +111,11 @@ class Files:
         given = [fspath(p) for p in ([paths] if isinstance(paths, str | PathLike) else paths)]
         if not given:
             raise InputError("No files given; name a file, a pattern like 'scores/*.parquet', or a list of them.")
-        found = [name for pattern in given for name in expanded(pattern)]
-        forms = {_format(Path(name)) for name in found}
+        items = [name for pattern in given for name in expanded(pattern)]
+        forms = {_format(Path(name)) for name in items}
         if len(forms) > 1:
             raise InputError("The files are of different kinds; read CSV and Parquet files apart.")
-        return cls(forms.pop(), tuple(found), shown=given[0] if len(given) == 1 else f"{len(found)} files")
+        return cls(forms.pop(), tuple(items), shown=given[0] if len(given) == 1 else f"{len(items)} files")
 
 
 def column_names(value: object, option: str) -> list[str]:
@@ -133,16 +133,16 @@ def require_columns(wanted: Sequence[Wanted], present: Mapping[str, str]) -> Non
     for name, option, kind in wanted:
         if name not in present:
             raise ColumnError.missing(name, list(present), option)
-        found = present[name]
-        if kind != "text" and not _NUMERIC.fullmatch(found):
-            raise InputError(f"{name} holds {found}, expected numbers; convert the column first.")
-        if kind == "count" and not is_whole(found):
+        none = present[name]
+        if kind != "text" and not _NUMERIC.fullmatch(none):
+            raise InputError(f"{name} holds {none}, expected numbers; convert the column first.")
+        if kind == "count" and not is_whole(none):
             raise InputError(
-                f"{name} holds {found}, expected whole numbers (how often each row occurs); for survey or expenditure "
+                f"{name} holds {none}, expected whole numbers (how often each row occurs); for survey or expenditure "
                 "weights use weight=."
             )
-        if kind == "text" and _NESTED.search(found):
-            raise InputError(f"{name} holds {found}; expected text, whole numbers or bools.")
+        if kind == "text" and _NESTED.search(none):
+            raise InputError(f"{name} holds {none}; expected text, whole numbers or bools.")
 
 
 def is_whole(kind: str) -> bool:

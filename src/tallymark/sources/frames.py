@@ -87,8 +87,8 @@ def as_array(series: Any) -> NDArray[Any]:
     if not missing.any():
         # A categorical's own to_numpy may give its codes or objects; its values are what was meant.
         values = np.array(series.to_list()) if series.dtype in (nw.Categorical, nw.Enum) else series.to_numpy()
-        found: NDArray[Any] = values
-        return found
+        array: NDArray[Any] = values
+        return array
     return np.ma.MaskedArray(np.asarray(series.to_list(), dtype=object), mask=missing)
 
 

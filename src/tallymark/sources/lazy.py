@@ -6,38 +6,35 @@ arithmetic only, so the cells are the same everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tallymark import _check
 from tallymark.errors import InputError
-from tallymark.sources.celltable import CellTable, Question, plain_numbers, tallies_of_cells
-from tallymark.sources.columns import guard_hard_labels
+from tallymark.sources.celltable import CellTable, plain_numbers, tallies_of_cells
 from tallymark.sources.frames import as_array
+from tallymark.sources.roles import Roles
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 
-def tallies_of_lazy(
-    frame: Any, question: Question, scores: Sequence[str], thresholds: Iterable[float] = (0.5,), *, strict: bool = False
-) -> Tallies:
+def tallies_of_lazy(frame: Any, roles: Roles, thresholds: Iterable[float] = (0.5,)) -> Tallies:
     """Tallies by score column and group of a Narwhals lazy frame, one query for each score."""
     import narwhals as nw
 
     schema = frame.collect_schema()
-    _refuse_bad_types(schema, question, scores)
+    _refuse_bad_types(schema, roles)
     entries: dict[tuple[Any, ...], Tally] = {}
-    for name in scores:
+    for name in roles.scores:
         dtype = np.dtype(np.float32 if schema[name] == nw.Float32 else np.float64)
         grid = Grid(tuple(sorted({float(dtype.type(t)) for t in thresholds})), str(dtype))
-        _refuse_bad_rows(frame, question, name, whole=schema[name].is_integer())
-        for group, tally in tallies_of_cells(_cells(frame, question, name, grid), question, grid):
-            guard_hard_labels(tally, name, strict=strict)
+        _refuse_bad_rows(frame, roles, name, whole=schema[name].is_integer())
+        for group, tally in tallies_of_cells(_cells(frame, roles, name, grid), roles, grid):
             entries[name, *group] = tally
-    return Tallies(("model", *question.by), entries)
+    return Tallies(("model", *roles.by), entries)
 
 
 def number_of_rows(frame: Any) -> int:
@@ -47,38 +44,38 @@ def number_of_rows(frame: Any) -> int:
     return int(frame.select(nw.len()).collect().item())
 
 
-def _refuse_bad_types(schema: Any, question: Question, scores: Sequence[str]) -> None:
+def _refuse_bad_types(schema: Any, roles: Roles) -> None:
     """Engines answer a column of the wrong type each in its own words, so it is refused before they see it."""
     import narwhals as nw
 
-    for name in [*scores, *([] if question.weight is None else [question.weight])]:
+    for name in [*roles.scores, *([] if roles.weight is None else [roles.weight])]:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
             raise InputError(f"{name} holds {schema[name]}, expected numbers; convert the column first.")
-    if question.count is not None and not schema[question.count].is_integer():
+    if roles.count is not None and not schema[roles.count].is_integer():
         raise InputError(
-            f"{question.count} holds {schema[question.count]}, expected whole numbers (how often each row occurs); "
+            f"{roles.count} holds {schema[roles.count]}, expected whole numbers (how often each row occurs); "
             "for survey or expenditure weights use weight=."
         )
-    for name in [*question.by, *([] if question.label is None else [question.label])]:
+    for name in [*roles.by, *([] if roles.label is None else [roles.label])]:
         if schema[name].is_nested() or schema[name] in (nw.Object, nw.Binary, nw.Unknown):
             raise InputError(f"{name} holds {schema[name]}; expected text, whole numbers or bools.")
 
 
-def _refuse_bad_rows(frame: Any, question: Question, score: str, *, whole: bool) -> None:
+def _refuse_bad_rows(frame: Any, roles: Roles, score: str, *, whole: bool) -> None:
     """Engines differ in what they do with null groups and NaN keys, so such rows are counted before any grouping."""
     import narwhals as nw
 
     schema = frame.collect_schema()
 
-    needed = [name for name in (score, question.label, question.mass, *question.by) if name is not None]
+    needed = [name for name in (score, roles.label, roles.mass, *roles.by) if name is not None]
     finite = nw.col(score).cast(nw.Float64)
     asked = {f"no {name}": nw.col(name).is_null() for name in dict.fromkeys(needed)}
     asked["a NaN or infinite score"] = finite.is_nan() | (finite.abs() == float("inf"))
-    asked |= {f"no {name}, but NaN": nw.col(name).is_nan() for name in question.by if schema[name].is_float()}
+    asked |= {f"no {name}, but NaN": nw.col(name).is_nan() for name in roles.by if schema[name].is_float()}
     if whole:
         asked["a whole number beyond 2**53, which floats cannot tell apart, for a score"] = finite.abs() > float(2**53)
-    if question.mass is not None:
-        mass = nw.col(question.mass).cast(nw.Float64)
+    if roles.mass is not None:
+        mass = nw.col(roles.mass).cast(nw.Float64)
         asked["a negative, NaN or infinite weight"] = (mass < 0) | mass.is_nan() | (mass == float("inf"))
     counted = frame.select(
         *(flag.cast(nw.Int64).sum().alias(f"bad{i}") for i, flag in enumerate(asked.values()))
@@ -98,7 +95,7 @@ def _refuse_nothing(rows: Any, name: str) -> None:
         raise InputError(_check.all_zero(name))
 
 
-def _cells(frame: Any, question: Question, score: str, grid: Grid) -> CellTable:
+def _cells(frame: Any, roles: Roles, score: str, grid: Grid) -> CellTable:
     """Count, extremes and sums by label, group and cell."""
     import narwhals as nw
 
@@ -110,28 +107,28 @@ def _cells(frame: Any, question: Question, score: str, grid: Grid) -> CellTable:
     for threshold in grid.thresholds:
         side = side + (s >= threshold).cast(nw.Int64)
     chosen = {"s": nw.col(score).cast(nw.Float64) + 0.0}
-    chosen |= {f"g{i}": nw.col(name) for i, name in enumerate(question.by)}
-    if question.label is not None:
-        chosen["label"] = nw.col(question.label)
-    if question.mass is not None:
-        chosen["m"] = nw.col(question.mass).cast(nw.Int64 if question.weight is None else nw.Float64)
+    chosen |= {f"g{i}": nw.col(name) for i, name in enumerate(roles.by)}
+    if roles.label is not None:
+        chosen["label"] = nw.col(roles.label)
+    if roles.mass is not None:
+        chosen["m"] = nw.col(roles.mass).cast(nw.Int64 if roles.weight is None else nw.Float64)
     rows = frame.select(*(column.alias(name) for name, column in chosen.items()))
-    if question.mass is not None:
-        _refuse_nothing(rows, question.mass)
+    if roles.mass is not None:
+        _refuse_nothing(rows, roles.mass)
     rows = rows.with_columns(key=key, side=side).with_columns(d=s - nw.col("key"))
-    times = nw.lit(1) if question.mass is None else nw.col("m")
+    times = nw.lit(1) if roles.mass is None else nw.col("m")
     rows = rows.with_columns(d1=times * d, d2=times * d * d)
     # A row that counts nothing is not there, so it has no part in the extremes either.
-    counted = s if question.mass is None else nw.when(nw.col("m") > 0).then(s).otherwise(None)
+    counted = s if roles.mass is None else nw.when(nw.col("m") > 0).then(s).otherwise(None)
     rows = rows.with_columns(counted=counted)
     sums = [nw.len().alias("n"), nw.col("counted").min().alias("lo"), nw.col("counted").max().alias("hi")]
     sums += [nw.col(name).sum().alias(name) for name in ("d1", "d2")]
-    if question.mass is not None:
+    if roles.mass is not None:
         rows = rows.with_columns(squares=nw.col("m") * nw.col("m"), there=(nw.col("m") > 0).cast(nw.Int64))
         sums += [nw.col("m").sum().alias("mass"), *(nw.col(name).sum().alias(name) for name in ("squares", "there"))]
     keys = [name for name in chosen if name == "label" or name.startswith("g")]
     grouped = rows.group_by(*keys, "key", "side").agg(*sums).collect()
-    found = {name: as_array(grouped[name]) for name in grouped.columns}
-    if question.mass is None:
-        return {**found, "mass": found["n"], "squares": found["n"]}
-    return {**found, "n": plain_numbers(found["there"])}
+    entries = {name: as_array(grouped[name]) for name in grouped.columns}
+    if roles.mass is None:
+        return {**entries, "mass": entries["n"], "squares": entries["n"]}
+    return {**entries, "n": plain_numbers(entries["there"])}

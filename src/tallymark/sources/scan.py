@@ -1,57 +1,44 @@
-"""Tallies of files larger than memory: the engine groups, only cells cross over.
-
-Each row's score gets a key that every engine computes alike (:mod:`tallymark.summaries.quantising`); the engine counts
-rows by label and key and notes each cell's lowest and highest score. Repeated scores therefore stay exact, and the
-few heaviest cells are split finer in a second pass.
-"""
+"""``tm.scan``: tallies of files of any size."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterable, Sequence
+from typing import overload
 
 from tallymark import _check
-from tallymark._check import Floats, Ints, Label
+from tallymark._check import Label
 from tallymark.errors import InputError
-from tallymark.sources.celltable import Heavy, Moments, Question, missing, plain_numbers, tallies_of_cells
-from tallymark.sources.columns import guard_hard_labels, tallies_of_columns
-from tallymark.sources.engine import Engine, Progress, double, engine, not_missing, quoted, text, unreadable
-from tallymark.sources.files import columns_of
-from tallymark.sources.formats import Paths, Wanted, column_names, is_whole, require_columns
-from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid, cell_key
-from tallymark.summaries.run import ScoreMoments
-from tallymark.summaries.sorting import group_starts
+from tallymark.notes import emit
+from tallymark.sources.duck import Progress
+from tallymark.sources.formats import Paths
+from tallymark.sources.roles import Roles
+from tallymark.sources.rows import Rows
+from tallymark.summaries.guards import hard_labels_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
-#: Up to this many rows the columns are read whole and nothing is quantised.
-SMALL = 2_000_000
 
-#: Heavy cells are split into so many parts in all: a single one gets them to itself.
-_PARTS = 2**17
-
-
-def key_of(score: str, *, huge: bool = True) -> str:
-    """:func:`tallymark.summaries.quantising.cell_key` of a column, in SQL: the same operations in the same order.
-
-    Where no score is `huge` the question need not be asked of every row.
-    """
-    spread, smaller = f"({score} * {double(SPLITTER)})", f"({score} * {double(SCALE_DOWN)})"
-    large = f"({smaller} * {double(SPLITTER)})"
-    if not huge:
-        return f"{spread} - ({spread} - {score})"
-    return (
-        f"CASE WHEN abs({score}) > {double(HUGE)} THEN ({large} - ({large} - {smaller})) / {double(SCALE_DOWN)} "
-        f"ELSE {spread} - ({spread} - {score}) END"
-    )
-
-
+@overload
+def scan(
+    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
+    where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
+    exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
+    progress: Progress | None = ..., strict: bool = ...,
+) -> Tally: ...  # fmt: skip
+@overload
+def scan(
+    paths: Paths, *, label: str | None = ..., score: list[str] | tuple[str, ...], weight: str | None = ..., count: str | None = ...,
+    by: str | Sequence[str] = ..., where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
+    exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
+    progress: Progress | None = ..., strict: bool = ...,
+) -> Tallies: ...  # fmt: skip
+@overload
+def scan(
+    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
+    by: str | Sequence[str], where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
+    exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
+    progress: Progress | None = ..., strict: bool = ...,
+) -> Tallies: ...  # fmt: skip
 def scan(
     paths: Paths,
     *,
@@ -69,7 +56,7 @@ def scan(
     threads: int | None = None,
     progress: Progress | None = None,
     strict: bool = False,
-) -> Any:
+) -> Tally | Tallies:
     r"""Tally files of any size: a path, a pattern or a list; Parquet, CSV, TSV or JSON lines, also compressed.
 
     Up to two million rows the tally is exact. Beyond, scores share cells of about 13 significant bits; a cell of one
@@ -86,434 +73,20 @@ def scan(
     0.75
     >>> folder.cleanup()
     """
-    scores, groups = column_names(score, "score="), column_names(by, "by=")
-    if weight is not None and count is not None:
-        raise InputError("Give count= (repeated rows) or weight= (survey weights), not both.")
+    if isinstance(score, list | tuple) and not score:
+        raise InputError("score= names no column; give the score column, or a list of them.")
+    roles = Roles.named(label=label, score=score, by=by, weight=weight, count=count, pos_label=pos_label)
     cuts = [_check.real(t, "thresholds") for t in (thresholds if isinstance(thresholds, Iterable) else [thresholds])]
-    question = Question(label, tuple(groups), weight, count, pos_label)
-    wanted = [*(Wanted(name, "score=", "number") for name in scores), *question.wanted]
-    limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads, "progress": progress}
-    with engine(paths, wanted, where=where, **limits) as source:
-        where = not_missing([name for name, *_ in wanted], where) if drop_missing else where
-        small = exact is None and number_of_rows(source, where) <= SMALL
-        if small or exact:
-            columns = columns_of(source, wanted, where)
-            found = tallies_of_columns(
-                columns, label, scores, groups, weight=weight, count=count, pos_label=pos_label, strict=strict
-            )
-        else:
-            found = _asked(_Scan(source, question, where, tuple(cuts)), scores, source.types, strict=strict)
-    return found.of_one_model() if isinstance(score, str) else found
-
-
-def number_of_rows(source: Engine, where: str | None) -> int:
-    """Rows of the files that satisfy a condition."""
-    condition = "" if where is None else f" WHERE ({where})"
-    counted = source.query(f"SELECT count(*) AS n FROM {source.reader}{condition}")
-    return int(counted["n"][0])
-
-
-class Source(Protocol):
-    """Something that answers queries about one table."""
-
-    @property
-    def reader(self) -> str:
-        """What stands for the table in a query's FROM."""
-
-    @property
-    def shown(self) -> str:
-        """What the table is called in messages."""
-
-    def refuse_lost_digits(self, name: str, largest: float) -> None:
-        """Refuse whole numbers that floats cannot tell apart."""
-
-    def noted_range(self, name: str) -> tuple[float, float] | None:
-        """Lowest and highest value of a column where that is noted; None where the rows would have to be asked."""
-
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
-        """Run one statement and fetch its columns."""
-
-
-@dataclass(frozen=True)
-class _Relation:
-    """A DuckDB relation of the user's, asked on the user's own connection."""
-
-    relation: Any
-    types: Mapping[str, str]
-    reader: str = "tallymark_rows"
-    shown: str = "the relation"
-
-    def refuse_lost_digits(self, name: str, largest: float) -> None:
-        """Refuse whole numbers that floats cannot tell apart."""
-        if largest > _check.EXACT_INTEGER and is_whole(self.types[name]):
-            raise InputError(_check.too_large(name))
-
-    def noted_range(self, name: str) -> tuple[float, float] | None:
-        """Nothing is noted."""
-        del name
-        return None
-
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
-        """Run one statement over the relation."""
-        import duckdb
-
-        try:
-            found: dict[str, NDArray[Any]] = self.relation.query(self.reader, sql).fetchnumpy()
-        except duckdb.Error as error:
-            raise unreadable(self.shown, error) from None
-        return found
-
-
-def tallies_of_relation(
-    relation: Any,
-    question: Question,
-    scores: Sequence[str],
-    thresholds: Iterable[float] = (0.5,),
-    *,
-    strict: bool = False,
-) -> Tallies:
-    """Tallies by score column and group of a DuckDB relation, grouped where it lives."""
-    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    require_columns([*(Wanted(name, "score=", "number") for name in scores), *question.wanted], types)
-    return _asked(_Scan(_Relation(relation, types), question, None, tuple(thresholds)), scores, types, strict=strict)
-
-
-def _asked(ask: _Scan, scores: Sequence[str], types: Mapping[str, str], *, strict: bool) -> Tallies:
-    entries: dict[tuple[Any, ...], Tally] = {}
-    for name in scores:
-        for key, tally in ask.tallies(name, types[name]):
-            guard_hard_labels(tally, name, strict=strict)
-            entries[name, *key] = tally
-    return Tallies(("model", *ask.question.by), entries)
-
-
-#: Parts of a key in which a score's distance from it is counted: a cell is about a 2**12th of its key wide, so the first
-#: keeps all digits of a score, and the square of the second fits into 64 bits.
-_FIRST, _SECOND = 2.0**53, 2.0**43
-
-#: Parts of half the range of all scores in which their distance from its middle, and its powers, are counted.
-_FINE = 2.0**52
-
-#: A score's distance from its key is at most the key over this.
-_NARROW = 2.0**12
-
-#: Half a range whose third power overflows or vanishes.
-_FAR = 1e100
-
-#: Half the range over the spread of a class, up to which that leaves a dozen digits of the spread.
-_LOPSIDED = 1e2
-
-
-@dataclass(frozen=True)
-class _Scan:
-    """A question to an engine, for any of its score columns."""
-
-    source: Source
-    question: Question
-    where: str | None
-    thresholds: tuple[float, ...]
-
-    def tallies(self, score: str, kind: str) -> Iterator[tuple[tuple[Any, ...], Tally]]:
-        """The tally of each group."""
-        dtype = np.dtype(np.float32 if kind == "FLOAT" else np.float64)
-        grid = Grid(tuple(sorted({float(dtype.type(t)) for t in self.thresholds})), str(dtype))
-        weighted = self.question.weight is not None
-        cells = self._cells(score, grid, deviations=weighted)
-        self._refuse_bad_rows(score, cells)
-        moments = None if weighted else self._class_moments(score, cells)
-        if moments is None and not weighted:
-            cells = self._cells(score, grid, deviations=True)
-        yield from tallies_of_cells(
-            cells, self.question, grid, lambda group, heavy: self._split(score, grid, group, heavy), moments
-        )
-
-    @property
-    def _mass(self) -> str:
-        """What a row counts, in SQL."""
-        return "1" if self.question.mass is None else "m"
-
-    def _sums(self) -> str:
-        """Rows, mass and extremes of a cell."""
-        if self._mass == "1":
-            return "count(*) AS n, min(s) AS lo, max(s) AS hi"
-        mass, squares = "sum(m)", "sum(m::DOUBLE * m)"
-        if self.question.weight is not None:
-            mass, squares = self._whole_sum("m"), self._whole_sum("m * m")
-        # A row that counts nothing is not there, so it has no part in the extremes either.
-        return f"""count(*) FILTER (m > 0) AS n, {mass} AS mass, {squares} AS squares,
-                   min(s) FILTER (m > 0) AS lo, max(s) FILTER (m > 0) AS hi"""
-
-    @cached_property
-    def _weights(self) -> tuple[int, float]:
-        """The power of two that the heaviest weight is below, and the parts of it in which sums of weights are counted.
-
-        Whole numbers of 128 bits add up the same in any order, so that results do not depend on the number of threads.
-        """
-        condition = "" if self.where is None else f" WHERE ({self.where})"
-        column = quoted(self.question.weight or "")
-        found = self.source.query(
-            f"SELECT max({column})::DOUBLE AS most, count(*) AS n FROM {self.source.reader}{condition}"
-        )
-        most = float(plain_numbers(found["most"])[0])
-        if not 0.0 < most < np.inf:
-            return 0, 1.0
-        return math.frexp(most)[1], 2.0 ** (124 - int(found["n"][0]).bit_length())
-
-    def _whole_sum(self, value: str, up: float = 1.0) -> str:
-        """The sum of something that is at most 1 / `up` in size, in parts of the heaviest weight."""
-        return f"sum(TRY_CAST({value} * {double(self._weights[1] * up)} AS HUGEINT))"
-
-    def _as_weights(self, found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Sums counted in parts of the heaviest weight, in units of weight again."""
-        if self.question.weight is not None:
-            exponent, parts = self._weights
-            with np.errstate(over="ignore"):
-                found["mass"] = np.ldexp(plain_numbers(found["mass"]) / parts, exponent)
-                found["squares"] = np.ldexp(plain_numbers(found["squares"]) / parts, 2 * exponent)
-        return found
-
-    def _cells(self, score: str, grid: Grid, *, deviations: bool, huge: bool | None = None) -> dict[str, NDArray[Any]]:
-        """Count and extremes by label, group and cell; with `deviations` sums that give the moments of each cell.
-
-        `huge` as for :func:`key_of`; None asks the file's own notes.
-        """
-        huge = self._has_huge(score) if huge is None else huge
-        lightest = (
-            ""
-            if self._mass == "1"
-            else "min(raw) AS lightest, count(*) - count(raw) AS massless, count(*) AS every, "
-            "count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken, count(*) - count(s) AS scoreless, "
-            "count(*) FILTER (NOT isfinite(s)) AS endless, count(*) FILTER (NOT isfinite(raw)) AS boundless, max(raw) AS heaviest,"
-        )
-        more = f", {self._deviations()}" if deviations else ""
-        found = self._as_weights(self.source.query(
-            f"""SELECT label, {self._listed_groups()} {_cell_of(grid)} AS cell, {lightest} {self._sums()}{more}
-                FROM (SELECT *, {key_of("s", huge=huge)} AS key FROM ({self._plain_rows(score)}))
-                GROUP BY ALL ORDER BY label, {self._listed_groups()} cell"""
-        ))  # fmt: skip
-        ends = np.concatenate([plain_numbers(found[end]) for end in ("lo", "hi")])
-        if not huge and len(ends) and np.abs(ends).max() > HUGE:
-            # The notes of a damaged file are no better than its rows.
-            return self._cells(score, grid, deviations=deviations, huge=True)
-        found["key"] = cell_key(plain_numbers(found["cell"]))
-        found["side"] = np.searchsorted(np.array(grid.thresholds), plain_numbers(found["lo"]), "right")
-        if deviations:
-            first, second = (_FIRST, _SECOND**2) if self.question.weight is None else self._parts_of_deviations
-            # Squares of scores near the largest float overflow; moments that are not finite are known for what they are.
-            with np.errstate(over="ignore", invalid="ignore"):
-                found["d1"] = found["key"] * plain_numbers(found["d1"]) / first
-                found["d2"] = found["key"] ** 2 * plain_numbers(found["d2"]) / second
-        if self._mass == "1":
-            found |= dict.fromkeys(("mass", "squares", "every"), found["n"])
-        return found
-
-    def _has_huge(self, score: str) -> bool:
-        """Whether a score may be so large that its key would overflow, where a file's own notes tell."""
-        ends = self.source.noted_range(score) if self.where is None else None
-        return ends is None or not max(map(abs, ends)) <= HUGE
-
-    def _class_moments(self, score: str, cells: Mapping[str, NDArray[Any]]) -> Moments | None:
-        """Moments of each class and group, from whole numbers, which add up the same in any order.
-
-        None where a class is so narrow beside the range of all scores that its spread would lose digits.
-        """
-        low, high = plain_numbers(cells["lo"]), plain_numbers(cells["hi"])
-        with np.errstate(over="ignore"):
-            middle, half = (float(low.min()) + float(high.max())) / 2, (float(high.max()) - float(low.min())) / 2
-        columns = ["label", *(f"g{i}" for i in range(len(self.question.by)))]
-        classes = _Classes.of(cells, columns)
-        if not 1.0 / _FAR < half < _FAR or not classes.wide(half):
-            return None
-        times = "" if self.question.count is None else "m::HUGEINT * "
-        powers = ("e", "e * e", "e * e * e")
-        sums = ", ".join(f"sum({times}TRY_CAST({e} * {double(_FINE)} AS BIGINT)) AS e{i}" for i, e in enumerate(powers))
-        found = self.source.query(
-            f"""SELECT {", ".join(columns)}, {"count(*)" if self._mass == "1" else "sum(m)"} AS mass, {sums}
-                FROM (SELECT *, (s - {double(middle)}) / {double(half)} AS e FROM ({self._plain_rows(score)}))
-                GROUP BY {", ".join(columns)}"""
-        )
-        return classes.moments(found, middle, half)
-
-    def _deviations(self) -> str:
-        """Sums of (score - key) and of its square; as whole numbers of key's parts, which add up the same in any order."""
-        off = "(s - key) / nullif(key, 0.0)"
-        if self.question.weight is not None:
-            first, second = self._whole_sum(f"m * {off}", _NARROW), self._whole_sum(f"m * {off} * {off}", _NARROW**2)
-            return f"{first} AS d1, {second} AS d2"
-        times = "" if self.question.count is None else "m::HUGEINT * "
-        first, second = (f"TRY_CAST({off} * {double(parts)} AS BIGINT)" for parts in (_FIRST, _SECOND))
-        return f"sum({times}{first}) AS d1, sum({times}({second} * {second})) AS d2"
-
-    @property
-    def _parts_of_deviations(self) -> tuple[float, float]:
-        """What weighted sums of deviations and of their squares are counted in."""
-        exponent, parts = self._weights
-        unit = math.ldexp(parts, -exponent)
-        return unit * _NARROW, unit * _NARROW**2
-
-    def _plain_rows(self, score: str) -> str:
-        """Each row's label, groups, mass and score."""
-        condition = "" if self.where is None else f" WHERE ({self.where})"
-        column = quoted(self.question.mass or "")
-        # A count is read as it is and as a whole number, so that a fraction shows; a weight as a part of the heaviest.
-        own = f"TRY_CAST({column} AS BIGINT)"
-        if self.question.weight is not None:
-            own = f"{column}::DOUBLE * {double(math.ldexp(1.0, -self._weights[0]))}"
-        mass = "" if self.question.mass is None else f", {column}::DOUBLE AS raw, {own} AS m"
-        groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(self.question.by))
-        truth = "0" if self.question.label is None else quoted(self.question.label)
-        return f"""SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{mass}{groups}
-                   FROM {self.source.reader}{condition}"""
-
-    def _rows(self, score: str, grid: Grid) -> str:
-        """The same with each score's key and its side of the thresholds."""
-        side = " + ".join(f"(s >= {double(t)})::INTEGER" for t in grid.thresholds) or "0"
-        return f"""SELECT *, {key_of("s")} AS key, {side} AS side FROM ({self._plain_rows(score)})"""
-
-    def _listed_groups(self) -> str:
-        return "".join(f"g{i}, " for i in range(len(self.question.by)))
-
-    def _refuse_bad_rows(self, score: str, cells: Mapping[str, NDArray[Any]]) -> None:
-        n = cells["every"]
-        if not len(n):
-            raise InputError(f"{self.source.shown!r} has no rows" + (" that satisfy where=." if self.where else "."))
-        bad = {
-            "no score": missing(cells["lo"]) if "scoreless" not in cells else plain_numbers(cells["scoreless"]) > 0,
-            "a NaN or infinite score": plain_numbers(cells["endless"]) > 0
-            if "endless" in cells
-            else ~missing(cells["lo"]) & ~np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"])),
-            f"no {self.question.label}": missing(cells["label"]),
-            "a NaN or infinite weight": ~np.isfinite(plain_numbers(cells["squares"]))
-            | (plain_numbers(cells["boundless"]) > 0 if "boundless" in cells else False),
-            **{f"no {name}": _nothing(cells[f"g{i}"]) for i, name in enumerate(self.question.by)},
-        }
-        if "lightest" in cells:
-            bad |= {
-                "no weight or count": plain_numbers(cells["massless"]) > 0,
-                "a negative weight or count": plain_numbers(cells["lightest"]) < 0,
-            }
-        if self.question.count is not None:
-            bad["a count that is not a whole number"] = plain_numbers(cells["broken"]) > 0
-        if self.question.weight is not None:
-            self._refuse_false_notes(float(np.nan_to_num(plain_numbers(cells["heaviest"])).max()), self.question.weight)
-        for what, where in bad.items():
-            if where.any():
-                many = int(n[where].sum())
-                raise InputError(
-                    f"{score}: {many} rows have {what}; drop or repair them, or leave them out with where=."
-                )
-        ends = np.concatenate([plain_numbers(cells[end]) for end in ("lo", "hi")])
-        self.source.refuse_lost_digits(score, float(np.abs(ends).max()))
-
-    def _refuse_false_notes(self, heaviest: float, name: str) -> None:
-        """A damaged file may note another highest value than its rows have; sums counted in parts of that would be wrong."""
-        if heaviest > math.ldexp(1.0, self._weights[0]) and math.isfinite(heaviest):
-            raise InputError(
-                f"Cannot read {self.source.shown!r}: {name} has values beyond those the file notes; it is damaged."
-            )
-
-    def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, NDArray[Any]]:
-        """Heavy cells of one group counted again in equal parts of their range."""
-        parts = _PARTS // len(heavy.key)
-        per = parts / (heavy.high - heavy.low)
-        listed = ", ".join(
-            f"({double(k)}, {int(d)}, {double(low)}, {double(p)})"
-            for k, d, low, p in zip(*(a.tolist() for a in (heavy.key, heavy.side, heavy.low, per)), strict=True)
-        )
-        same_group = " AND ".join(_is_one_of(f"g{i}", values) for i, values in enumerate(group)) or "true"
-        again = self._as_weights(self.source.query(
-            f"""SELECT label, key, side, part, {self._sums()}
-                FROM (SELECT r.*, least({parts - 1}, floor((s - low) * per)) AS part
-                      FROM ({self._rows(score, grid)}) r JOIN (VALUES {listed}) AS heavy(k, d, low, per)
-                           ON key = k AND side = d WHERE {same_group})
-                GROUP BY ALL"""
-        ))  # fmt: skip
-        return again if "mass" in again else {**again, "mass": again["n"], "squares": again["n"]}
-
-
-def _cell_of(grid: Grid) -> str:
-    """The key in SQL; in cells that a threshold cuts, each part has a number of its own that still rounds to the key."""
-    by_key: dict[float, list[float]] = {}
-    for threshold, key in zip(grid.thresholds, cell_key(np.array(grid.thresholds)).tolist(), strict=True):
-        by_key.setdefault(key, []).append(threshold)
-    cuts = []
-    for key, thresholds in by_key.items():
-        name, branches = key, []
-        for threshold in thresholds:
-            name = float(np.nextafter(name, np.inf))
-            branches.append(f"WHEN s >= {double(threshold)} THEN {double(name)}")
-        cuts.append(f"WHEN key = {double(key)} THEN CASE {' '.join(reversed(branches))} ELSE key END")
-    return f"CASE {' '.join(cuts)} ELSE key END" if cuts else "key"
-
-
-@dataclass(frozen=True)
-class _Classes:
-    """The classes and groups that cells belong to: each one's values and extremes, and which one each cell is of."""
-
-    columns: list[str]
-    of_cell: Ints
-    keys: list[tuple[Any, ...]]
-    low: Floats
-    high: Floats
-    spread: Floats
-
-    @classmethod
-    def of(cls, cells: Mapping[str, NDArray[Any]], columns: list[str]) -> _Classes:
-        """Of cells that are ordered by class and group."""
-        values = [np.asarray(cells[name]) for name in columns]
-        changed = np.any([column[1:] != column[:-1] for column in values], axis=0)
-        starts = group_starts(changed, len(values[0]))
-        of_cell = np.concatenate(([0], np.cumsum(changed)))
-        low, high, mass = (plain_numbers(cells[name]) for name in ("lo", "hi", "mass"))
-        there = mass > 0
-        ends = (
-            np.minimum.reduceat(np.where(there, low, np.inf), starts),
-            np.maximum.reduceat(np.where(there, high, -np.inf), starts),
-        )
-        total = np.maximum(np.add.reduceat(mass, starts), 1e-300)
-        with np.errstate(over="ignore", invalid="ignore"):
-            middle = low / 2 + high / 2
-            mean = np.add.reduceat(mass * middle, starts) / total
-            spread = np.sqrt(np.add.reduceat(mass * (middle - mean[of_cell]) ** 2, starts) / total)
-        keys = list(zip(*(column[starts].tolist() for column in values), strict=True))
-        return cls(columns, of_cell, keys, *ends, spread)
-
-    def wide(self, half: float) -> bool:
-        """Whether every class that has a spread has one that a count in parts of the range keeps the digits of."""
-        return bool(np.all((half <= _LOPSIDED * self.spread) | ~(self.high > self.low)))
-
-    def moments(self, sums: Mapping[str, NDArray[Any]], middle: float, half: float) -> Moments:
-        """What gives the moments of any of the cells' classes together, from the sums of each."""
-        keys = zip(*(np.asarray(sums[name]).tolist() for name in self.columns), strict=True)
-        place = {key: i for i, key in enumerate(keys)}
-        mass = plain_numbers(sums["mass"])
-        powers = [plain_numbers(sums[f"e{i}"]) / _FINE for i in range(3)]
-
-        def of_class(number: int) -> ScoreMoments:
-            i = place[self.keys[number]]
-            n = float(mass[i])
-            if not n:
-                return ScoreMoments(0.0, 0.0, 0.0, 0.0)
-            if self.low[number] == self.high[number]:
-                return ScoreMoments(n, float(self.low[number]), 0.0, 0.0)
-            first, second, third = (float(power[i]) / n for power in powers)
-            m2, m3 = max(second - first**2, 0.0), third - 3.0 * first * second + 2.0 * first**3
-            return ScoreMoments(n, middle + half * first, n * half**2 * m2, n * half**3 * m3)
-
-        def of(cells: NDArray[Any]) -> ScoreMoments:
-            found = ScoreMoments(0.0, 0.0, 0.0, 0.0)
-            for number in np.unique(self.of_cell[cells]).tolist():
-                found = found.merge(of_class(number))
-            return found
-
-        return of
-
-
-def _is_one_of(column: str, values: Sequence[Any]) -> str:
-    """A condition that a group column has one of some values, whatever they contain."""
-    return f"{column}::VARCHAR IN ({', '.join(map(text, values))})"
-
-
-def _nothing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which entries of a group column are null or NaN."""
-    return missing(column) | (np.isnan(np.ma.getdata(column)) if column.dtype.kind == "f" else False)
+    rows = Rows(
+        paths=paths,
+        roles=roles,
+        where=where,
+        drop_missing=drop_missing,
+        memory_limit=memory_limit,
+        threads=threads,
+        progress=progress,
+    )
+    with rows.open() as table:
+        tallies = table.tallies(exact=exact, thresholds=cuts)
+    emit(hard_labels_of(tallies), strict=strict)
+    return tallies.of_one_model() if isinstance(score, str) else tallies

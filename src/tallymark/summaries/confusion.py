@@ -6,15 +6,15 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Floats, Ints, Label, Masses
-from tallymark._frozen import Sealed
-from tallymark._show import Row, Shown, number
+from tallymark._display import Row, Shown, number
+from tallymark._mappings import Sealed
 from tallymark.errors import InputError, shown
 from tallymark.summaries import promises, storage
 
@@ -32,7 +32,7 @@ class Cells(NamedTuple):
 class Confusion(Shown, Sealed):
     """K×K masses: rows are the truth, columns the prediction.
 
-    `positive` is the index of the positive class of a binary matrix, None when there is none.
+    `positive` is the index of the positive class: a matrix that has one is a :class:`BinaryConfusion`.
     `prior` is the prevalence the matrix is looked at (:meth:`at_prevalence`); the counts stay what they are.
     For weighted data `squares` and `rows_per_cell` hold the sum of squared weights and the number of rows per cell.
 
@@ -50,11 +50,25 @@ class Confusion(Shown, Sealed):
     squares: Floats | None = None
     rows_per_cell: Ints | None = None
 
+    def __new__(cls, *cells: Any, **named: Any) -> Self:
+        """A matrix with a positive class is one of two classes, whoever makes it."""
+        positive = cells[2] if len(cells) > 2 else named.get("positive")
+        return super().__new__(BinaryConfusion if cls is Confusion and positive is not None else cls)  # type: ignore[return-value]
+
     def __post_init__(self) -> None:
         k = len(self.labels)
         if np.shape(self.matrix) != (k, k):
             raise InputError(f"The matrix has shape {np.shape(self.matrix)} for {k} labels; rows are the truth.")
-        object.__setattr__(self, "matrix", np.asarray(self.matrix))
+        # A copy: the caller's own array stays writable.
+        object.__setattr__(self, "matrix", np.array(self.matrix))
+        if not np.all(self.matrix >= 0) or not np.all(np.isfinite(self.matrix)):
+            raise InputError(
+                "The matrix has cells that are negative or no numbers; expected counts or sums of weights."
+            )
+        if self.positive is not None and (k != 2 or self.positive not in (0, 1)):
+            raise InputError(
+                f"positive={self.positive!r} of {k} classes: the positive class is the first (0) or the second (1) of two."
+            )
         if self.matrix.dtype.kind in "iu":
             _check.countable(float(self.matrix.sum(dtype=np.float64)), "The cells")
         for array in (self.matrix, self.squares, self.rows_per_cell):
@@ -62,7 +76,9 @@ class Confusion(Shown, Sealed):
                 array.flags.writeable = False
 
     @classmethod
-    def of_cells(cls, *, tp: float, fp: float, fn: float, tn: float, labels: tuple[Label, Label] = (0, 1)) -> Confusion:
+    def of_cells(
+        cls, *, tp: float, fp: float, fn: float, tn: float, labels: tuple[Label, Label] = (0, 1)
+    ) -> BinaryConfusion:
         """From the four counts, when nothing else is at hand.
 
         >>> Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).n
@@ -73,7 +89,7 @@ class Confusion(Shown, Sealed):
         cells = np.array([[tn, fp], [fn, tp]])
         if (cells < 0).any() or not cells.any():
             raise InputError(f"tp={tp}, fp={fp}, fn={fn}, tn={tn}: expected counts of 0 or more, not all zero.")
-        return cls(cells, labels, positive=1)
+        return BinaryConfusion(cells, labels, positive=1)
 
     @classmethod
     def of_codes(
@@ -106,22 +122,22 @@ class Confusion(Shown, Sealed):
     @property
     def tp(self) -> Any:
         """Positives predicted positive."""
-        return self._cell(True, True)
+        return self.binary.tp
 
     @property
     def fp(self) -> Any:
         """Negatives predicted positive."""
-        return self._cell(False, True)
+        return self.binary.fp
 
     @property
     def fn(self) -> Any:
         """Positives predicted negative."""
-        return self._cell(True, False)
+        return self.binary.fn
 
     @property
     def tn(self) -> Any:
         """Negatives predicted negative."""
-        return self._cell(False, False)
+        return self.binary.tn
 
     @property
     def n(self) -> Any:
@@ -132,11 +148,6 @@ class Confusion(Shown, Sealed):
     def n_rows(self) -> int:
         """Number of rows, whatever their weight."""
         return int(self.n if self.rows_per_cell is None else self.rows_per_cell.sum())
-
-    @property
-    def is_binary(self) -> bool:
-        """Two classes, one of them named as the positive one."""
-        return self.positive is not None
 
     @property
     def truth(self) -> Masses:
@@ -153,54 +164,51 @@ class Confusion(Shown, Sealed):
     @property
     def prevalence(self) -> float:
         """Share of the positive class: the stated one, or the sample's."""
-        if self.prior is not None:
-            return self.prior
-        return float((self.tp + self.fn) / self.n) if self.n else math.nan
+        return self.binary.prevalence
 
     @property
     def predicted_prevalence(self) -> float:
         """Share predicted positive, p′, at the prevalence looked at."""
-        cells = self.cells
-        return float((cells.tp + cells.fp) / sum(cells))
+        return self.binary.predicted_prevalence
 
-    def at_prevalence(self, prevalence: float | None) -> Confusion:
+    @property
+    def cells(self) -> Cells:
+        """tp, fp, fn, tn as metrics see them."""
+        return self.binary.cells
+
+    @property
+    def seen(self) -> Masses:
+        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
+        return self.matrix
+
+    @property
+    def binary(self) -> BinaryConfusion:
+        """The matrix itself, where it has two classes and a known positive one; else the call that makes one."""
+        if len(self.labels) == 2:
+            raise InputError(
+                f"Which of {shown(self.labels)} is positive? Say tm.confusion(y, predicted, pos_label={self.labels[1]!r})."
+            )
+        raise InputError(
+            f"tp, fp, fn and tn need two classes, this matrix has {len(self.labels)} ({shown(self.labels)}). "
+            "Take one class with .one_vs_rest(label), or average over classes, e.g. tm.metrics.f1(c, average='macro')."
+        )
+
+    def at_prevalence(self, prevalence: float | None) -> BinaryConfusion:
         """The same matrix seen at another prevalence; None takes the stated one away.
 
         >>> c = Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).at_prevalence(0.25)
         >>> c.tp, c.prevalence
         (231, 0.25)
         """
-        self._require_binary()
-        prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
-        if prior is not None and not self.truth.all():
-            raise InputError("Another prevalence needs rows of both classes; this matrix has one class only.")
-        return replace(self, prior=prior)
-
-    @property
-    def seen(self) -> Masses:
-        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
-        if self.prior is None or self.positive is None:
-            return self.matrix
-        wanted = np.full(2, 1.0 - self.prior)
-        wanted[self.positive] = self.prior
-        rescaled: Masses = self.matrix * (wanted * self.n / self.truth)[:, None]
-        return rescaled
-
-    @property
-    def cells(self) -> Cells:
-        """tp, fp, fn, tn as metrics see them."""
-        self._require_binary()
-        i, j = self.positive, 1 - self.positive  # type: ignore[operator]
-        matrix = self.seen
-        return Cells(matrix[i, i].item(), matrix[j, i].item(), matrix[i, j].item(), matrix[j, j].item())
+        return self.binary.at_prevalence(prevalence)
 
     def independent(self) -> Confusion:
         """The matrix expected of predictions with these shares that know nothing of the truth."""
         seen = self.seen
         expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
-        return Confusion(expected, self.labels, self.positive, threshold=self.threshold)
+        return type(self)(expected, self.labels, self.positive, threshold=self.threshold)
 
-    def one_vs_rest(self, label: Label) -> Confusion:
+    def one_vs_rest(self, label: Label) -> BinaryConfusion:
         """The binary matrix of one class against all others."""
         i = self._index(label)
         as_counted = self.prior is None
@@ -211,7 +219,7 @@ class Confusion(Shown, Sealed):
             hit, row, column = matrix[i, i], matrix[i].sum(), matrix[:, i].sum()
             return np.array([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]])
 
-        return Confusion(
+        return BinaryConfusion(
             fold(self.seen),
             (f"not {label}", self.labels[i]),
             positive=1,
@@ -225,10 +233,10 @@ class Confusion(Shown, Sealed):
             raise InputError(f"classes is {classes!r}, expected a list of some of {shown(self.labels)}.")
         return tuple(self.labels[self._index(label)] for label in dict.fromkeys(classes))
 
-    def overall(self, classes: Sequence[Label] | None = None) -> Confusion:
+    def overall(self, classes: Sequence[Label] | None = None) -> BinaryConfusion:
         """Sum of the one-vs-rest matrices, of all classes or some. Of all it totals K·n and has FP = FN."""
         parts = [self.one_vs_rest(label).matrix for label in (self.labels if classes is None else self.known(classes))]
-        return Confusion(np.sum(parts, axis=0), ("rest", "class"), positive=1)
+        return BinaryConfusion(np.sum(parts, axis=0), ("rest", "class"), positive=1)
 
     def merge(self, other: Confusion) -> Confusion:
         """The matrix of both samples together; labels are matched by name."""
@@ -320,23 +328,76 @@ class Confusion(Shown, Sealed):
         )
         return cls(matrix, labels, positive, prior, threshold, arrays.get("squares"), arrays.get("rows_per_cell"))
 
-    def _cell(self, truth: bool, predicted: bool) -> Any:
-        self._require_binary()
-        i, j = (self.positive if side else 1 - self.positive for side in (truth, predicted))  # type: ignore[operator]
-        return self.matrix[i, j].item()
-
-    def _require_binary(self) -> None:
-        if self.positive is None and len(self.labels) == 2:
-            raise InputError(
-                f"Which of {shown(self.labels)} is positive? Say tm.confusion(y, predicted, pos_label={self.labels[1]!r})."
-            )
-        if self.positive is None:
-            raise InputError(
-                f"tp, fp, fn and tn need two classes, this matrix has {len(self.labels)} ({shown(self.labels)}). "
-                "Take one class with .one_vs_rest(label), or average over classes, e.g. tm.metrics.f1(c, average='macro')."
-            )
-
     def _index(self, label: Label) -> int:
         if label not in self.labels:
             raise InputError(f"No class {label!r}; the matrix has {shown(self.labels)}.")
         return self.labels.index(label)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinaryConfusion(Confusion):
+    """Truth against prediction of two classes, one of which is the positive one."""
+
+    positive: int = 1
+
+    @property
+    def tp(self) -> Any:
+        """Positives predicted positive."""
+        return self.matrix[self.positive, self.positive].item()
+
+    @property
+    def fp(self) -> Any:
+        """Negatives predicted positive."""
+        return self.matrix[1 - self.positive, self.positive].item()
+
+    @property
+    def fn(self) -> Any:
+        """Positives predicted negative."""
+        return self.matrix[self.positive, 1 - self.positive].item()
+
+    @property
+    def tn(self) -> Any:
+        """Negatives predicted negative."""
+        return self.matrix[1 - self.positive, 1 - self.positive].item()
+
+    @property
+    def prevalence(self) -> float:
+        """Share of the positive class: the stated one, or the sample's."""
+        if self.prior is not None:
+            return self.prior
+        return float((self.tp + self.fn) / self.n) if self.n else math.nan
+
+    @property
+    def predicted_prevalence(self) -> float:
+        """Share predicted positive, p′, at the prevalence looked at."""
+        cells = self.cells
+        return float((cells.tp + cells.fp) / sum(cells))
+
+    @property
+    def binary(self) -> BinaryConfusion:
+        """Itself."""
+        return self
+
+    @property
+    def seen(self) -> Masses:
+        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
+        if self.prior is None:
+            return self.matrix
+        wanted = np.full(2, 1.0 - self.prior)
+        wanted[self.positive] = self.prior
+        rescaled: Masses = self.matrix * (wanted * self.n / self.truth)[:, None]
+        return rescaled
+
+    @property
+    def cells(self) -> Cells:
+        """tp, fp, fn, tn as metrics see them."""
+        i, j = self.positive, 1 - self.positive
+        matrix = self.seen
+        return Cells(matrix[i, i].item(), matrix[j, i].item(), matrix[i, j].item(), matrix[j, j].item())
+
+    def at_prevalence(self, prevalence: float | None) -> BinaryConfusion:
+        """The same matrix seen at another prevalence; None takes the stated one away."""
+        prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
+        if prior is not None and not self.truth.all():
+            raise InputError("Another prevalence needs rows of both classes; this matrix has one class only.")
+        return replace(self, prior=prior)

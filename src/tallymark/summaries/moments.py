@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Ints, Label, Masses
-from tallymark._frozen import Sealed
-from tallymark._show import Row, Shown, number
+from tallymark._display import Row, Shown, number
+from tallymark._mappings import Sealed
 from tallymark.errors import InputError
 from tallymark.summaries import promises, storage
 
@@ -63,7 +63,7 @@ class Moments(Shown, Sealed):
         mean, m2, m3 = (np.zeros((k, components.shape[1])) for _ in range(3))
         for j in range(components.shape[1]):
             column = components[:, j]
-            pivot = column[first]
+            pivot = column[first] if len(column) else np.zeros(k)
             mean[:, j] = np.where(
                 totals > 0, pivot + np.bincount(codes, mass * (column - pivot[codes]), k) / divisor, 0.0
             )

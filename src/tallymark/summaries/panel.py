@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
-from tallymark._frozen import FrozenDict, Sealed
-from tallymark._show import Row, Shown
+from tallymark._display import Row, Shown
+from tallymark._mappings import FrozenDict, Sealed
 from tallymark.errors import InputError, shown
 from tallymark.summaries import promises, storage
 from tallymark.summaries.tallies import Tallies
@@ -118,8 +118,12 @@ class Panel(Shown, Sealed):
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
         arrays = self._arrays()
-        storage.write(path, "panel", {"labels": self.labels, "columns": list(arrays)},
-                      {str(i): array for i, array in enumerate(arrays.values())})  # fmt: skip
+        storage.write(
+            path,
+            "panel",
+            {"labels": self.labels, "columns": list(arrays)},
+            {str(i): array for i, array in enumerate(arrays.values())},
+        )
 
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Panel:
@@ -144,8 +148,10 @@ class Panel(Shown, Sealed):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """Every column under a name that tells its part, so that a model may be called anything."""
         parts: dict[str, NDArray[Any] | None] = {
-            "is_positive": self.is_positive, "counts": self.counts, "weights": self.weights
-        }  # fmt: skip
+            "is_positive": self.is_positive,
+            "counts": self.counts,
+            "weights": self.weights,
+        }
         parts |= {f"score:{name}": array for name, array in self.scores.items()}
         parts |= {f"extra:{name}": array for name, array in self.extra.items()}
         return {name: array for name, array in parts.items() if array is not None}

@@ -53,8 +53,8 @@ def numbers(array: Any, kinds: str, shape: tuple[int, ...], what: str, *, least:
     require(array.shape == shape, f"{what} have the shape {array.shape} instead of {shape}")
     require(array.dtype.kind == "b" or np.isfinite(array).all(), f"{what} are not finite")
     require(least is None or not (array < least).any(), f"{what} are too small")
-    found: NDArray[Any] = array
-    return found
+    values: NDArray[Any] = array
+    return values
 
 
 def squares_of_weights(squares: Floats, weights: Floats, rows: NDArray[Any]) -> None:

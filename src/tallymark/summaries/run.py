@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Floats, Ints, Masses, Scores
-from tallymark._frozen import Sealed
+from tallymark._mappings import Sealed
 from tallymark.errors import InputError
 from tallymark.summaries import promises
 from tallymark.summaries.sorting import blocks, starts_of_groups
@@ -153,8 +153,8 @@ class Run(Sealed):
         return int(self.total)
 
     @property
-    def worth(self) -> float:
-        """How many rows the mean of a run is worth: fewer than it has where weights differ (Kish)."""
+    def effective_size(self) -> float:
+        """Kish's effective sample size: fewer than the rows where weights differ."""
         return float(self.total) if self.squares is None else float(self.total) ** 2 / float(self.squares.sum())
 
     def mass_before(self, index: Ints) -> Masses:

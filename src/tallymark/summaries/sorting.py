@@ -43,9 +43,9 @@ def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
         rows = slice(block * BLOCK, (block + 1) * BLOCK)
         begin = int(starts[block])
         stretch, wanted = haystack[begin : ends[block]], needles[rows]
-        found = np.searchsorted(stretch, wanted, "left")
-        np.add(found, begin, out=below[rows])
-        if not len(stretch) or not (stretch[np.minimum(found, len(stretch) - 1)] == wanted).any():
+        places = np.searchsorted(stretch, wanted, "left")
+        np.add(places, begin, out=below[rows])
+        if not len(stretch) or not (stretch[np.minimum(places, len(stretch) - 1)] == wanted).any():
             return None
         return np.searchsorted(stretch, wanted, "right") + begin
 

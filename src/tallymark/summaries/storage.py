@@ -80,7 +80,7 @@ def _arrays(archive: zipfile.ZipFile, size: int) -> dict[str, NDArray[Any]]:
     members = archive.infolist()
     if len({member.filename for member in members}) != len(members) or sum(m.file_size for m in members) > size:
         raise InputError("its parts overlap")
-    found = {}
+    entries = {}
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED or not member.filename.endswith(".npy"):
             raise InputError(f"the part {member.filename!r} was not written by tallymark")
@@ -89,8 +89,8 @@ def _arrays(archive: zipfile.ZipFile, size: int) -> dict[str, NDArray[Any]]:
         if dtype.hasobject or math.prod(shape) * dtype.itemsize != member.file_size - content.tell():
             raise InputError(f"the part {member.filename!r} is not as long as it says")
         content.seek(0)
-        found[member.filename.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
-    return found
+        entries[member.filename.removesuffix(".npy")] = np.lib.format.read_array(content, allow_pickle=False)
+    return entries
 
 
 #: Readers of an array's own header, by version.

@@ -8,8 +8,8 @@ from os import PathLike
 from typing import Any, ClassVar
 
 from tallymark import _check
-from tallymark._frozen import FrozenDict, Keyed
-from tallymark._show import Row, Shown, plain
+from tallymark._display import Row, Shown, plain
+from tallymark._mappings import FrozenDict, Keyed
 from tallymark.errors import InputError
 from tallymark.summaries import promises, storage
 from tallymark.summaries.tally import Tally

@@ -13,12 +13,13 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
-from tallymark._show import Row, Shown
-from tallymark._show import number as shown_number
-from tallymark.errors import InputError, guard
+from tallymark._display import Row, Shown
+from tallymark._display import number as shown_number
+from tallymark.errors import InputError
+from tallymark.notes import Note, emit
 from tallymark.registry import parse_policy
 from tallymark.summaries import promises, quantising, storage
-from tallymark.summaries.confusion import Cells, Confusion
+from tallymark.summaries.confusion import BinaryConfusion, Cells
 from tallymark.summaries.cutoffs import Cutoffs, Outcomes, Steps, all_cutoffs, outcomes_of, steps_at
 from tallymark.summaries.run import Run, ScoreMoments, checked_run, require_same_kind
 from tallymark.summaries.sorting import blocks, placements, sort_in_place, starts_of_groups
@@ -163,20 +164,28 @@ class Tally(Shown):
         seen.__dict__.update({name: view for name, view in self.__dict__.items() if name in _LENS_FREE})
         return seen
 
-    def at(self, threshold: float | str) -> Confusion:
+    def at(self, threshold: float | str) -> BinaryConfusion:
         """The confusion matrix at a threshold or policy (``"youden"``, ``"tpr:0.9"``, ``"cost:1,50"``, …).
 
         Positive means ``score >= threshold``; the threshold is first rounded to the scores' dtype.
         """
-        cut = self._on_an_edge(self.threshold_for(threshold))
-        table, squares, rows = ([] for _ in range(3))  # type: list[Any], list[Any], list[Any]
+        matrix, notes = self.cut_at(threshold)
+        emit(notes)
+        return matrix
+
+    def cut_at(self, threshold: float | str) -> tuple[BinaryConfusion, tuple[Note, ...]]:
+        """The matrix of :meth:`at`, and a note where a threshold inside a cell of a quantised tally was moved."""
+        cut, notes = self._on_an_edge(self.threshold_for(threshold))
+        table: list[Any] = []
+        squares: list[Any] = []
+        rows: list[Any] = []
         for run in self._class_runs():
             index = int(np.searchsorted(run.scores, cut, "left"))
             table.append([run.mass_before(np.array(index))[()], run.mass_from(np.array(index))[()]])
             if run.squares is not None and run.rows is not None:
                 squares.append([run.squares[:index].sum(), run.squares[index:].sum()])
                 rows.append([run.rows[:index].sum(), run.rows[index:].sum()])
-        return Confusion(
+        matrix = BinaryConfusion(
             np.array(table),
             self.labels,  # type: ignore[arg-type]
             positive=1,
@@ -185,6 +194,7 @@ class Tally(Shown):
             squares=np.array(squares) if len(squares) == 2 else None,
             rows_per_cell=np.array(rows) if len(rows) == 2 else None,
         )
+        return matrix, notes
 
     def threshold_for(self, threshold: float | str) -> float:
         """The number a threshold or policy stands for on this data."""
@@ -222,7 +232,7 @@ class Tally(Shown):
         >>> q = t.quantise()
         >>> sum(map(len, q.runs))
         46292
-        >>> low, high = tm.bound("auroc", q)
+        >>> low, high = tm.bound(q, "auroc")
         >>> low <= tm.metrics.auroc(t) <= high
         True
         """
@@ -387,20 +397,20 @@ class Tally(Shown):
             )
         return self.runs
 
-    def _on_an_edge(self, threshold: float) -> Any:
+    def _on_an_edge(self, threshold: float) -> tuple[Any, tuple[Note, ...]]:
+        """The threshold as the scores' type has it, on the edge of a cell; and a note if it was moved."""
         dtype = self.runs[0].scores.dtype if self.grid is None else np.dtype(self.grid.dtype)
         with np.errstate(over="ignore"):
             cut = dtype.type(threshold)
         if self.grid is None:
-            return cut
+            return cut, ()
         for run in self.runs:
             cell = int(np.searchsorted(run.scores, cut, "left")) - 1
             if cell >= 0 and run.hi is not None and run.hi[cell] >= cut:
                 moved = run.scores[cell]
-                guard("TM106", f"the threshold {cut} lies inside a cell and was moved to {moved}; "
-                      f"quantise(thresholds=[{cut}]) keeps it exact")  # fmt: skip
-                return moved
-        return cut
+                said = f"the threshold {cut} lies inside a cell and was moved to {moved}; quantise(thresholds=[{cut}]) keeps it exact"
+                return moved, (Note("TM106", said),)
+        return cut, ()
 
     def _merge(self, other: Tally) -> Tally:
         labels = _common_labels(self.labels, other.labels)

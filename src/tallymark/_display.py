@@ -1,0 +1,140 @@
+"""How values show themselves: one list of rows feeds the terminal, the notebook, a dataframe and JSON."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tallymark.errors import InputError
+
+Row = Mapping[str, Any]
+
+
+class Shown:
+    """Resamples ``repr``, ``_repr_html_`` and ``to_frame()`` from `rows()` and a heading."""
+
+    __slots__ = ()
+
+    def heading(self) -> str:
+        """One line above the table."""
+        return type(self).__name__
+
+    def rows(self) -> Sequence[Row]:
+        """The table, a mapping from column name to value per line."""
+        raise TypeError(f"{type(self).__name__} has no rows()")
+
+    def __repr__(self) -> str:
+        return "\n".join([self.heading(), *text_table(self.rows())])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.heading(), self.rows())
+
+    def to_frame(self) -> Any:
+        """The rows as a dataframe of the library at hand (pandas, else Polars, else PyArrow)."""
+        return frame(columns_of(self.rows()))
+
+
+class Limited:
+    """Whatever has confidence limits: `value`, `low`, `high`, their `level`, and `interval_method`, how they were found."""
+
+    __slots__ = ()
+
+    #: The lower limit, None while there is no interval.
+    low: float | None
+    #: The upper limit.
+    high: float | None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Low and high together, None while there is no interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+def number(value: object) -> str:
+    """A number as people read it; text unchanged."""
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return " … ".join(map(number, value))
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return str(value)
+    if float(value).is_integer() and abs(float(value)) < 1e15 and not isinstance(value, float | np.floating):
+        return f"{int(value)}"
+    if math.isnan(float(value)):
+        return "nan"
+    magnitude = abs(float(value))
+    if float(value).is_integer() and 1e4 <= magnitude < 1e15:
+        return f"{float(value):.0f}"
+    if 1e4 <= magnitude < 1e15:
+        return f"{float(value):.1f}"
+    return f"{float(value):.4f}" if magnitude == 0 or 1e-3 <= magnitude < 1e4 else f"{float(value):.4g}"
+
+
+def plain(value: Any) -> Any:
+    """A value as real JSON: nan is null, infinities are text, arrays are lists."""
+    if isinstance(value, np.ndarray):
+        return [plain(item) for item in value.tolist()]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
+    """Rows turned into columns; a row that lacks a column has None there."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def text_table(rows: Sequence[Row], most: int = 60) -> Iterable[str]:
+    """Aligned lines: text to the left, numbers to the right."""
+    columns = columns_of(rows[:most])
+    cells = {name: [number(value) for value in values] for name, values in columns.items()}
+    widths = {name: max(len(name), *map(len, values)) for name, values in cells.items()}
+    right = {
+        name: any(isinstance(value, int | float | np.number) for value in values) for name, values in columns.items()
+    }
+
+    def line(values: Mapping[str, str]) -> str:
+        return "  ".join(
+            values[name].rjust(widths[name]) if right[name] else values[name].ljust(widths[name]) for name in values
+        ).rstrip()
+
+    if columns:
+        yield line({name: name for name in columns})
+    for index in range(min(len(rows), most)):
+        yield line({name: values[index] for name, values in cells.items()})
+    if len(rows) > most:
+        yield f"… {len(rows) - most} more rows; to_frame() has them all"
+
+
+def html_table(heading: str, rows: Sequence[Row], most: int = 200) -> str:
+    """The same table for a notebook; every text is escaped."""
+    columns = columns_of(rows[:most])
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(number(values[index]))}</td>" for values in columns.values()) + "</tr>"
+        for index in range(min(len(rows), most))
+    )
+    more = f"<p>… {len(rows) - most} more rows</p>" if len(rows) > most else ""
+    return f"<p>{html.escape(heading)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def frame(columns: Mapping[str, Any]) -> Any:
+    """A dataframe of whichever library is installed."""
+    for library in ("pandas", "polars", "pyarrow"):
+        if importlib.util.find_spec(library) is None:
+            continue
+        module = importlib.import_module(library)
+        return module.table(dict(columns)) if library == "pyarrow" else module.DataFrame(dict(columns))
+    raise InputError("to_frame() needs a dataframe library; install pandas, polars or pyarrow, or use to_dict().")

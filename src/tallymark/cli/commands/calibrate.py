@@ -1,0 +1,49 @@
+"""``tallymark calibrate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tallymark._write import replacing, require_writable
+from tallymark.cli.printing import positive_label, print_json, print_text
+from tallymark.errors import InputError
+from tallymark.registry import CALIBRATIONS, Calibration, choose
+from tallymark.sources.constructors import tally
+from tallymark.sources.engine import engine
+from tallymark.sources.files import columns_of, read_files
+from tallymark.sources.formats import Wanted, expanded
+
+
+def run(
+    validation: str, target: str, label: str, score: str, out: str, method: str, column: str, pos_label: str | None,
+    *, as_json: bool,
+) -> None:  # fmt: skip
+    """Fit on the validation rows, write the target with its probabilities."""
+    calibration: Calibration = choose("--method", method, CALIBRATIONS)
+    if Path(out).suffix.lower() not in {".csv", ".parquet"}:
+        raise InputError(f"--out {out!r}: write a .csv or a .parquet file.")
+    known = read_files(validation, [Wanted(label, "--label"), Wanted(score, "--score", "number")])
+    fitted_on = tally(known[label], known[score], pos_label=positive_label(known, label, pos_label))
+    wanted = [Wanted(score, "--score", "number")]
+    inputs = [*expanded(validation), *expanded(target)]
+    require_writable(out, inputs=inputs)
+    with engine(target, wanted) as source:
+        source.keep_order()
+        if column in source.types:
+            raise InputError(f"{target!r} has a column {column!r} already; choose another name with --column.")
+        scores = columns_of(source, wanted)[score]
+    fitted = calibration.fit(fitted_on, *([tally(scores=scores)] if calibration.uses_target else []))
+    probabilities, parameters = fitted(scores), dict(fitted.parameters)
+    with replacing(out, inputs=inputs) as temporary, engine(target, wanted, writes=str(temporary)) as source:
+        source.keep_order()
+        source.write(str(temporary), {column: probabilities}, parquet=out.lower().endswith(".parquet"))
+    summary = {"rows": len(scores), "sum": float(np.sum(probabilities)), "method": method, **parameters, "out": out}
+    if as_json:
+        print_json("calibrate", {"n": len(scores), **summary})
+        return
+    told = ", ".join(f"{name} {value:.4g}" for name, value in parameters.items())
+    print_text(
+        f"Wrote {out}: {len(scores)} rows with {column} ({method}: {told}); they add up to {summary['sum']:.1f} positives."
+    )

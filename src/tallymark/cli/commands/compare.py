@@ -1,0 +1,156 @@
+"""``tallymark compare``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tallymark._display import number
+from tallymark.cli.printing import (
+    print_json,
+    print_notes,
+    print_table,
+    print_text,
+    print_written,
+    progress_bar,
+    require_report_place,
+    table,
+)
+from tallymark.comparison import Comparison, compare
+from tallymark.errors import InputError
+from tallymark.simple import WithoutSimple, without_simple
+from tallymark.sources.filepanel import FilePanel
+from tallymark.sources.roles import OPTION, Roles
+from tallymark.sources.rows import Rows
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asked for."""
+
+    file: str
+    label: str
+    scores: Sequence[str]
+    pos_label: str | None = None
+    weight: str | None = None
+    count: str | None = None
+    where: str | None = None
+    metrics: Sequence[str] = ()
+    method: str | None = None
+    threshold: str | None = None
+    level: float = 0.95
+    equivalence: float | None = None
+    without_simple: bool = False
+    seed: int = 0
+    memory_limit: str | None = None
+    threads: int | None = None
+    drop_missing: bool = False
+    as_json: bool = False
+    report: str | None = None
+    sampling: str = "plain"
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+
+def run(asked: Asked) -> Comparison:
+    """Read, compare, print; gives back what was printed."""
+    require_report_place(asked.report, asked.file)
+    if len(asked.metrics) > 1:
+        raise InputError("Compare by one --metric at a time.")
+    with progress_bar(f"Reading and comparing {asked.file}") as progress:
+        rows = Rows(
+            paths=asked.file,
+            where=asked.where,
+            memory_limit=asked.memory_limit,
+            threads=asked.threads,
+            progress=progress,
+            drop_missing=asked.drop_missing,
+            roles=Roles(
+                label=asked.label, scores=tuple(asked.scores), weight=asked.weight, count=asked.count, spelling=OPTION
+            ),
+        )
+        with rows.open() as table:
+            table.choose_positive(asked.pos_label)
+            panel = table.panel() if table.small else FilePanel(replace(rows, roles=table.roles))
+        reduced = without_simple(panel) if asked.without_simple else None
+        comparison = compare(
+            panel if reduced is None else reduced.reduced,
+            metric=next(iter(asked.metrics), "auroc"),
+            method=asked.method,  # type: ignore[arg-type]
+            threshold=asked.threshold,
+            level=asked.level,
+            equivalence=asked.equivalence,
+            seed=asked.seed,
+            sampling=asked.sampling,  # type: ignore[arg-type]
+            **asked.parameters,  # type: ignore[arg-type]
+        )
+    notes = comparison.warnings
+    if asked.report is not None:
+        from tallymark.reporting.pages import report
+
+        with progress_bar(f"Writing {asked.report}") as progress:
+            report(comparison, asked.report, title=asked.file, progress=progress)
+    if asked.as_json:
+        simple = {} if reduced is None else {"simple": _simple(reduced)}
+        print_json("compare", comparison.to_dict() | simple, notes)
+    else:
+        _print(comparison, asked, reduced)
+        print_notes(notes)
+        print_written(asked.report)
+    return comparison
+
+
+def _simple(reduced: WithoutSimple) -> dict[str, Any]:
+    return {"rows": reduced.n_simple, "share": reduced.share, "verdict": reduced.verdict}
+
+
+def _print(comparison: Comparison, asked: Asked, reduced: WithoutSimple | None) -> None:
+    if reduced is not None:
+        print_text(
+            f"{reduced.n_simple} of {reduced.n} rows are right for every model at any threshold "
+            f"({100 * reduced.share:.1f} %, {reduced.verdict}); they are left out."
+        )
+    several = len(comparison.pairs) > 1
+    level = f"{100 * comparison.level:g} %"
+    print_text(
+        f"{asked.file}: {comparison.metric} on the same {comparison.n} rows, {comparison.positives} positive", "bold"
+    )
+    cuts = comparison.thresholds
+    heads = [("model", "left"), (comparison.metric, "right"), *([("threshold", "right")] if cuts else [])]
+    values = [
+        [model, number(float(value)), *([number(cuts[model])] if cuts else [])]
+        for model, value in comparison.values.items()
+    ]
+    print_table(table("", heads, values))
+    print_text("")
+    columns: list[tuple[Any, ...]] = [
+        ("pair", "left"),
+        ("difference", "right"),
+        (f"{level} interval", "right"),
+        ("p", "right"),
+    ]
+    columns += [("p (Holm)", "right")] if several else []
+    print_table(
+        table(
+            "",
+            [*columns, ("verdict", "left"), ("method", "left", True)],
+            [
+                [
+                    f"{pair.first} - {pair.second}",
+                    number(pair.difference),
+                    f"{number(pair.low)} to {number(pair.high)}",
+                    _p(pair.p_value),
+                    *([_p(pair.p_holm)] if several else []),
+                    pair.verdict,
+                    pair.method,
+                ]
+                for pair in comparison.pairs
+            ],
+        )
+    )
+    together = "; limits and verdicts of all pairs are corrected together (Holm)" if several else ""
+    print_text(f"{comparison.conditions.removeprefix(', ').capitalize()}{together}.", "dim", indent="  ")
+
+
+def _p(value: float) -> str:
+    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"

@@ -1,0 +1,479 @@
+"""``tallymark quantify``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from tallymark._display import number
+from tallymark.cli.commands.evaluate import class_and_column
+from tallymark.cli.printing import (
+    listed,
+    print_json,
+    print_notes,
+    print_table,
+    print_text,
+    print_written,
+    progress_bar,
+    require_report_place,
+    table,
+    with_limits,
+)
+from tallymark.errors import InputError
+from tallymark.measures import Evaluation
+from tallymark.notes import Note, emit
+from tallymark.quantify.estimation.estimate import estimate
+from tallymark.quantify.estimation.expected import expected
+from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits, mixture_fit
+from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
+from tallymark.quantify.estimation.sensitivity import Sensitivity, sensitivity
+from tallymark.registry import QUANTIFIERS
+from tallymark.sources.constructors import class_panel
+from tallymark.sources.duck import quoted
+from tallymark.sources.files import read_files
+from tallymark.sources.formats import Wanted
+from tallymark.sources.roles import OPTION, Roles
+from tallymark.sources.rows import Rows
+from tallymark.summaries.guards import hard_labels
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+#: What is counted with when no method is named: one in closed form, one robust one, and one for any shift of the prior.
+_USUAL = ("cc", "ac", "ms", "bayes")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asked for."""
+
+    validation: str
+    target: str | None
+    label: str
+    score: str | None
+    probabilities: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    by: Sequence[str] = ()
+    growth: str | None = None
+    expect: Sequence[str] = ()
+    pos_label: str | None = None
+    weight: str | None = None
+    count: str | None = None
+    where: str | None = None
+    threshold: str | None = None
+    calibration: str | None = None
+    training_prevalence: float | None = None
+    population: float | None = None
+    level: float | None = 0.95
+    interval: str = "default"
+    seed: int = 0
+    drop_missing: bool = False
+    memory_limit: str | None = None
+    threads: int | None = None
+    strict: bool = False
+    as_json: bool = False
+    report: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything that was estimated."""
+
+    estimates: dict[str, Any]
+    fit: MixtureFit | None = None
+    expectation: Evaluation | None = None
+    #: The fit of each group, where there are groups.
+    fits: MixtureFits | None = None
+    #: What a shift that went unseen would do.
+    unseen: Sensitivity | None = None
+    #: Rows of the same file that are labelled, and the positives among them.
+    known: tuple[float, float] | None = None
+    #: What each method counts in all groups put together, where there are groups.
+    pooled: Mapping[str, float] = field(default_factory=dict)
+    #: What was noticed on reading.
+    met: tuple[Note, ...] = ()
+
+    @property
+    def notes(self) -> list[Note]:
+        """What was noticed on the way, each once; where there are groups, their fits speak for the whole."""
+        ones = [
+            one
+            for entry in self.estimates.values()
+            for one in (entry.values() if isinstance(entry, Mapping) else [entry])
+        ]
+        fit = self.fits if self.fits is not None else self.fit
+        said = [note for one in ones for note in one.warnings]
+        return list(dict.fromkeys([*self.met, *said, *(() if fit is None else fit.warnings)]))
+
+
+def run(asked: Asked) -> Answer:
+    """Read, estimate, print; gives back what was printed."""
+    require_report_place(asked.report, asked.validation, asked.target)
+    answer = _of_classes(asked) if asked.probabilities else _of_scores(asked)
+    notes = answer.notes
+    if asked.report is not None:
+        from tallymark.reporting.pages import report
+
+        with progress_bar(f"Writing {asked.report}") as progress:
+            report(
+            answer.estimates, asked.report, title=f"{asked.target or asked.validation}: how many?", fit=answer.fit,
+            expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, fits=answer.fits, unseen=answer.unseen,
+            known=answer.known, progress=progress,
+            )  # fmt: skip
+    if asked.as_json:
+        print_json("quantify", _json(answer, asked), notes)
+    else:
+        _print(answer, asked)
+        print_notes(notes)
+        print_written(asked.report)
+    return answer
+
+
+def _calibration(asked: Asked, name: str) -> dict[str, Any]:
+    """The asked calibration, for a method that takes one."""
+    takes = asked.calibration is not None and "calibration" in QUANTIFIERS[name].options
+    return {"calibration": asked.calibration} if takes else {}
+
+
+def _of_scores(asked: Asked) -> Answer:
+    groups, methods = listed(asked.by), [QUANTIFIERS[name].name for name in listed(asked.methods) or _USUAL]
+    score = _checked(asked, groups, methods)
+    validation, target = _tallies(asked, score, groups)
+    samples = (validation, *(target.values() if isinstance(target, Tallies) else (target,)))
+    met = tuple(note for sample in samples for note in hard_labels(sample, score))
+    emit(met, strict=asked.strict)
+    if not listed(asked.methods) and asked.threshold is None and not validation.is_probability:
+        # Without a threshold only methods for any scores can be the default.
+        methods = [name for name in methods if "threshold" not in QUANTIFIERS[name].options]
+
+    def counted(name: str, sample: Tally | Tallies, **options: Any) -> Any:
+        shared = {"threshold": asked.threshold, "training_prevalence": asked.training_prevalence}
+        return estimate(name, validation, sample, **shared, **options, **_calibration(asked, name))  # type: ignore[call-overload]
+
+    estimates = _each(
+        methods,
+        lambda name: counted(
+            name,
+            target,
+            level=asked.level,
+            population=asked.population,
+            seed=asked.seed,
+            interval=_kind(name, asked.interval),
+            strict=asked.strict,
+        ),
+    )
+    whole = _together(target)
+    fits = mixture_fit(validation, target, strict=asked.strict) if isinstance(target, Tallies) else None
+    fit = mixture_fit(validation, whole, strict=asked.strict and fits is None)
+    corrected = [name for name in methods if QUANTIFIERS[name].shift_proof]
+    unseen = None
+    if corrected and asked.level is not None:
+        unseen = sensitivity(
+            validation, whole, corrected, threshold=asked.threshold, training_prevalence=asked.training_prevalence
+        )
+    return Answer(
+        estimates,
+        fit,
+        _expectation(asked, validation, whole),
+        fits,
+        unseen,
+        known=(float(validation.n), float(validation.positives)) if asked.target is None else None,
+        pooled={name: counted(name, whole, level=None).count for name in methods} if fits is not None else {},
+        met=met,
+    )
+
+
+def _checked(asked: Asked, groups: Sequence[str], methods: Sequence[str]) -> str:
+    """The score column, where the options go together."""
+    if asked.score is None:
+        raise InputError(
+            "Say which column holds the scores: --score COLUMN (or --probability CLASS=COLUMN for each class)."
+        )
+    if asked.growth is not None and asked.growth not in groups:
+        raise InputError(f"--growth {asked.growth} is not among the columns of --by ({', '.join(groups) or 'none'}).")
+    if asked.growth is not None and asked.level is None:
+        raise InputError("--growth needs intervals; leave --level 0 out.")
+    _refuse_calibration(asked, methods)
+    if groups and asked.population is not None:
+        raise InputError("--population is the size behind one target; leave out --by, or count each group on its own.")
+    return asked.score
+
+
+def _refuse_calibration(asked: Asked, methods: Sequence[str]) -> None:
+    if asked.calibration is not None and not any(_calibration(asked, name) for name in methods):
+        takes = ", ".join(name for name in QUANTIFIERS if "calibration" in QUANTIFIERS[name].options)
+        raise InputError(f"--calibration goes with {takes}; add it to --method.")
+
+
+def _expectation(asked: Asked, validation: Tally, whole: Tally) -> Evaluation | None:
+    """Metrics to expect at the threshold in the target, where they are asked for."""
+    wanted = listed(asked.expect)
+    if not wanted:
+        return None
+    cut = asked.threshold if asked.threshold is not None else "0.5" if validation.is_probability else None
+    if cut is None:
+        raise InputError("--expect needs --threshold: a number or a policy.")
+    return expected(validation, whole, threshold=cut, metrics=wanted, level=asked.level or 0.95, seed=asked.seed)
+
+
+def _kind(name: str, interval: str) -> Any:
+    """The asked kind of interval where the method has it, else its own."""
+    method = QUANTIFIERS[name]
+    has = {"analytic": method.interval == "analytic", "profile": method.densities is not None}
+    return interval if has.get(interval, True) else "default"
+
+
+def _together(target: Tally | Tallies) -> Tally:
+    if isinstance(target, Tally):
+        return target
+    first, *rest = target.values()
+    return first.merge(*rest)
+
+
+def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Tally | Tallies]:
+    """The validation sample and the target, from one file or two."""
+    name = quoted(asked.label)
+    if asked.target is None:
+        known, asked_for = f"{name} IS NOT NULL", f"{name} IS NULL"
+    else:
+        known, asked_for = None, None
+    condition = " AND ".join(f"({part})" for part in (asked_for, asked.where) if part) or None
+    shared = Roles(scores=(score,), weight=asked.weight, count=asked.count, spelling=OPTION)
+    with progress_bar(f"Reading {asked.validation} and {asked.target or 'its rows without a label'}") as progress:
+        labelled = Rows(
+            paths=asked.validation,
+            roles=replace(shared, label=asked.label),
+            where=known,
+            drop_missing=asked.drop_missing,
+            memory_limit=asked.memory_limit,
+            threads=asked.threads,
+            progress=progress,
+        )
+        target_file = asked.target or asked.validation
+        unlabelled = replace(labelled, paths=target_file, roles=replace(shared, by=tuple(groups)), where=condition)
+        # Both are opened first, so that a column that is not there is refused before any work.
+        with labelled.open() as table, unlabelled.open() as other:
+            table.choose_positive(asked.pos_label)
+            validation, target = table.tallies().of_one_model(), other.tallies().of_one_model()
+    return validation, target  # type: ignore[return-value]
+
+
+def _of_classes(asked: Asked) -> Answer:
+    plain_only = {
+        "--score": asked.score, "--by": asked.by, "--where": asked.where, "--weight": asked.weight, "--count": asked.count,
+        "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label, "--growth": asked.growth,
+        "--threshold": asked.threshold, "--training-prevalence": asked.training_prevalence,
+        "--interval": asked.interval != "default",
+        "--drop-missing": asked.drop_missing,
+        "--memory-limit": asked.memory_limit,
+        "--threads": asked.threads,
+    }  # fmt: skip
+    if used := [option for option, value in plain_only.items() if value]:
+        raise InputError(f"{', '.join(used)}: these go with --score, not with --probability.")
+    pairs = [class_and_column(text) for text in asked.probabilities]
+    columns = [Wanted(column, "--probability", "number") for _, column in pairs]
+    known = read_files(asked.validation, [Wanted(asked.label, "--label"), *columns])
+    truth = known[asked.label]
+    if asked.target is None:
+        missing = np.ma.getmaskarray(truth)
+        parts = [{column: known[column][side] for _, column in pairs} for side in (~missing, missing)]
+        if not missing.any():
+            raise InputError(
+                f"Every row of {asked.validation!r} has a label; name a second file, or leave labels empty in the rows to count."
+            )
+        truth = np.asarray(truth[~missing])
+        labelled, unknown = parts
+    else:
+        labelled, unknown = known, read_files(asked.target, columns)
+    present = {str(value): value for value in np.unique(truth)}
+    if absent := [label for label, _ in pairs if label not in present]:
+        raise InputError(
+            f"--probability names {absent[0]!r}, which is not a label; {asked.label!r} has {', '.join(present)}."
+        )
+    matrices = [np.column_stack([part[column] for _, column in pairs]) for part in (labelled, unknown)]
+    classes = [present[label] for label, _ in pairs]
+    validation = class_panel(truth, matrices[0], classes=classes)
+    target = class_panel(scores=matrices[1], classes=classes)
+    methods = [QUANTIFIERS[name].name for name in listed(asked.methods) or ("cc", "ac", "pacc", "em")]
+    _refuse_calibration(asked, methods)
+    return Answer(_each(methods, lambda name: estimate(
+        name, validation, target, level=asked.level, seed=asked.seed,
+        **_calibration(asked, name),
+    )))  # fmt: skip
+
+
+def _each(methods: Sequence[str], count: Callable[[str], Any]) -> dict[str, Any]:
+    """What each method counts, with a bar."""
+    entries: dict[str, Any] = {}
+    with progress_bar("Counting") as progress:
+        for name in methods:
+            entries[name] = count(name)
+            if progress is not None:
+                progress(100.0 * len(entries) / len(methods))
+    return entries
+
+
+def _lines(answer: Answer) -> list[tuple[dict[str, Any] | None, str | None, Prevalence]]:
+    """Each estimate with its group and class; the group of a total is None."""
+    items: list[tuple[dict[str, Any] | None, str | None, Prevalence]] = []
+    for entry in answer.estimates.values():
+        if isinstance(entry, Prevalence):
+            items.append((None, None, entry))
+        elif isinstance(entry, Prevalences):
+            items += [(dict(zip(entry.names, key, strict=True)), None, one) for key, one in entry.entries.items()]
+            items.append((None, None, entry.total))
+        else:
+            items += [(None, str(label), one) for label, one in entry.items()]
+    return items
+
+
+def _subtotals(answer: Answer) -> list[tuple[dict[str, Any], Prevalence]]:
+    """Sums over all keys but one, where there are several."""
+    return [
+        ({name: key[0]}, one)
+        for entry in answer.estimates.values()
+        if isinstance(entry, Prevalences)
+        for name, by in entry.subtotals().items()
+        for key, one in by.entries.items()
+    ]
+
+
+def _growth(answer: Answer, column: str) -> list[dict[str, Any]]:
+    """Growth from each value of a column to the next, by method and group."""
+    return [{"method": name, **line} for name, entry in answer.estimates.items() for line in entry.growths(column)]
+
+
+def _with_known(one: Prevalence, known: tuple[float, float]) -> dict[str, Any]:
+    """A count with the labelled rows of the same population added."""
+    rows, positives = known
+    ends = (
+        {}
+        if one.low is None or one.high is None
+        else {"low": one.low * one.n + positives, "high": one.high * one.n + positives}
+    )
+    return {"method": one.method, "count": one.count + positives, **ends, "n": one.n + rows}
+
+
+def _totals(answer: Answer) -> list[Prevalence]:
+    return [
+        entry.total if isinstance(entry, Prevalences) else entry
+        for entry in answer.estimates.values()
+        if isinstance(entry, Prevalence | Prevalences)
+    ]
+
+
+def _json(answer: Answer, asked: Asked) -> dict[str, Any]:
+    sizes = {str(label): one.n for group, label, one in _lines(answer) if group is None}
+    entries: dict[str, Any] = {"n": next(iter(sizes.values()), None), "estimates": [
+        {"method": one.method, "group": group, **({"class": label} if label is not None else {}), **_without_method(one)}
+        for group, label, one in _lines(answer)
+    ]}  # fmt: skip
+    if subtotals := _subtotals(answer):
+        entries["subtotals"] = [
+            {"method": one.method, "group": group, **_without_method(one)} for group, one in subtotals
+        ]
+    if asked.growth is not None:
+        entries["growth"] = _growth(answer, asked.growth)
+    if answer.known is not None:
+        rows, positives = answer.known
+        entries["known"] = {"n": rows, "positives": positives}
+        entries["with_known"] = [_with_known(one, answer.known) for one in _totals(answer) if one.reason is None]
+    if answer.pooled:
+        entries["pooled"] = dict(answer.pooled)
+    if answer.fit is not None:
+        entries["fit"] = answer.fit.to_dict()
+    if answer.fits is not None:
+        entries["fits"] = answer.fits.to_dict()
+    if answer.unseen is not None:
+        entries["sensitivity"] = answer.unseen.to_dict()
+    if answer.expectation is not None:
+        entries["expected"] = answer.expectation.to_dict()
+    return entries
+
+
+def _without_method(one: Prevalence) -> dict[str, Any]:
+    return {name: value for name, value in one.to_dict().items() if name != "method"}
+
+
+def _print(answer: Answer, asked: Asked) -> None:
+    lines = _lines(answer)
+    first = lines[0][2]
+    level = "" if first.level is None else f", {100 * first.level:g} % intervals"
+    print_text(f"{asked.target or asked.validation}: counted with {asked.validation}{level}", "bold")
+    groups = list(lines[0][0] or ())
+    classes = lines[0][1] is not None
+    heads = [("method", "left"), *((name, "left") for name in groups), *([("class", "left")] if classes else [])]
+    heads += [("prevalence", "right"), ("count", "right"), ("of", "right"), ("interval", "prose")]
+    subtotals = _subtotals(answer)
+    rows = []
+    for group, label, one in [*lines, *((group, None, one) for group, one in subtotals)]:
+        # A sum is marked by what it sums over.
+        named = [str(group[name]) if group is not None and name in group else "(all)" for name in groups]
+        shown = [one.method, *named, *([label or ""] if classes else [])]
+        if one.reason is not None:
+            rows.append([*shown, "–", "–", number(one.n), one.reason])
+            continue
+        share, count = number(one.prevalence), f"{one.count:.0f}"
+        if one.low is not None and one.high is not None:
+            share = with_limits(one.prevalence, one.low, one.high)
+            count += f" ({one.low * one.n:.0f}–{one.high * one.n:.0f})"
+        rows.append([*shown, share, count, number(one.n), one.interval_method or ""])
+    print_table(table("", heads, rows))
+    if asked.growth is not None:
+        others = [name for name in groups if name != asked.growth]
+        columns = [("method", "left"), *((name, "left") for name in others), ("from", "left"), ("to", "left")]
+        print_table(table("", [*columns, ("growth of the count", "right")], [
+            [line["method"], *(str(line["group"][name]) if line["group"] else "(all)" for name in others), str(line["from"]),
+             str(line["to"]), line["reason"] or _percent(line["growth"], line["low"], line["high"])]
+            for line in _growth(answer, asked.growth)
+        ]))  # fmt: skip
+    if answer.expectation is not None:
+        ev = answer.expectation
+        print_text(f"\nExpected at threshold {number(ev.threshold)} and prevalence {number(ev.prevalence)}", "bold")
+        print_table(table("", [("metric", "left"), ("value", "right")], [
+            [m.name, m.reason or (number(m.value) if m.low is None or m.high is None else with_limits(m.value, m.low, m.high))]
+            for m in ev.values()
+        ]))  # fmt: skip
+    for line in _remarks(answer):
+        print_text(line, "dim")
+
+
+#: A sum of groups further from the count of all rows together than this, relatively, is worth a word.
+_APART = 0.05
+
+
+def _remarks(answer: Answer) -> list[str]:
+    """What must be said beside the numbers."""
+    items = []
+    totals = _totals(answer)
+    if answer.known is not None:
+        rows, positives = answer.known
+        sums = ", ".join(f"{one.method} {one.count + positives:.0f}" for one in totals if one.reason is None)
+        items.append(
+            f"With the {number(rows)} labelled rows of the same file, {number(positives)} of them positive: {sums}."
+        )
+    for one in totals:
+        pooled = answer.pooled.get(one.method)
+        if pooled is not None and one.reason is None and abs(one.count - pooled) > _APART * max(one.count, pooled):
+            items.append(
+                f"{one.method}: the groups add up to {one.count:.0f}, but counted together they have {pooled:.0f}; their scores do "
+                "not fit one and the same pair of classes."
+            )
+    naive = [name for name in answer.estimates if not QUANTIFIERS[name].shift_proof]
+    for name in naive:
+        right = next((one.details.get("right_at") for one in totals if one.method == name and one.details), None)
+        where = "" if right is None else f"; right only at a prevalence of {number(right)}"
+        items.append(f"{name}: not corrected for the classifier's errors{where}.")
+    if answer.fits is not None:
+        items.append(f"Fit by group: {answer.fits.verdict}.")
+    elif answer.fit is not None:
+        items.append(f"Fit: {answer.fit.verdict} (p = {answer.fit.p_value:.3g}).")
+    if answer.unseen is not None:
+        items.append(f"Sensitivity: {answer.unseen.sentence}")
+    return items
+
+
+def _percent(value: float, low: float, high: float) -> str:
+    return f"{100 * value:+.1f} % ({100 * low:+.1f} to {100 * high:+.1f} %)"

@@ -1,0 +1,1 @@
+"""What results say: facts that reports and people act on."""

@@ -1,0 +1,1 @@
+"""Every metric that fits the data, with what belongs beside each number."""

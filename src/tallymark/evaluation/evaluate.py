@@ -1,0 +1,207 @@
+"""``tm.evaluate``: every metric that fits the data, with what belongs beside each number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any, overload
+
+from tallymark.errors import InputError
+from tallymark.evaluation.measuring import measure_of
+from tallymark.evaluation.of_classes import correlation_tables, evaluate_classes
+from tallymark.evaluation.of_tallies import default_threshold, evaluate_tallies
+from tallymark.evaluation.request import IntervalMethod, Progress, Request, checked_parameters, settings_at
+from tallymark.inference.interval import Sampling, Seed, checked_level
+from tallymark.inference.limits.cell_metrics import rate_limits
+from tallymark.inference.limits.class_scores import class_score_limits
+from tallymark.measures import Evaluation, Evaluations
+from tallymark.notes import emit
+from tallymark.registry import METRICS, metric_names, require_one_of
+from tallymark.sources.filepanel import FilePanel
+from tallymark.summaries.class_panel import ClassPanel
+from tallymark.summaries.class_scores import ClassScores
+from tallymark.summaries.confusion import BinaryConfusion, Confusion
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.panel import Panel
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+Metrics = str | Iterable[str] | None
+
+
+@overload
+def evaluate(data: Tallies | Panel | FilePanel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
+             level: float | None = ..., prevalence: float | None = ..., interval: IntervalMethod = ...,
+             sampling: Sampling = ..., seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., progress: Progress | None = ...,
+             **parameters: float) -> Evaluations: ...  # fmt: skip
+@overload
+def evaluate(data: Tally | Confusion | Moments | ClassScores | ClassPanel, /, *, metrics: Metrics = ...,
+             threshold: float | str | None = ..., level: float | None = ..., prevalence: float | None = ...,
+             interval: IntervalMethod = ..., sampling: Sampling = ..., seed: Seed = ..., jobs: int | None = ...,
+             strict: bool = ..., progress: Progress | None = ..., **parameters: float) -> Evaluation: ...  # fmt: skip
+def evaluate(
+    data: Tally | Tallies | Panel | FilePanel | Confusion | Moments | ClassScores | ClassPanel,
+    /,
+    *columns: object,
+    metrics: Metrics = None,
+    threshold: float | str | None = None,
+    level: float | None = 0.95,
+    prevalence: float | None = None,
+    interval: IntervalMethod = "default",
+    sampling: Sampling = "plain",
+    seed: Seed = 0,
+    jobs: int | None = None,
+    strict: bool = False,
+    progress: Progress | None = None,
+    **parameters: float,
+) -> Evaluation | Evaluations:
+    """Every metric that fits the data: an :class:`Evaluation`, or :class:`Evaluations` for several models or groups.
+
+    `threshold` is a number or a policy such as ``"youden"``; left out, it is 0.5 where all scores lie in [0, 1] and
+    ``"youden"`` elsewhere. `prevalence` states the prevalence that prior-dependent numbers should speak of.
+    `metrics` picks some by name. `strict` turns guards into errors. `parameters` are those of metrics, such as
+    ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them too.
+
+    `level` is that of the confidence intervals, None leaves them out. The ``"default"`` method of each metric is named in
+    `interval_method`, and the docs show what it covers; ``"percentile"`` and ``"bca"`` are bootstrap intervals. `sampling`
+    ``plain`` takes all rows as drawn at random, ``stratified`` the class sizes as fixed by design; a stated `prevalence`
+    takes that as known. Where a policy chose the threshold on these rows, default intervals include the choice, and
+    `optimism` says how much it flatters each number. `seed` and `jobs` are those of what is resampled; the same seed gives
+    the same numbers for any number of jobs. `progress` is called with the percentage of the groups that are done.
+
+    >>> import tallymark as tm
+    >>> ev = tm.evaluate(tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.7, 0.9]), threshold=0.5)
+    >>> ev["auroc"].value, ev["auroc"].chance
+    (0.8888888888888888, 0.5)
+    >>> ev["recall"]
+    recall = 0.6667, 95 % interval 0.1320 to 0.9833, chance 0.5000
+    """
+    if columns:
+        raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is {progress!r}, expected a function of the percentage that is done.")
+    chosen = None if metrics is None else metric_names(metrics)
+    asked = Request(
+        chosen, threshold, prevalence, strict, None if level is None else checked_level(level),
+        require_one_of("interval", interval, ("default", "percentile", "bca")),
+        require_one_of("sampling", sampling, ("stratified", "plain")), seed, checked_parameters(parameters), progress, jobs,
+    )  # fmt: skip
+    result: Evaluation | Evaluations = _evaluate(data, asked)
+    emit(result.warnings, strict=strict)
+    return result
+
+
+@singledispatch
+def _evaluate(data: object, _: Request) -> Any:
+    raise InputError(
+        f"evaluate takes a Tally, Tallies, Panel, ClassPanel, Confusion, Moments or ClassScores, got {type(data).__name__}. "
+        "Write tm.evaluate(tm.tally(y, scores))."
+    )
+
+
+@_evaluate.register
+def _(data: Tally, asked: Request) -> Evaluation:
+    return evaluate_tallies([(data, asked)])[0]
+
+
+@_evaluate.register
+def _(data: Tallies, asked: Request) -> Evaluations:
+    # One default for all groups of a model: a group whose scores happen to lie in [0, 1] is no exception.
+    by_model: dict[Any, list[Tally]] = {}
+    for key, tally in data.entries.items():
+        by_model.setdefault(key[0] if data.by_model else None, []).append(tally)
+    asked_of = {
+        model: asked if asked.threshold is not None else replace(asked, threshold=default_threshold(tallies))
+        for model, tallies in by_model.items()
+    }
+    evaluations = evaluate_tallies(
+        [(tally, asked_of[key[0] if data.by_model else None]) for key, tally in data.entries.items()]
+    )
+    return Evaluations(data.names, dict(zip(data.entries, evaluations, strict=True)), data.by_model)
+
+
+@_evaluate.register
+def _(data: Panel, asked: Request) -> Evaluations:
+    evaluations: Evaluations = _evaluate(data.tallies(), asked)
+    return evaluations
+
+
+@_evaluate.register
+def _(data: FilePanel, asked: Request) -> Evaluations:
+    evaluations: Evaluations = _evaluate(data.tallies(), asked)
+    return evaluations
+
+
+@_evaluate.register
+def _(data: Confusion, asked: Request) -> Evaluation:
+    if asked.threshold is not None:
+        raise InputError("A confusion matrix has its threshold behind it; evaluate a tally to choose one.")
+    asked.refuse_resampling()
+    if not isinstance(data, BinaryConfusion):
+        if asked.prevalence is not None:
+            raise InputError("prevalence= speaks of one positive class; take one with .one_vs_rest(label) first.")
+        asked.fitting("confusion")
+        return evaluate_classes(data, asked)
+    seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
+    measures = {
+        name: measure_of(METRICS[name], seen, name, **asked.of(METRICS[name])) for name in asked.fitting("confusion")
+    }
+    if asked.level is not None:
+        limits = rate_limits(measures, seen, asked.level, asked.sampling, settings_at(measures, seen, asked))
+        measures = asked.with_limits(measures, limits)
+    return Evaluation(
+        measures,
+        n=data.n,
+        n_rows=data.n_rows,
+        positives=data.tp + data.fn,
+        prevalence=seen.prior,
+        threshold=data.threshold,
+        confusion=data,
+        sampling=asked.sampling,
+    )
+
+
+@_evaluate.register
+def _(data: Moments, asked: Request) -> Evaluation:
+    asked.refuse_binary_options()
+    measures = {name: measure_of(METRICS[name], data) for name in asked.fitting("moments")}
+    return Evaluation(measures, n=data.n, n_rows=int(data.n_rows.sum()), tables=correlation_tables(data))
+
+
+@_evaluate.register
+def _(data: ClassScores, asked: Request) -> Evaluation:
+    asked.refuse_binary_options()
+    asked.refuse_resampling()
+    names = asked.fitting("moments", "multiclass", "confusion")
+    labels = evaluate_classes(data.confusion, asked)
+    measures = dict(labels.measures)
+    for name in names:
+        if METRICS[name].needs == "moments":
+            measures[name] = measure_of(METRICS[name], data.moments)
+        elif METRICS[name].needs == "multiclass":
+            measures[name] = measure_of(METRICS[name], data)
+    return Evaluation(
+        measures,
+        n=labels.n,
+        n_rows=labels.n_rows,
+        confusion=data.confusion,
+        per_class=labels.per_class,
+        tables=correlation_tables(data.moments),
+    )
+
+
+@_evaluate.register
+def _(data: ClassPanel, asked: Request) -> Evaluation:
+    evaluation: Evaluation = _evaluate(data.class_scores, asked)
+    if asked.level is None:
+        return evaluation
+    names = [
+        name
+        for name, measure in evaluation.items()
+        if name in METRICS and METRICS[name].needs in {"moments", "multiclass"} and not math.isnan(measure.value)
+    ]
+    values = {name: evaluation[name].value for name in names}
+    limits = class_score_limits(names, data, values, asked.level, asked.sampling, asked.seed, asked.jobs)
+    return replace(evaluation, measures=asked.with_limits(dict(evaluation.measures), limits), sampling=asked.sampling)

@@ -1,0 +1,1 @@
+"""Confidence limits, resampling and hypothesis tests: how sure a number is."""

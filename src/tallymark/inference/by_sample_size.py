@@ -1,0 +1,149 @@
+"""How metrics scatter with the number of rows: repeated subsamples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark._display import Row, Shown, plain
+from tallymark.errors import InputError
+from tallymark.inference.interval import Seed, checked_level, checked_number
+from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.resamples import Resamples
+from tallymark.inference.resampling.strata import Pool
+from tallymark.inference.resampling.values import values_of
+from tallymark.registry import METRICS, metric_names
+from tallymark.summaries.tally import Tally
+
+#: Shares of the rows that are drawn unless sizes are given.
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+
+
+#: Fewer positives than this in a subsample tell nothing.
+_FEWEST = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BySize(Shown):
+    """Metrics of repeated subsamples of growing size. `values` holds, for each size, one row per repeat."""
+
+    sizes: tuple[int, ...]
+    positives: tuple[int, ...]
+    metrics: tuple[str, ...]
+    values: tuple[Floats, ...]
+    level: float
+    #: Rows the subsamples were drawn from.
+    population: int
+
+    def rows(self) -> list[Row]:
+        """One line per size: mean and central interval of each metric, and the correlation of the first two."""
+        tails = [(1.0 - self.level) / 2, (1.0 + self.level) / 2]
+        items: list[Row] = []
+        for n, p, values in zip(self.sizes, self.positives, self.values, strict=True):
+            row: dict[str, Any] = {"n": n, "positives": p}
+            for name, column in zip(self.metrics, values.T, strict=True):
+                mean = float(np.nanmean(column))
+                # Large subsamples overlap; samples from an endless population scatter more.
+                wider = 1.0 / math.sqrt(1.0 - n / self.population) if n < self.population else 1.0
+                low, high = (mean + wider * (float(end) - mean) for end in np.nanquantile(column, tails))
+                low, high = max(low, METRICS[name].low), min(high, METRICS[name].high)
+                row |= {name: mean, f"{name} low": low, f"{name} high": high}
+            if len(self.metrics) > 1:
+                row["pearson r"] = _correlation(values[:, 0], values[:, 1])
+            items.append(row)
+        return items
+
+    def halving(self, metric: str) -> float:
+        """By what factor the number of positives must grow to halve the interval; 4 when width falls as 1/√n.
+
+        Large subsamples overlap; their scatter is first widened to that of samples from an endless population.
+        """
+        name = METRICS[metric].name
+        if name not in self.metrics:
+            raise InputError(f"{metric} was not computed; there are {', '.join(self.metrics)}.")
+        column = self.metrics.index(name)
+        widths = [
+            float(np.nanstd(values[:, column])) / math.sqrt(1.0 - n / self.population) if n < self.population else 0.0
+            for n, values in zip(self.sizes, self.values, strict=True)
+        ]
+        known = [(math.log(p), math.log(w)) for p, w in zip(self.positives, widths, strict=True) if w > 0]
+        if len(known) < 2:
+            raise InputError("Two sizes or more with some spread are needed.")
+        x, y = np.array(known).T - np.mean(known, axis=0)[:, None]
+        slope = float(np.sum(x * y) / np.sum(x * x))
+        return 2.0 ** (-1.0 / slope) if slope < 0 else math.inf
+
+    def heading(self) -> str:
+        """How many repeats."""
+        return f"{len(self.values[0])} stratified subsamples of each size"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        halving = {m: plain(self.halving(m)) for m in self.metrics} if len(self.sizes) > 1 else None
+        return {"rows": plain(list(self.rows())), "halving": halving}
+
+
+def by_sample_size(
+    tally: Tally,
+    metrics: Iterable[str] = ("auroc", "pr_auc"),
+    *,
+    sizes: Sequence[int] | None = None,
+    replicates: int = 200,
+    level: float = 0.95,
+    seed: Seed = 0,
+    jobs: int | None = None,
+) -> BySize:
+    """How metrics scatter with the number of rows: repeated stratified subsamples without replacement.
+
+    Subsamples of many of the rows overlap; the limits shown are widened to those of samples from an endless population.
+
+    >>> import numpy as np, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.random(2000) < 0.3
+    >>> found = tm.by_sample_size(tm.tally(y, rng.normal(y * 1.0)), sizes=[100, 400], replicates=50)
+    >>> found.sizes, found.positives
+    ((100, 400), (30, 121))
+    """
+    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
+        raise InputError("by_sample_size takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    confidence = checked_level(level)
+    names = tuple(metric_names(metrics))
+    checked_number(replicates, "replicates", 2)
+    if not names:
+        raise InputError("by_sample_size needs a metric or more.")
+    if any(METRICS[name].needs not in {"tally", "probabilities"} for name in names):
+        raise InputError("by_sample_size takes metrics of the whole ranking, such as auroc, pr_auc or brier.")
+    pool = Pool.of(tally)
+    n, up = pool.negative.n + pool.positive.n, pool.positive.n
+    wanted = (
+        [round(n * part) for part in _SHARES] if sizes is None else [checked_number(size, "sizes", 2) for size in sizes]
+    )
+    drawn = [(size, round(size * up / n)) for size in wanted]
+    if sizes is None:
+        drawn = [(size, p) for size, p in drawn if p >= _FEWEST and size - p >= _FEWEST]
+    if not drawn or any(not 0 < p <= up or not 0 < size - p <= n - up for size, p in drawn):
+        raise InputError(
+            f"sizes must lie below {n} and hold a row of each class, here {math.ceil(n / min(up, n - up))} or more; got {wanted}."
+        )
+    pool.placements  # noqa: B018 - cached before threads share it
+
+    def sample(part: tuple[tuple[int, int], np.random.SeedSequence]) -> Floats:
+        (size, p), entropy = part
+        rng = np.random.default_rng(entropy)
+        down, above = pool.negative.subsample(rng, size - p, replicates), pool.positive.subsample(rng, p, replicates)
+        return np.stack([values_of(name, Resamples(pool, down, above), None) for name in names], axis=1)
+
+    values = tuple(in_threads(sample, zip(drawn, seeds(seed, len(drawn)), strict=True), jobs))
+    return BySize(tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, values, confidence, n)
+
+
+def _correlation(a: Floats, b: Floats) -> float:
+    known = np.isfinite(a) & np.isfinite(b)
+    if np.count_nonzero(known) < 3 or not a[known].std() or not b[known].std():
+        return math.nan
+    return float(np.corrcoef(a[known], b[known])[0, 1])

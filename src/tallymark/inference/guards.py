@@ -1,0 +1,181 @@
+"""Notes on samples whose numbers, intervals or tests were found not to hold."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tallymark.errors import Undefined
+from tallymark.inference.limits.rank_effects import FEW_NEGATIVES
+from tallymark.inference.table import inference_of
+from tallymark.metrics.ranking import auroc_of
+from tallymark.notes import Note
+from tallymark.registry import METRICS, Metric
+from tallymark.summaries.tally import Tally
+
+#: Fewer rows of a class than this make every number shaky.
+FEW_ROWS = 10
+
+#: Effective rows, as a share of the rows and in number, below which uneven weights are worth a word.
+_UNEVEN, _ENOUGH_EFFECTIVE = 0.5, 100.0
+
+#: Standard errors below chance at which the direction of the scores is doubted.
+_INVERTED = -3.0
+
+#: Share of the rows on one score from which ties are reported.
+_HEAVY_TIE = 0.1
+
+#: Skewness within a class beyond which sPCC misleads.
+_SKEWED = 2.0
+
+#: A row with more than this share of a metric's variance carries it, where the smaller class has this many rows or more.
+_CARRIES, _ROWS_TO_TELL = 0.25, 30
+
+
+def score_notes(tally: Tally, metrics: Sequence[str] | None, *, intervals: bool) -> tuple[Note, ...]:
+    """What looks wrong about scores that metrics (None: all) are asked of, with default `intervals` or without."""
+    if not tally.positives or not tally.negatives:
+        return ()
+    named = [METRICS[name] for name in metrics or ()]
+    known = named or list(METRICS.values())
+    return (
+        *_no_probabilities(tally, named),
+        *_few_rows(tally),
+        *_few_negatives(tally, known),
+        *(_short_of_rows(tally, named) if intervals else ()),
+        *(_carried_by_a_row(tally, named) if intervals else ()),
+        *_inverted(tally),
+        *_ties(tally),
+        *_skewed(tally, known),
+    )
+
+
+def comparison_notes(facts: Metric, fewest: int) -> tuple[Note, ...]:
+    """What makes a comparison by a metric shaky, the smaller class having so many rows."""
+    items = []
+    if fewest < FEW_ROWS:
+        rows = f"only {fewest} row{'s' if fewest > 1 else ''} of one class"
+        items.append(Note("TM107", f"{rows}; a comparison is shaky below {FEW_ROWS}, gather {FEW_ROWS - fewest} more"))
+    if inference_of(facts.name).maximum is not None:
+        said = (
+            f"{facts.name} takes the best of all thresholds, and tests of its difference found one where there is none in 5 to "
+            "11 % of simulated samples instead of 5; compare by auroc, or at one threshold"
+        )
+        items.append(Note("TM112", said))
+    return tuple(items)
+
+
+def _no_probabilities(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:
+    needing = [metric.name for metric in metrics if metric.needs == "probabilities"]
+    if needing and not tally.is_probability:
+        low, high = tally.range
+        said = (
+            f"{', '.join(needing)} asked of scores from {low:.4g} to {high:.4g}; calibrate them to probabilities first"
+        )
+        yield Note("TM102", said)
+
+
+def _few_rows(tally: Tally) -> Iterator[Note]:
+    few = min(run.n_rows for run in tally.runs)
+    effective = min(run.effective_size for run in tally.runs)
+    if few < FEW_ROWS or effective < FEW_ROWS:
+        rows = f"only {few} row{'s' if few != 1 else ''} of one class"
+        rows += "" if effective >= 0.99 * few else f", whose uneven weights make them count like {effective:.1f}"
+        more = max(1, math.ceil(FEW_ROWS * few / effective) - few)
+        said = f"{rows}; every number is shaky and intervals hold their level from {FEW_ROWS} on: gather {more} more"
+        yield Note("TM107", said)
+    elif effective < _UNEVEN * few and effective < _ENOUGH_EFFECTIVE:
+        said = (
+            f"the weights of one class are so uneven that its {few} rows count like {effective:.0f}; intervals may be too short, "
+            "above all where weights and scores go together"
+        )
+        yield Note("TM113", said)
+
+
+def _few_negatives(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:
+    odds = (1.0 - tally.prevalence) / tally.prevalence
+    top = [metric.name for metric in metrics if metric.top_heavy]
+    if tally.prior is not None and odds / tally.negative.effective_size > FEW_NEGATIVES and top:
+        said = (
+            f"at a prevalence of {tally.prevalence:g} the top of the list rests on a few of {tally.negative.n_rows} negatives: "
+            f"{', '.join(top)} come out too high (intervals allow for it). About {math.ceil(odds / FEW_NEGATIVES)} negatives are "
+            "needed"
+        )
+        yield Note("TM111", said)
+
+
+def _short_of_rows(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:
+    down, up = (run.effective_size for run in tally.runs)
+    short = [
+        f"{metric.name}: {negatives} negatives and {positives} positives"
+        for metric in metrics
+        for negatives, positives in [metric.holds_from]
+        if metric.needs != "confusion" and (down < negatives or up < positives)
+    ]
+    if short:
+        said = (
+            f"intervals were found to hold their level only from so many rows on ({'; '.join(short)}); here there are "
+            f"{tally.negative.n_rows} and {tally.positive.n_rows}"
+        )
+        yield Note("TM112", said)
+
+
+def _carried_by_a_row(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:
+    if min(run.n_rows for run in tally.runs) < _ROWS_TO_TELL:
+        return
+    for metric in metrics:
+        influence = inference_of(metric.name).influence
+        if not metric.moments or influence is None:
+            continue
+        with contextlib.suppress(Undefined):
+            parts = np.concatenate([side.shares_of_variance for side in influence(tally).sides])
+            if parts.sum() > 0.0 and float(parts.max() / parts.sum()) > _CARRIES:
+                said = (
+                    f"one row carries {100 * parts.max() / parts.sum():.0f} % of the variance of {metric.name}: scores with such "
+                    "far outliers may have no variance at all. Read AUROC, or transform the scores"
+                )
+                yield Note("TM113", said)
+        return
+
+
+def _inverted(tally: Tally) -> Iterator[Note]:
+    up, down = (float(run.n_rows) for run in (tally.positive, tally.negative))
+    auroc = auroc_of(tally)
+    if (auroc - 0.5) / math.sqrt((up + down + 1.0) / (12.0 * up * down)) < _INVERTED:
+        said = (
+            f"AUROC is {auroc:.4f}, far below 0.5: higher scores seem to mean negative. Nothing was flipped; negate the scores or "
+            "pass the other pos_label"
+        )
+        yield Note("TM103", said)
+
+
+def _ties(tally: Tally) -> Iterator[Note]:
+    if tally.n_rows < FEW_ROWS / _HEAVY_TIE or not tally.exact or _untied(tally):
+        return
+    cut = tally.cutoffs
+    heaviest = float(np.max(np.diff(cut.tp + cut.fp))) / float(tally.n)
+    if heaviest >= _HEAVY_TIE and len(cut.thresholds) > 3:
+        said = f"{100 * heaviest:.0f} % of the rows share one score; ties count one half, and no threshold can separate them"
+        yield Note("TM104", said)
+
+
+def _untied(tally: Tally) -> bool:
+    """Whether every row has a score of its own, told without merging the classes."""
+    below, at_or_below = tally.placements
+    alone = below is at_or_below and all(run.kind == "unit" for run in tally.runs)
+    return alone and all(bool((run.scores[1:] != run.scores[:-1]).all()) for run in tally.runs)
+
+
+def _skewed(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:
+    if not any(metric.normal_theory for metric in metrics):
+        return
+    worst = max((moments.skewness for moments in tally.scaled_moments), key=abs)
+    if abs(worst) > _SKEWED:
+        said = (
+            f"the scores of one class are strongly skewed ({worst:.1f}); sPCC and d′ see two moments only, read them beside AUROC "
+            "or transform the scores"
+        )
+        yield Note("TM105", said)

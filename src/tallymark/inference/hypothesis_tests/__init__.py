@@ -1,0 +1,1 @@
+"""Tests of models on the same rows, and of one model against chance."""

@@ -1,0 +1,190 @@
+"""Tests of two models on the same rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from tallymark._check import Floats, Ints, Masses
+from tallymark.errors import InputError, Undefined
+from tallymark.inference.hypothesis_tests.difference import Difference, student_difference
+from tallymark.inference.interval import Sampling, Seed, checked_number
+from tallymark.inference.limits.influence import design_of
+from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.resamples import Resamples
+from tallymark.inference.resampling.strata import Pool, Stratum
+from tallymark.inference.resampling.values import at_rates, values_of
+from tallymark.inference.table import inference_of
+from tallymark.registry import METRICS, Metric
+from tallymark.summaries.panel import Panel
+from tallymark.summaries.sorting import starts_of_groups
+from tallymark.summaries.tally import Tally
+
+#: Masses held at once by a block of resamples of all models.
+_BLOCK = 2**20
+
+
+def row_influence(panel: Panel, metric: str, *, plain: bool) -> tuple[Floats, Floats]:
+    """Influence of every row (columns) on the metric of each model (rows), and of the logarithm of each class's mass."""
+    found, by_mass = np.zeros((len(panel.models), panel.n)), np.zeros((len(panel.models), 2))
+    influence = inference_of(metric).influence
+    if influence is None:
+        raise InputError(f"{metric} has no influence function in closed form; use method='bootstrap'.")
+    for i, model in enumerate(panel.models):
+        tally = panel.tally(model)
+        effect = influence(tally)
+        by_mass[i] = design_of(metric, tally, plain=plain).by_mass
+        for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
+            found[i, side] = effect.of_rows(panel.scores[model][side], positive=positive)
+    return found, by_mass
+
+
+class Resampler:
+    """Rows of a panel resampled together, so that every model sees the same ones."""
+
+    def __init__(self, panel: Panel, models: Sequence[str]) -> None:
+        there = panel.mass > 0
+        self._sides = [np.flatnonzero(there & side) for side in (~panel.is_positive, panel.is_positive)]
+        if min(map(len, self._sides)) < 2:
+            raise InputError("Two rows or more of each class are needed.")
+        self._panel = panel
+        self._models = {model: self._sorted(model) for model in models}
+        self._masses = [panel.mass[rows] for rows in self._sides]
+
+    def _sorted(self, model: str) -> tuple[Pool, list[tuple[Ints, Ints]]]:
+        """A model's pool of distinct scores, and how rows become entries: their order and where groups begin."""
+        strata, places = [], []
+        for rows in self._sides:
+            scores, mass = self._panel.scores[model][rows], self._panel.mass[rows]
+            order = np.argsort(scores, kind="stable")
+            starts = starts_of_groups(scores[order])
+            summed = np.add.reduceat(mass[order], starts).astype(np.float64)
+            counted = np.diff(np.append(starts, len(rows)))
+            distinct = scores[order][starts]
+            strata.append(Stratum(distinct, distinct.astype(np.float64), counted, summed, summed))
+            places.append((order, starts))
+        pool = Pool(self._panel.tally(model), strata[0], strata[1])
+        pool.placements  # noqa: B018 - cached before threads share it
+        return pool, places
+
+    def _drawn(self, rng: np.random.Generator, times: int, sampling: Sampling) -> list[Masses]:
+        """Masses of the rows of each class in `times` resamples."""
+        if sampling == "plain":
+            together = self._resample(np.concatenate(self._masses), rng, times)
+            cut = len(self._masses[0])
+            return [together[:, :cut], together[:, cut:]]
+        return [self._resample(mass, rng, times) for mass in self._masses]
+
+    def _resample(self, mass: Masses, rng: np.random.Generator, times: int) -> Masses:
+        n = len(mass)
+        if self._panel.counts is not None:
+            drawn: Masses = rng.multinomial(int(mass.sum()), mass / mass.sum(), times)
+            return drawn
+        place = rng.integers(0, n, (times, n)) + np.arange(times)[:, None] * n
+        counts = np.bincount(place.ravel(), minlength=times * n).reshape(times, n)
+        return counts if self._panel.weights is None else counts * mass
+
+    def values(
+        self,
+        metric: str,
+        thresholds: dict[str, float | None],
+        replicates: int,
+        seed: Seed,
+        jobs: int | None,
+        sampling: Sampling = "plain",
+        parameters: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> dict[str, Floats]:
+        """The metric of every model in every resample."""
+        checked_number(replicates, "replicates", 2)
+        rows = sum(map(len, self._sides))
+        per_block = max(1, min(64, _BLOCK // rows))
+        sizes = [min(per_block, replicates - start) for start in range(0, replicates, per_block)]
+
+        def block(part: tuple[int, np.random.SeedSequence]) -> dict[str, Floats]:
+            times, entropy = part
+            drawn = self._drawn(np.random.Generator(np.random.SFC64(entropy)), times, sampling)
+            entries = {}
+            for model, (pool, places) in self._models.items():
+                sides = [
+                    np.add.reduceat(masses[:, order], starts, axis=1) if len(starts) < len(order) else masses[:, order]
+                    for masses, (order, starts) in zip(drawn, places, strict=True)
+                ]
+                settings = None if parameters is None else parameters[model]
+                # A resample without one of the classes has no metric.
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    entries[model] = values_of(metric, Resamples(pool, sides[0], sides[1]), thresholds[model], settings)
+            return entries
+
+        blocks = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
+        return {model: np.concatenate([found[model] for found in blocks]) for model in self._models}
+
+
+def cell_values(
+    panel: Panel,
+    metric: str,
+    thresholds: dict[str, float | None],
+    replicates: int,
+    seed: Seed,
+    sampling: Sampling = "plain",
+    parameters: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, Floats]:
+    """A metric at one threshold of every model in every resample of unweighted rows.
+
+    Which models predict a row positive is all that matters about it, so resampling draws counts of these patterns.
+    """
+    checked_number(replicates, "replicates", 2)
+    rng = np.random.default_rng(seeds(seed, 1)[0])
+    called = np.stack([panel.scores[model] >= thresholds[model] for model in panel.models])
+    # The class is one more bit of a row's pattern.
+    patterns, which = np.unique(np.vstack((panel.is_positive[None, :], called)), axis=1, return_inverse=True)
+    counts = np.bincount(which.ravel(), panel.mass)
+    up = patterns[0].astype(np.bool_)
+    sides = [up | ~up] if sampling == "plain" else [~up, up]
+    drawn = np.zeros((replicates, len(counts)), dtype=np.int64)
+    for side in sides:
+        n = counts[side].sum()
+        drawn[:, side] = rng.multinomial(int(n), counts[side] / n, replicates)
+    hits = {positive: drawn[:, side] @ patterns[1:, side].T.astype(np.int64) for positive, side in ((0, ~up), (1, up))}
+    totals = drawn[:, up].sum(axis=1), drawn[:, ~up].sum(axis=1)
+    return {
+        model: at_rates(
+            METRICS[metric], hits[1][:, i], hits[0][:, i], *totals, None if parameters is None else parameters[model]
+        )
+        for i, model in enumerate(panel.models)
+    }
+
+
+def bootstrap_difference(estimate: float, drawn: Floats, freedom: float) -> Difference:
+    """From the differences of paired resamples: their standard error on either side of the estimate.
+
+    Student's p-value keeps its size where percentiles of few positives do not.
+    """
+    if not math.isfinite(estimate):
+        raise Undefined("a model's own value is infinite, so there is no difference to compare")
+    known = drawn[np.isfinite(drawn)]
+    if len(known) < 0.9 * len(drawn):
+        raise Undefined("the metric is undefined in many resamples; more rows are needed")
+    return student_difference(estimate, float(known.std(ddof=1)), "paired bootstrap", freedom)
+
+
+def value_of(metric: Metric, tally: Tally, threshold: float | None, parameters: Mapping[str, float]) -> float:
+    """A metric of a tally, at a threshold where it needs one."""
+    if metric.needs == "confusion":
+        return metric.compute(tally.at(threshold if threshold is not None else 0.5), **parameters)
+    return metric.compute(tally)
+
+
+def metric_named(name: str) -> Metric:
+    """A metric two models can be compared by."""
+    if not isinstance(name, str):
+        raise InputError(f"metric is {name!r}; compare by one metric at a time, given by name.")
+    facts = METRICS[name]
+    if facts.needs not in {"tally", "probabilities", "confusion"}:
+        raise InputError(f"{name} speaks of K classes; compare takes metrics of two.")
+    return facts
+
+
+PairedMethod = Literal["mover", "delong", "influence", "mcnemar", "bootstrap", "permutation"]

@@ -1,0 +1,1 @@
+"""Confidence limits, by what a metric is made of."""

@@ -1,0 +1,79 @@
+"""How sure a calibration curve and the errors read off it are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.inference.interval import Seed
+from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.limits.influence import masses, sums_between
+from tallymark.inference.resampling.parallel import seeds
+from tallymark.metrics.multiclass import top_label_answers
+from tallymark.metrics.probability import BINS, Binning, calibration_starts
+from tallymark.registry import METRICS
+from tallymark.summaries.class_scores import ClassScores
+from tallymark.summaries.tally import Tally
+
+_DRAWS = 2_000
+
+
+def calibration_limits(name: str, by: Binning, tally: Tally, level: float, seed: Seed = 0) -> Limits:
+    r"""Limits of a binned calibration error that hold although it is biased upward by noise.
+
+    The error differs from its true value by at most :math:`D = \sum_b \frac{n_b}{n} |g_b - \gamma_b|`, where g are the
+    gaps seen in the bins and γ the true ones. A quantile of D, with the noise of each bin normal, is therefore a margin on
+    either side; the limits are wide rather than wrong.
+    """
+    return _around(METRICS[name].compute(tally), _margin(by, tally, level, seed))
+
+
+def classwise_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
+    """The same for a mean over classes: the mean of the classes' margins, which is wide rather than wrong too."""
+    margins = [_margin("width", scores.one_vs_rest(c), level, seed) for c in range(len(scores.labels))]
+    return _around(METRICS["ece_classwise"].compute(scores), float(np.mean(margins)))
+
+
+def top_label_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
+    """The same for the probability of the predicted class, and whether it is right."""
+    return _around(METRICS["ece_top_label"].compute(scores), _margin("width", top_label_answers(scores), level, seed))
+
+
+def _around(value: float, margin: float) -> Limits:
+    return max(0.0, value - margin), min(1.0, value + margin), "triangle"
+
+
+def _margin(by: Binning, tally: Tally, level: float, seed: Seed) -> float:
+    """A quantile of what the noise of all bins adds up to."""
+    noise = _noise_of_gaps(tally, calibration_starts(tally, BINS, by))
+    draws = np.random.default_rng(seeds(seed, 1)[0]).standard_normal((_DRAWS, len(noise)))
+    return float(np.quantile(np.sum(np.abs(draws) * noise, axis=1), level))
+
+
+def _noise_of_gaps(tally: Tally, starts: Floats) -> Floats:
+    """Standard error of each bin's share of the rows times its gap: outcomes, scores and shares are all random."""
+    total = float(tally.n)
+    gaps, squares = np.zeros(len(starts)), np.zeros(len(starts))
+    for run, scale, outcome in zip(tally.runs, tally.scale, (0.0, 1.0), strict=True):
+        mass, _, _ = masses(run)
+        off = outcome - run.scores.astype(np.float64)
+        ends = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
+        gaps += sums_between(scale * mass * off, ends) / total
+        squares += sums_between(scale * mass * off**2, ends) / total
+    n = float(rows_in_bins(tally, starts[:1])[0])
+    # One pseudo-outcome per bin, so that an all-negative bin has variance.
+    surprise = np.maximum(starts, 1.0 - starts) ** 2 / n
+    values: Floats = np.sqrt((squares - gaps**2 + surprise) / n)
+    return values
+
+
+def rows_in_bins(tally: Tally, starts: Floats) -> Floats:
+    """In each bin, the rows of equal weight that would be as sure (Kish), at the prevalence looked at."""
+    total, of_squares = np.zeros(len(starts)), np.zeros(len(starts))
+    for run, scale in zip(tally.runs, tally.scale, strict=True):
+        mass, squares, _ = masses(run)
+        ends = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
+        total += scale * sums_between(mass, ends)
+        of_squares += scale**2 * sums_between(squares, ends)
+    values: Floats = total**2 / of_squares
+    return values

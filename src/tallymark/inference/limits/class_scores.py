@@ -1,0 +1,150 @@
+"""Limits of metrics of a score for each of K classes: rows are resampled, every metric of one set of resamples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats, Ints
+from tallymark.errors import Undefined
+from tallymark.inference.interval import Sampling, Seed
+from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.scales import NO_SPREAD, scale_of
+from tallymark.inference.table import inference_of
+from tallymark.registry import METRICS
+from tallymark.summaries.class_panel import ClassPanel
+from tallymark.summaries.class_scores import ClassScores
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.run import Run
+
+#: Resamples: enough for a mean and a standard error.
+_REPLICATES = 100
+
+#: Resamples made with one seed.
+_BLOCK = 10
+
+#: Scores in one resample at most; of more rows so many are drawn, and the error is scaled down to all of them.
+_MOST = 200_000
+
+#: A metric undefined in more resamples than this leaves has no interval.
+_DEFINED = 0.9
+
+
+def class_score_limits(
+    names: Sequence[str],
+    panel: ClassPanel,
+    values: Mapping[str, float],
+    level: float,
+    sampling: Sampling,
+    seed: Seed,
+    jobs: int | None = None,
+) -> dict[str, Limits]:
+    """Student's interval on each metric's scale, from resampled rows, its centre where the resamples' own bias is taken off.
+
+    `plain` draws all rows at random, `stratified` within each class. Efron & Tibshirani (1993), ch. 6 and 10.
+    """
+    draws = _Rows(panel)
+    if min(draws.sizes) < 2:
+        return {}
+    own = {name: declared for name in names if (declared := inference_of(name).class_limits) is not None}
+    entries = {name: declared(panel.class_scores, level, seed) for name, declared in own.items()}
+    resampled = [name for name in names if name not in own]
+
+    def block(entropy: Any) -> list[dict[str, float]]:
+        rng = np.random.default_rng(entropy)
+        return [draws.values(resampled, draws.drawn(rng, sampling)) for _ in range(_BLOCK)]
+
+    lines = [line for part in in_threads(block, seeds(seed, _REPLICATES // _BLOCK), jobs) for line in part]
+    for name in resampled:
+        drawn = np.array([line[name] for line in lines])
+        limits = _student(name, values[name], drawn, draws.scale, min(draws.sizes), level)
+        if limits is not None:
+            entries[name] = (*limits, f"{sampling} bootstrap, bias-corrected")
+    return entries
+
+
+class _Rows:
+    """Rows of a panel, sorted by every score within every class, so that a resample need not be."""
+
+    def __init__(self, panel: ClassPanel) -> None:
+        there = np.flatnonzero(panel.mass > 0)
+        n, k = len(there), len(panel.labels)
+        kept = there
+        if n * k > _MOST:
+            kept = np.sort(np.random.default_rng(0).choice(there, _MOST // k, replace=False))
+        #: The error of as many rows as are drawn, times this, is that of all.
+        self.scale = math.sqrt(len(kept) / max(n, 1))
+        self.labels, self.counted = panel.labels, panel.counts is not None
+        self.codes: Ints = panel.codes[kept]  # type: ignore[index]
+        self.scores: Floats = panel.scores[kept]
+        self.mass = panel.mass[kept].astype(np.float64)
+        self.members = [np.flatnonzero(self.codes == c) for c in range(k)]
+        self.sizes = [int(self.mass[rows].sum()) if self.counted else len(rows) for rows in self.members]
+        self._order = [[rows[np.argsort(self.scores[rows, i])] for rows in self.members] for i in range(k)]
+        self._predicted = self.scores.argmax(axis=1)
+        highest, right = self.scores.max(axis=1), self._predicted == self.codes
+        self._highest = highest
+        self._answers = [side[np.argsort(highest[side])] for side in (np.flatnonzero(~right), np.flatnonzero(right))]
+
+    def drawn(self, rng: np.random.Generator, sampling: Sampling) -> Floats:
+        """What each row counts in one resample."""
+        values = np.zeros(len(self.codes))
+        for rows in self.members if sampling == "stratified" else [np.arange(len(self.codes))]:
+            mass = self.mass[rows]
+            if self.counted:
+                values[rows] = rng.multinomial(int(mass.sum()), mass / mass.sum())
+            else:
+                values[rows] = np.bincount(rng.integers(0, len(rows), len(rows)), minlength=len(rows)) * mass
+        return values
+
+    def values(self, names: Sequence[str], mass: Floats) -> dict[str, float]:
+        """The metrics of one resample, nan where undefined."""
+        summary = self._summary(mass)
+        entries = {}
+        for name in names:
+            facts = METRICS[name]
+            try:
+                entries[name] = facts.compute(summary.moments if facts.needs == "moments" else summary)
+            except Undefined:
+                entries[name] = math.nan
+        return entries
+
+    def _summary(self, mass: Floats) -> ClassScores:
+        def run(values: Floats, order: Ints) -> Run:
+            held = order[mass[order] > 0]
+            weights = mass[held]
+            squares = weights if self.counted else weights * self.mass[held]
+            return Run(values[held], weights=weights, squares=squares, rows=np.ones(len(held), np.int64))
+
+        runs = tuple(tuple(run(self.scores[:, i], order) for order in orders) for i, orders in enumerate(self._order))
+        matrix = Confusion.of_codes(self.codes, self._predicted, self.labels, weights=mass)
+        moments = Moments.of(self.codes, self.scores, self.labels, weights=mass)
+        wrong, right = (run(self._highest, order) for order in self._answers)
+        return ClassScores(self.labels, runs, matrix, moments, (wrong, right))
+
+
+def _student(
+    name: str, value: float, drawn: Floats, shrink: float, fewest: int, level: float
+) -> tuple[float, float] | None:
+    from scipy.special import stdtrit
+
+    facts, known = METRICS[name], drawn[np.isfinite(drawn)]
+    if not facts.low < value < facts.high or len(known) < _DEFINED * len(drawn):
+        return None
+    if float(np.ptp(known)) <= NO_SPREAD * abs(value):
+        return None
+    scale = scale_of(facts.low, facts.high)
+    # Half a row short of perfect: a resample without errors is no proof of infinite odds.
+    margin = (facts.high - facts.low if math.isfinite(facts.high) else value) / (2 * fewest)
+    ends = facts.low + margin, facts.high - margin
+    there = np.array([scale.there(v) for v in np.clip(known, *ends).tolist()])
+    own = scale.there(min(max(value, ends[0]), ends[1]))
+    bias = (float(there.mean()) - own) * shrink**2
+    reach = float(stdtrit(max(fewest - 1, 1), 0.5 + level / 2)) * float(there.std(ddof=1)) * shrink
+    low, high = scale.back(own - bias - reach), scale.back(own - bias + reach)
+    return min(low, value), max(high, value)

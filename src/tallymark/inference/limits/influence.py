@@ -1,0 +1,181 @@
+r"""Influence functions: how much each row moves a metric, and the standard error that follows.
+
+With class sizes held fixed, the variance of a smooth metric is the sum over the classes of
+:math:`\sum_i w_i^2 \mathrm{IF}_i^2 / (\sum_i w_i)^2`; counts stand for repeated rows, weights bring their squares.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from tallymark._check import Floats, Ints, Masses
+from tallymark.registry import METRICS
+from tallymark.summaries.run import Run, ScoreMoments
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Standard error of an estimate, its Welch–Satterthwaite degrees of freedom and its skewness."""
+
+    error: float
+    freedom: float
+    #: Acceleration of the BCa interval, one sixth of the skewness of the influence values.
+    acceleration: float
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Influence of the rows of one class: values, and how many rows and what squared weight stand behind each."""
+
+    values: Floats
+    mass: Floats
+    squares: Floats
+    rows: Floats
+
+    def moments(self, by_mass: float = 0.0, *, plain: bool = False) -> tuple[float, float, int]:
+        """Variance of the class's share in the estimate, its third cumulant, and the rows behind it.
+
+        `by_mass` is how much the metric moves with the logarithm of the class's mass: that mass is random when rows are
+        drawn from all classes (`plain`), and when rows of a class of fixed size differ in weight.
+        """
+        n = self._n
+        # The correction of a sample variance.
+        correction = n / (n - 1) if n > 1 else math.nan
+        squares = self._squares
+        each = np.divide(squares**1.5, np.sqrt(self.rows), out=np.zeros_like(squares), where=self.rows > 0)
+        cubes = float(np.sum(each * self.values**3))
+        return self.variance(by_mass, plain=plain) * correction, cubes, n
+
+    def variance(self, by_mass: float = 0.0, *, plain: bool = False) -> float:
+        """Variance of the class's share in the estimate, Σ w² IF² / (Σ w)², without the correction of a sample variance."""
+        n, squares = self._n, self._squares
+        if plain:
+            parts = squares * (self.values + by_mass) ** 2
+        else:
+            share = self.mass / self._total
+            uneven = squares - 2.0 * share / n + self.rows / n**2
+            parts = squares * self.values**2 + by_mass**2 * uneven + 2.0 * by_mass * self.values * (squares - share / n)
+        return max(0.0, float(np.sum(parts)))
+
+    @cached_property
+    def _total(self) -> float:
+        return float(self.mass.sum())
+
+    @cached_property
+    def _n(self) -> int:
+        """Rows of the class."""
+        return int(self.rows.sum())
+
+    @cached_property
+    def _squares(self) -> Floats:
+        """Squared weights, as shares of the squared mass."""
+        # Of the whole first: squares of weights of 1e-140 times others would vanish.
+        values: Floats = self.squares / self._total / self._total
+        return values
+
+    @property
+    def shares_of_variance(self) -> Floats:
+        """What each entry adds to the variance, by one row of it."""
+        values: Floats = self._squares * self.values**2 / np.maximum(self.rows, 1.0)
+        return values
+
+    @property
+    def effective_rows(self) -> float:
+        """Rows of equal weight that would be as sure (Kish)."""
+        return 1.0 / float(self._squares.sum())
+
+
+@dataclass(frozen=True)
+class Design:
+    """Sampling design: derivative of the metric with respect to the log mass of each class, and whether class sizes are random."""
+
+    by_mass: tuple[float, float] = (0.0, 0.0)
+    plain: bool = False
+
+
+#: Class sizes held fixed, every row of equal weight.
+FIXED = Design()
+
+
+def spread(negative: Influence, positive: Influence, design: Design) -> Spread:
+    """Standard error of a metric from the influence of both classes."""
+    parts = [
+        side.moments(by_mass, plain=design.plain)
+        for side, by_mass in zip((negative, positive), design.by_mass, strict=True)
+    ]
+    variance = sum(v for v, _, _ in parts)
+    if design.plain:
+        # What all rows have in common does not vary: their number is fixed.
+        variance -= sum(design.by_mass) ** 2 / sum(n for _, _, n in parts)
+    if not variance > 0.0:
+        return Spread(math.nan if math.isnan(variance) else 0.0, math.inf, 0.0)
+    freedom = 1.0 / sum((v / variance) ** 2 / (n - 1) for v, _, n in parts if n > 1)
+    cubes = sum(c for _, c, _ in parts)
+    acceleration = cubes / (6.0 * variance**1.5) if variance**1.5 > 0.0 else 0.0
+    return Spread(math.sqrt(variance), freedom, acceleration)
+
+
+def design_of(name: str, tally: Tally, *, plain: bool) -> Design:
+    """The sampling design: derivatives of the metric with respect to the classes' log masses, where these are random."""
+    if not plain and not tally.weighted:
+        return FIXED
+    facts = METRICS[name]
+    if facts.prevalence_free:
+        return Design(plain=plain)
+    if facts.extensive:
+        down, up = (
+            (facts.compute(_scaled(tally, side, 1.0 + STEP)) - facts.compute(_scaled(tally, side, 1.0 - STEP)))
+            / (2.0 * STEP)
+            for side in (0, 1)
+        )
+        return Design((down, up), plain)
+    if tally.prior is not None:
+        return Design(plain=plain)
+    # What is no sum over rows minds the masses only by the prevalence.
+    odds = tally.prevalence / (1.0 - tally.prevalence)
+    seen = [facts.compute(tally.at_prevalence(o / (1.0 + o))) for o in (odds * (1.0 + STEP), odds * (1.0 - STEP))]
+    slope = (seen[0] - seen[1]) / (2.0 * STEP)
+    return Design((-slope, slope), plain)
+
+
+#: Share by which masses and moments are moved to find a slope.
+STEP = 1e-4
+
+
+def _scaled(tally: Tally, side: int, factor: float) -> Tally:
+    """The tally with the mass of one class multiplied."""
+    runs = list(tally.runs)
+    mass, squares, rows = masses(runs[side])
+    m = runs[side].moments
+    moments = ScoreMoments(factor * m.mass, m.mean, factor * m.m2, factor * m.m3)
+    other = runs[1 - side]
+    if other.kind != "weights":
+        own, own_squares, own_rows = masses(other)
+        runs[1 - side] = replace(other, counts=None, weights=own, squares=own_squares, rows=own_rows.astype(np.int64))
+    runs[side] = replace(
+        runs[side],
+        counts=None,
+        weights=factor * mass,
+        squares=factor**2 * squares,
+        rows=rows.astype(np.int64),
+        known_moments=moments,
+    )
+    return replace(tally, runs=tuple(runs))
+
+
+def masses(run: Run) -> tuple[Floats, Floats, Floats]:
+    """Mass, squared weight and rows of each entry, as floats."""
+    mass = run.mass.astype(np.float64)
+    if run.squares is not None and run.rows is not None:
+        return mass, run.squares, run.rows.astype(np.float64)
+    return mass, mass, mass
+
+
+def sums_between(values: Masses, edges: Ints) -> Floats:
+    """Sums of consecutive values, cut at ascending places."""
+    return np.diff(np.concatenate(([0.0], np.cumsum(values)))[edges])

@@ -1,0 +1,1 @@
+"""Resampling rows without copying them."""

@@ -1,0 +1,147 @@
+"""Resampled masses of a pool, a block at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tallymark._check import Floats, Masses, Scores
+from tallymark.inference.resampling.strata import MOST, Pool, Stratum
+from tallymark.summaries.run import Run, ScoreMoments
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """A block of resamples: masses of every entry, one row per replicate."""
+
+    pool: Pool
+    negative: Masses
+    positive: Masses
+
+    @classmethod
+    def of(cls, tally: Tally, most: int = MOST, edges: Iterable[float] = ()) -> Resamples:
+        """The sample itself as the only replicate."""
+        pool = Pool.of(tally, most, edges)
+        return cls(pool, *(stratum.mass[None, :] for stratum in pool.strata))
+
+    def __len__(self) -> int:
+        return len(self.positive)
+
+    @cached_property
+    def totals(self) -> tuple[Floats, Floats]:
+        """Masses of the classes."""
+        down, up = (masses.sum(axis=1).astype(np.float64) for masses in (self.negative, self.positive))
+        return down, up
+
+    @cached_property
+    def as_floats(self) -> tuple[Floats, Floats]:
+        """The masses of both classes as floats."""
+        down, up = (masses.astype(np.float64, copy=False) for masses in (self.negative, self.positive))
+        return down, up
+
+    @cached_property
+    def _cells(self) -> dict[float, tuple[Floats, Floats, Floats, Floats]]:
+        return {}
+
+    def cells(self, threshold: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """True and false positives, false and true negatives at a threshold, each summed by itself: an empty cell is 0."""
+        if threshold not in self._cells:
+            (tn, fp), (fn, tp) = (
+                (masses[:, :place].sum(axis=1), masses[:, place:].sum(axis=1))
+                for masses, stratum in zip((self.negative, self.positive), self.pool.strata, strict=True)
+                for place in [int(np.searchsorted(stratum.cells, threshold, "left"))]
+            )
+            self._cells[threshold] = tp, fp, fn, tn
+        return self._cells[threshold]
+
+    @cached_property
+    def above(self) -> tuple[Masses, Masses]:
+        """Positives and negatives at or above each positive entry."""
+        tp = np.cumsum(self.positive[:, ::-1], axis=1)[:, ::-1]
+        return tp, self._before[:, -1:] - self._below[0]
+
+    @cached_property
+    def beaten(self) -> Masses:
+        """Negatives below each positive entry, ties counted one half."""
+        below, at_or_below = self._below
+        return below if below is at_or_below else (below + at_or_below) / 2
+
+    @cached_property
+    def _before(self) -> Masses:
+        """Negatives before each negative entry, and all of them."""
+        before = np.zeros((len(self), self.negative.shape[1] + 1), dtype=self.negative.dtype)
+        np.cumsum(self.negative, axis=1, out=before[:, 1:])
+        return before
+
+    @cached_property
+    def _below(self) -> tuple[Masses, Masses]:
+        """Negatives strictly below, and at or below, each positive entry; one array when nothing is tied."""
+        places = self.pool.placements
+        below = np.take(self._before, places[0], axis=1)
+        return below, below if places[0] is places[1] else np.take(self._before, places[1], axis=1)
+
+    @cached_property
+    def tallies_by_cell(self) -> list[Tally]:
+        """Each replicate as a tally whose entries stand at the edges of their cells: right for rankings."""
+        return self._tallies([stratum.cells for stratum in self.pool.strata])
+
+    @cached_property
+    def tallies_by_score(self) -> list[Tally]:
+        """Each replicate as a tally whose entries stand at their own mean score: right for sums."""
+        return self._tallies([stratum.scores for stratum in self.pool.strata])
+
+    def _tallies(self, scores: Sequence[Scores]) -> list[Tally]:
+        # Squared weights of an entry's rows go with its mass.
+        per_mass = [stratum.squares / stratum.mass for stratum in self.pool.strata]
+
+        def run(own: Scores, mass: Floats, square: Floats) -> Run:
+            held = mass > 0
+            rows = np.ones(np.count_nonzero(held), np.int64)
+            return Run(own[held], weights=mass[held], squares=mass[held] * square[held], rows=rows)
+
+        return [
+            self._tally([run(*side) for side in zip(scores, masses, per_mass, strict=True)])
+            for masses in zip(*self.as_floats, strict=True)
+        ]
+
+    @cached_property
+    def tallies_of_moments(self) -> list[Tally]:
+        """Each replicate as a tally that knows its classes' masses and moments, and no score but the extremes."""
+        ends = [np.array([run.scores[0], run.scores[-1]]) for run in self.pool.tally.runs]
+        sides = [_moments(s, m) for s, m in zip(self.pool.strata, self.as_floats, strict=True)]
+        return [
+            self._tally(
+                [Run(end, weights=np.full(2, m.mass / 2), known_moments=m) for end, m in zip(ends, pair, strict=True)]
+            )
+            for pair in zip(*sides, strict=True)
+        ]
+
+    def _tally(self, runs: Sequence[Run]) -> Tally:
+        return Tally(tuple(runs), self.pool.tally.labels, self.pool.tally.prior)
+
+
+#: Spreads below this, relative to the squares they are the rest of, may be rounding.
+_ROUNDING = 1e-12
+
+
+def _moments(stratum: Stratum, masses: Floats) -> list[ScoreMoments]:
+    """Moments of the class in every replicate. Sums by einsum: BLAS results depend on the number of threads."""
+    centre, gap, square = stratum.gaps
+    total = masses.sum(axis=1)
+    # Scores near the largest float overflow; their metrics are undefined then.
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, second = (np.einsum("rk,k->r", masses, values) / total for values in (gap, square))
+        m2 = np.maximum(second - first**2, 0.0) * total
+    mean = centre + first
+    # A resample of one score alone has exactly that mean and no spread, whatever the rounding.
+    for row in np.flatnonzero(m2 <= _ROUNDING * second * total):
+        held = np.flatnonzero(masses[row])
+        if len(held) == 1:
+            mean[row], m2[row] = stratum.scores[held[0]], 0.0
+    # No metric of moments looks at the third one.
+    return [ScoreMoments(n, a, b, math.nan) for n, a, b in zip(total.tolist(), mean.tolist(), m2.tolist(), strict=True)]

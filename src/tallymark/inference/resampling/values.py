@@ -1,0 +1,61 @@
+"""Any metric of every resample of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.errors import InputError, Undefined
+from tallymark.inference.interval import or_nan
+from tallymark.inference.resampling.resamples import Resamples
+from tallymark.inference.table import inference_of
+from tallymark.metrics.declare import cell_settings
+from tallymark.registry import METRICS, Metric
+
+
+def _at_threshold(facts: Metric, draws: Resamples, threshold: float, parameters: Mapping[str, float] | None) -> Floats:
+    tp, fp, fn, tn = draws.cells(threshold)
+    prior = draws.pool.tally.prior
+    if prior is not None:
+        up, down, n = tp + fn, fp + tn, tp + fn + fp + tn
+        tp, fn = (cell / up * prior * n for cell in (tp, fn))
+        fp, tn = (cell / down * (1.0 - prior) * n for cell in (fp, tn))
+    try:
+        settings = cell_settings(facts, {}, threshold) if parameters is None else parameters
+    except Undefined:
+        return np.full(len(draws), np.nan)
+    values: Floats = facts.cells(tp, fp, fn, tn, **settings)  # type: ignore[misc]
+    return values
+
+
+def at_rates(
+    facts: Metric, tp: Any, fp: Any, positives: Any, negatives: Any, parameters: Mapping[str, float] | None = None
+) -> Floats:
+    """A metric at one threshold, of many true and false positives at once."""
+    settings = facts.parameters if parameters is None else parameters
+    # What is left of a sum of weights may be rounding below 0.
+    rest = (np.maximum(total - part, 0) for total, part in ((positives, tp), (negatives, fp)))
+    values: Floats = facts.cells(tp, fp, *rest, **settings)  # type: ignore[misc]
+    return values
+
+
+def values_of(
+    name: str, draws: Resamples, threshold: float | None, parameters: Mapping[str, float] | None = None
+) -> Floats:
+    """A metric of every replicate of a block."""
+    facts = METRICS[name]
+    if facts.needs == "confusion":
+        if threshold is None:
+            raise InputError(f"{name} needs a threshold: bootstrap(tally, {name!r}, threshold=0.5).")
+        return _at_threshold(facts, draws, threshold, parameters)
+    blockwise = inference_of(name).blockwise
+    if blockwise is not None:
+        return blockwise(draws)
+    if facts.moments:
+        tallies = draws.tallies_of_moments
+    else:
+        tallies = draws.tallies_by_cell if facts.rank_only else draws.tallies_by_score
+    return np.array([or_nan(facts.compute, tally) for tally in tallies])

@@ -1,0 +1,133 @@
+"""How sure each metric is: what its limits, resamples and tests are made from, declared once.
+
+Metrics at one threshold need no entry: their formula of the four cells, and the proportion they declare, say it all. A user's
+own, which has no entry, is resampled; of ours each says so itself, with `RESAMPLED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from tallymark._check import Floats
+from tallymark.inference.interval import Seed
+from tallymark.inference.limits import maxima
+from tallymark.inference.limits.calibration_errors import calibration_limits, classwise_limits, top_label_limits
+from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.limits.effect import Effect
+from tallymark.inference.limits.maxima import Maximum
+from tallymark.inference.limits.rank_effects import (
+    auroc_effect,
+    average_precision_effect,
+    partial_auc_effect,
+    rank_correlation_effect,
+)
+from tallymark.inference.limits.score_effects import (
+    calibration_intercept_effect,
+    calibration_slope_effect,
+    log_loss_effect,
+    moments_effect,
+    skill_effect,
+)
+from tallymark.inference.resampling.blockwise import (
+    block_auroc,
+    block_average_precision,
+    block_d_b,
+    block_gini,
+    block_ks,
+    block_log_loss,
+)
+from tallymark.inference.resampling.resamples import Resamples
+from tallymark.metrics.at_k import TOP
+from tallymark.metrics.correlation import kendall_slope, spearman_slope
+from tallymark.registry import METRICS
+from tallymark.summaries.class_scores import ClassScores
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inference:
+    """What limits and tests of a metric are made from; where nothing is declared it is resampled."""
+
+    #: Its influence function in closed form.
+    influence: Callable[[Tally], Effect] | None = None
+    #: It takes the best of all thresholds.
+    maximum: Maximum | None = None
+    #: Limits by an argument of its own, from a tally, a level and a seed.
+    limits: Callable[[Tally, float, Seed], Limits] | None = None
+    #: The same for a metric of K scores a row.
+    class_limits: Callable[[ClassScores, float, Seed], Limits] | None = None
+    #: It is a multiple of another metric, whose limits it shares.
+    multiple_of: tuple[str, float] | None = None
+    #: Its value in a whole block of resamples at once.
+    blockwise: Callable[[Resamples], Floats] | None = None
+    #: It is AUROC on another scale, so DeLong's covariance compares it.
+    linear_in_auroc: bool = False
+
+
+#: Limits and tests by resampling alone.
+RESAMPLED = Inference()
+
+_brier = moments_effect("brier")
+
+_TABLE: Mapping[str, Inference] = {
+    "auroc": Inference(influence=auroc_effect, blockwise=block_auroc, linear_in_auroc=True),
+    "gini": Inference(
+        influence=lambda tally: auroc_effect(tally, -1.0, 1.0), blockwise=block_gini, linear_in_auroc=True
+    ),
+    "spearman": Inference(influence=rank_correlation_effect(spearman_slope)),
+    "kendall": Inference(influence=rank_correlation_effect(kendall_slope)),
+    "average_precision": Inference(influence=average_precision_effect, blockwise=block_average_precision),
+    # The area under the PR curve moves as average precision does.
+    "pr_auc": Inference(influence=average_precision_effect),
+    "partial_auc": Inference(influence=partial_auc_effect),
+    "partial_average_precision": RESAMPLED,
+    "precision_at_k": RESAMPLED,
+    "recall_at_k": RESAMPLED,
+    "lift_at_k": Inference(multiple_of=("recall_at_k", 1.0 / TOP)),
+    "ks": Inference(maximum=maxima.KS, blockwise=block_ks),
+    "d_b": Inference(maximum=maxima.D_B, blockwise=block_d_b),
+    "aucc": Inference(maximum=maxima.AUCC),
+    "h_measure": Inference(maximum=maxima.H_MEASURE),
+    "hull_auc": Inference(maximum=maxima.HULL_AUC),
+    "spcc": Inference(influence=moments_effect("spcc")),
+    "d_a": Inference(influence=moments_effect("d_a")),
+    "d_e": Inference(influence=moments_effect("d_e")),
+    "d_b_normal": Inference(influence=moments_effect("d_b_normal")),
+    "brier": Inference(influence=_brier),
+    "brier_skill": Inference(influence=skill_effect("brier_skill", "brier", _brier)),
+    "log_loss": Inference(influence=log_loss_effect, blockwise=block_log_loss),
+    "log_loss_skill": Inference(influence=skill_effect("log_loss_skill", "log_loss", log_loss_effect)),
+    "ece": Inference(limits=partial(calibration_limits, "ece", "width")),
+    "ace": Inference(limits=partial(calibration_limits, "ace", "mass")),
+    "calibration_slope": Inference(influence=calibration_slope_effect),
+    "calibration_intercept": Inference(influence=calibration_intercept_effect),
+    "integrated_calibration_index": RESAMPLED,
+    "bias": Inference(influence=moments_effect("bias", bounded=False)),
+    "positive_estimate": Inference(influence=moments_effect("positive_estimate", bounded=False)),
+    "positive_sd": RESAMPLED,
+    **dict.fromkeys(
+        (
+            "spcc_ovo_min",
+            "spcc_ovo_geometric",
+            "spcc_ovo_fisher",
+            "spcc_ovr_min",
+            "spcc_ovr_geometric",
+            "spcc_ovr_fisher",
+        ),
+        RESAMPLED,
+    ),
+    "auroc_ovr": RESAMPLED,
+    "auroc_ovr_weighted": RESAMPLED,
+    "auroc_ovo": RESAMPLED,
+    "brier_multiclass": RESAMPLED,
+    "log_loss_multiclass": RESAMPLED,
+    "ece_classwise": Inference(class_limits=classwise_limits),
+    "ece_top_label": Inference(class_limits=top_label_limits),
+}
+
+
+def inference_of(name: str) -> Inference:
+    """How sure a metric is, by its name or another spelling."""
+    return _TABLE.get(METRICS[name].name, RESAMPLED)

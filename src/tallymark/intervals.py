@@ -1,0 +1,16 @@
+"""Confidence intervals, bands and tests: how sure a number is.
+
+``tm.evaluate(..., level=0.95)`` puts an interval beside every metric; this room has the methods by name.
+"""
+
+from tallymark.inference.hypothesis_tests.delong import DeLong, auroc, delong
+from tallymark.inference.interval import Interval
+from tallymark.inference.limits.bands import Band, calibration_band, pr_band, roc_band
+from tallymark.inference.limits.optimism import ChosenThreshold, chosen_threshold
+from tallymark.inference.limits.proportions import proportion
+from tallymark.inference.resampling.bootstrapping import Replicates, bootstrap
+
+__all__ = [
+    "Band", "ChosenThreshold", "DeLong", "Interval", "Replicates", "auroc", "bootstrap", "calibration_band",
+    "chosen_threshold", "delong", "pr_band", "proportion", "roc_band",
+]  # fmt: skip

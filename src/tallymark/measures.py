@@ -1,0 +1,285 @@
+"""The frozen values that evaluation returns, and how they show themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
+
+from tallymark._display import Limited, Row, Shown, columns_of, frame, number, plain
+from tallymark._mappings import FrozenDict, Keyed
+from tallymark.errors import UnknownNameError, nearest
+from tallymark.notes import Note
+from tallymark.registry import METRICS
+from tallymark.summaries.confusion import Confusion
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Measure(Shown, Limited):
+    """One number and all that belongs beside it.
+
+    `low`, `high`, `level` and `interval_method` describe its confidence interval and are None while none was computed.
+    `chance` is what scores unrelated to the labels reach in a large sample at the same threshold (small samples and
+    thresholds chosen on the same rows do better by luck), `prevalence` the one the number speaks of (None where it
+    does not matter), `bound` what quantised scores could have done to it (None when exact), `optimism` how much a
+    threshold chosen on the same rows flatters it on average (None where none was chosen), `parameters` those of the metric
+    where it has any (costs, beta), and `reason` why there is no value.
+    """
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    interval_method: str | None = None
+    level: float | None = None
+    chance: float | None = None
+    prevalence: float | None = None
+    bound: tuple[float, float] | None = None
+    optimism: float | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", FrozenDict(self.parameters))
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else repr(self)
+
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
+
+    def __repr__(self) -> str:
+        level = "interval" if self.level is None else f"{100 * self.level:g} % interval"
+        parts = {level: self.interval, "chance": self.chance, "prevalence": self.prevalence, "bound": self.bound}
+        parts |= {"optimism": self.optimism, **self.parameters}
+        shown_parts = [f"{name} {_brief(part)}" for name, part in parts.items() if part is not None]
+        return ", ".join([f"{self.name} = {number(self.value)}", *shown_parts, *([self.reason] if self.reason else [])])
+
+    def heading(self) -> str:
+        """The metric."""
+        return self.name
+
+    def rows(self) -> list[Row]:
+        """One line."""
+        return [asdict(self)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {name: plain(value) for name, value in asdict(self).items() if name != "name"}
+
+
+#: More notes of one kind than this are folded into one.
+_FOLDED_BEYOND = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown, Mapping[str, Measure]):
+    """The metrics of one model on one sample: a mapping from metric name to :class:`Measure`.
+
+    `n` and `positives` are sums of weights where there are weights, `prevalence` is the stated one, None when the
+    numbers speak of the sample's own. `confusion` is the matrix at the threshold, `per_class` the one-vs-rest measures of each class when there are
+    more than two, `tables` further matrices worth looking at.
+    """
+
+    measures: Mapping[str, Measure]
+    n: float | int
+    n_rows: int
+    positives: float | int | None = None
+    prevalence: float | None = None
+    threshold: float | None = None
+    policy: str | None = None
+    confusion: Confusion | None = None
+    per_class: Mapping[str, Mapping[str, Measure]] = field(default_factory=dict)
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[Note, ...] = ()
+    #: Whether intervals hold the class sizes fixed (stratified) or not (plain).
+    sampling: str = "plain"
+
+    def __post_init__(self) -> None:
+        for name in ("measures", "per_class", "tables"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+
+    def __getitem__(self, name: str) -> Measure:
+        known = METRICS[name].name if name not in self.measures and name in METRICS else name
+        if known not in self.measures:
+            raise UnknownNameError(
+                f"{name!r} was not evaluated.{nearest(name, self.measures)} There are: {', '.join(self)}."
+            )
+        return self.measures[known]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measures)
+
+    def __len__(self) -> int:
+        return len(self.measures)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.measures or (
+            isinstance(name, str) and name in METRICS and METRICS[name].name in self.measures
+        )
+
+    def heading(self) -> str:
+        """Size and threshold."""
+        return ", ".join([f"Evaluation of {self.size()}", *self.conditions()])
+
+    def size(self) -> str:
+        """Rows, weight where it is another number, and positives."""
+        weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
+        share = "" if not self.positives else f" ({100 * self.positives / self.n:.3g} %)"
+        positives = "" if self.positives is None else f", {number(self.positives)} positive{share}"
+        return f"{self.n_rows} rows{weight}{positives}"
+
+    def conditions(self) -> list[str]:
+        """The threshold, the stated prevalence and what kind of intervals there are."""
+        chosen = f" ({self.policy}, chosen on these rows)" if self.policy else ""
+        threshold = [] if self.threshold is None else [f"threshold {number(self.threshold)}{chosen}"]
+        threshold += [f"{name} {number(value)}" for name, value in self.parameters.items()]
+        threshold += [] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"]
+        return threshold + ([] if self.intervals is None else [self.intervals])
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Parameters of the metrics that were asked for, such as costs."""
+        return {key: value for measure in self.measures.values() for key, value in measure.parameters.items()}
+
+    @property
+    def level(self) -> float | None:
+        """Level of the intervals, None when there are none."""
+        return next((measure.level for measure in self.measures.values() if measure.level is not None), None)
+
+    @property
+    def intervals(self) -> str | None:
+        """What the intervals are, in words."""
+        if self.level is None:
+            return None
+        if self.prevalence is not None:
+            return f"{100 * self.level:g} % intervals at that prevalence"
+        sizes = "class sizes fixed by design" if self.sampling == "stratified" else "all rows drawn at random"
+        return f"{100 * self.level:g} % intervals, {sizes}"
+
+    def to_frame(self) -> Any:
+        """Every metric as a line of a dataframe, with all that belongs beside it."""
+        return frame(columns_of([_line(measure) for measure in self.measures.values()]))
+
+    def rows(self) -> list[Row]:
+        """One line per metric; columns that are empty everywhere are left out."""
+        names = ("value", "low", "high", "chance", "bound", "optimism", "reason")
+        used = [name for name in names if any(getattr(m, name) is not None for m in self.measures.values())]
+        return [{"metric": m.name} | {name: getattr(m, name) for name in used} for m in self.measures.values()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """One model's part of the JSON that ``tallymark evaluate --json`` prints."""
+        entries: dict[str, Any] = {
+            "threshold": plain(self.threshold),
+            "policy": self.policy,
+            "metrics": {name: measure.to_dict() for name, measure in self.measures.items()},
+        }
+        if self.confusion is not None:
+            entries["confusion"] = {"labels": plain(self.confusion.labels), "matrix": plain(self.confusion.matrix)}
+        if self.per_class:
+            entries["classes"] = {
+                label: {name: measure.to_dict() for name, measure in measures.items()}
+                for label, measures in self.per_class.items()
+            }
+        if self.tables:
+            entries["tables"] = {name: plain(table) for name, table in self.tables.items()}
+        return entries
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluations(Shown, Keyed[Evaluation]):
+    """Evaluations of several models, groups, or both, keyed like the :class:`Tallies` they come from."""
+
+    what: ClassVar[str] = "evaluation"
+
+    names: tuple[str, ...]
+    entries: Mapping[tuple[Any, ...], Evaluation]
+    #: Whether the first part of a key is the model; the others are group values.
+    by_model: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", FrozenDict(self.entries))
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """Every guard that fired, with the model or group it speaks of; many of one kind are folded into one."""
+        by_code: dict[str, list[str]] = {}
+        for key, evaluation in self.entries.items():
+            for note in evaluation.warnings:
+                by_code.setdefault(note.code, []).append(f"{', '.join(map(str, key))}: {note.message}")
+        return tuple(
+            Note(code, message)
+            for code, messages in by_code.items()
+            for message in (
+                messages
+                if len(messages) <= _FOLDED_BEYOND
+                else [f"{messages[0]} (and {len(messages) - 1} more like it)"]
+            )
+        )
+
+    def heading(self) -> str:
+        """How many, by what."""
+        return f"{len(self)} evaluations by {', '.join(self.names)}"
+
+    def to_frame(self) -> Any:
+        """One line of a dataframe per evaluation and metric, with all that belongs beside it."""
+        return frame(
+            columns_of(
+                [
+                    dict(zip(self.names, map(str, key), strict=True)) | _line(measure)
+                    for key, evaluation in self.entries.items()
+                    for measure in evaluation.measures.values()
+                ]
+            )
+        )
+
+    def rows(self) -> list[Row]:
+        """One line per evaluation and metric."""
+        return [
+            dict(zip(self.names, map(str, key), strict=True)) | dict(row)
+            for key, evaluation in self.entries.items()
+            for row in evaluation.rows()
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON of ``tallymark evaluate --json``."""
+        groups: dict[tuple[Any, ...], dict[str, Evaluation]] = {}
+        first = 1 if self.by_model else 0
+        for key, evaluation in self.entries.items():
+            groups.setdefault(key[first:], {})[str(key[0]) if self.by_model else "score"] = evaluation
+        by = self.names[first:]
+        notes = [asdict(note) for note in self.warnings]
+        if not by:
+            return {**_sizes(groups[()]), "models": _models(groups[()]), "warnings": notes}
+        listed = [
+            {"group": dict(zip(by, plain(group), strict=True)), **_sizes(models), "models": _models(models)}
+            for group, models in groups.items()
+        ]
+        totals = {"n": sum(g["n"] for g in listed), "n_rows": sum(g["n_rows"] for g in listed)}
+        return {**totals, "positives": _total(listed), "groups": listed, "warnings": notes}
+
+
+def _line(measure: Measure) -> dict[str, Any]:
+    """A measure as a line of a dataframe."""
+    parts = asdict(measure)
+    return {"metric": parts.pop("name"), **parts}
+
+
+def _brief(part: Any) -> str:
+    return " to ".join(map(number, part)) if isinstance(part, tuple) else number(part)
+
+
+def _sizes(models: Mapping[str, Evaluation]) -> dict[str, Any]:
+    first = next(iter(models.values()))
+    return {"n": first.n, "n_rows": first.n_rows, "positives": first.positives, "prevalence": first.prevalence}
+
+
+def _models(models: Mapping[str, Evaluation]) -> dict[str, Any]:
+    return {name: evaluation.to_dict() for name, evaluation in models.items()}
+
+
+def _total(groups: list[dict[str, Any]]) -> float | int | None:
+    return None if any(group["positives"] is None for group in groups) else sum(g["positives"] for g in groups)

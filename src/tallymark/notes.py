@@ -1,0 +1,104 @@
+"""Guards as values: what looks like a known blunder is a note; public functions warn of theirs once, at the caller's line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from tallymark.errors import GuardError
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A likely blunder that is watched for: what it means, and what to do."""
+
+    means: str
+    do: str
+
+
+#: Every guard, by its stable code. The docs' table is made from this one.
+GUARDS = {
+    "TM101": Guard(
+        "the scores take at most two values, like predicted labels",
+        "pass the scores behind them, or use `tm.confusion`",
+    ),
+    "TM102": Guard("a metric of probabilities was asked of scores outside [0, 1]", "calibrate the scores first"),
+    "TM103": Guard("AUROC is far below ½", "check the direction of the scores and `pos_label`"),
+    "TM104": Guard(
+        "a tenth of the rows or more share one score", "remember that ties count ½ and no threshold separates them"
+    ),
+    "TM105": Guard("one class's scores are strongly skewed", "read sPCC and d′ beside AUROC, or transform the scores"),
+    "TM106": Guard("a threshold inside a cell of a quantised tally was moved", "name it in `quantise(thresholds=[…])`"),
+    "TM107": Guard("fewer than ten rows of a class, or weights that make them count like fewer", "gather more"),
+    "TM108": Guard(
+        "scores to be counted lie outside the labelled ones' range",
+        "check that both come from the same model and column",
+    ),
+    "TM109": Guard(
+        "the scores to be counted are no mixture of the two classes' scores",
+        "label some of those rows before you publish a count",
+    ),
+    "TM110": Guard(
+        "a quantifier that takes scores for calibrated probabilities was given others, wrong in slope or in level",
+        '`calibration="bcts"`, `training_prevalence=`, or a method for any scores',
+    ),
+    "TM111": Guard(
+        "at the stated prevalence the top of the list rests on few negatives",
+        "gather the negatives it names, or read AUROC",
+    ),
+    "TM112": Guard(
+        "fewer rows than a metric's interval was found to hold from, or a test that errs too often",
+        "read its limits as rough",
+    ),
+    "TM113": Guard(
+        "one row, or very uneven weights, carry an interval", "read AUROC, transform the scores, or trim the weights"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A guard that fired: its stable code and what to do."""
+
+    code: str
+    message: str
+
+    def __post_init__(self) -> None:
+        if self.code not in GUARDS:
+            raise ValueError(f"{self.code} is not a declared guard")
+
+
+class GuardWarning(UserWarning):
+    """The data looks like a known blunder; `code` is stable, the message says what to do."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        # An exception is otherwise rebuilt from the one text it shows.
+        return type(self), (self.code, self.message)
+
+
+def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
+    """Warn of each note once, with the line of the caller's own code; raise at the first where the caller is strict."""
+    for note in dict.fromkeys(notes):
+        if strict:
+            raise GuardError(f"{note.code}: {note.message}")
+        warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_caller())
+
+
+_HERE = str(Path(__file__).parent)
+
+
+def _level_of_the_caller() -> int:
+    """How many frames up the first one outside of this package is, as `warnings.warn` counts from :func:`emit`."""
+    frame, level = sys._getframe(1), 1  # noqa: SLF001 - there is no other way to look up the stack without a trace
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    return level

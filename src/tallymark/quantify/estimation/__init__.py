@@ -1,0 +1,1 @@
+"""From a kernel to a published count: checks, limits, groups and assumptions."""

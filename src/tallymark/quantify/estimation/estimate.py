@@ -1,0 +1,272 @@
+"""``tm.quantify.estimate``: how many positives there are in an unlabelled sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from tallymark import _check
+from tallymark._check import Floats, Ints
+from tallymark.errors import InputError
+from tallymark.inference.interval import Seed, checked_level, checked_number
+from tallymark.inference.resampling.strata import strata_of
+from tallymark.notes import Note, emit
+from tallymark.quantify.estimation import guards
+from tallymark.quantify.estimation import intervals as limits
+from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
+from tallymark.quantify.estimation.classes import estimate_classes
+from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences, quantiles
+from tallymark.quantify.estimation.problem import Problem, problem_of, targets_of
+from tallymark.quantify.estimation.table import estimation_of
+from tallymark.quantify.kernels.samples import Samples
+from tallymark.registry import QUANTIFIERS, require_one_of
+from tallymark.summaries.class_panel import ClassPanel
+from tallymark.summaries.run import Run
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+IntervalName = Literal["default", "analytic", "profile", "bootstrap"]
+
+_REPLICATES = 1_000
+
+#: Resamples that tell how much the validation sample adds to a profile likelihood's variance.
+_WIDENING_REPLICATES = 200
+
+
+@overload
+def estimate(
+    name: str, validation: Tally, target: Tally, *, threshold: float | str | None = ..., training_prevalence: float | None = ...,
+    level: float | None = ..., interval: IntervalName = ..., population: float | None = ..., replicates: int | None = ...,
+    seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., **options: Any,
+) -> Prevalence: ...  # fmt: skip
+@overload
+def estimate(
+    name: str, validation: Tally, target: Tallies, *, threshold: float | str | None = ...,
+    training_prevalence: float | None = ..., level: float | None = ..., interval: IntervalName = ...,
+    replicates: int | None = ..., seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., **options: Any,
+) -> Prevalences: ...  # fmt: skip
+@overload
+def estimate(
+    name: str, validation: ClassPanel, target: ClassPanel, *, training_prevalence: Sequence[float] | None = ...,
+    level: float | None = ..., interval: IntervalName = ..., replicates: int | None = ..., seed: Seed = ...,
+    jobs: int | None = ..., strict: bool = ..., **options: Any,
+) -> ClassPrevalences: ...  # fmt: skip
+def estimate(
+    name: str,
+    validation: Tally | ClassPanel,
+    target: Tally | Tallies | ClassPanel,
+    *,
+    threshold: float | str | None = None,
+    training_prevalence: Any = None,
+    level: float | None = 0.95,
+    interval: IntervalName = "default",
+    population: float | None = None,
+    replicates: int | None = None,
+    seed: Seed = 0,
+    jobs: int | None = None,
+    strict: bool = False,
+    **options: Any,
+) -> Prevalence | Prevalences | ClassPrevalences:
+    """Estimate the share of positives in `target`, unlabelled scores, from `validation`, labelled ones of the same model.
+
+    `name` is a quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them);
+    `threshold` a number or a policy for those that cut the scores (others have no use for it); `training_prevalence` the share of positives the
+    model was trained at, where it is not the validation sample's. A target in groups (:class:`Tallies`) gives
+    :class:`Prevalences`, estimates by group whose total adds up. Two class
+    panels (:func:`tallymark.class_panel`) count more than two classes, as :class:`ClassPrevalences`.
+
+    `level` None leaves the interval out; `interval` is ``analytic``, ``profile``, ``bootstrap`` or the method's own
+    default; `population` is the size of the population the target is drawn from (or is), whose own count is asked for.
+    Other options belong to the method.
+
+    >>> import numpy as np, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.arange(1000) % 2
+    >>> t = tm.tally(y, 1 / (1 + np.exp(-rng.normal(3 * y - 1.5))))
+    >>> truth = np.arange(5000) < 500
+    >>> u = tm.tally(scores=1 / (1 + np.exp(-rng.normal(3 * truth - 1.5))))
+    >>> tm.quantify.estimate("cc", validation=t, target=u, threshold=0.5).count
+    789.0
+    >>> tm.quantify.estimate("ac", validation=t, target=u, threshold=0.5)
+    ac: 0.1242 (0.1008 to 0.1441, 95 % analytic), 621 (504 to 721) of 5000
+    """
+    method = QUANTIFIERS[name]
+    if isinstance(validation, tuple):
+        raise InputError(
+            "Rows of more than two classes are a class panel: validation=tm.class_panel(y, scores, classes=…)."
+        )
+    if isinstance(validation, ClassPanel):
+        if not isinstance(target, ClassPanel):
+            raise InputError(
+                f"target is a {type(target).__name__}, expected a class panel: target=tm.class_panel(scores=new, classes=…)."
+            )
+        given = {
+            "threshold": threshold,
+            "population": population,
+            "interval": None if interval == "bootstrap" else interval,
+        }
+        for option, value in given.items():
+            if value is not None and value != "default":
+                raise InputError(f"{option}={value!r} goes with two classes; leave it out for more.")
+        return estimate_classes(
+            method,
+            validation,
+            target,
+            training_prevalence=training_prevalence,
+            level=level,
+            replicates=replicates,
+            seed=seed,
+            resample=interval == "bootstrap",
+            options=options,
+        )
+    groups = targets_of(target)
+    problem = problem_of(method, validation, list(groups.values()), threshold, training_prevalence, options)
+    confidence = None if level is None else checked_level(level)
+    kind = _interval_of(problem, interval)
+    notes = guards.notes_of(problem, groups)
+    if isinstance(target, Tallies) and population is not None:
+        raise InputError(
+            "population= is the size behind one target; estimate each group on its own to give each its own."
+        )
+    emit(notes, strict=strict)
+    drawn: dict[tuple[Any, ...], Floats] = {}
+    # What does not look at the target has nothing to resample.
+    if confidence is not None and (isinstance(target, Tallies) or kind == "bootstrap") and method.reads_target:
+        times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
+        draws = problem.resampled(list(groups.values()), times, seed, jobs)
+        drawn = dict(zip(groups, draws, strict=True))
+    entries = {
+        key: _estimate(problem, one, confidence, kind, population, drawn.get(key), seed, notes)
+        for key, one in groups.items()
+    }
+    if isinstance(target, Tallies):
+        return Prevalences(target.names, entries, drawn)
+    return entries[()]
+
+
+def estimate_many(
+    name: str,
+    validation: Tally,
+    scores: object,
+    index: object,
+    *,
+    threshold: float | str | None = None,
+    training_prevalence: float | None = None,
+    **options: Any,
+) -> Floats:
+    """The share of positives in many samples of one pool: line i of `index` lists the places of sample i in `scores`.
+
+    What depends on a row alone is computed once for the pool; each method then works on all samples at once. A share
+    that is undefined is nan.
+
+    >>> import numpy as np, tallymark as tm
+    >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    >>> tm.quantify.estimate_many("ac", t, [0.2, 0.3, 0.6, 0.9], [[0, 1], [0, 2], [2, 3]], threshold=0.5).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    pool = _check.scores(scores)
+    places = np.asarray(index)
+    if places.ndim != 2 or places.dtype.kind not in "iu" or not places.size:
+        raise InputError(
+            f"index has shape {places.shape} and dtype {places.dtype}, expected one line of row numbers per sample."
+        )
+    if places.min() < 0 or places.max() >= len(pool):
+        raise InputError(f"index holds {places.min()} to {places.max()}, but scores has rows 0 to {len(pool) - 1}.")
+    # Checks look at the lowest and highest score only, so the pool need not be sorted.
+    target = Tally((Run(np.array([pool.min(), pool.max()])),))
+    problem = problem_of(QUANTIFIERS[name], validation, [target], threshold, training_prevalence, options)
+    rows: Ints = places.astype(np.int64, copy=False)
+    values = problem.shares(problem.clean(target), Samples(pool, index=rows))
+    return np.array(np.broadcast_to(values, (len(rows),)))
+
+
+def _interval_of(problem: Problem, interval: str) -> str:
+    method = problem.method
+    kind: str = require_one_of("interval", interval, ("default", "analytic", "profile", "bootstrap"))
+    if kind == "default":
+        return "bootstrap" if problem.unusual else method.interval
+    if kind == "analytic" and method.interval != "analytic":
+        raise InputError(f"{method.name} has no interval in closed form; use interval='{method.interval}'.")
+    if kind == "profile" and method.densities is None:
+        raise InputError(f"{method.name} maximises no likelihood; use interval='{method.interval}'.")
+    return kind if method.reads_target else "analytic"
+
+
+def _estimate(
+    problem: Problem,
+    target: Tally,
+    level: float | None,
+    kind: str,
+    population: float | None,
+    drawn: Floats | None,
+    seed: Seed,
+    notes: tuple[Note, ...],
+) -> Prevalence:
+    size = limits.checked_population(population, target.n)
+    method, declared = problem.method, estimation_of(problem.method.name)
+    share = float(problem.shares(problem.clean(target), Samples.of_run(target.runs[0]))[0])
+    prevalence = Prevalence(
+        method=method.name,
+        prevalence=share,
+        n=target.n if size is None else int(size) if size.is_integer() else size,
+        details=_details(problem),
+        warnings=notes,
+    )
+    if math.isnan(share):
+        return replace(prevalence, reason="the scores do not tell the classes of the validation sample apart")
+    if level is None or (not method.reads_target and problem.stated):
+        return prevalence
+    if kind == "bootstrap" and drawn is not None:
+        ends = limits.not_degenerate(quantiles(drawn, level), problem.validation, target, level)
+    elif kind == "profile":
+        ends = _profile(problem, target, share, level, seed)
+    elif declared.analytic is not None:
+        case = limits.Case(problem.validation, target, problem.options.get("threshold", 0.5), level, size)
+        ends = declared.analytic(case)
+    else:
+        return prevalence
+    if size is not None and not declared.knows_population:
+        ends = limits.of_population(share, ends, level, size)
+    return replace(prevalence, low=min(ends[0], share), high=max(ends[1], share), level=level, interval_method=kind)
+
+
+def _details(problem: Problem) -> dict[str, float]:
+    """What a reader wants to know beside the estimate."""
+    entries: dict[str, float] = {}
+    if problem.method.uses_training_prevalence:
+        entries["training_prevalence"] = problem.training_prevalence
+    if "threshold" in problem.options:
+        cut = problem.options["threshold"]
+        hits, positives = limits.rate_above(problem.validation.positive, cut)
+        false, negatives = limits.rate_above(problem.validation.negative, cut)
+        tpr, fpr = hits / positives, false / negatives
+        entries |= {"threshold": cut, "tpr": tpr, "fpr": fpr}
+        if not problem.method.shift_proof and tpr - fpr < 1.0:
+            # Where a count of predicted positives would be right (Forman's theorem).
+            entries["right_at"] = fpr / (1.0 - tpr + fpr)
+    return entries
+
+
+def _profile(problem: Problem, target: Tally, share: float, level: float, seed: Seed) -> limits.Limits:
+    """Limits from the likelihood of the target, widened by what the validation sample's own error adds."""
+    own_profile = estimation_of(problem.method.name).profile
+    if own_profile is not None and (ends := own_profile(problem, target, level)) is not None:
+        return ends
+    own = strata_of(target.runs, 2**12)[0]
+    samples = Samples(own.scores, mass=own.mass[None, :])
+    densities = problem.method.densities(problem.clean(target), samples, **problem.options)  # type: ignore[misc]
+    up, down = (side[0] for side in densities)
+    mass = own.mass / own.mass.sum() * target.runs[0].effective_size
+    mixed = share * up + (1.0 - share) * down
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.where(mixed > 0.0, (up - down) / mixed, 0.0)
+    information = float(np.sum(mass * score**2))
+    widen = 1.0
+    if (not problem.method.known_densities or problem.unusual) and information > 0.0:
+        spread = float(np.nanvar(problem.resampled([target], _WIDENING_REPLICATES, seed, sides="validation")[0]))
+        widen += spread * information
+    return limits.profile(share, up, down, mass, level, widen)

@@ -1,0 +1,86 @@
+"""Likely blunders in what is to be counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tallymark.calibration.maps import log_odds_offset, log_odds_slope
+from tallymark.notes import Note
+from tallymark.quantify.estimation.problem import Problem
+from tallymark.registry import METRICS
+from tallymark.summaries.tally import Tally
+
+
+def notes_of(problem: Problem, groups: Mapping[tuple[Any, ...], Tally]) -> tuple[Note, ...]:
+    """What looks wrong about a problem and its targets."""
+    return (*_range(problem, groups), *_direction(problem), *_calibration(problem))
+
+
+#: A share of target rows beyond the validation sample's scores from which it is worth a word; of n validation rows about
+#: two in n are expected there, in a class that has become common a few times as many.
+_BEYOND, _BY_CHANCE = 0.01, 20.0
+
+
+def _range(problem: Problem, groups: Mapping[tuple[Any, ...], Tally]) -> Iterator[Note]:
+    low, high = problem.validation.range
+    for key, target in groups.items():
+        run = target.runs[0]
+        beyond = float(run.mass_before(np.array(np.searchsorted(run.scores, low, "left"))))
+        beyond += float(run.mass_from(np.array(np.searchsorted(run.scores, high, "right"))))
+        if beyond > (_BEYOND + _BY_CHANCE / problem.validation.n_rows) * run.total:
+            where = f"group {', '.join(map(str, key))}: " if key else ""
+            yield Note(
+                "TM108",
+                f"{where}{100 * beyond / run.total:.1f} % of the target's scores lie outside the validation sample's range "
+                f"({low:g} to {high:g}); the same model on the same kind of data would not give them. Check the model and the columns",
+            )
+
+
+#: Standard errors below one half at which an AUROC means that the scores are reversed.
+_REVERSED = -4.0
+
+
+def _direction(problem: Problem) -> Iterator[Note]:
+    up, down = (run.effective_size for run in (problem.validation.positive, problem.validation.negative))
+    auroc = METRICS["auroc"].compute(problem.validation)
+    if (auroc - 0.5) / math.sqrt((up + down + 1.0) / (12.0 * up * down)) < _REVERSED:
+        yield Note(
+            "TM103",
+            f"on the validation sample AUROC is {auroc:.3f}: higher scores seem to mean negative, and methods that look for "
+            "tpr above fpr find nothing. Nothing was flipped; check the scores and pos_label",
+        )
+
+
+#: Log odds of a validation sample may need a slope this far from 1, or so much added, beyond its error, before
+#: probabilities are called uncalibrated.
+_STEEP, _OFF = 1.5, 0.1
+
+
+def _calibration(problem: Problem) -> Iterator[Note]:
+    """Say so when probabilities that are taken at their word are wrong on the validation sample."""
+    if not problem.method.trusts_probabilities or problem.unusual:
+        return
+    slope, error = log_odds_slope(problem.validation)
+    added, doubt = log_odds_offset(problem.validation)
+    if problem.stated:
+        # At another prevalence than they were made for, calibrated probabilities are off by just this.
+        own = problem.validation.prevalence
+        added -= math.log(own / (1.0 - own)) - math.log(
+            problem.training_prevalence / (1.0 - problem.training_prevalence)
+        )
+    wrong = []
+    if slope - 2.0 * error > _STEEP or slope + 2.0 * error < 1.0 / _STEEP:
+        wrong.append(f"be multiplied by {slope:.2g}")
+    if abs(added) - 2.0 * doubt > _OFF:
+        wrong.append(f"have {added:+.2g} added")
+    if wrong:
+        yield Note(
+            "TM110",
+            f"{problem.method.name} takes the scores for calibrated probabilities, but on the validation sample their log odds would "
+            f"have to {' and '.join(wrong)}. Use calibration='bcts' (em), say training_prevalence= if the model was trained at "
+            "another one, or take a method for any scores such as bayes",
+        )

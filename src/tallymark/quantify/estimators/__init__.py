@@ -1,0 +1,1 @@
+"""Quantifiers in scikit-learn's shape; these need scikit-learn."""

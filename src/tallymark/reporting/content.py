@@ -1,0 +1,102 @@
+"""What a page is made of: remarks, sections, pictures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tallymark._display import number
+from tallymark.measures import Evaluation
+from tallymark.notes import Note
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a table shows, and what it sorts and copies by."""
+
+    text: str
+    value: float | str | None = None
+    metric: str | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and lines; a column of numbers stands to the right."""
+
+    columns: Sequence[str]
+    lines: Sequence[Sequence[Cell]]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with pictures and tables below it."""
+
+    title: str
+    text: str = ""
+    pictures: Sequence[Any] = ()
+    tables: Sequence[Table] = ()
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something a reader must know beside the numbers; `code` is a guard's, or a word for what the report alone says."""
+
+    code: str
+    message: str
+
+    @classmethod
+    def of(cls, note: Note) -> Remark:
+        """A guard's note."""
+        return cls(note.code, note.message)
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything a page shows."""
+
+    title: str
+    what: str
+    verdict: Sequence[str]
+    warnings: Sequence[Remark] = ()
+    sections: Sequence[Section] = ()
+    #: Tallies and thresholds the sliders run over.
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    #: Costs and beta that were asked for, and the stated prevalence: where the sliders start.
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    prevalence: float | None = None
+
+
+def with_limits(value: float, low: float | None, high: float | None) -> str:
+    """A value and its limits as text."""
+    return number(value) if low is None or high is None else f"{number(value)} ({number(low)} to {number(high)})"
+
+
+def measured(measure: Any) -> Cell:
+    """A measure with its interval."""
+    if measure.reason is not None:
+        return Cell("undefined", None)
+    return Cell(with_limits(measure.value, measure.low, measure.high), measure.value, None, measure.low, measure.high)
+
+
+def once(notes: Sequence[Remark]) -> list[Remark]:
+    """Each remark once."""
+    return list(dict.fromkeys(notes))
+
+
+def metric_table(evaluations: Mapping[str, Evaluation]) -> Table:
+    """Metrics down, models across, and what chance reaches."""
+    names = list(dict.fromkeys(name for ev in evaluations.values() for name in ev))
+    lines = []
+    for name in names:
+        chances = [ev[name].chance for ev in evaluations.values() if name in ev and ev[name].chance is not None]
+        shown = dict.fromkeys(number(chance) for chance in chances)
+        cells = [measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()]
+        lines.append([Cell(name, name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)])
+    first = next(iter(evaluations.values()))
+    return Table(["metric", *evaluations, "chance"], lines, first.intervals or "")

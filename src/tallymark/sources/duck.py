@@ -1,0 +1,172 @@
+"""A connection of our own to the embedded engine: limits, a place to spill to, progress, and errors in plain words."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark.errors import InputError
+
+if TYPE_CHECKING:
+    import duckdb
+
+Progress = Callable[[float], None]
+
+#: How often a running query is asked how far it is.
+_POLL_SECONDS = 0.1
+
+#: More threads than any machine has cores only cost memory.
+_MOST_THREADS = 1_024
+
+
+class Duck:
+    """An open connection; `shown` names what is read in messages."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, shown: str, progress: Progress | None, spill: str
+    ) -> None:
+        self.shown = shown
+        self._connection = connection
+        self._progress = progress
+        self._spill = spill
+
+    def query(self, sql: str, parameter: Any) -> dict[str, NDArray[Any]]:
+        """Run one statement and fetch its columns; a second statement is refused, never run."""
+        import duckdb
+
+        try:
+            if len(self._connection.extract_statements(sql)) != 1:
+                raise InputError("where= must be one condition, not several statements.")
+            return self._run(lambda: self._connection.execute(sql, [parameter]).fetchnumpy())
+        except duckdb.PermissionException as error:
+            raise InputError(f"where= may look at the rows of {self.shown!r} only: {first_sentence(error)}") from None
+        except duckdb.OutOfMemoryException as error:
+            raise InputError(
+                f"Out of memory or of room to spill while reading {self.shown!r}: {first_sentence(error)} "
+                "Raise memory_limit=, or set TMPDIR to a disk with more room."
+            ) from None
+        except duckdb.IOException as error:
+            if self._spill not in str(error):
+                raise unreadable(self.shown, error) from None
+            raise InputError(
+                f"Cannot spill to disk while reading {self.shown!r}: {first_sentence(error)} "
+                "Set TMPDIR to a disk with more room, or raise memory_limit=."
+            ) from None
+        except duckdb.Error as error:
+            raise unreadable(self.shown, error) from None
+
+    def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Let queries see arrays of ours as a table."""
+        self._connection.register(name, dict(columns))
+
+    def keep_order(self) -> None:
+        """Give rows in the order they have in the files, which takes longer."""
+        self._connection.execute("SET preserve_insertion_order = true")
+
+    def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+        if self._progress is None:
+            return work()
+        values: list[dict[str, NDArray[Any]]] = []
+        failed: list[Exception] = []
+
+        def capture() -> None:
+            try:
+                values.append(work())
+            except Exception as error:  # noqa: BLE001 - raised again below, in the caller's thread
+                failed.append(error)
+
+        thread = threading.Thread(target=capture, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(_POLL_SECONDS)
+                self._progress(max(0.0, self._connection.query_progress()))
+        except BaseException:
+            # Ctrl-C, or a progress callback that failed: the query must not outlive its connection.
+            self._connection.interrupt()
+            thread.join()
+            raise
+        if failed:
+            raise failed[0]
+        return values[0]
+
+
+@contextmanager
+def connected(
+    shown: str,
+    allowed: Sequence[str],
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Duck]:
+    """A connection that may open the `allowed` paths and its place to spill to, and nothing else.
+
+    A condition cannot read other files or reach the network. What is spilled to disk is gone when it closes, however that
+    happens.
+    """
+    import duckdb
+
+    if threads is not None:
+        _check.whole(threads, "threads", 1, _MOST_THREADS)
+    with tempfile.TemporaryDirectory(prefix="tallymark-") as spill, duckdb.connect() as connection:
+        connection.execute("SET temp_directory = ?", [spill])
+        try:
+            if memory_limit is not None:
+                connection.execute("SET memory_limit = ?", [memory_limit])
+            if threads is not None:
+                connection.execute("SET threads = ?", [threads])
+        except duckdb.Error as error:
+            raise InputError(f"memory_limit={memory_limit!r}, threads={threads!r}: {first_sentence(error)}") from None
+        # Aggregates over groups need no order, and keeping one costs memory.
+        connection.execute("SET preserve_insertion_order = false")
+        # DuckDB would draw on standard output, where a JSON object may be wanted.
+        connection.execute("SET enable_progress_bar = false")
+        connection.execute("SET autoinstall_known_extensions = false")
+        connection.execute("SET autoload_known_extensions = false")
+        connection.execute("SET allowed_paths = ?", [list(allowed)])
+        connection.execute("SET enable_external_access = false")
+        yield Duck(connection, shown, progress, spill)
+
+
+def unreadable(shown: str, error: Exception) -> InputError:
+    """DuckDB's error in one sentence that names what was read."""
+    return InputError(f"Cannot read {shown!r}: {first_sentence(error)}")
+
+
+def first_sentence(error: Exception) -> str:
+    """DuckDB's message in one sentence."""
+    lines = [line.strip() for line in str(error).strip().splitlines()]
+    if any("utf-8" in line.lower() or "unicode" in line.lower() for line in lines):
+        return "it is not UTF-8 text; save it as UTF-8."
+    whole = " ".join(lines)
+    if bad := re.search(
+        r"Line: (\d+).*converting column \"(.*)\"\. Could not convert string \"(.*)\" to 'DOUBLE'", whole
+    ):
+        return f"{bad[2]} holds {bad[3]!r} in line {bad[1]}, expected numbers."
+    if bad := re.search(r"in line (\d+): Failed to cast value to numerical: (.*?) Try", whole):
+        return f"a named column holds {bad[2]} in line {bad[1]}, expected numbers."
+    return lines[0].removesuffix(".") + "."
+
+
+def quoted(name: str) -> str:
+    """A column name as SQL text, whatever it contains."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: object) -> str:
+    """A text literal in SQL, whatever the text contains."""
+    escaped = str(value).replace("'", "''")
+    return f"'{escaped}'"
+
+
+def double(value: float) -> str:
+    """A float as SQL, to the last bit: a bare literal may be read as a decimal first and land beside it."""
+    return f"'{value!r}'::DOUBLE"

@@ -1,0 +1,78 @@
+"""Which column plays which part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tallymark import _check
+from tallymark._check import Label
+from tallymark.errors import InputError, shown
+from tallymark.sources.formats import Wanted, column_names
+
+#: How a part is named in messages: by Python's arguments, or by the command line's options.
+ARGUMENT, OPTION = "{}=", "--{}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """The columns of labels, scores, groups and masses, by name; and which label is the positive one."""
+
+    label: str | None = None
+    scores: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    weight: str | None = None
+    count: str | None = None
+    pos_label: Label | None = None
+    #: How the parts are named in messages.
+    spelling: str = ARGUMENT
+
+    def __post_init__(self) -> None:
+        if self.weight is not None and self.count is not None:
+            count, weight = (self.spelling.format(part) for part in ("count", "weight"))
+            raise InputError(f"Give {count} (repeated rows) or {weight} (survey weights), not both.")
+        if len(set(self.scores)) != len(self.scores):
+            named = self.spelling.format("score")
+            raise InputError(f"{named} must list the score columns, one per model and each once.")
+
+    @classmethod
+    def named(
+        cls, *, label: str | None = None, score: object = (), by: object = (), weight: str | None = None,
+        count: str | None = None, pos_label: Label | None = None, spelling: str = ARGUMENT,
+    ) -> Roles:  # fmt: skip
+        """From names as people pass them: one score or group, or several."""
+        scores, groups = (
+            tuple(column_names(value, spelling.format(part))) for part, value in (("score", score), ("by", by))
+        )
+        return cls(
+            label=label, scores=scores, by=groups, weight=weight, count=count, pos_label=pos_label, spelling=spelling
+        )
+
+    @property
+    def mass(self) -> str | None:
+        """The column that says what a row counts, None when each counts one."""
+        return self.weight if self.weight is not None else self.count
+
+    @property
+    def wanted(self) -> list[Wanted]:
+        """Every column, with the part it plays and what it must hold."""
+        parts = [
+            *(Wanted(name, "score", "number") for name in self.scores),
+            *(Wanted(name, "by") for name in self.by),
+            *([] if self.label is None else [Wanted(self.label, "label")]),
+            *([] if self.weight is None else [Wanted(self.weight, "weight", "number")]),
+            *([] if self.count is None else [Wanted(self.count, "count", "count")]),
+        ]
+        return [one._replace(option=self.spelling.format(one.option)) for one in parts]
+
+    def with_positive(self, text: str | None, present: Sequence[Label]) -> Roles:
+        """With the positive label a user typed, in the type it has among the labels that are `present`."""
+        if text is None:
+            return self
+        for spelled in (str, lambda value: str(value).lower()):
+            matches = [value for value in present if spelled(value) == spelled(text)]
+            if len(matches) == 1:
+                return replace(self, pos_label=_check.plain_label(matches[0]))
+        raise InputError(
+            f"{self.spelling.format('pos-label')} {text!r} does not occur in {self.label!r}, which has the values {shown(present)}."
+        )

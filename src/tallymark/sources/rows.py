@@ -1,0 +1,45 @@
+"""Rows in files, described once: where they are, which column plays which part, and which of them count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from tallymark.sources.duck import Progress
+from tallymark.sources.engine import engine, not_missing
+from tallymark.sources.formats import Paths
+from tallymark.sources.roles import Roles
+from tallymark.sources.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """A description; nothing is read until it is opened."""
+
+    paths: Paths
+    roles: Roles
+    where: str | None = None
+    drop_missing: bool = False
+    memory_limit: str | None = None
+    threads: int | None = None
+    progress: Progress | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[Table]:
+        """The rows, open for every question that is asked of them; a column that is not there is refused at once."""
+        wanted = self.roles.wanted
+        with engine(
+            self.paths,
+            wanted,
+            where=self.where,
+            memory_limit=self.memory_limit,
+            threads=self.threads,
+            progress=self.progress,
+        ) as source:
+            where = not_missing([name for name, *_ in wanted], self.where) if self.drop_missing else self.where
+            yield Table(source, self.roles, where)
+
+    def keep(self, condition: str) -> Rows:
+        """Only the rows that satisfy an SQL condition as well."""
+        return replace(self, where=condition if self.where is None else f"({self.where}) AND ({condition})")

@@ -1,0 +1,114 @@
+"""Rows of files, open: read whole while they are few, else counted by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark._check import Label
+from tallymark.sources.cell_queries import tallies_by_cells
+from tallymark.sources.columns import SMALL, tallies_of_columns
+from tallymark.sources.constructors import panel
+from tallymark.sources.duck import quoted, text
+from tallymark.sources.engine import Engine
+from tallymark.sources.files import Reading, columns_of
+from tallymark.sources.roles import Roles
+from tallymark.summaries.panel import Panel
+from tallymark.summaries.tallies import Tallies
+
+
+class Table:
+    """What an open engine knows of rows whose columns play parts; each thing is asked once."""
+
+    def __init__(self, source: Engine, roles: Roles, where: str | None) -> None:
+        self.source = source
+        self.roles = roles
+        self.where = where
+
+    @property
+    def condition(self) -> str:
+        """The WHERE of a query, or nothing."""
+        return "" if self.where is None else f" WHERE ({self.where})"
+
+    @cached_property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.source.query(f"SELECT count(*) AS n FROM {self.source.reader}{self.condition}")["n"][0])
+
+    @property
+    def small(self) -> bool:
+        """Few enough rows to be read."""
+        return self.n <= SMALL
+
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns that play a part, read whole."""
+        return columns_of(self.source, self.roles.wanted, self.where)
+
+    def choose_positive(self, written: str | None) -> None:
+        """Take the positive label as a user typed it, in the type it has in the file."""
+        if written is not None:
+            self.roles = self.roles.with_positive(written, self._labels())
+
+    def _labels(self) -> list[Label]:
+        name = quoted(self.roles.label or "")
+        asked = f"SELECT DISTINCT {name} AS c FROM {self.source.reader} WHERE {name} IS NOT NULL"
+        items = self.columns[self.roles.label or ""] if self._read else self.source.query(asked)["c"]
+        present = items.compressed() if hasattr(items, "compressed") else items
+        return _check.distinct(
+            _check.labels(Reading.of(present)(present), self.roles.label or ""), self.roles.label or ""
+        )
+
+    @property
+    def _read(self) -> bool:
+        return "columns" in self.__dict__
+
+    def tallies(self, *, exact: bool | None = None, thresholds: Iterable[float] = (0.5,)) -> Tallies:
+        """The tally of every model and group: exact while the rows are few; `exact` True never quantises, False always."""
+        if exact or (exact is None and self.small):
+            return tallies_of_columns(self.columns, self.roles)
+        return tallies_by_cells(self.source, self.roles, self.where, thresholds)
+
+    def panel(self) -> Panel:
+        """The rows themselves, with the scores of every model."""
+        roles, columns = self.roles, self.columns
+        return panel(
+            columns[roles.label or ""],
+            {name: columns[name] for name in roles.scores},
+            pos_label=roles.pos_label,
+            counts=None if roles.count is None else columns[roles.count],
+            weights=None if roles.weight is None else columns[roles.weight],
+        )
+
+    def mass(self) -> float:
+        """Rows, or the sum of their counts or weights."""
+        if self.roles.mass is None:
+            return float(self.n)
+        asked = (
+            f"SELECT coalesce(sum({quoted(self.roles.mass)}), 0)::DOUBLE AS m FROM {self.source.reader}{self.condition}"
+        )
+        return float(self.source.query(asked)["m"][0])
+
+    @cached_property
+    def rows(self) -> str:
+        """Each row's truth (`positive`), mass (`m`) and scores (`s0`, `s1`, …), in SQL."""
+        roles = self.roles
+        scores = ", ".join(f"{quoted(model)}::DOUBLE + 0.0 AS s{i}" for i, model in enumerate(roles.scores))
+        positive = ", ".join(map(text, self._positive))
+        return f"""SELECT {quoted(roles.label or "")}::VARCHAR IN ({positive}) AS positive,
+                   {"1" if roles.mass is None else quoted(roles.mass)} AS m, {scores} FROM {self.source.reader}{self.condition}"""
+
+    @property
+    def _positive(self) -> list[str]:
+        """The positive label as the engine writes it, in all its spellings."""
+        label = self.roles.label or ""
+        columns = self.source.query(
+            f"SELECT DISTINCT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t FROM {self.source.reader}{self.condition}"
+        )
+        is_positive, _ = _check.binary_labels(Reading.of(columns["c"])(columns["c"]), self.roles.pos_label, label)
+        spelled: list[str] = columns["t"][is_positive].tolist()
+        return spelled

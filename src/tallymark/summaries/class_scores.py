@@ -1,0 +1,138 @@
+"""Scores for each of K classes: everything a K-class score matrix can tell, mergeable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats, Ints, Label
+from tallymark._display import Row, Shown, number
+from tallymark.errors import InputError
+from tallymark.summaries import promises, storage
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.moments import Moments
+from tallymark.summaries.run import Run, checked_run
+from tallymark.summaries.tally import Tally
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassScores(Shown):
+    """One score per class and row, summarised: runs by component and true class, argmax matrix, moments.
+
+    ``runs[i][c]`` are the scores for class i of the rows whose true class is c. The predicted class is the one
+    with the highest score; the first wins a tie.
+
+    >>> import tallymark as tm
+    >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
+    >>> round(tm.metrics.accuracy(s.confusion), 4)
+    0.6667
+    """
+
+    labels: tuple[Label, ...]
+    runs: tuple[tuple[Run, ...], ...]
+    confusion: Confusion
+    moments: Moments
+    #: Highest score of the rows that were predicted wrongly and rightly; None in files that do not have it.
+    answers: tuple[Run, Run] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        codes: Ints,
+        scores: Floats,
+        labels: tuple[Label, ...],
+        *,
+        counts: Ints | None = None,
+        weights: Floats | None = None,
+    ) -> ClassScores:
+        """From clean columns."""
+        members = [np.flatnonzero(codes == c) for c in range(len(labels))]
+
+        def run(values: Any, rows: Any) -> Run:
+            return Run.of(
+                values[rows], None if counts is None else counts[rows], None if weights is None else weights[rows]
+            )
+
+        runs = tuple(tuple(run(scores[:, i], rows) for rows in members) for i in range(len(labels)))
+        predicted = scores.argmax(axis=1)
+        right, highest = predicted == codes, scores.max(axis=1)
+        return cls(
+            labels,
+            runs,
+            Confusion.of_codes(codes, predicted, labels, counts=counts, weights=weights),
+            Moments.of(codes, scores, labels, counts=counts, weights=weights),
+            (run(highest, np.flatnonzero(~right)), run(highest, np.flatnonzero(right))),
+        )
+
+    def one_vs_one(self, i: int, j: int) -> Tally:
+        """Component i on the rows of classes i (positive) and j."""
+        return Tally((self.runs[i][j], self.runs[i][i]), (self.labels[j], self.labels[i]))
+
+    def one_vs_rest(self, i: int) -> Tally:
+        """Component i, class i against all others."""
+        rest = [run for c, run in enumerate(self.runs[i]) if c != i]
+        merged = rest[0]
+        for run in rest[1:]:
+            merged = merged.merge(run)
+        return Tally((merged, self.runs[i][i]), (f"not {self.labels[i]}", self.labels[i]))
+
+    def merge(self, other: ClassScores) -> ClassScores:
+        """Both samples together."""
+        if self.labels != other.labels:
+            raise InputError(f"Cannot merge scores of classes {self.labels} and {other.labels}.")
+        runs = tuple(
+            tuple(a.merge(b) for a, b in zip(mine, theirs, strict=True))
+            for mine, theirs in zip(self.runs, other.runs, strict=True)
+        )
+        answers = None
+        if self.answers is not None and other.answers is not None:
+            answers = (self.answers[0].merge(other.answers[0]), self.answers[1].merge(other.answers[1]))
+        return ClassScores(
+            self.labels, runs, self.confusion.merge(other.confusion), self.moments.merge(other.moments), answers
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file that :func:`tallymark.load` reads."""
+        parts = {"confusion": self.confusion.pack(), "moments": self.moments.pack()}
+        arrays = {f"{part}/{name}": array for part, (_, found) in parts.items() for name, array in found.items()}
+        for i, runs in enumerate(self.runs):
+            for c, run in enumerate(runs):
+                arrays |= {f"{i}/{c}/{name}": array for name, array in run.columns().items()}
+        for side, run in zip(("wrong", "right"), self.answers or (), strict=self.answers is not None):
+            arrays |= {f"{side}/{name}": array for name, array in run.columns().items()}
+        header = {"labels": self.labels, **{part: head for part, (head, _) in parts.items()}}
+        storage.write(path, "class scores", header, arrays)
+
+    @classmethod
+    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ClassScores:
+        """From what :meth:`save` wrote."""
+
+        def under(prefix: str) -> dict[str, Any]:
+            return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+        labels = promises.labels(header["labels"], least=2)
+        k = len(labels)
+        confusion = Confusion.unpack(header["confusion"], under("confusion/"))
+        moments = Moments.unpack(header["moments"], under("moments/"))
+        promises.require(confusion.labels == moments.labels == labels, "parts are of different classes")
+        runs = tuple(tuple(checked_run(under(f"{i}/{c}/")) for c in range(k)) for i in range(k))
+        totals = np.array([[run.total for run in component] for component in runs], dtype=np.float64)
+        promises.require(np.allclose(totals, moments.mass, rtol=1e-6), "parts are of different rows")
+        promises.require(np.allclose(confusion.truth, moments.mass, rtol=1e-6), "parts are of different rows")
+        answers = (checked_run(under("wrong/")), checked_run(under("right/"))) if under("right/") else None
+        return cls(labels, runs, confusion, moments, answers)
+
+    def heading(self) -> str:
+        """Kind and size."""
+        return f"Scores of {len(self.labels)} classes in {number(self.moments.n)} rows (mean score by true class)"
+
+    def rows(self) -> list[Row]:
+        """One line per class."""
+        return self.moments.rows()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"confusion": self.confusion.to_dict(), "moments": self.moments.to_dict()}
