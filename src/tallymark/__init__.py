@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tallymark import charts as charts
     from tallymark import extend as extend
     from tallymark import intervals as intervals
+    from tallymark import learners as learners
     from tallymark import metrics as metrics
     from tallymark import quantify as quantify
     from tallymark import results as results
@@ -102,7 +103,7 @@ _HOMES = {
     "summaries.tally": ("Tally",),
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
-_MODULES = ("calibration", "charts", "extend", "intervals", "metrics", "quantify", "results", "scorers")
+_MODULES = ("calibration", "charts", "extend", "intervals", "learners", "metrics", "quantify", "results", "scorers")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605

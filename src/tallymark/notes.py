@@ -57,6 +57,15 @@ GUARDS = {
     "TM113": Guard(
         "one row, or very uneven weights, carry an interval", "read AUROC, transform the scores, or trim the weights"
     ),
+    "TM114": Guard("more neighbours are asked for than the smallest class has rows", "take fewer neighbours"),
+    "TM115": Guard(
+        "a structured SVM stopped before its gap was closed, or at a hyperplane that says nothing",
+        "raise `max_iter`, or raise `C` and scale the attributes",
+    ),
+    "TM116": Guard(
+        "texts that cannot be told apart: without a known word, or shorter than asked for",
+        "look at them by hand; they are counted as the model sees an empty text, or left out as it says",
+    ),
 }
 
 

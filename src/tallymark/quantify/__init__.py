@@ -28,6 +28,8 @@ from tallymark.quantify.estimation.sensitivity import sensitivity as sensitivity
 if TYPE_CHECKING:
     from tallymark.quantify.estimators.calibrator import BayesCalibrator as BayesCalibrator
     from tallymark.quantify.estimators.grid_search import GridSearch as GridSearch
+    from tallymark.quantify.estimators.neighbours import KNN as KNN
+    from tallymark.quantify.estimators.neighbours import PWK as PWK
     from tallymark.quantify.estimators.wrappers import AC as AC
     from tallymark.quantify.estimators.wrappers import BL as BL
     from tallymark.quantify.estimators.wrappers import CC as CC
@@ -52,7 +54,12 @@ _ESTIMATORS = (
     "AC", "BL", "Bayes", "CC", "ContinuousSweep", "DyS", "EM", "Energy", "HDy", "KDE", "MS", "Max", "PACC", "PCC", "SORD",
     "Sweep", "T50", "XMethod",
 )  # fmt: skip
-_HOMES = dict.fromkeys(_ESTIMATORS, "wrappers") | {"BayesCalibrator": "calibrator", "GridSearch": "grid_search"}
+_HOMES = dict.fromkeys(_ESTIMATORS, "wrappers") | {
+    "BayesCalibrator": "calibrator",
+    "GridSearch": "grid_search",
+    "KNN": "neighbours",
+    "PWK": "neighbours",
+}
 
 __all__ = [  # noqa: PLE0604
     "BayesianCalibration", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration",

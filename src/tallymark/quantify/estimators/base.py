@@ -5,6 +5,7 @@ The classifier only produces scores; error rates come from out-of-fold scores, n
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,32 +33,23 @@ from tallymark.summaries.tally import Tally
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
-class Quantifier(BaseEstimator):  # type: ignore[misc]
-    """What all quantifiers share.
-
-    `classifier` is any classifier or pipeline (it is cloned, never changed), or None when X holds ready-made scores: one
-    column for two classes, one column per class for more. `cv` is the number of folds for out-of-fold scores, a
-    splitter, or ``"prefit"`` for a classifier that is fitted already and an X it has not seen. `random_state` seeds the folds, as
-    scikit-learn's does (a number, None, a RandomState or a Generator); `n_jobs` fits them in parallel (joblib).
-    """
+class BaseQuantifier(BaseEstimator, ABC):  # type: ignore[misc]
+    """What all quantifiers share: scores of rows in, shares of the classes out."""
 
     _method: ClassVar[str] = ""
     #: Parameters that are handed on to the method.
     _options: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(
-        self, classifier: Any = None, *, cv: Any = 10, random_state: RandomState = 0, n_jobs: int | None = None
-    ) -> None:
-        self.classifier = classifier
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    @abstractmethod
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn how the scores of each class are distributed."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier and learn how its scores are distributed in each class."""
-        X = _indexable(X)
-        check_consistent_length(X, y, sample_weight)
-        weight = None if sample_weight is None else _check.weights(sample_weight, "sample_weight")
+    @abstractmethod
+    def _scores(self, X: Any) -> Floats:
+        """One score per row for two classes, one per class for more."""
+
+    def _labels_of(self, y: Any) -> tuple[Any, Ints]:
+        """The labels of the rows and the number of each one's class; leaves ``classes_`` behind."""
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
@@ -65,14 +57,10 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"y has one class only, {shown(self.classes_.tolist())}; counting needs rows of both classes."
             )
-        if self.classifier is None:
-            scores = _ready(X)
-        else:
-            scores = self._scores_of_rows(X, labels, codes, weight)
-            # What the classifier knows of its columns holds for the quantifier too.
-            for name in ("n_features_in_", "feature_names_in_"):
-                if hasattr(self.classifier_, name):
-                    setattr(self, name, getattr(self.classifier_, name))
+        return labels, codes
+
+    def _learn(self, labels: Any, scores: Floats, weight: Floats | None = None) -> None:
+        """Keep scores of rows that no model has seen, by class."""
         self.validation_: Tally | ClassPanel
         if len(self.classes_) == 2:
             self.validation_ = tally_of_arrays(
@@ -80,7 +68,6 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
             )
         else:
             self.validation_ = class_panel(labels, scores, classes=self._labels, weights=weight)
-        return self
 
     @property
     def _labels(self) -> list[Label]:
@@ -110,7 +97,50 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
         return np.column_stack((1.0 - shares, shares))
 
     def _asked(self) -> dict[str, Any]:
-        asked = {name: value for name in self._options if (value := getattr(self, name)) is not None}
+        return {name: value for name in self._options if (value := getattr(self, name)) is not None}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+class Quantifier(BaseQuantifier):
+    """A quantifier around a classifier.
+
+    `classifier` is any classifier or pipeline (it is cloned, never changed), or None when X holds ready-made scores: one
+    column for two classes, one column per class for more. `cv` is the number of folds for out-of-fold scores, a
+    splitter, or ``"prefit"`` for a classifier that is fitted already and an X it has not seen. `random_state` seeds the folds, as
+    scikit-learn's does (a number, None, a RandomState or a Generator); `n_jobs` fits them in parallel (joblib).
+    """
+
+    def __init__(
+        self, classifier: Any = None, *, cv: Any = 10, random_state: RandomState = 0, n_jobs: int | None = None
+    ) -> None:
+        self.classifier = classifier
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier and learn how its scores are distributed in each class."""
+        X = _indexable(X)
+        check_consistent_length(X, y, sample_weight)
+        weight = None if sample_weight is None else _check.weights(sample_weight, "sample_weight")
+        labels, codes = self._labels_of(y)
+        if self.classifier is None:
+            scores = _ready(X)
+        else:
+            scores = self._scores_of_rows(X, labels, codes, weight)
+            # What the classifier knows of its columns holds for the quantifier too.
+            for name in ("n_features_in_", "feature_names_in_"):
+                if hasattr(self.classifier_, name):
+                    setattr(self, name, getattr(self.classifier_, name))
+        self._learn(labels, scores, weight)
+        return self
+
+    def _asked(self) -> dict[str, Any]:
+        asked = super()._asked()
         if "threshold" in self._options and isinstance(self.validation_, Tally) and "threshold" not in asked:
             asked["threshold"] = 0.5 if self.validation_.is_probability else 0.0
         return asked
@@ -156,7 +186,6 @@ class Quantifier(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         if self.classifier is not None:
             tags.input_tags.sparse = get_tags(self.classifier).input_tags.sparse
         return tags

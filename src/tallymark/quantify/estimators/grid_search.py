@@ -69,7 +69,7 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
 
         def tried(parameters: dict[str, Any]) -> dict[str, Any]:
             one = clone(self.quantifier).set_params(**parameters)
-            one.fit(_safe_indexing(X, train), labels[train], None if weight is None else weight[train])
+            one.fit(_safe_indexing(X, train), labels[train], *([] if weight is None else [weight[train]]))
             entries = one.predict_many(_safe_indexing(X, held), index)
             return {"params": parameters, "loss": float(np.mean(facts.compute(truth, entries, **options)))}
 
@@ -78,7 +78,9 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
         sign = -1.0 if facts.better == "higher" else 1.0
         best = min(self.results_, key=lambda line: sign * line["loss"] if line["loss"] == line["loss"] else np.inf)
         self.best_params_, self.best_loss_ = best["params"], best["loss"]
-        self.best_estimator_ = clone(self.quantifier).set_params(**self.best_params_).fit(X, labels, weight)
+        self.best_estimator_ = (
+            clone(self.quantifier).set_params(**self.best_params_).fit(X, labels, *([] if weight is None else [weight]))
+        )
         return self
 
     def predict(self, X: Any) -> Floats:

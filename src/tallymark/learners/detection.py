@@ -1,0 +1,137 @@
+"""Outlier detectors by name, whose scores every metric can be asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_array
+
+from tallymark._check import Floats, Label
+from tallymark.errors import InputError
+from tallymark.learners.mean_shift import MOD
+from tallymark.registry import choose
+from tallymark.sources.constructors import panel as panel_of
+from tallymark.summaries.panel import Panel
+
+
+@dataclass(frozen=True)
+class Detector:
+    """A way to score outliers: higher scores are farther out."""
+
+    title: str
+    reference: str
+    #: Scores of the rows, from the rows, neighbours, a seed and a number of jobs.
+    score: Callable[[Floats, int, int, int | None], Floats]
+    #: Neighbours it looks at unless asked for others, 0 where it looks at none.
+    neighbors: int = 0
+
+
+def _mod(X: Floats, k: int, seed: int, n_jobs: int | None) -> Floats:  # noqa: ARG001
+    scores: Floats = MOD(k, n_jobs=n_jobs).fit(X).decision_scores_
+    return scores
+
+
+def _lof(X: Floats, k: int, seed: int, n_jobs: int | None) -> Floats:  # noqa: ARG001
+    from sklearn.neighbors import LocalOutlierFactor
+
+    return np.asarray(-LocalOutlierFactor(k, n_jobs=n_jobs).fit(X).negative_outlier_factor_)
+
+
+def _isolation_forest(X: Floats, k: int, seed: int, n_jobs: int | None) -> Floats:  # noqa: ARG001
+    from sklearn.ensemble import IsolationForest
+
+    return np.asarray(-IsolationForest(random_state=seed, n_jobs=n_jobs).fit(X).score_samples(X))
+
+
+def _copod(X: Floats, k: int, seed: int, n_jobs: int | None) -> Floats:  # noqa: ARG001
+    try:
+        from pyod.models.copod import COPOD
+    except ImportError:
+        raise InputError("copod needs PyOD; install it with: pip install 'tallymark[detectors]'.") from None
+    return np.asarray(COPOD().fit(X).decision_scores_)
+
+
+#: Every detector by its name.
+DETECTORS: Mapping[str, Detector] = {
+    "mod": Detector(
+        "Mean-shift outlier detection", "Yang, Rahardja & Fränti (2021), Pattern Recognit. 115.", _mod, 150
+    ),
+    "lof": Detector("Local outlier factor", "Breunig et al. (2000), SIGMOD.", _lof, 50),
+    "iforest": Detector("Isolation forest", "Liu, Ting & Zhou (2008), ICDM.", _isolation_forest),
+    "copod": Detector("Copula-based outlier detection", "Li et al. (2020), ICDM.", _copod),
+}
+
+
+@dataclass(frozen=True)
+class Detectors:
+    """Chosen detectors and how they are set; ``scores`` and ``panel`` run them."""
+
+    names: tuple[str, ...]
+    n_neighbors: int | None = None
+    standardise: bool = True
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    def neighbors(self, rows: int) -> dict[str, int]:
+        """How many neighbours each looks at among so many rows: as asked for, or its own number, at most half of the rows."""
+        looking = {name: DETECTORS[name].neighbors for name in self.names if DETECTORS[name].neighbors}
+        if self.n_neighbors is not None:
+            return dict.fromkeys(looking, self.n_neighbors)
+        return {name: max(min(own, rows // 2), 1) for name, own in looking.items()}
+
+    def scores(self, X: Any, progress: Callable[[float], None] | None = None) -> dict[str, Floats]:
+        """Scores of the rows of X by detector; `progress` is called with the percentage done."""
+        try:
+            rows = check_array(X, dtype=np.float64, ensure_min_samples=2)
+        except ValueError as error:
+            raise InputError(f"X: {error}") from None
+        neighbors = self.neighbors(len(rows))
+        for name, k in neighbors.items():
+            if k >= len(rows):
+                raise InputError(f"{name} is asked for {k} neighbours, but there are {len(rows)} rows; take fewer.")
+        if self.standardise:
+            rows = StandardScaler().fit_transform(rows)
+        values = {}
+        for done, name in enumerate(self.names):
+            values[name] = DETECTORS[name].score(rows, neighbors.get(name, 0), self.random_state, self.n_jobs)
+            if progress is not None:
+                progress(100.0 * (done + 1) / len(self.names))
+        return values
+
+    def panel(
+        self, X: Any, y: Any, *, pos_label: Label | None = None, progress: Callable[[float], None] | None = None
+    ) -> Panel:
+        """The scores beside the labels, for ``tm.evaluate``, ``tm.compare``, ``tm.without_simple`` and every metric."""
+        return panel_of(y, self.scores(X, progress), pos_label=pos_label)
+
+
+def detectors(
+    names: str | Iterable[str] = tuple(DETECTORS), *, n_neighbors: int | None = None, standardise: bool = True,
+    random_state: int = 0, n_jobs: int | None = None,
+) -> Detectors:  # fmt: skip
+    """Outlier detectors by name (``mod``, ``lof``, ``iforest``, ``copod``), ready to score rows for a Panel.
+
+    `n_neighbors` is for those that look at neighbours (150 for MOD and 50 for LOF unless given, at most half of the rows);
+    `standardise` brings every attribute to mean 0 and deviation 1 first. COPOD is PyOD's (``pip install 'tallymark[detectors]'``),
+    LOF and the isolation forest are scikit-learn's.
+
+    >>> import numpy as np, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = np.vstack((rng.normal(size=(95, 2)), rng.normal(3, 1, (5, 2)))), np.arange(100) >= 95
+    >>> tm.without_simple(tm.learners.detectors(["mod", "lof"]).panel(X, y)).verdict
+    'decisive'
+    """
+    listed = [names] if isinstance(names, str) else list(names)
+    if not listed:
+        raise InputError(f"No detector is named; choose among {', '.join(DETECTORS)}.")
+    for name in listed:
+        choose("detector", name, DETECTORS)
+    if n_neighbors is not None and (
+        isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int) or n_neighbors < 1
+    ):
+        raise InputError(f"n_neighbors is {n_neighbors!r}, expected a whole number of 1 or more.")
+    return Detectors(tuple(dict.fromkeys(listed)), n_neighbors, standardise, random_state, n_jobs)

@@ -1,0 +1,142 @@
+"""Nearest neighbours found exactly: by distance and, among equal distances, by row number.
+
+Distances from ‖x‖² + ‖y‖² − 2xy round differently from direct ones and would break ties at random. So they only pick
+candidates here; candidates are compared by their direct distances, and a query whose last neighbour could be another row is
+searched directly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.spatial import cKDTree
+
+from tallymark._check import Floats, Ints
+from tallymark.inference.resampling.parallel import in_threads
+
+#: Entries of a block of distances: it stays in the processor's cache.
+_BLOCK = 2**21
+
+#: Candidates beyond the neighbours that were asked for.
+_SPARE = 8
+
+#: A tree beats the table of all distances up to so many attributes and from so many rows.
+_TREE_ATTRIBUTES, _TREE_ROWS = 8, 5_000
+
+#: Distances scikit-learn and we call Euclidean.
+_EUCLIDEAN = ("euclidean", "l2")
+
+
+def nearest(
+    rows: Any, queries: Any, k: int, *, metric: Any = "euclidean", metric_params: Any = None, n_jobs: int | None = None
+) -> Ints:
+    """Row numbers of the `k` nearest `rows` of each query, nearest first; equal distances in the order of the rows.
+
+    Euclidean distances of dense rows are compared exactly as they are rounded. For other metrics and sparse rows the list is
+    scikit-learn's, which rows at the last distance are in it too.
+    """
+    euclidean = isinstance(metric, str) and (metric in _EUCLIDEAN or (metric == "minkowski" and not metric_params))
+    if not euclidean or issparse(rows) or issparse(queries):
+        return _by_scikit_learn(rows, queries, k, metric, metric_params, n_jobs)
+    rows, queries = (np.asarray(part, dtype=np.float64) for part in (rows, queries))
+    if rows.shape[1] <= _TREE_ATTRIBUTES and len(rows) >= _TREE_ROWS:
+        return _by_tree(rows, queries, k, n_jobs)
+    return _by_table(rows, queries, k, n_jobs)
+
+
+def _by_scikit_learn(rows: Any, queries: Any, k: int, metric: Any, metric_params: Any, n_jobs: int | None) -> Ints:
+    from sklearn.neighbors import NearestNeighbors
+
+    search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=metric_params, n_jobs=n_jobs).fit(rows)
+    distances, places = search.kneighbors(queries)
+    return np.take_along_axis(places, np.lexsort((places, distances), axis=1), axis=1).astype(np.int64)
+
+
+def _by_tree(rows: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
+    tree = cKDTree(rows)
+    listed = min(k + _SPARE, len(rows))
+    places = np.empty((len(queries), k), dtype=np.int64)
+    step = max(_BLOCK // (listed * rows.shape[1]), 1)
+    for start in range(0, len(queries), step):
+        part = queries[start : start + step]
+        distances, candidates = tree.query(part, k=np.arange(1, listed + 1), workers=n_jobs or 1)
+        # Beyond the list no row is nearer than its last, up to the rounding of a square root and its square.
+        edge = distances[:, -1] ** 2 * (1.0 - 1e-12) if listed < len(rows) else np.full(len(part), np.inf)
+        places[start : start + step] = _settled(rows, part, candidates, edge, k)
+    return places
+
+
+def _by_table(rows: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
+    # Centred, so that data far from 0 keep their digits.
+    centre = rows.mean(axis=0)
+    around = rows - centre
+    squares = np.einsum("nd,nd->n", around, around)
+    # One product gives ‖r‖² − 2qr, which orders rows as the distance does.
+    extended = np.vstack((around.T, squares))
+    largest = float(squares.max(initial=0.0))
+    listed = min(k + _SPARE, len(rows))
+    step = max(_BLOCK // max(len(rows), listed * rows.shape[1]), 1)
+    places = np.empty((len(queries), k), dtype=np.int64)
+
+    def block(start: int) -> None:
+        part = queries[start : start + step]
+        shifted = part - centre
+        table = np.hstack((-2.0 * shifted, np.ones((len(part), 1)))) @ extended
+        candidates, edge = _candidates(table, listed)
+        own = np.einsum("nd,nd->n", shifted, shifted)
+        # What the product may be off by; shifting rows rounds too.
+        doubt = 8.0 * (rows.shape[1] + 4) * np.finfo(np.float64).eps * (own + largest + float((centre**2).sum()))
+        places[start : start + step] = _settled(rows, part, candidates, edge + own - doubt, k)
+
+    in_threads(block, range(0, len(queries), step), 1 if n_jobs is None else _workers(n_jobs))
+    return places
+
+
+def _workers(n_jobs: int) -> int:
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+def _candidates(table: Floats, listed: int) -> tuple[Ints, Floats]:
+    """The columns of the least entries of each line, and what every other entry is at least."""
+    lines, n = table.shape
+    if listed == n:
+        return np.broadcast_to(np.arange(n), (lines, n)), np.full(lines, np.inf)
+    # The least entries of a sample of columns are an upper limit for those of all, which leaves few to be compared.
+    stride = max(int(np.sqrt(n / (16.0 * listed))), 1)
+    if stride > 1 and len(range(0, n, stride)) > listed:
+        limit = np.partition(table[:, ::stride], listed, axis=1)[:, listed]
+        line, column = np.nonzero(table <= limit[:, None])
+        counts = np.bincount(line, minlength=lines)
+        place = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
+        few = np.full((lines, int(counts.max())), np.inf)
+        columns = np.zeros(few.shape, dtype=np.int64)
+        few[line, place], columns[line, place] = table[line, column], column
+    else:
+        few, columns = table, np.broadcast_to(np.arange(n), table.shape)
+    order = np.argpartition(few, listed, axis=1)[:, : listed + 1]
+    values = np.take_along_axis(few, order, axis=1)
+    return np.take_along_axis(columns, order[:, :listed], axis=1), values[:, listed]
+
+
+def _settled(rows: Floats, queries: Floats, candidates: Ints, edge: Floats, k: int) -> Ints:
+    """The `k` nearest candidates by direct distance; a query whose other rows (`edge` or farther) may be as near is searched."""
+    candidates = np.sort(candidates, axis=1)
+    squares = _squares(queries[:, None, :] - rows[candidates])
+    order = np.argsort(squares, axis=1, kind="stable")[:, :k]
+    places: Ints = np.take_along_axis(candidates, order, axis=1)
+    last = np.take_along_axis(squares, order[:, -1:], axis=1)[:, 0]
+    for query in np.flatnonzero(~(last < edge)):
+        places[query] = np.argsort(_squares(queries[query] - rows), kind="stable")[:k]
+    return places
+
+
+def _squares(differences: Floats) -> Floats:
+    """Squared lengths along the last axis, summed in one order whatever the shape."""
+    total = np.zeros(differences.shape[:-1])
+    for attribute in range(differences.shape[-1]):
+        total += differences[..., attribute] ** 2
+    return total

@@ -1,0 +1,239 @@
+"""Losses of a contingency table, for all tables with P positives and N negatives at once.
+
+A table is its true positives a and false positives b. A loss gives its values at any (a, b), and what it is at most in a block
+of tables, which lets a search leave most of them out.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats, Ints
+from tallymark.errors import InputError, nearest
+from tallymark.registry import LOSSES, METRICS, Loss, Metric
+
+#: Name of the loss that joins a classification and a quantification score.
+Q = "q"
+
+#: Blocks whose largest values a user's function is asked for are this wide, or a power of four wider.
+_BLOCK = 16
+
+#: Cells of a user's function evaluated at a time.
+_PART = 2**20
+
+
+class TableLoss(ABC):
+    """A loss between 0 and 1 of tables with so many positives and negatives."""
+
+    @abstractmethod
+    def at(self, a: Ints, b: Ints) -> Floats:
+        """The loss of `a` true and `b` false positives."""
+
+    @abstractmethod
+    def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:
+        """What the loss does not exceed in a block of tables, ends included."""
+
+
+@dataclass(frozen=True)
+class CountLoss(TableLoss):
+    """A loss of the number of predicted positives alone; `values` has it for 0 to n of them."""
+
+    values: Floats
+
+    def at(self, a: Ints, b: Ints) -> Floats:
+        """The loss of a + b predicted positives."""
+        return np.asarray(self.values[a + b])
+
+    def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:
+        """The largest value in between."""
+        return range_maxima(self.values, low_a + low_b, high_a + high_b)
+
+
+@dataclass(frozen=True)
+class OrderedLoss(TableLoss):
+    """A loss that falls with every positive found and rises with every false alarm."""
+
+    score: Callable[[Ints, Ints], Floats]
+
+    def at(self, a: Ints, b: Ints) -> Floats:
+        """One minus the score."""
+        return 1.0 - self.score(a, b)
+
+    def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:  # noqa: ARG002
+        """The corner with the fewest hits and the most false alarms."""
+        return self.at(low_a, high_b)
+
+
+@dataclass(frozen=True)
+class QLoss(TableLoss):
+    r"""One minus :math:`Q_\beta` of an ordered classification score and a score of the count."""
+
+    classification: Callable[[Ints, Ints], Floats]
+    quantification: Floats
+    beta: float
+
+    def at(self, a: Ints, b: Ints) -> Floats:
+        """One minus the Q-measure."""
+        return 1.0 - self._joined(self.classification(a, b), self.quantification[a + b])
+
+    def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:
+        """Q rises with both scores, so their least values bound it."""
+        least = -range_maxima(-self.quantification, low_a + low_b, high_a + high_b)
+        return 1.0 - self._joined(self.classification(low_a, high_b), least)
+
+    def _joined(self, c: Floats, q: Floats) -> Floats:
+        if math.isinf(self.beta):
+            return np.where(c > 0.0, q, 0.0)
+        square = self.beta**2
+        total = square * c + q
+        # Where one of them is 0 so is Q; of two zeros that must be said.
+        return np.divide((1.0 + square) * c * q, total, out=np.zeros_like(total), where=total > 0.0)
+
+
+class OwnLoss(TableLoss):
+    """A user's function, about which nothing else is known: its largest values by block are computed once."""
+
+    def __init__(self, function: Callable[..., Any], positives: int, negatives: int) -> None:
+        self.function, self.positives, self.negatives = function, positives, negatives
+        self.maxima = self._maxima()
+
+    def at(self, a: Ints, b: Ints) -> Floats:
+        """The function's value, checked."""
+        a, b = np.broadcast_arrays(a, b)
+        P, N = self.positives, self.negatives
+        name = getattr(self.function, "__name__", "loss")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            given = self.function(*(x.astype(np.float64) for x in (a, b, P - a, N - b)))
+        try:
+            values = np.broadcast_to(np.asarray(given, dtype=np.float64), a.shape)
+        except (TypeError, ValueError):
+            raise InputError(f"{name} did not give one number for each of the arrays tp, fp, fn, tn.") from None
+        if not ((values >= 0.0) & (values <= 1.0)).all():
+            raise InputError(f"{name} gave {values.min():g} to {values.max():g}; a loss must be from 0 to 1.")
+        return values
+
+    def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:
+        """The largest value of the smallest known block around it."""
+        width = max(int(np.max(high_a - low_a + 1, initial=1)), int(np.max(high_b - low_b + 1, initial=1)))
+        level = next(size for size in self.maxima if size >= width)
+        return self.maxima[level][low_a // level, low_b // level]
+
+    def _maxima(self) -> dict[int, Floats]:
+        """Largest values of blocks of 16, 64, … tables a side."""
+        lines, columns = self.positives + 1, self.negatives + 1
+        first = np.empty((-(-lines // _BLOCK), -(-columns // _BLOCK)))
+        step = max(_PART // columns // _BLOCK, 1) * _BLOCK
+        for start in range(0, lines, step):
+            a = np.arange(start, min(start + step, lines))
+            values = self.at(a[:, None], np.arange(columns)[None, :])
+            part = np.maximum.reduceat(np.maximum.reduceat(values, np.arange(0, len(a), _BLOCK), axis=0),
+                                       np.arange(0, columns, _BLOCK), axis=1)  # fmt: skip
+            first[start // _BLOCK : start // _BLOCK + len(part)] = part
+        levels = {_BLOCK: first}
+        while max(first.shape) > 1:
+            size = max(levels)
+            by = [np.arange(0, length, 4) for length in first.shape]
+            first = np.maximum.reduceat(np.maximum.reduceat(first, by[0], axis=0), by[1], axis=1)
+            levels[size * 4] = first
+        return levels
+
+
+def range_maxima(values: Floats, low: Ints, high: Ints) -> Floats:
+    """The largest of ``values[low]`` to ``values[high]``, for many ranges: two overlapping powers of two span each."""
+    power = np.frexp((high - low + 1).astype(np.float64))[1] - 1
+    best = np.empty(np.broadcast(low, high).shape)
+    window = values
+    for exponent in range(int(power.max(initial=0)) + 1):
+        if exponent:
+            window = np.maximum(window[: -(1 << (exponent - 1))], window[1 << (exponent - 1) :])
+        own = power == exponent
+        best[own] = np.maximum(window[low[own]], window[high[own] - (1 << exponent) + 1])
+    return best
+
+
+def table_loss(
+    loss: str | Callable[..., Any],
+    positives: int,
+    negatives: int,
+    *,
+    beta: float = 2.0,
+    classification: str = "recall",
+    quantification: str = "nas",
+) -> TableLoss:
+    r"""A loss by name, for a sample with so many positives and negatives.
+
+    ``"q"`` is :math:`1 - Q_\beta` of a `classification` and a `quantification` score; any registered quantification loss is
+    one of the count (divided by its largest value where it has no limit), any metric at one threshold with a direction and
+    limits one of the table; a function takes arrays tp, fp, fn, tn and gives losses from 0 to 1.
+    """
+    size = (positives, negatives)
+    if callable(loss):
+        return OwnLoss(loss, *size)
+    if loss == Q:
+        if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not beta >= 0.0:
+            raise InputError(f"beta is {beta!r}, expected a number of 0 or more.")
+        score, counts = _score_of_table(METRICS[classification], *size), _losses_of_count(LOSSES[quantification], *size)
+        return QLoss(score, 1.0 - counts, float(beta))
+    if loss in LOSSES:
+        return CountLoss(_losses_of_count(LOSSES[loss], *size))
+    if loss in METRICS:
+        facts = METRICS[loss]
+        score = _score_of_table(facts, *size)
+        if facts.name in METRICS.own:
+            # Only of ours it is known, and tested, that mending an error never makes them worse.
+            return OwnLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn), *size)
+        return OrderedLoss(score)
+    known = [Q, *LOSSES, *(name for name in METRICS if METRICS[name].cells)]
+    raise InputError(
+        f"loss={loss!r} is not known.{nearest(loss, known)} Give 'q', a quantification loss, a metric at one threshold, or a "
+        f"function of arrays tp, fp, fn, tn. There are: {', '.join(known)}."
+    )
+
+
+def _losses_of_count(facts: Loss, positives: int, negatives: int) -> Floats:
+    """A quantification loss of 0 to n predicted positives, from 0 to 1."""
+    n = positives + negatives
+    shares = np.arange(n + 1) / n
+    truth = np.array([[negatives / n, positives / n]])
+    if facts.better not in {"lower", "higher"}:
+        raise InputError(f"{facts.name} has no best end to learn towards; take one such as ae, nas or kld.")
+    options = {"size": n} if facts.smoothed_by_size else {}
+    values = np.asarray(facts.compute(truth, np.column_stack((1.0 - shares, shares)), **options), dtype=np.float64)
+    losses: Floats = values if facts.better == "lower" else 1.0 - values
+    if math.isinf(facts.high):
+        losses = losses / losses.max()
+    return np.clip(losses, 0.0, 1.0)
+
+
+def _score_of_table(facts: Metric, positives: int, negatives: int) -> Callable[[Ints, Ints], Floats]:
+    """A metric at one threshold as a score from 0 to 1 of true and false positives."""
+    directed = facts.better in {"higher", "lower"} and math.isfinite(facts.low) and math.isfinite(facts.high)
+    if facts.cells is None or not directed:
+        raise InputError(
+            f"{facts.name} cannot be learnt: it must be a metric at one threshold with a best and a worst value, such as "
+            "accuracy, f1, geometric_mean or mcc."
+        )
+
+    def score(a: Ints, b: Ints) -> Floats:
+        tp, fp = a.astype(np.float64), b.astype(np.float64)
+        return _scaled(facts, tp, fp, positives - tp, negatives - fp)
+
+    return score
+
+
+def _scaled(facts: Metric, tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
+    cells = [np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values: Floats = facts.cells(*cells, **facts.parameters)  # type: ignore[misc]
+    # Undefined tables say nothing of the classes: they have the value 0, no more than chance.
+    if np.isnan(values.sum()):
+        values = np.nan_to_num(values, nan=0.0)
+    if (facts.low, facts.high) != (0.0, 1.0):
+        values = (values - facts.low) / (facts.high - facts.low)
+    return values if facts.better == "higher" else 1.0 - values

@@ -1,0 +1,185 @@
+"""Nearest-neighbour quantifiers: votes of neighbours counted and corrected for their own error rates.
+
+One search for the longest list of neighbours serves every k and alpha of the grid and the error rates: a row's own prediction
+without it needs no new fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tallymark._check import Floats, Ints
+from tallymark.errors import InputError
+from tallymark.learners.out_of_fold import Neighbourhood, geometric_mean_of_recalls, stratified_folds
+from tallymark.learners.proportion_weighted import PWKClassifier, checked_neighbors
+from tallymark.learners.votes import checked_alpha
+from tallymark.quantify.estimators.base import BaseQuantifier, RandomState, seed_of
+
+#: The grid of the method's authors, searched by the geometric mean of the recalls in two times five folds.
+NEIGHBORS = (1, 3, 5, 7, 11, 15, 25, 35, 45)
+_REPEATS, _FOLDS = 2, 5
+
+
+class _Neighbours(BaseQuantifier):
+    _method = "ac"
+
+    n_neighbors: int | Sequence[int] | None
+    metric: Any
+    metric_params: Any
+    cv: int | str
+    random_state: RandomState
+    n_jobs: int | None
+
+    def _alphas(self) -> list[float | None]:
+        raise TypeError(f"{type(self).__name__} has no weights")
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose among the grid, and learn the error rates, from one search for neighbours."""
+        X, y = validate_data(self, X, y, accept_sparse="csr")
+        labels, codes = self._labels_of(y)
+        if np.bincount(codes).min() < 2:
+            raise InputError("One class has a single row; error rates need two or more of each class.")
+        ks, alphas = self._grid(len(codes)), self._alphas()
+        rng = np.random.default_rng(seed_of(self.random_state))
+        chosen_in = [stratified_folds(codes, _FOLDS, rng) for _ in range(_REPEATS)]
+        rates_in = None if self.cv == "loo" else stratified_folds(codes, self._folds(), rng)
+        fewest = min([_FOLDS] + ([] if rates_in is None else [self._folds()]))
+        around = Neighbourhood(
+            X, codes, max(ks), fewest, metric=self.metric, metric_params=self.metric_params, n_jobs=self.n_jobs
+        )
+        self.grid_: list[dict[str, Any]] = []
+        pair: tuple[int, float | None] = (ks[0], alphas[0])
+        if len(ks) * len(alphas) > 1:
+            self.grid_ = _searched(around, codes, chosen_in, ks, alphas)
+            best = max(self.grid_, key=lambda line: line["geometric_mean"])
+            pair = (best["n_neighbors"], best["alpha"])
+        self.n_neighbors_, self.alpha_ = pair
+        one = ([self.n_neighbors_], [self.alpha_])
+        lines = around.left_out(*one) if rates_in is None else around.in_folds(rates_in, *one)
+        ((_, _, predicted),) = lines
+        self.classifier_ = PWKClassifier(
+            self.n_neighbors_, self.alpha_, self.metric, metric_params=self.metric_params, n_jobs=self.n_jobs
+        ).fit(X, y)
+        self._learn(labels, self._said(predicted))
+        return self
+
+    def _grid(self, rows: int) -> list[int]:
+        """Numbers of neighbours to try: those of the grid that leave-one-out and folds can give."""
+        most = rows - 1 - rows // _FOLDS
+        if self.n_neighbors is None:
+            return [k for k in NEIGHBORS if k <= most] or [1]
+        asked = [self.n_neighbors] if np.isscalar(self.n_neighbors) else list(self.n_neighbors)  # type: ignore[arg-type]
+        if not asked:
+            raise InputError("n_neighbors is an empty list; give a number, several to choose from, or None.")
+        return sorted({checked_neighbors(k, rows - 1) for k in asked})
+
+    def _folds(self) -> int:
+        if isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer) or self.cv < 2:
+            raise InputError(f"cv is {self.cv!r}, expected 'loo' (leave one out) or a number of folds of 2 or more.")
+        return int(self.cv)
+
+    def _said(self, codes: Ints) -> Floats:
+        """Predicted classes as scores: 0 or 1, or a column per class."""
+        table: Floats = np.eye(len(self.classes_))[codes]
+        return table[:, 1] if len(self.classes_) == 2 else table
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self, "validation_")
+        return self._said(np.searchsorted(self.classes_, self.classifier_.predict(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _searched(
+    around: Neighbourhood, codes: Ints, folds: Sequence[Ints], ks: Sequence[int], alphas: Sequence[float | None]
+) -> list[dict[str, Any]]:
+    """The geometric mean of each k and alpha, averaged over the repeats."""
+    totals: dict[tuple[int, float | None], float] = {}
+    for fold in folds:
+        for k, alpha, predicted in around.in_folds(fold, ks, alphas):
+            score = geometric_mean_of_recalls(codes, predicted, around.classes)
+            totals[k, alpha] = totals.get((k, alpha), 0.0) + score / len(folds)
+    return [{"n_neighbors": k, "alpha": alpha, "geometric_mean": score} for (k, alpha), score in totals.items()]
+
+
+class KNN(_Neighbours):
+    """Nearest neighbours counted and corrected (adjusted count); k is chosen from a grid unless it is given.
+
+    `n_neighbors` is a number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the geometric mean
+    of the classes' recalls in two times five folds. Error rates come from leaving out each row (`cv` ``"loo"``) or from `cv` folds.
+
+    >>> from sklearn.datasets import make_classification
+    >>> import tallymark as tm
+    >>> X, y = make_classification(1000, random_state=0)
+    >>> tm.quantify.KNN().fit(X[:600], y[:600]).predict(X[600:]).round(2).tolist()
+    [0.49, 0.51]
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | Sequence[int] | None = None,
+        *,
+        metric: Any = "euclidean",
+        metric_params: Any = None,
+        cv: int | str = "loo",
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.metric_params = metric_params
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _alphas(self) -> list[float | None]:
+        return [np.inf]
+
+
+class PWK(_Neighbours):
+    r"""Proportion-weighted neighbours counted and corrected (Barranquero et al. 2013), as :class:`KNN` otherwise.
+
+    `alpha` None weighs a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several, such as
+    ``(1, 2, 3, 4, 5)``, are chosen from together with k.
+
+    >>> from sklearn.datasets import make_classification
+    >>> import tallymark as tm
+    >>> X, y = make_classification(1000, weights=[0.8], random_state=0)
+    >>> q = tm.quantify.PWK(alpha=(1, 2, 3, 4, 5)).fit(X[:600], y[:600])
+    >>> q.n_neighbors_, q.alpha_, q.predict(X[600:]).round(2).tolist()
+    (35, 1.0, [0.79, 0.21])
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | Sequence[int] | None = None,
+        *,
+        alpha: float | Sequence[float] | None = None,
+        metric: Any = "euclidean",
+        metric_params: Any = None,
+        cv: int | str = "loo",
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.alpha = alpha
+        self.metric = metric
+        self.metric_params = metric_params
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _alphas(self) -> list[float | None]:
+        if self.alpha is None:
+            return [None]
+        asked: list[float] = [self.alpha] if np.isscalar(self.alpha) else list(self.alpha)  # type: ignore[list-item, arg-type]
+        if not asked:
+            raise InputError("alpha is an empty list; give a number, several to choose from, or None.")
+        return [*sorted({checked_alpha(alpha) for alpha in asked})]
