@@ -21,10 +21,25 @@ def _data() -> dict[str, Any]:
     t = panel.tally("forest")
     new = (rng.random(2_000) < 0.05).astype(int)
     unseen = tm.tally(scores=1 / (1 + np.exp(-rng.normal(2.4 * new - 1.6))))
+    words = np.array([f"word{i}" for i in range(200)] + [f"topic{i}" for i in range(20)])
+
+    def texts(hits: Any) -> list[str]:
+        return [
+            " ".join(
+                words[np.where(hit & (rng.random(20) < 0.25), rng.integers(200, 220, 20), rng.integers(200, size=20))]
+            )
+            for hit in hits
+        ]
+
+    known, rare = np.arange(400) < 120, np.arange(2_000) % 50 == 0
+    labelled, found = texts(known), texts(rare)
+    options = {"target_labels": rare, "pos_label": True}
     classes = np.array(["bread", "milk", "tea"])
     truth = rng.integers(3, size=600)
     scores = rng.dirichlet(np.ones(3), 600) + 1.4 * np.eye(3)[truth] * rng.random((600, 1))
     return {
+        "bootstrap": tm.rare.bootstrap(labelled, known, found, machines=50, **options),
+        "sweep": tm.rare.class_weight_sweep(labelled, known, found, repeats=3, **options),
         "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
     }  # fmt: skip
 
@@ -69,6 +84,8 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "by-size": lambda theme: c.by_sample_size(sizes, theme=theme),
         "size-scatter": lambda theme: c.size_scatter(sizes, theme=theme),
         "counts": lambda theme: c.prevalences(estimates, theme=theme),
+        "rare-count": lambda theme: c.rare_count(d["bootstrap"], theme=theme),
+        "class-weights": lambda theme: c.class_weight_sweep(d["sweep"], theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

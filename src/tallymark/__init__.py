@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tallymark import learners as learners
     from tallymark import metrics as metrics
     from tallymark import quantify as quantify
+    from tallymark import rare as rare
     from tallymark import results as results
     from tallymark import scorers as scorers
     from tallymark.comparison import Comparison as Comparison
@@ -103,7 +104,18 @@ _HOMES = {
     "summaries.tally": ("Tally",),
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
-_MODULES = ("calibration", "charts", "extend", "intervals", "learners", "metrics", "quantify", "results", "scorers")
+_MODULES = (
+    "calibration",
+    "charts",
+    "extend",
+    "intervals",
+    "learners",
+    "metrics",
+    "quantify",
+    "rare",
+    "results",
+    "scorers",
+)
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605

@@ -35,6 +35,7 @@ from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
+from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.simple import FileNoSimple, NoSimple, WithoutSimple
 from tallymark.sources.filepanel import FilePanel
 from tallymark.summaries.class_panel import ClassPanel
@@ -59,6 +60,7 @@ __all__ = [
     "ClassPanel",
     "ClassPrevalences",
     "ClassScores",
+    "ClassWeightSweep",
     "Comparison",
     "Confusion",
     "CostCurve",
@@ -89,6 +91,7 @@ __all__ = [
     "Prevalence",
     "PrevalenceCurve",
     "Prevalences",
+    "RareCount",
     "Replicates",
     "RocCurve",
     "RocHull",

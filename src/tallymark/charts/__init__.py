@@ -21,6 +21,8 @@ from tallymark.charts.estimates import size_scatter as size_scatter
 from tallymark.charts.estimates import without_simple as without_simple
 from tallymark.charts.matrices import class_correlations as class_correlations
 from tallymark.charts.matrices import confusion as confusion
+from tallymark.charts.rare import class_weight_sweep as class_weight_sweep
+from tallymark.charts.rare import rare_count as rare_count
 from tallymark.charts.scores import mixture_fit as mixture_fit
 from tallymark.charts.scores import score_histogram as score_histogram
 from tallymark.charts.spaces import pr_space as pr_space
@@ -31,6 +33,7 @@ __all__ = [
     "by_sample_size",
     "calibration_curve",
     "class_correlations",
+    "class_weight_sweep",
     "comparison",
     "confusion",
     "cost_curve",
@@ -44,6 +47,7 @@ __all__ = [
     "pr",
     "pr_space",
     "prevalences",
+    "rare_count",
     "roc",
     "roc_space",
     "score_histogram",

@@ -14,6 +14,8 @@ import typer
 
 from tallymark import __version__
 from tallymark._text import visible
+from tallymark.cli import learning
+from tallymark.cli.learning import Json, Report
 from tallymark.errors import TallymarkError
 from tallymark.notes import GuardWarning
 
@@ -27,8 +29,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Report = Annotated[str | None, typer.Option(help="Also write a report to this HTML file.")]
 SamplingOption = Annotated[
     str,
     typer.Option("--sampling", help="plain (all rows drawn at random) or stratified (class sizes fixed by design)."),
@@ -421,6 +421,10 @@ def demo(
     from tallymark.cli.commands import demo as command
 
     command.run(folder, seed)
+
+
+app.command()(learning.rare)
+app.command()(learning.detect)
 
 
 def main() -> None:

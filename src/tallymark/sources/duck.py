@@ -62,6 +62,17 @@ class Duck:
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
 
+    def stream(self, sql: str, parameter: Any, size: int) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of one statement, `size` at a time: what was read is gone when the next are fetched."""
+        import duckdb
+
+        try:
+            rows = self._connection.execute(sql, [parameter])
+            while part := rows.fetchmany(size):
+                yield part
+        except duckdb.Error as error:
+            raise unreadable(self.shown, error) from None
+
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
         """Let queries see arrays of ours as a table."""
         self._connection.register(name, dict(columns))

@@ -129,6 +129,13 @@ class Engine:
         """Run one statement over the files and fetch its columns; a second statement is refused, never run."""
         return self._duck.query(sql, self._files.places)
 
+    def stream(self, columns: Sequence[str], size: int, where: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
+        """Some columns of the rows in the order they have in the files, `size` rows at a time."""
+        self.keep_order()
+        condition = "" if where is None else f" WHERE ({where})"
+        named = ", ".join(map(quoted, columns))
+        return self._duck.stream(f"SELECT {named} FROM {self.reader}{condition}", self._files.places, size)
+
     def refuse_lost_digits(self, name: str, largest: float) -> None:
         """Refuse whole numbers that floats cannot tell apart, also those that were read as floats."""
         if largest < _check.EXACT_INTEGER:

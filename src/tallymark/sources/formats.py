@@ -150,6 +150,11 @@ def is_whole(kind: str) -> bool:
     return _WHOLE.fullmatch(kind) is not None
 
 
+def is_number(kind: str) -> bool:
+    """Whether a type holds numbers."""
+    return _NUMERIC.fullmatch(kind) is not None
+
+
 def types_by_right(wanted: Sequence[Wanted]) -> dict[str, str]:
     """How named columns of a file without types are read; one that is wanted as numbers and as text has numbers."""
     return {name: _BY_RIGHT[kind] for name, _, kind in sorted(wanted, key=lambda one: one.kind != "text")}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
-from tallymark._write import replacing, require_writable
+from tallymark.cli.output import require_table_place, write_beside
 from tallymark.cli.printing import positive_label, print_json, print_text
 from tallymark.errors import InputError
 from tallymark.registry import CALIBRATIONS, Calibration, choose
 from tallymark.sources.constructors import tally
 from tallymark.sources.engine import engine
 from tallymark.sources.files import columns_of, read_files
-from tallymark.sources.formats import Wanted, expanded
+from tallymark.sources.formats import Wanted
 
 
 def run(
@@ -22,13 +20,10 @@ def run(
 ) -> None:  # fmt: skip
     """Fit on the validation rows, write the target with its probabilities."""
     calibration: Calibration = choose("--method", method, CALIBRATIONS)
-    if Path(out).suffix.lower() not in {".csv", ".parquet"}:
-        raise InputError(f"--out {out!r}: write a .csv or a .parquet file.")
+    require_table_place(out, validation, target)
     known = read_files(validation, [Wanted(label, "--label"), Wanted(score, "--score", "number")])
     fitted_on = tally(known[label], known[score], pos_label=positive_label(known, label, pos_label))
     wanted = [Wanted(score, "--score", "number")]
-    inputs = [*expanded(validation), *expanded(target)]
-    require_writable(out, inputs=inputs)
     with engine(target, wanted) as source:
         source.keep_order()
         if column in source.types:
@@ -36,9 +31,7 @@ def run(
         scores = columns_of(source, wanted)[score]
     fitted = calibration.fit(fitted_on, *([tally(scores=scores)] if calibration.uses_target else []))
     probabilities, parameters = fitted(scores), dict(fitted.parameters)
-    with replacing(out, inputs=inputs) as temporary, engine(target, wanted, writes=str(temporary)) as source:
-        source.keep_order()
-        source.write(str(temporary), {column: probabilities}, parquet=out.lower().endswith(".parquet"))
+    write_beside(out, target, {column: probabilities})
     summary = {"rows": len(scores), "sum": float(np.sum(probabilities)), "method": method, **parameters, "out": out}
     if as_json:
         print_json("calibrate", {"n": len(scores), **summary})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallymark._display import number
+from tallymark.cli.layout import TextTable
 from tallymark.cli.printing import (
     print_json,
     print_notes,
@@ -110,8 +111,6 @@ def _print(comparison: Comparison, asked: Asked, reduced: WithoutSimple | None) 
             f"{reduced.n_simple} of {reduced.n} rows are right for every model at any threshold "
             f"({100 * reduced.share:.1f} %, {reduced.verdict}); they are left out."
         )
-    several = len(comparison.pairs) > 1
-    level = f"{100 * comparison.level:g} %"
     print_text(
         f"{asked.file}: {comparison.metric} on the same {comparison.n} rows, {comparison.positives} positive", "bold"
     )
@@ -123,33 +122,36 @@ def _print(comparison: Comparison, asked: Asked, reduced: WithoutSimple | None) 
     ]
     print_table(table("", heads, values))
     print_text("")
-    columns: list[tuple[Any, ...]] = [
+    print_table(compared_table("", comparison))
+    together = "; limits and verdicts of all pairs are corrected together (Holm)" if len(comparison.pairs) > 1 else ""
+    print_text(f"{comparison.conditions.removeprefix(', ').capitalize()}{together}.", "dim", indent="  ")
+
+
+def compared_table(title: str, comparison: Comparison) -> TextTable:
+    """Every pair with its difference, limits, p-value and verdict."""
+    several = len(comparison.pairs) > 1
+    heads: list[tuple[Any, ...]] = [
         ("pair", "left"),
         ("difference", "right"),
-        (f"{level} interval", "right"),
+        (f"{100 * comparison.level:g} % interval", "right"),
         ("p", "right"),
+        *([("p (Holm)", "right")] if several else []),
+        ("verdict", "left"),
+        ("method", "left", True),
     ]
-    columns += [("p (Holm)", "right")] if several else []
-    print_table(
-        table(
-            "",
-            [*columns, ("verdict", "left"), ("method", "left", True)],
-            [
-                [
-                    f"{pair.first} - {pair.second}",
-                    number(pair.difference),
-                    f"{number(pair.low)} to {number(pair.high)}",
-                    _p(pair.p_value),
-                    *([_p(pair.p_holm)] if several else []),
-                    pair.verdict,
-                    pair.method,
-                ]
-                for pair in comparison.pairs
-            ],
-        )
-    )
-    together = "; limits and verdicts of all pairs are corrected together (Holm)" if several else ""
-    print_text(f"{comparison.conditions.removeprefix(', ').capitalize()}{together}.", "dim", indent="  ")
+    lines = [
+        [
+            f"{pair.first} - {pair.second}",
+            number(pair.difference),
+            f"{number(pair.low)} to {number(pair.high)}",
+            _p(pair.p_value),
+            *([_p(pair.p_holm)] if several else []),
+            pair.verdict,
+            pair.method,
+        ]
+        for pair in comparison.pairs
+    ]
+    return table(title, heads, lines)
 
 
 def _p(value: float) -> str:

@@ -1,0 +1,32 @@
+"""Tables that commands write: the rows of a file with further columns beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tallymark._write import replacing, require_writable
+from tallymark.errors import InputError
+from tallymark.sources.engine import engine
+from tallymark.sources.formats import expanded
+
+
+def require_table_place(out: str | None, *files: str) -> None:
+    """Refuse, before any work, a place where a table must not go."""
+    if out is None:
+        return
+    if Path(out).suffix.lower() not in {".csv", ".parquet"}:
+        raise InputError(f"--out {out!r}: write a .csv or a .parquet file.")
+    require_writable(out, inputs=[name for file in files for name in expanded(file)])
+
+
+def write_beside(out: str, file: str, columns: Mapping[str, NDArray[Any]]) -> None:
+    """Write the rows of `file` with these columns, in the same order."""
+    with replacing(out, inputs=expanded(file)) as temporary, engine(file, writes=str(temporary)) as source:
+        if taken := [name for name in columns if name in source.types]:
+            raise InputError(f"{file!r} has a column {taken[0]!r} already; rename it.")
+        source.keep_order()
+        source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"))

@@ -1,0 +1,155 @@
+"""A count of a rare class in texts: the scores, four ways to count with them, and what they are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Bools, Floats
+from tallymark._display import Row, Shown, plain
+from tallymark.errors import Undefined
+from tallymark.notes import Note
+from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration
+from tallymark.quantify.estimation.mixture_test import MixtureFit, mixture_fit
+from tallymark.quantify.estimation.prevalence import Prevalence
+from tallymark.registry import METRICS
+from tallymark.sources.constructors import tally_of_arrays
+from tallymark.summaries.tally import Tally
+
+#: Metrics of a variant where the truth is known, by the column they stand in; those at a threshold are taken at one half.
+_MEASURES = ("spcc", "accuracy", "balanced_accuracy", "mcc", "auroc")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RareCount(Shown):
+    """How many texts of a rare class there are, by machines that were trained where it is common.
+
+    `scores` are the machines' mean probabilities and `votes` their mean votes, in the order of the target's texts, nan for those
+    that were left out; `validation` has the scores of labelled texts from machines that had not seen them. `count` is the count
+    after Bayesian Calibration with an interval for the chance in both samples; `table` has the four variants: labels or
+    probabilities, calibrated or not.
+    """
+
+    method: str
+    scores: Floats
+    votes: Floats
+    validation: Tally
+    calibration: BayesianCalibration
+    count: Prevalence
+    positive: Bools | None = None
+    warnings: tuple[Note, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def counted(self) -> Bools:
+        """Which texts of the target are counted."""
+        return ~np.isnan(self.scores)
+
+    @property
+    def target(self) -> Tally:
+        """The target's scores: labelled where the truth is known."""
+        return self._tally(self.scores[self.counted])
+
+    @property
+    def calibrated(self) -> Tally:
+        """The target's scores after calibration."""
+        return self._tally(self.posteriors[self.counted])
+
+    @cached_property
+    def posteriors(self) -> Floats:
+        """Each text's probability at the target's own prevalence, nan for those that were left out."""
+        values = np.full(len(self.scores), np.nan)
+        values[self.counted] = self.calibration.posterior(self.scores[self.counted])
+        return values
+
+    @cached_property
+    def fit(self) -> MixtureFit:
+        """Whether the target's scores can be a mixture of the two classes' at all."""
+        return mixture_fit(self.validation, tally_of_arrays(None, self.scores[self.counted]))
+
+    @cached_property
+    def table(self) -> list[Row]:
+        """Labels and probabilities, before and after calibration.
+
+        `sd` is the within-sample Bernoulli deviation √Σp(1−p), which knows nothing of the model's own error; `low` and `high` do.
+        `bias` is the estimate's error as a share of all texts. Labels after calibration are the top ⌈n·π⌉ scores.
+        """
+        kept = self.scores[self.counted]
+        told = {
+            (False, "labels"): (self.votes[self.counted] >= 0.5).astype(np.float64),
+            (False, "probabilities"): kept,
+            (True, "labels"): self.calibration.labels(kept).astype(np.float64),
+            (True, "probabilities"): self.posteriors[self.counted],
+        }
+        return [self._row(calibrated, kind, values) for (calibrated, kind), values in told.items()]
+
+    def _row(self, calibrated: bool, kind: str, values: Floats) -> Row:
+        estimate = float(values.sum())
+        row: dict[str, Any] = {"calibrated": "yes" if calibrated else "no", "by": kind, "estimate": estimate}
+        row["sd"] = float(np.sqrt(np.sum(values * (1.0 - values)))) if kind == "probabilities" else None
+        if self.count.low is not None:
+            row |= (
+                {"low": self.count.count_low, "high": self.count.count_high}
+                if calibrated
+                else {"low": None, "high": None}
+            )
+        if self.positive is None:
+            return row
+        truth = self.positive[self.counted]
+        known = {"P": int(truth.sum()), "TP": int(np.count_nonzero(truth & (values >= 0.5)))}
+        row = {"calibrated": row.pop("calibrated"), "by": row.pop("by"), **known, **row}
+        row["bias"] = (estimate - known["P"]) / len(truth)
+        tally = self._tally(values)
+        return row | {name: _measured(name, tally) for name in _MEASURES}
+
+    def _tally(self, values: Floats) -> Tally:
+        if self.positive is None:
+            return tally_of_arrays(None, values)
+        return Tally.of(values, self.positive[self.counted], (False, True))
+
+    def heading(self) -> str:
+        """What was counted, and how."""
+        left_out = int(np.count_nonzero(~self.counted))
+        without = f", {left_out} left out" if left_out else ""
+        return f"Rare events by {self.method}: {self.count!r}{without}"
+
+    def rows(self) -> Sequence[Row]:
+        """The four variants."""
+        return self.table
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "method": self.method,
+            "n": len(self.scores),
+            "left_out": int(np.count_nonzero(~self.counted)),
+            "count": self.count.to_dict(),
+            "variants": plain(self.table),
+            "details": plain(dict(self.details)),
+        }
+
+
+def _measured(name: str, tally: Tally) -> float:
+    facts = METRICS[name]
+    try:
+        return facts.compute(tally.at(0.5) if facts.needs == "confusion" else tally)
+    except Undefined:
+        return math.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassWeightSweep(RareCount):
+    """A count by the class weight that did best on labelled texts, beside what every other weight would have given."""
+
+    weight: float = 1.0
+    #: What each weight reaches on labelled texts it has not seen, and what it counts in the target.
+    sweep: Sequence[Row] = ()
+
+    def heading(self) -> str:
+        """The count and the weight."""
+        return f"{super().heading()}; positives weigh {self.weight:.4g}"

@@ -1,0 +1,76 @@
+"""The report of a rare class counted in texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tallymark import charts
+from tallymark._display import Row, columns_of, number
+from tallymark.errors import InputError
+from tallymark.rare.results import ClassWeightSweep, RareCount
+from tallymark.reporting.content import Cell, Content, Remark, Section, Table
+from tallymark.reporting.contents import ReportRequest, contents
+
+_ABOUT_TABLE = (
+    "sd is the within-sample Bernoulli deviation, which knows nothing of the machines' own error; low and high span the chance in "
+    "the labelled and in the counted texts, if the texts of each class are alike in both."
+)
+
+
+@contents(RareCount)
+def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    if len(named) > 1:
+        raise InputError("A report shows one count of rare texts; write one for each.")
+    (count,) = named.values()
+    return of_rare(count, title=request.title or "Rare events in text")
+
+
+def of_rare(result: RareCount, *, title: str) -> Content:
+    """The count, its variants, the scores behind it, and whether they can be a mixture of the two classes."""
+    labelled = result.positive is not None and bool(result.target.positives) and bool(result.target.negatives)
+    sections = [Section("Four ways to count", _ABOUT_TABLE, [charts.rare_count(result)], [_table(result.table)])]
+    if isinstance(result, ClassWeightSweep):
+        text = f"The weight {number(result.weight)} was best on labelled texts its machines had not seen (sPCC); the target had no say."
+        sections.append(Section("Class weights", text, [charts.class_weight_sweep(result)], [_table(result.sweep)]))
+    if labelled:
+        scores = [charts.score_histogram(result.target, calibrated=result.calibrated, log=log) for log in (False, True)]
+        sections.append(
+            Section(
+                "Scores before and after calibration",
+                "Shares of each class, and counts on a logarithmic scale.",
+                scores,
+            )
+        )
+        rates = charts.over_thresholds({"before": result.target}, metrics=("recall", "specificity"))
+        sections.append(Section("Rates by threshold", "Recall and specificity of the scores as they come.", [rates]))
+    else:
+        shown = charts.score_histogram({"labelled texts": result.validation}, log=True)
+        sections.append(Section("Scores of labelled texts", "By machines that had not seen them.", [shown]))
+    verdict = result.fit.verdict
+    text = f"{verdict[0].upper()}{verdict[1:]}."
+    sections.append(Section("Is this prior shift?", text, [charts.mixture_fit(result.fit)]))
+    count = result.count
+    limits = "" if count.low is None else f" ({count.count_low:.0f} to {count.count_high:.0f})"
+    said = [
+        f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated).",
+        text,
+    ]
+    what = f"{number(len(result.scores))} texts, {int(np.count_nonzero(~result.counted))} of them left out; {_details(result)}"
+    return Content(title, what, said, list(map(Remark.of, result.warnings)), sections)
+
+
+def _details(result: RareCount) -> str:
+    return ", ".join(f"{value} {name}" for name, value in result.details.items())
+
+
+def _table(lines: Any) -> Table:
+    columns: Mapping[str, Any] = columns_of(lines)
+
+    def cell(row: Row, name: str) -> Cell:
+        value = row.get(name)
+        return Cell("–" if value is None else number(value), value if isinstance(value, int | float) else None)
+
+    return Table(list(columns), [[cell(row, name) for name in columns] for row in lines])
