@@ -1,6 +1,5 @@
 """Rare events in text at the scale of a national register: generated texts, 0.23 % of them positive."""
 
-import resource
 import sys
 import time
 
@@ -8,6 +7,7 @@ import numpy as np
 
 import tallymark as tm
 from bench.report import at_most
+from bench.timing import memory_bytes
 
 #: Words of the language (Zipf), words of the topic, words of a text, share of topical words in a positive text.
 _WORDS, _TOPIC, _LENGTH, _TOPICAL = 100_000, 600, 60, 0.1
@@ -52,7 +52,7 @@ def run(size, repeats):
     started = time.perf_counter()
     result = tm.rare.bootstrap(Texts(known, 2), known, texts, target_labels=target, n_jobs=2)
     spent = time.perf_counter() - started - making
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = memory_bytes("VmHWM") / 2**30
     print(result, file=sys.stderr)
     note = f"({spent:.0f} s and {peak:.2f} GiB for {size} texts, {result.details['words']} words; making the texts {making:.0f} s apart)"
     # Four minutes for 600 000 texts, and two GiB whatever the number.

@@ -248,10 +248,6 @@ def test_functions_that_fail_are_named(sample):
     def broken(tally):
         return 1.0 / (len(tally.positive) - len(tally.positive))
 
-    @tm.extend.metric("branching", needs="cells", range=(0, 1), better="higher", meaning="Branches on an array.")
-    def branching(tp, fp, fn, tn):
-        return 1.0 if tp > 0 else 0.0
-
     @tm.extend.quantifier("pair", meaning="Two numbers where one belongs.")
     def pair(validation, scores):
         return [0.2, 0.3]
@@ -262,7 +258,6 @@ def test_functions_that_fail_are_named(sample):
 
     tally = tm.tally(y, p)
     assert "broken: the function failed" in tm.evaluate(tally, metrics=["broken"])["broken"].reason
-    assert tm.evaluate(tally, metrics=["branching"], threshold=0.5, level=None)["branching"].value == 1.0
     with pytest.raises(tm.InputError, match=r"pair gave numbers of shape \(2,\)"):
         tm.quantify.estimate("pair", tally, tm.tally(scores=p))
     assert "chooses no threshold" in tm.evaluate(tally, threshold="nowhere", metrics=["recall"])["recall"].reason
@@ -272,3 +267,48 @@ def test_a_group_of_one_class_is_undefined_for_metrics_of_both(own):
     frame = pd.DataFrame({"y": [0, 0, 1, 1, 0, 0], "p": [0.1, 0.3, 0.2, 0.9, 0.5, 0.4], "g": list("aaaabb")})
     found = tm.evaluate(tm.tally(frame, label="y", score="p", by="g"), metrics=["gap"])
     assert "no row of class" in found["b"]["gap"].reason
+
+
+def test_a_quantifier_counts_another_target_on_the_command_line(own, folder, sample):
+    # A target of its own, whose sensitivity is asked of mixtures with fractions of rows.
+    rng = np.random.default_rng(7)
+    pd.DataFrame({"a": 1 / (1 + np.exp(-rng.normal(2.0 * (np.arange(300) < 30) - 1.0)))}).to_csv("new.csv", index=False)
+    answer = json.loads(
+        run("quantify", "d.csv", "new.csv", "--label", "y", "--score", "a", "--method", "halfway", "--json")
+    )
+    assert answer["estimates"][0]["prevalence"] == pytest.approx(0.1, abs=0.1)
+    with pytest.raises(tm.InputError, match="whole rows"):
+        tm.quantify.estimate("halfway", tm.tally(*sample), tm.tally(scores=[0.1, 0.9], weights=[0.5, 1.5]), level=None)
+
+
+@pytest.mark.parametrize("metric", ["recall_cubed", "log_loss", "positive_sd", "gap"])
+def test_a_report_of_any_metric_is_written(own, folder, metric):
+    run("evaluate", "d.csv", "--label", "y", "--score", "a", "--metric", metric, "--report", "r.html")
+    assert metric in (folder / "r.html").read_text(encoding="utf-8")
+
+
+def test_declarations_that_cannot_work_are_refused_when_they_are_made(sample):
+    declare = tm.extend.metric("odd", needs="cells", range=(0, 1), better="higher", meaning="Odd.")
+    with pytest.raises(tm.InputError, match="come as arrays"):
+        declare(lambda tp, fp, fn, tn: 1.0 if tp > 0 else 0.0)
+    with pytest.raises(tm.InputError, match="declared as 0 to 1"):
+        declare(lambda tp, fp, fn, tn: 10 * tp)
+    assert "odd" not in METRICS
+
+    @tm.extend.metric("spread", needs="tally", range=(0, 0.1), better="lower", meaning="Too wide.")
+    def spread(tally):
+        return float(np.ptp(tally.range))
+
+    with pytest.raises(tm.InputError, match="declared as 0 to 0.1"):
+        spread(tm.tally(*sample))
+
+
+def test_a_metric_of_rows_as_they_are_has_no_value_at_another_prevalence(own, sample):
+    measure = tm.evaluate(tm.tally(*sample), metrics=["gap"], prevalence=0.05)["gap"]
+    assert math.isnan(measure.value)
+    assert "another prevalence" in measure.reason
+
+
+def test_a_policys_error_shows_how_it_is_written(own, sample):
+    with pytest.raises(tm.InputError, match="nearly:missed"):
+        tm.tally(*sample).at("nearly")

@@ -299,7 +299,9 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
             raise InputError(
                 f"{name} has {len(classes)} different values ({shown(classes, 3)}); are labels and scores swapped?"
             )
-        raise InputError(f"{name} has the values {shown(classes)}; which one is positive? Say so with pos_label.")
+        raise InputError(
+            f"{name} has the values {shown(classes)}; which one is positive? Say so with pos_label (--pos-label on the command line)."
+        )
     pos_label = plain_label(pos_label)
     others = [label for label in classes if label != pos_label]
     if len(others) == len(classes) and not one_class:

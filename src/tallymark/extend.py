@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -41,6 +42,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 #: Counts that were floats for a while are whole up to this.
 _ROUNDING = 1e-6
 
+#: Cells of a few tables, to see whether a metric of them takes arrays.
+_TABLES = np.array([[3.0, 0.0, 2.0], [1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [4.0, 5.0, 3.0]])
+
 #: What a metric of one's own may be a function of, and what the registry calls it.
 _NEEDS: Mapping[str, Needs] = {"cells": "confusion", "tally": "tally", "probabilities": "probabilities"}
 
@@ -54,7 +58,8 @@ def metric(
 
     `range` and `better` (``higher``, ``lower``, ``zero`` or ``neither``) are what tables, intervals and verdicts go by;
     `prevalence_free` and `rank_only` say what it is invariant to, `chance` what knowing nothing reaches (for cells that
-    follows by itself). Where it has no value it returns nan. Its intervals and comparisons come from the four cells or from
+    follows by itself). Where it has no value it returns nan; one of a tally that is not `prevalence_free` has none at a stated
+    prevalence. Its intervals and comparisons come from the four cells or from
     resampled rows; ``evaluate``, ``compare``, reports and ``--metric`` know it by its name.
 
     >>> import tallymark as tm
@@ -69,44 +74,84 @@ def metric(
     low, high = _checked_range(range)
 
     def declare(function: Callable[..., Any]) -> Callable[..., float]:
-        def cells(tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
-            arrays = np.broadcast_arrays(*(np.asarray(c, dtype=np.float64) for c in (tp, fp, fn, tn)))
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return _numbers(name, lambda: function(*arrays), arrays[0].shape, "arrays tp, fp, fn, tn")
-
-        def compute(summary: Any) -> float:
-            check_summary(name, kind, summary, one_class=kind == "confusion")
-            if isinstance(summary, Confusion):
-                value = float(cells(*summary.cells))
-            else:
-                value = float(_numbers(name, lambda: function(summary), (), "a Tally"))
-            if math.isnan(value):
-                raise Undefined(f"{name}: it has no value here")
-            return value
-
-        def by_chance(summary: Any) -> float:
-            if chance is not None:
-                return chance
-            if isinstance(summary, Confusion):
-                return compute(summary.independent())
-            raise Undefined(f"{name}: what chance reaches was not declared")
+        own = _Metric(_identifier(name), kind, function, low, high, prevalence_free, chance)
+        if kind == "confusion":
+            own.require_arrays()
 
         @functools.wraps(function)
         def public(summary: Any, /) -> float:
-            return or_nan(lambda: compute(summary))
+            return or_nan(lambda: own.compute(summary))
 
         METRICS.add_own(
             Metric(
-                name=_identifier(name), title=title or name, family="the user's own", needs=kind, formula=formula, meaning=meaning,
-                reference=reference, low=float(low), high=float(high), better=better, prevalence_free=prevalence_free,
-                rank_only=rank_only or kind == "confusion", chance=by_chance, compute=compute, aliases=aliases,
-                one_class=kind == "confusion", cells=cells if kind == "confusion" else None, function=public,
-                bound=None if kind == "confusion" else lambda tally: (float(low), float(high)),  # noqa: ARG005
+                name=name, title=title or name, family="the user's own", needs=kind, formula=formula, meaning=meaning,
+                reference=reference, low=low, high=high, better=better, prevalence_free=prevalence_free,
+                rank_only=rank_only or kind == "confusion", chance=own.by_chance, compute=own.compute, aliases=aliases,
+                one_class=kind == "confusion", cells=own.cells if kind == "confusion" else None, function=public,
+                bound=None if kind == "confusion" else lambda tally: (low, high),  # noqa: ARG005
             )
         )  # fmt: skip
         return public
 
     return declare
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A user's function as the registry wants it: checked, in its range, undefined with a reason."""
+
+    name: str
+    kind: Needs
+    function: Callable[..., Any]
+    low: float
+    high: float
+    prevalence_free: bool
+    chance: float | None
+
+    def cells(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
+        """The values of many tables."""
+        arrays = np.broadcast_arrays(*(np.asarray(c, dtype=np.float64) for c in (tp, fp, fn, tn)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = _numbers(self.name, lambda: self.function(*arrays), arrays[0].shape, "arrays tp, fp, fn, tn")
+        return self._in_range(values)
+
+    def compute(self, summary: Any) -> float:
+        """The value of one summary."""
+        check_summary(self.name, self.kind, summary, one_class=self.kind == "confusion")
+        if isinstance(summary, Confusion):
+            value = float(self.cells(*summary.cells))
+        elif summary.prior is not None and not self.prevalence_free:
+            raise Undefined(f"{self.name}: it counts the rows as they are and cannot speak of another prevalence")
+        else:
+            value = float(self._in_range(_numbers(self.name, lambda: self.function(summary), (), "a Tally")))
+        if math.isnan(value):
+            raise Undefined(f"{self.name}: it has no value here")
+        return value
+
+    def by_chance(self, summary: Any) -> float:
+        """What knowing nothing reaches: declared, or the value where prediction and truth are independent."""
+        if self.chance is not None:
+            return self.chance
+        if isinstance(summary, Confusion):
+            return self.compute(summary.independent())
+        raise Undefined(f"{self.name}: what chance reaches was not declared")
+
+    def require_arrays(self) -> None:
+        """Refuse, when it is declared, a function of the cells that takes one table only."""
+        try:
+            self.cells(*_TABLES)
+        except Undefined as error:
+            raise InputError(f"{error.reason}; the cells come as arrays, many tables at once.") from None
+
+    def _in_range(self, values: Floats) -> Floats:
+        """Numbers that are where they were declared to be."""
+        least, most = float(np.nanmin(values, initial=self.high)), float(np.nanmax(values, initial=self.low))
+        slack = _ROUNDING * max(1.0, abs(least), abs(most))
+        if least < self.low - slack or most > self.high + slack:
+            raise InputError(
+                f"{self.name} gave {least:g} to {most:g}, but its range was declared as {self.low:g} to {self.high:g}."
+            )
+        return values
 
 
 def quantifier(
@@ -148,7 +193,7 @@ def quantifier(
             Method(
                 name=_identifier(name), title=title or name, formula=formula, meaning=meaning, reference=reference,
                 kernel=kernel, interval="bootstrap", probabilities=probabilities,
-                shift_proof=shift_proof, options=dict(options or {}), aliases=aliases,
+                shift_proof=shift_proof, options=dict(options or {}), aliases=aliases, whole_rows=not batched,
             )
         )  # fmt: skip
         return function
@@ -184,7 +229,7 @@ def policy(
         POLICIES.add_own(
             Policy(
                 name=_identifier(name), meaning=meaning, reference=reference, arguments=arguments, choose=choose,
-                aliases=aliases, example=example or name, defaults=defaults, judged_by=METRICS[judged_by].name,
+                aliases=aliases, example=example or ":".join(filter(None, (name, ",".join(arguments)))), defaults=defaults, judged_by=METRICS[judged_by].name,
             )
         )  # fmt: skip
         return function

@@ -239,6 +239,8 @@ class Method:
     resampled_with: tuple[str, ...] = ()
     #: Looks at the target's scores at all.
     reads_target: bool = True
+    #: Takes a target of whole rows only, no weights.
+    whole_rows: bool = False
     #: Needs the prevalence the model was trained at.
     uses_training_prevalence: bool = False
     #: Its densities come with the scores, not from the validation sample.

@@ -181,3 +181,24 @@ def test_text_has_enough_contrast(theme):
         assert contrast(colour, p.paper) >= 4.5
     for colour in p.models:
         assert contrast(colour, p.paper) >= 3.0
+
+
+def test_a_calibration_curve_is_drawn_as_it_is():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    t = tm.tally(rng.random(400) < p, p)
+    drawn = tm.charts.calibration_curve(tm.calibration_curve(t, bins=5)).to_dict()
+    values = next(v for v in _values(drawn) if v and "observed" in v[0])
+    assert [row["observed"] for row in values] == pytest.approx(tm.calibration_curve(t, bins=5).observed.tolist())
+
+
+def _values(chart):
+    """Every list of inline values in a chart."""
+    if isinstance(chart, dict):
+        if isinstance(chart.get("values"), list):
+            yield chart["values"]
+        for part in chart.values():
+            yield from _values(part)
+    elif isinstance(chart, list):
+        for part in chart:
+            yield from _values(part)

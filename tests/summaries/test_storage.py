@@ -290,3 +290,19 @@ def test_the_file_is_a_zip_without_pickles(tmp_path):
     tm.tally([0, 1], [0.1, 0.2]).save(tmp_path / "x")
     with zipfile.ZipFile(tmp_path / "x") as file:
         assert all(name.endswith(".npy") for name in file.namelist())
+
+
+def test_class_scores_whose_parts_disagree_are_not_believed(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    scores = tm.class_scores(y, rng.dirichlet(np.ones(3), 60), classes=[0, 1, 2])
+    path = tmp_path / "s.npz"
+    scores.save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    answers = next(name for name in arrays if name.endswith("wrong/scores"))
+    component = next(name for name in arrays if name.endswith("0/0/scores"))
+    for name, changed in ((answers, arrays[answers][:0]), (component, arrays[component] * 0.5)):
+        np.savez(path, **(arrays | {name: changed}))
+        with pytest.raises(tm.InputError):
+            tm.load(path)

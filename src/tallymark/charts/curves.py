@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check, curves
-from tallymark.charts.inputs import Drawn, curves_of, tallies_of
+from tallymark.charts.inputs import Drawn, by_name, curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, by_model, finished, palette, rows, titled
 from tallymark.charts.thinning import points
 from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve, ThresholdCurve
 from tallymark.curves.decision import DecisionCurve
 from tallymark.curves.isolines import precision_at_f
-from tallymark.curves.operating import BrierCurve, CostCurve, PrevalenceCurve
+from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve
 from tallymark.errors import InputError
 from tallymark.inference.limits.bands import calibration_band, pr_band, roc_band
 from tallymark.summaries.tally import Tally
@@ -254,24 +254,37 @@ def brier_curve(data: object, *, theme: str = "light") -> Any:
 
 
 def calibration_curve(data: object, *, bins: int = 10, theme: str = "light") -> Any:
-    """Observed shares of positives against mean probabilities, bins of equal size, with 95 % intervals.
+    """Observed shares of positives against mean probabilities, bins of equal size; of tallies with 95 % intervals.
 
     >>> import tallymark as tm
     >>> tm.charts.calibration_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), bins=2).to_dict()["title"]["text"]
     'Reliability'
     """
     alt = altair()
-    tallies = tallies_of(data)
-    items = [
-        {"model": name, "mean": float(x), "observed": float(v), "low": float(low), "high": float(high), "rows": float(n)}
-        for name, tally in tallies.items()
-        for band in [calibration_band(tally, bins=bins).points]
-        for x, v, low, high, n in zip(*(band[k] for k in ("x", "value", "low", "high", "n")), strict=True)
-    ]  # fmt: skip
-    look = by_model(list(tallies), theme)
+    items = []
+    named = by_name(data)
+    for name, one in named.items():
+        if isinstance(one, CalibrationCurve):
+            points_of = {"mean": one.mean_score, "observed": one.observed, "rows": one.mass}
+        else:
+            band = calibration_band(tallies_of({name: one})[name], bins=bins).points
+            points_of = {
+                "mean": band["x"],
+                "observed": band["value"],
+                "low": band["low"],
+                "high": band["high"],
+                "rows": band["n"],
+            }
+        lines_of = zip(*(np.asarray(values, dtype=np.float64).tolist() for values in points_of.values()), strict=True)
+        items += [{"model": name, **dict(zip(points_of, line, strict=True))} for line in lines_of]
+    look = by_model(list(named), theme)
     base = alt.Chart(rows(items))
     x, y = axis("x", "mean", "mean probability"), axis("y", "observed", "observed share of positives")
-    spans = base.mark_rule(opacity=0.7).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=look["color"])
+    spans = (
+        base.transform_filter("isValid(datum.low)")
+        .mark_rule(opacity=0.7)
+        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=look["color"])
+    )
     lines = base.mark_line(point=True).encode(
         x=x, y=y, tooltip=tips("model", "mean", "observed", "low", "high", "rows"), **look
     )

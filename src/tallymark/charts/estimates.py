@@ -12,7 +12,7 @@ from tallymark.charts.theme import altair, by_model, colours_of, finished, palet
 from tallymark.comparison import Comparison
 from tallymark.errors import InputError
 from tallymark.inference.by_sample_size import BySize
-from tallymark.measures import Evaluation, Evaluations
+from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.simple import WithoutSimple
 
@@ -36,10 +36,7 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
         {"model": name, "metric": m.name, "value": m.value, "low": m.low, "high": m.high, "chance": m.chance}
         for name, ev in several.items()
         for m in ev.values()
-        if np.isfinite(m.value)
-        and (metrics is None or m.name in metrics)
-        and all(v is None or np.isfinite(v) for v in (m.low, m.high, m.chance))
-        and abs(m.value) <= 1.0
+        if (metrics is None or m.name in metrics) and in_forest(m)
     ]
     if not items:
         raise InputError("There is nothing to draw: no metric of these has a value between -1 and 1.")
@@ -61,6 +58,12 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
     ticks = base.mark_tick(color=palette(theme).faint, thickness=2, size=12).encode(x="chance:Q", tooltip=tips)
     title = "Metrics" if level is None else f"Metrics with {100 * level:g} % intervals"
     return finished(alt.layer(spans, ticks, dots), title, theme, height=max(60, 22 * len(order) * max(1, len(names))))
+
+
+def in_forest(measure: Measure) -> bool:
+    """Whether a measure can stand beside others in one picture: it is a number from -1 to 1, and so are its limits."""
+    numbers = (measure.value, measure.low, measure.high, measure.chance)
+    return all(v is None or np.isfinite(v) for v in numbers) and abs(measure.value) <= 1.0
 
 
 #: Characters of a name that stands beside another.

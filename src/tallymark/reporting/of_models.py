@@ -7,6 +7,7 @@ from typing import Any
 
 from tallymark import charts
 from tallymark._display import number
+from tallymark.charts.estimates import in_forest
 from tallymark.charts.inputs import tallies_of
 from tallymark.comparison import Comparison, compare
 from tallymark.curves.base import Curve
@@ -106,7 +107,7 @@ def of_models(
     sections = [
         Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures),
         Section("Metrics", "Every number with its interval; a click on a name explains it. Grey ticks are what chance reaches.",
-                [charts.forest(_some(evaluations), metrics=_HEADLINE)], [metric_table(evaluations)]),
+                _forest(evaluations), [metric_table(evaluations)]),
         Section("Scores", "How the scores of each class are distributed, and whether probabilities mean what they say.", [*by_model, *shape]),
         Section("At the threshold", "What the chosen threshold predicts positive, and what other thresholds would give.",
                 [*(charts.confusion(c, name=n) for n, c in cut.items()), *(charts.over_thresholds({n: t}) for n, t in tallies.items())]),
@@ -136,8 +137,12 @@ def of_models(
     )  # fmt: skip
 
 
-def _some(evaluations: Mapping[str, Evaluation]) -> Any:
-    return Evaluations(("model",), {(name,): ev for name, ev in evaluations.items()})
+def _forest(evaluations: Mapping[str, Evaluation]) -> list[Any]:
+    """The headline metrics drawn, or whatever was asked for instead; nothing where no number can stand beside others."""
+    drawable = {m.name for ev in evaluations.values() for m in ev.values() if in_forest(m)}
+    chosen = tuple(name for name in _HEADLINE if name in drawable) or tuple(drawable)
+    together = Evaluations(("model",), {(name,): ev for name, ev in evaluations.items()})
+    return [charts.forest(together, metrics=chosen)] if chosen else []
 
 
 def _remarks(facts: ModelFacts) -> list[Remark]:

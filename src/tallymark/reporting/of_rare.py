@@ -31,7 +31,11 @@ def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Con
 def of_rare(result: RareCount, *, title: str) -> Content:
     """The count, its variants, the scores behind it, and whether they can be a mixture of the two classes."""
     labelled = result.positive is not None and bool(result.target.positives) and bool(result.target.negatives)
-    sections = [Section("Four ways to count", _ABOUT_TABLE, [charts.rare_count(result)], [_table(result.table)])]
+    sections = [
+        Section(
+            "Four ways to count", _ABOUT_TABLE, [charts.rare_count(result)], [_table(list(map(_variant, result.table)))]
+        )
+    ]
     if isinstance(result, ClassWeightSweep):
         text = f"The weight {number(result.weight)} was best on labelled texts its machines had not seen (sPCC); the target had no say."
         sections.append(Section("Class weights", text, [charts.class_weight_sweep(result)], [_table(result.sweep)]))
@@ -60,6 +64,12 @@ def of_rare(result: RareCount, *, title: str) -> Content:
     ]
     what = f"{number(len(result.scores))} texts, {int(np.count_nonzero(~result.counted))} of them left out; {_details(result)}"
     return Content(title, what, said, list(map(Remark.of, result.warnings)), sections)
+
+
+def _variant(row: Row) -> Row:
+    """A line of the table with its two first columns as one."""
+    rest = {name: value for name, value in row.items() if name not in {"by", "calibrated"}}
+    return {"variant": f"{row['by']}, {'calibrated' if row['calibrated'] == 'yes' else 'as they come'}", **rest}
 
 
 def _details(result: RareCount) -> str:

@@ -122,7 +122,16 @@ class ClassScores(Shown):
         totals = np.array([[run.total for run in component] for component in runs], dtype=np.float64)
         promises.require(np.allclose(totals, moments.mass, rtol=1e-6), "parts are of different rows")
         promises.require(np.allclose(confusion.truth, moments.mass, rtol=1e-6), "parts are of different rows")
+        means = np.array([[run.moments.mean if len(run) else 0.0 for run in component] for component in runs]).T
+        size = max(
+            (float(np.abs(run.scores).max()) for component in runs for run in component if len(run)), default=0.0
+        )
+        promises.require(np.allclose(moments.mean, means, rtol=1e-6, atol=1e-6 * size), "means are of other scores")
         answers = (checked_run(under("wrong/")), checked_run(under("right/"))) if under("right/") else None
+        if answers is not None:
+            right = float(np.trace(confusion.matrix))
+            sums = [float(run.total) for run in answers]
+            promises.require(np.allclose(sums, [confusion.n - right, right], rtol=1e-6), "answers are of other rows")
         return cls(labels, runs, confusion, moments, answers)
 
     def heading(self) -> str:

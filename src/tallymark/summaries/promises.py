@@ -27,9 +27,10 @@ def labels(value: Any, *, least: int = 1, most: int | None = None) -> tuple[Labe
     require(
         isinstance(value, list) and len(value) >= least and (most is None or len(value) <= most), "labels are missing"
     )
-    found = tuple(map(_check.plain_label, value))
-    require(len(set(found)) == len(found), "a label occurs twice")
-    return found
+    listed = tuple(map(_check.plain_label, value))
+    require(len(set(listed)) == len(listed), "a label occurs twice")
+    require(not any(isinstance(label, float) and np.isnan(label) for label in listed), "a label is NaN")
+    return listed
 
 
 def prior(value: Any) -> float | None:

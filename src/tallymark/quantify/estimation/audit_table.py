@@ -35,7 +35,7 @@ def from_counts(
     population: float | None = None,
     seed: Seed = 0,
 ) -> Prevalence:
-    r"""Estimate how many of `n` rows are positive when `predicted_positive` of them were called so.
+    r"""Estimate how many of `n` rows are positive when `predicted_positive` of them were predicted so.
 
     `confusion` is the table of an audit sample, truth against prediction. Methods:
 
@@ -60,14 +60,14 @@ def from_counts(
         raise InputError(
             "from_counts takes a table of two classes with a known positive one: tm.confusion(y, predicted, pos_label=…)."
         )
-    rows, called = _check.real(n, "n"), _check.real(predicted_positive, "predicted_positive")
-    if not 0.0 <= called <= rows or rows <= 0.0:
+    rows, predicted = _check.real(n, "n"), _check.real(predicted_positive, "predicted_positive")
+    if not 0.0 <= predicted <= rows or rows <= 0.0:
         raise InputError(
-            f"predicted_positive is {called:g} of n = {rows:g}, expected 0 <= predicted_positive <= n and n > 0."
+            f"predicted_positive is {predicted:g} of n = {rows:g}, expected 0 <= predicted_positive <= n and n > 0."
         )
     work = choose("method", method, _METHODS)
     size = checked_population(population, rows)
-    return work(_Table(confusion), called, rows, checked_level(level), size, seed)  # type: ignore[no-any-return]
+    return work(_Table(confusion), predicted, rows, checked_level(level), size, seed)  # type: ignore[no-any-return]
 
 
 class _Table:
@@ -131,10 +131,10 @@ def _whole(n: float, size: float | None) -> float | int:
     return int(rows) if float(rows).is_integer() else rows
 
 
-def _ac(table: _Table, called: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:  # noqa: ARG001
+def _ac(table: _Table, predicted: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:  # noqa: ARG001
     _require_both(table)
-    q, tpr, fpr = called / n, _share(table.tpr), _share(table.fpr)
-    details = {"tpr": tpr, "fpr": fpr, "called": q}
+    q, tpr, fpr = predicted / n, _share(table.tpr), _share(table.fpr)
+    details = {"tpr": tpr, "fpr": fpr, "predicted_positive": q}
     if tpr == fpr:
         return _nothing("ac", n, size, details)
     raw = (q - fpr) / (tpr - fpr)
@@ -142,27 +142,27 @@ def _ac(table: _Table, called: float, n: float, level: float, size: float | None
         q * (1 - q) / n + raw**2 * tpr * (1 - tpr) / table.tpr[1] + (1 - raw) ** 2 * fpr * (1 - fpr) / table.fpr[1]
     )
     details |= {"unclipped": raw, "variance": variance / (tpr - fpr) ** 2}
-    ends = adjusted_count((called, n), table.tpr, table.fpr, level)
+    ends = adjusted_count((predicted, n), table.tpr, table.fpr, level)
     return _answer("ac", min(1.0, max(0.0, raw)), ends, "analytic", level, n, size, details)
 
 
-def _cc(table: _Table, called: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:  # noqa: ARG001
+def _cc(table: _Table, predicted: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:  # noqa: ARG001
     _require_both(table)
     tpr, fpr = _share(table.tpr), _share(table.fpr)
-    low, high = limits(called, n, level)
+    low, high = limits(predicted, n, level)
     right_at = {"right_at": fpr / (1.0 - tpr + fpr)} if tpr - fpr < 1.0 else {}
     return _answer(
-        "cc", called / n, (float(low), float(high)), "analytic", level, n, size, {"tpr": tpr, "fpr": fpr, **right_at}
+        "cc", predicted / n, (float(low), float(high)), "analytic", level, n, size, {"tpr": tpr, "fpr": fpr, **right_at}
     )
 
 
-def _calibration(table: _Table, called: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:  # noqa: ARG001
+def _calibration(table: _Table, predicted: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:  # noqa: ARG001
     if not table.ppv[1] or not table.missed[1]:
         side = "positive" if not table.ppv[1] else "negative"
         raise InputError(
-            f"No row of the audit sample was called {side}, so the share of right calls there is unknown; use method='ac'."
+            f"No row of the audit sample was predicted {side}, so the share of right calls there is unknown; use method='ac'."
         )
-    q, ppv, missed = called / n, _share(table.ppv), _share(table.missed)
+    q, ppv, missed = predicted / n, _share(table.ppv), _share(table.missed)
     share = q * ppv + (1.0 - q) * missed
     z = normal_quantile(0.5 + level / 2.0)
     # A pseudo-row or two, as Agresti & Coull: a share of 0 or 1 in a small sample is not certain.
@@ -170,18 +170,23 @@ def _calibration(table: _Table, called: float, n: float, level: float, size: flo
     variance = q**2 * spreads[0] + (1.0 - q) ** 2 * spreads[1] + (ppv - missed) ** 2 * q * (1.0 - q) / n
     reach = z * math.sqrt(variance)
     ends = max(0.0, share - reach), min(1.0, share + reach)
-    details = {"ppv": ppv, "npv": 1.0 - missed, "called": q, "variance": variance}
+    details = {"ppv": ppv, "npv": 1.0 - missed, "predicted_positive": q, "variance": variance}
     return _answer("calibration", share, ends, "analytic", level, n, size, details)
 
 
-def _bayes(table: _Table, called: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:
+def _bayes(table: _Table, predicted: float, n: float, level: float, size: float | None, seed: Seed) -> Prevalence:
     _require_both(table)
     rng = np.random.default_rng(seeds(seed, 1)[0])
-    tpr, fpr, q = (rng.beta(k + 0.5, m - k + 0.5, _DRAWS) for k, m in (table.tpr, table.fpr, (called, n)))
+    tpr, fpr, q = (rng.beta(k + 0.5, m - k + 0.5, _DRAWS) for k, m in (table.tpr, table.fpr, (predicted, n)))
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = (q - fpr) / (tpr - fpr)
     kept = shares[(tpr > fpr) & (shares >= 0.0) & (shares <= 1.0)]
-    details = {"tpr": _share(table.tpr), "fpr": _share(table.fpr), "called": called / n, "kept": len(kept) / _DRAWS}
+    details = {
+        "tpr": _share(table.tpr),
+        "fpr": _share(table.fpr),
+        "predicted_positive": predicted / n,
+        "kept": len(kept) / _DRAWS,
+    }
     if len(kept) < _DRAWS // 1_000:
         reason = "hardly any rates that fit the audit table can give so many calls; the audit sample and the target do not belong together"
         return Prevalence(method="bayes", prevalence=math.nan, n=_whole(n, size), reason=reason, details=details)

@@ -153,7 +153,12 @@ def sensitivity(
         own = ask.clean(one)
         values = np.array(
             [
-                ask.shares(own, _mixture(scored, mass, negatives, of_negatives, share, sizes[2], validation))[0]
+                ask.shares(
+                    own,
+                    _mixture(
+                        scored, mass, negatives, of_negatives, share, sizes[2], validation, whole=method.whole_rows
+                    ),
+                )[0]
                 for scored in moved
             ]
         )
@@ -217,9 +222,14 @@ def _mixture(
     share: float,
     rows: float,
     validation: Tally,
+    *,
+    whole: bool,
 ) -> Samples:
-    """A target of positives and negatives with these scores, at a prevalence."""
+    """A target of positives and negatives with these scores, at a prevalence; of `whole` rows, as many as come nearest."""
     scores = np.concatenate((positives, negatives)).astype(validation.runs[0].scores.dtype)
     weight = np.concatenate((share * mass, (1.0 - share) * of_negatives)) * rows
     order = np.argsort(scores, kind="stable")
-    return Samples(scores[order], mass=weight[order][None, :], effective_size=rows)
+    weight = weight[order]
+    if whole:
+        weight = np.diff(np.rint(np.cumsum(weight)), prepend=0.0)
+    return Samples(scores[order], mass=weight[None, :], effective_size=rows)
