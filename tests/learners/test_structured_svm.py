@@ -231,8 +231,21 @@ def test_doubts_are_said():
     X, y = overlapping(200)
     with pytest.warns(tm.GuardWarning, match="TM115.*stopped after 2 steps"):
         assert not SVM(max_iter=2).fit(X, y).converged_
-    with pytest.warns(tm.GuardWarning, match="TM115.*ended at w = 0"):
-        SVM("f1", C=1e-6).fit(X, y)
+
+
+def test_a_useful_hyperplane_is_kept_where_the_optimum_is_none():
+    # Classes that overlap this much: the bound of Q is lowest at w = 0 whatever C, and predicting nothing counts nothing.
+    rng = np.random.default_rng(0)
+    y = (np.arange(600) < 130).astype(int)
+    X = rng.normal(size=(600, 4)) + 0.35 * y[:, None]
+    for C in (100.0, 1e5):
+        with pytest.warns(tm.GuardWarning, match="least training loss"):
+            fitted = SVM("q", C=C).fit(X, y)
+        assert not fitted.converged_
+        assert fitted.gap_ > 0.0
+        told = tm.confusion(y, fitted.predict(X))
+        assert abs(told.tp + told.fp - 130) < 130
+        assert tm.metrics.recall(told) > 0.25
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,16 @@ _NOTHING = 1e-3
 
 @dataclass(frozen=True)
 class Solution:
-    """The best w, how far it can be from the optimum (over C), the steps taken, and whether that is close enough."""
+    """The best w, how far it can be from the optimum (over C), the steps taken, and whether that is close enough.
+
+    `bound` is what no w can go below.
+    """
 
     w: Floats
     gap: float
     steps: int
     converged: bool
+    bound: float
 
 
 def minimise(
@@ -67,7 +71,7 @@ def minimise(
         stalled, dual = reached <= dual * (1.0 + 1e-12), max(dual, reached)
         gap = (best - dual) / C
         if gap <= tol and (gap * _GAIN * C <= nothing - best or gap <= _NOTHING * tol):
-            return Solution(best_w, max(gap, 0.0), step, converged=True)
+            return Solution(best_w, max(gap, 0.0), step, converged=True, bound=dual)
         if progress is not None:
             first_gap = gap if first_gap is None else first_gap
             progress(100.0 * min(max(np.log(first_gap / gap) / np.log(max(first_gap / tol, np.e)), 0.0), 1.0))
@@ -78,7 +82,7 @@ def minimise(
             keep[0] = keep[-_NEWEST:] = True
             slopes, heights, weights = slopes[keep], heights[keep], weights[keep]
             products = products[np.ix_(keep, keep)]
-    return Solution(best_w, max(gap, 0.0), max_iter, converged=False)
+    return Solution(best_w, max(gap, 0.0), max_iter, converged=False, bound=dual)
 
 
 #: Steps of the dual at most, for each plane.

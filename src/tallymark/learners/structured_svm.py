@@ -31,7 +31,9 @@ class StructuredSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     such as ``"f1"``, ``"geometric_mean"`` or ``"accuracy"``; or a function of arrays tp, fp, fn, tn that gives losses from 0 to 1.
     The positive class is the later of ``classes_``. Scale the attributes first; X may be sparse. The intercept is an attribute
     of value `intercept_scaling` (0 for none), penalised like the others. Fitting stops when ``gap_``, the distance to the
-    optimum over C, is at most `tol` and small beside what was gained over w = 0, or after `max_iter` steps, with a warning.
+    optimum over C, is at most `tol` and small beside what was gained over w = 0, or after `max_iter` steps, with a warning. Of
+    classes that overlap much the optimum itself may be w = 0; then the hyperplane with the least training loss that was met on
+    the way is kept, and a warning says so.
     `warm_start` begins at the last fit's hyperplane; `progress` is called with the percentage done.
 
     >>> import numpy as np, tallymark as tm
@@ -89,11 +91,17 @@ class StructuredSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.warm_start and hasattr(self, "coef_") and self.coef_.shape[1] == X.shape[1]:
             scaling = self.intercept_scaling or 1.0
             start = np.append(self.coef_[0], self.intercept_[0] / scaling)
-        found = minimise(problem.plane, start, float(self.C), self.tol, self.max_iter, self.progress)
-        self.coef_ = found.w[None, :-1]
-        self.intercept_ = found.w[-1:] * self.intercept_scaling
-        self.gap_, self.n_iter_, self.converged_ = found.gap, found.steps, found.converged
-        emit(self._doubts())
+        solution = minimise(problem.plane, start, float(self.C), self.tol, self.max_iter, self.progress)
+        w, gap = solution.w, solution.gap
+        self.n_iter_, self.converged_ = solution.steps, solution.converged
+        if not w.any() and problem.least_met is not None:
+            # Nothing is no classifier: the best one that was met on the way is, though its bound is higher.
+            w, self.converged_ = problem.least_met, False
+            gap = (problem.objective(w, float(self.C)) - solution.bound) / float(self.C)
+        self.coef_ = w[None, :-1]
+        self.intercept_ = w[-1:] * self.intercept_scaling
+        self.gap_ = gap
+        emit(self._doubts(nothing=not solution.w.any()))
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -119,17 +127,23 @@ class StructuredSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(scaling, int | float | np.number) or not 0.0 <= scaling < np.inf:
             raise InputError(f"intercept_scaling is {scaling!r}, expected a number of 0 or more.")
 
-    def _doubts(self) -> list[Note]:
+    def _doubts(self, *, nothing: bool) -> list[Note]:
         notes = []
-        if not self.converged_:
+        if not self.converged_ and not nothing:
             notes.append(
                 Note("TM115", f"StructuredSVM stopped after {self.n_iter_} steps with a gap of {self.gap_:.2g}, above tol "
                      f"{self.tol:g} or too large beside what was gained; raise max_iter, lower C or scale the attributes")
             )  # fmt: skip
-        if not self.coef_.any():
+        if nothing:
+            used = (
+                "its last hyperplane"
+                if not self.coef_.any()
+                else "the hyperplane with the least training loss on the way"
+            )
             notes.append(
-                Note("TM115", f"StructuredSVM ended at w = 0, which predicts one class for every row: at C = {self.C:g} no "
-                     "hyperplane is worth its length; raise C or scale the attributes")
+                Note("TM115", f"at C = {self.C:g} no hyperplane lowers the bound of this loss below that of w = 0, which predicts one "
+                     f"class for every row; {used} is used. Where a larger C ends there too, the classes overlap too much for "
+                     "this loss: take another, such as nas or balanced_accuracy")
             )  # fmt: skip
         return notes
 
@@ -150,9 +164,20 @@ class _Problem:
         self.transposed = self.X.T.tocsr() if issparse(self.X) else self.X.T
         self.positives, self.n = int(positive.sum()), len(order)
         self.scaling, self.loss = scaling, loss
+        #: Of all places asked for, the one whose own predictions lose least, if any loses less than predicting nothing.
+        self.least_met: Floats | None = None
+        self._least = float(loss.at(np.array([0]), np.array([0]))[0])
+
+    def objective(self, w: Floats, C: float) -> float:
+        slope, height = self.plane(w)
+        return 0.5 * float(w @ w) + C * max(height - float(w @ slope), 0.0)
 
     def plane(self, w: Floats) -> tuple[Floats, float]:
         scores = (np.asarray(self.X @ w[:-1]).ravel() + w[-1] * self.scaling) / self.n
+        positive = scores > 0.0
+        told = [np.array([np.count_nonzero(part)]) for part in (positive[: self.positives], positive[self.positives :])]
+        if (lost := float(self.loss.at(*told)[0])) < self._least:
+            self._least, self.least_met = lost, w.copy()
         worst = most_violated(self.loss, scores[: self.positives], scores[self.positives :])
         # Missed positives count 1/n each, false alarms -1/n.
         share = np.zeros(self.n)
