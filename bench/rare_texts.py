@@ -22,7 +22,7 @@ WAYS = {"bootstrap": tm.rare.bootstrap, "class_weight_sweep": tm.rare.class_weig
 def texts_of(name):
     file, positive, *_ = CORPORA[name]
     path = data_folder() / "text" / file
-    with (gzip.open(path, "rt", encoding="utf-8") if file.endswith(".gz") else path.open(encoding="utf-8")) as lines:
+    with gzip.open(path, "rt", encoding="utf-8") if file.endswith(".gz") else path.open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     return np.array([row["text"] for row in rows], dtype=object), np.array([row["label"] == positive for row in rows])
 
@@ -38,8 +38,10 @@ def main() -> None:
         texts, y = texts_of(name)
         _, _, positives, negatives, prevalence = CORPORA[name]
         train, target = tm.rare.split(y, positives=positives, negatives=negatives, prevalence=prevalence)
-        print(f"\n{name}: {positives} + {negatives} labelled, {int(y[target].sum())} positive of {len(target)} to count")
-        for way, count in WAYS.items():
+        print(
+            f"\n{name}: {positives} + {negatives} labelled, {int(y[target].sum())} positive of {len(target)} to count"
+        )
+        for count in WAYS.values():
             started = time.perf_counter()
             result = count(texts[train], y[train], texts[target], target_labels=y[target], n_jobs=2)
             print(f"({time.perf_counter() - started:.0f} s)", result)

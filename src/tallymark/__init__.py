@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from tallymark._version import __version__
+
 if TYPE_CHECKING:
     from tallymark import calibration as calibration
     from tallymark import charts as charts
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from tallymark import rare as rare
     from tallymark import results as results
     from tallymark import scorers as scorers
+    from tallymark import study as study
     from tallymark.comparison import Comparison as Comparison
     from tallymark.comparison import compare as compare
     from tallymark.curves import brier_curve as brier_curve
@@ -71,8 +74,6 @@ if TYPE_CHECKING:
     from tallymark.summaries.tally import Tally as Tally
     from tallymark.thresholds import compare_thresholds as compare_thresholds
 
-__version__ = "0.1.0"
-
 #: Where each public name lives.
 _HOMES = {
     "comparison": ("Comparison", "compare"),
@@ -105,17 +106,8 @@ _HOMES = {
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
 _MODULES = (
-    "calibration",
-    "charts",
-    "extend",
-    "intervals",
-    "learners",
-    "metrics",
-    "quantify",
-    "rare",
-    "results",
-    "scorers",
-)
+    "calibration", "charts", "extend", "intervals", "learners", "metrics", "quantify", "rare", "results", "scorers", "study",
+)  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605

@@ -24,6 +24,13 @@ def is_frame(data: object) -> bool:
         return True  # a frame with something wrong in it, which read_columns will name
 
 
+def column_names_of(frame: Any) -> list[str]:
+    """The names of a dataframe's columns."""
+    import narwhals as nw
+
+    return list(nw.from_native(frame).collect_schema().names())
+
+
 def is_relation(data: object) -> bool:
     """Whether something is a DuckDB relation, which is asked in SQL."""
     return type(data).__name__ == "DuckDBPyRelation"

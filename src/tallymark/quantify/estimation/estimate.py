@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Floats, Ints
+from tallymark._check import Floats, Ints, Scores
 from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_level, checked_number
 from tallymark.inference.resampling.strata import strata_of
@@ -160,7 +160,7 @@ def estimate_many(
 ) -> Floats:
     """The share of positives in many samples of one pool: line i of `index` lists the places of sample i in `scores`.
 
-    What depends on a row alone is computed once for the pool; each method then works on all samples at once. A share
+    Lines may differ in length. What depends on a row alone is computed once for the pool; each method then works on all samples at once. A share
     that is undefined is nan.
 
     >>> import numpy as np, tallymark as tm
@@ -169,19 +169,36 @@ def estimate_many(
     [0.0, 1.0, 1.0]
     """
     pool = _check.scores(scores)
-    places = np.asarray(index)
-    if places.ndim != 2 or places.dtype.kind not in "iu" or not places.size:
-        raise InputError(
-            f"index has shape {places.shape} and dtype {places.dtype}, expected one line of row numbers per sample."
-        )
-    if places.min() < 0 or places.max() >= len(pool):
-        raise InputError(f"index holds {places.min()} to {places.max()}, but scores has rows 0 to {len(pool) - 1}.")
+    lines = _lines_of(index, len(pool))
     # Checks look at the lowest and highest score only, so the pool need not be sorted.
     target = Tally((Run(np.array([pool.min(), pool.max()])),))
     problem = problem_of(QUANTIFIERS[name], validation, [target], threshold, training_prevalence, options)
-    rows: Ints = places.astype(np.int64, copy=False)
-    values = problem.shares(problem.clean(target), Samples(pool, index=rows))
-    return np.array(np.broadcast_to(values, (len(rows),)))
+    values = problem.shares(problem.clean(target), _samples(pool, lines))
+    return np.array(np.broadcast_to(values, (len(lines),)))
+
+
+def _lines_of(index: object, rows: int) -> Ints | list[Ints]:
+    """Row numbers of each sample, checked: a matrix, or lists of different lengths."""
+    ragged = isinstance(index, list | tuple) and len({len(line) for line in index if hasattr(line, "__len__")}) > 1
+    lines = [np.asarray(line) for line in index] if ragged else [np.asarray(index)]  # type: ignore[attr-defined]
+    for part in lines:
+        if part.ndim != (1 if ragged else 2) or part.dtype.kind not in "iu" or not part.size:
+            raise InputError(
+                f"index has shape {part.shape} and dtype {part.dtype}, expected one line of row numbers per sample."
+            )
+        if part.min() < 0 or part.max() >= rows:
+            raise InputError(f"index holds {part.min()} to {part.max()}, but scores has rows 0 to {rows - 1}.")
+    whole = [part.astype(np.int64, copy=False) for part in lines]
+    return whole if ragged else whole[0]
+
+
+def _samples(pool: Scores, lines: Ints | list[Ints]) -> Samples:
+    """Samples of one size by their places; of different sizes by how often each place occurs."""
+    if not isinstance(lines, list):
+        return Samples(pool, index=lines)
+    order = np.argsort(pool, kind="stable")
+    mass = np.stack([np.bincount(line, minlength=len(pool))[order] for line in lines]).astype(np.float64)
+    return Samples(pool[order], mass=mass)
 
 
 def _interval_of(problem: Problem, interval: str) -> str:

@@ -92,7 +92,7 @@ class BaseQuantifier(BaseEstimator, ABC):  # type: ignore[misc]
         """Shares of the classes in many samples of X, one line for each line of row numbers in `index`."""
         scores = self._scores(X)
         if isinstance(self.validation_, ClassPanel):
-            return np.stack([_shares(self._estimate(scores[rows], level=None)) for rows in np.asarray(index)])
+            return np.stack([_shares(self._estimate(scores[np.asarray(rows)], level=None)) for rows in index])
         shares = estimate_many(self._method, self.validation_, scores, index, **self._asked())
         return np.column_stack((1.0 - shares, shares))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tallymark.quantify.estimators.base import Quantifier, RandomState
@@ -228,3 +228,12 @@ class Bayes(Quantifier):
         self.density = density
         self.bins = bins
         self.bandwidth = bandwidth
+
+
+#: Each quantifier's estimator, by the quantifier's name.
+WRAPPERS: Mapping[str, type[Quantifier]] = {
+    one._method: one  # noqa: SLF001 - of our own classes
+    for one in (
+        BL, CC, AC, XMethod, Max, T50, MS, Sweep, ContinuousSweep, PCC, PACC, EM, HDy, DyS, SORD, Energy, KDE, Bayes,
+    )
+}  # fmt: skip

@@ -1,0 +1,107 @@
+r"""Ranks of several methods on several data sets: Friedman's test and what follows it.
+
+Kernels: tables are clean arrays with a line for each data set and a column for each method. Ranks are 1 for the best; equal
+values share the mean of their ranks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from tallymark._check import Floats
+
+#: Arrangements of ranks that the exact distribution is built from, at most.
+_ARRANGEMENTS, _STATES = 720, 200_000
+
+
+def ranked(table: Floats, *, higher_is_better: bool) -> Floats:
+    """Ranks within each line."""
+    from scipy.stats import rankdata
+
+    ranks: Floats = rankdata(-table if higher_is_better else table, axis=1)
+    return ranks
+
+
+class Friedman(NamedTuple):
+    """Friedman's statistic without and with the correction for ties, and its degrees of freedom."""
+
+    plain: float
+    corrected: float
+    freedom: int
+
+
+def friedman_statistic(ranks: Floats) -> Friedman:
+    r""":math:`\chi^2_F = \frac{12N}{k(k+1)}\left(\sum_j R_j^2 - \frac{k(k+1)^2}{4}\right)`. Friedman (1937), J. Am. Stat. Assoc. 32.
+
+    The correction divides by what ties leave of the ranks' variance; nan where every line is one tie.
+    """
+    n, k = ranks.shape
+    plain = 12.0 * n / (k * (k + 1)) * (float((ranks.mean(axis=0) ** 2).sum()) - k * (k + 1) ** 2 / 4.0)
+    spread = float(((ranks - (k + 1) / 2.0) ** 2).sum())
+    full = n * k * (k * k - 1) / 12.0
+    return Friedman(plain, plain * full / spread if spread > 0.0 else math.nan, k - 1)
+
+
+def iman_davenport_statistic(chi_square: float, n: int, k: int) -> float:
+    r""":math:`F_F = \frac{(N-1)\chi^2_F}{N(k-1)-\chi^2_F}`. Iman & Davenport (1980), Commun. Stat. A9."""
+    rest = n * (k - 1) - chi_square
+    return math.inf if rest <= 0.0 else (n - 1) * chi_square / rest
+
+
+def exact_friedman(ranks: Floats) -> float | None:
+    """The chance of rank sums at least as uneven as these, had every line's ranks been dealt out at random.
+
+    Ties are kept as they are. None where the arrangements are too many.
+    """
+    lines = [
+        Counter(permutations((2.0 * line).astype(int).tolist())) if ranks.shape[1] <= 6 else None for line in ranks
+    ]
+    states: Counter[tuple[int, ...]] = Counter({(0,) * ranks.shape[1]: 1})
+    for line in lines:
+        if line is None or len(line) > _ARRANGEMENTS or len(states) * len(line) > _STATES * _ARRANGEMENTS // 24:
+            return None
+        following: Counter[tuple[int, ...]] = Counter()
+        for sums, ways in states.items():
+            for dealt, times in line.items():
+                # Only how uneven the sums are counts, not whose they are.
+                following[tuple(sorted(map(sum, zip(sums, dealt, strict=True))))] += ways * times
+        states = following
+        if len(states) > _STATES:
+            return None
+    observed = float(((2.0 * ranks).sum(axis=0) ** 2).sum())
+    total = sum(states.values())
+    extreme = sum(ways for sums, ways in states.items() if sum(s * s for s in sums) >= observed - 1e-6)
+    return extreme / total
+
+
+def critical_value(k: int, alpha: float, *, control: bool = False) -> float:
+    """Q of the critical difference: the studentised range over √2 (Nemenyi), or the normal one for k − 1 pairs (Bonferroni–Dunn)."""
+    from scipy.stats import norm, studentized_range
+
+    if control:
+        return float(norm.isf(alpha / (2.0 * (k - 1))))
+    return float(studentized_range.isf(alpha, k, np.inf)) / math.sqrt(2.0)
+
+
+def rank_error(n: int, k: int) -> float:
+    """Standard error of a difference of two mean ranks, √(k(k+1)/6N)."""
+    return math.sqrt(k * (k + 1) / (6.0 * n))
+
+
+def nemenyi_p_values(differences: Floats, n: int, k: int) -> Floats:
+    """p-values of differences of mean ranks, for all pairs together."""
+    from scipy.stats import studentized_range
+
+    return np.asarray(studentized_range.sf(np.abs(differences) / rank_error(n, k) * math.sqrt(2.0), k, np.inf))
+
+
+def normal_p_values(differences: Floats, n: int, k: int) -> Floats:
+    """p-values of differences of mean ranks, each alone."""
+    from scipy.special import ndtr
+
+    return np.asarray(2.0 * ndtr(-np.abs(differences) / rank_error(n, k)))

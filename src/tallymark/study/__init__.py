@@ -1,0 +1,63 @@
+"""Studies: which quantifier is better, on many data sets, with the statistics that such a claim needs.
+
+``protocol`` cuts and samples a data set; ``Study`` runs methods over many and keeps every cell; ``friedman``, ``nemenyi`` and the
+others test any table of results, not only ours.
+"""
+
+from tallymark.study.comparing import (
+    BayesianTest,
+    TestResult,
+    bayesian_signed_rank,
+    bonferroni_dunn,
+    correlated_t,
+    critical_difference,
+    friedman,
+    hochberg,
+    holm,
+    hommel,
+    iman_davenport,
+    nemenyi,
+    shaffer,
+    wilcoxon,
+)
+from tallymark.study.datasets import Dataset, dataset
+from tallymark.study.outcomes import Pairwise, Ranks, StudyResults, StudyTest
+from tallymark.study.plans import Classifier, Method
+from tallymark.study.protocols import Protocol, Split, protocol
+from tallymark.study.studies import Run, Study
+from tallymark.study.tables import MethodTable
+
+__all__ = [
+    "BayesianTest",
+    "Classifier",
+    "Dataset",
+    "Method",
+    "MethodTable",
+    "Pairwise",
+    "Protocol",
+    "Ranks",
+    "Run",
+    "Split",
+    "Study",
+    "StudyResults",
+    "StudyTest",
+    "TestResult",
+    "bayesian_signed_rank",
+    "bonferroni_dunn",
+    "correlated_t",
+    "critical_difference",
+    "dataset",
+    "friedman",
+    "hochberg",
+    "holm",
+    "hommel",
+    "iman_davenport",
+    "nemenyi",
+    "protocol",
+    "shaffer",
+    "wilcoxon",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

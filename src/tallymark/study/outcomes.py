@@ -1,0 +1,281 @@
+"""What a study found: errors by data set, prevalence and method; ranks; who beats whom."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark._display import Row, Shown, plain
+from tallymark.errors import InputError, shown
+from tallymark.inference.hypothesis_tests.ranks import ranked
+from tallymark.registry import LOSSES
+from tallymark.study import comparing
+from tallymark.study.comparing import TestResult
+from tallymark.study.stores import Cell, losses_of
+from tallymark.study.tables import MethodTable
+
+#: Prevalences are told apart by so many decimals.
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranks(Shown):
+    """Mean ranks of methods: ranked at every prevalence of a data set, averaged over these, ranked again, averaged over data sets.
+
+    `table` has the final ranks, a line per data set; N of every critical value is the number of data sets.
+    """
+
+    loss: str
+    table: MethodTable
+    means: Mapping[str, float]
+
+    def heading(self) -> str:
+        """What was ranked."""
+        return f"Mean ranks by {self.loss}: {len(self.table.methods)} methods, {len(self.table.datasets)} data sets, 1 is best"
+
+    def rows(self) -> Sequence[Row]:
+        """Methods, best first."""
+        return [
+            {"method": name, "mean_rank": rank} for name, rank in sorted(self.means.items(), key=lambda one: one[1])
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"loss": self.loss, "n": len(self.table.datasets), "mean_ranks": plain(dict(self.means))}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyTest(Shown):
+    """Friedman's test of a study's ranks, Iman and Davenport's, and Nemenyi's pairs."""
+
+    loss: str
+    friedman: TestResult
+    iman_davenport: TestResult
+    nemenyi: TestResult
+
+    @property
+    def statistic(self) -> float:
+        """Friedman's."""
+        return self.friedman.statistic
+
+    @property
+    def p_value(self) -> float:
+        """Friedman's."""
+        return self.friedman.p_value
+
+    @property
+    def critical_difference(self) -> float:
+        """Nemenyi's, of mean ranks."""
+        return self.nemenyi.critical_difference or math.nan
+
+    def beaten(self) -> dict[str, tuple[str, ...]]:
+        """For each method those it is better than, by Nemenyi's test."""
+        means = self.nemenyi.mean_ranks
+        wins: dict[str, list[str]] = {name: [] for name in means}
+        for pair in self.nemenyi.pairs:
+            if pair["differ"]:
+                better, worse = sorted((pair["first"], pair["second"]), key=lambda name: means[name])
+                wins[better].append(worse)
+        return {name: tuple(listed) for name, listed in wins.items()}
+
+    def heading(self) -> str:
+        """The tests in two lines."""
+        return (
+            f"By {self.loss}, {self.friedman.n} data sets: Friedman {self.friedman.statistic:.3f} (p = {self.friedman.p_value:.3g}), "
+            f"Iman–Davenport {self.iman_davenport.statistic:.3f} (p = {self.iman_davenport.p_value:.3g})\n"
+            f"Nemenyi: mean ranks that differ by {self.critical_difference:.3f} or more differ at {100 * (1 - self.nemenyi.level):g} %"
+        )
+
+    def rows(self) -> Sequence[Row]:
+        """Methods, best first, and whom each beats."""
+        wins = self.beaten()
+        return [
+            {"method": name, "mean_rank": rank, "better_than": ", ".join(wins[name])}
+            for name, rank in sorted(self.nemenyi.mean_ranks.items(), key=lambda one: one[1])
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        parts = {name: getattr(self, name).to_dict() for name in ("friedman", "iman_davenport", "nemenyi")}
+        return {"loss": self.loss, **parts, "better_than": plain(self.beaten())}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairwise(Shown):
+    """A method beside each other one, over all data sets and prevalences: wins, losses, ties, their difference, and mean difference.
+
+    `difference` is the other's mean loss minus the pivot's, in points (the thesis's MDAE for ``ae``).
+    """
+
+    loss: str
+    pivot: str
+    lines: tuple[Mapping[str, Any], ...]
+
+    def heading(self) -> str:
+        """What is compared."""
+        return f"{self.pivot} beside the others by {self.loss}: wins, losses and ties over data sets and prevalences"
+
+    def rows(self) -> Sequence[Row]:
+        """A line per method, or per method and prevalence."""
+        return [dict(line) for line in self.lines]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyResults(Shown):
+    """Every finished cell of a study, in the order of its plan."""
+
+    name: str
+    losses: tuple[str, ...]
+    datasets: tuple[str, ...]
+    methods: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    failed: tuple[Cell, ...] = ()
+    unfinished: int = 0
+    skipped: Mapping[str, str] | None = None
+
+    def lines(self) -> Iterator[Row]:
+        """One line per data set, fold, sample and method: nominal and drawn prevalence, the estimate, and a column per loss."""
+        facts = {name: LOSSES[name] for name in self.losses}
+        for cell in self.cells:
+            values = losses_of(cell, facts)
+            for place in range(len(cell.sizes)):
+                yield {
+                    "dataset": cell.dataset, "fold": cell.fold, "sample": place, "nominal": _share(cell.nominal[place]),
+                    "prevalence": _share(cell.drawn[place]), "size": int(cell.sizes[place]), "method": cell.method,
+                    "estimate": _share(cell.estimates[place]) if cell.estimates is not None else None,
+                    **{name: float(line[place]) for name, line in values.items()},
+                }  # fmt: skip
+
+    def heading(self) -> str:
+        """How much there is."""
+        rest = f", {len(self.failed)} failed" if self.failed else ""
+        rest += f", {self.unfinished} not run" if self.unfinished else ""
+        rest += f"; skipped: {', '.join(self.skipped)}" if self.skipped else ""
+        return f"Study {self.name}: {len(self.methods)} methods, {len(self.datasets)} data sets, {len(self.cells)} cells finished{rest}"
+
+    def rows(self) -> Sequence[Row]:
+        """Mean losses of each method."""
+        return [{"method": name, **{loss: self._mean(loss, name) for loss in self.losses}} for name in self.methods]
+
+    def _mean(self, loss: str, method: str) -> float:
+        values = self.errors(loss)[:, :, self.methods.index(method)]
+        return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+
+    def to_frame(self) -> Any:
+        """All lines as a dataframe."""
+        from tallymark._display import columns_of, frame
+
+        return frame(columns_of(list(self.lines())))
+
+    @cached_property
+    def prevalences(self) -> tuple[float, ...]:
+        """Nominal prevalences, ascending; of more than two classes each sample stands for itself."""
+        if any(cell.nominal.ndim > 1 for cell in self.cells):
+            return tuple(float(place) for place in range(max(len(cell.sizes) for cell in self.cells)))
+        return tuple(sorted({round(float(v), _DECIMALS) for cell in self.cells for v in cell.nominal}))
+
+    def errors(self, loss: str) -> Floats:
+        """Losses averaged over folds: data set × prevalence × method, nan where a cell is missing."""
+        facts = LOSSES[loss]
+        places = {value: place for place, value in enumerate(self.prevalences)}
+        total = np.zeros((len(self.datasets), len(places), len(self.methods)))
+        times = np.zeros_like(total)
+        for cell in self.cells:
+            (values,) = losses_of(cell, {loss: facts}).values()
+            at = [
+                places[float(p) if cell.nominal.ndim > 1 else round(float(v), _DECIMALS)]
+                for p, v in enumerate(cell.nominal)
+            ]
+            where = (self.datasets.index(cell.dataset), at, self.methods.index(cell.method))
+            np.add.at(total, where, values)
+            np.add.at(times, where, 1.0)
+        return np.asarray(np.divide(total, times, out=np.full(total.shape, math.nan), where=times > 0.0))
+
+    def table(self, loss: str) -> MethodTable:
+        """Mean losses over folds and prevalences: for a look, not for a test."""
+        with np.errstate(invalid="ignore"):
+            means = np.array([[_mean_of(line) for line in per.T] for per in self.errors(loss)])
+        return MethodTable(self.datasets, self.methods, means, _better(loss))
+
+    def ranks(self, loss: str) -> Ranks:
+        """The thesis's ranks: at every prevalence, averaged, ranked again per data set."""
+        errors = self.errors(loss)
+        higher = _better(loss) == "higher"
+        final = np.full((len(self.datasets), len(self.methods)), math.nan)
+        for line, per in enumerate(errors):
+            kept = per[~np.isnan(per).any(axis=1)]
+            if len(kept):
+                # Equal up to rounding is equal: sums over folds leave different last bits.
+                means = ranked(np.round(kept, 12), higher_is_better=higher).mean(axis=0)
+                final[line] = ranked(np.round(means, 12)[None], higher_is_better=False)[0]
+        table = MethodTable(self.datasets, self.methods, final)
+        whole = table.complete
+        if len(whole.datasets) < 1:
+            raise InputError("No data set has a finished cell of every method; run the study to its end.")
+        return Ranks(loss, table, dict(zip(self.methods, map(float, whole.values.mean(axis=0)), strict=True)))
+
+    def test(self, loss: str, *, level: float = 0.95) -> StudyTest:
+        """Friedman, Iman–Davenport and Nemenyi on the final ranks; N is the number of data sets."""
+        table = self.ranks(loss).table
+        return StudyTest(
+            loss, comparing.friedman(table), comparing.iman_davenport(table), comparing.nemenyi(table, level=level)
+        )
+
+    def pairwise(self, pivot: str, loss: str = "ae", *, by_prevalence: bool = False) -> Pairwise:
+        """A method beside every other one; ties are equal to 1e-12."""
+        if pivot not in self.methods:
+            raise InputError(f"No method {pivot!r}; the study has {shown(self.methods)}.")
+        errors = self.errors(loss)
+        own = errors[:, :, self.methods.index(pivot)]
+        sign = 1.0 if _better(loss) == "lower" else -1.0
+        lines: list[Row] = []
+        for place, name in enumerate(self.methods):
+            if name == pivot:
+                continue
+            gap = sign * (errors[:, :, place] - own)
+            parts = [(f"{v:g}", gap[:, i]) for i, v in enumerate(self.prevalences)] if by_prevalence else [("", gap)]
+            for at, values in parts:
+                known = values[np.isfinite(values)]
+                wins, beaten = int((known > 1e-12).sum()), int((known < -1e-12).sum())
+                line = {"method": name, "wins": wins, "losses": beaten, "ties": len(known) - wins - beaten, "dwl": wins - beaten,
+                        "difference": 100.0 * float(known.mean()) if len(known) else math.nan}  # fmt: skip
+                lines.append(
+                    {"method": name, "prevalence": float(at), **{k: v for k, v in line.items() if k != "method"}}
+                    if by_prevalence
+                    else line
+                )
+        return Pairwise(loss, pivot, tuple(lines))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: how much there is, mean losses, failures."""
+        return {
+            "name": self.name, "datasets": list(self.datasets), "methods": list(self.methods), "cells": len(self.cells),
+            "unfinished": self.unfinished, "skipped": dict(self.skipped or {}), "losses": plain(list(self.rows())),
+            "failed": [{"dataset": c.dataset, "fold": c.fold, "method": c.method, "error": c.error} for c in self.failed],
+        }  # fmt: skip
+
+
+def _better(loss: str) -> str:
+    better = LOSSES[loss].better
+    if better not in {"lower", "higher"}:
+        raise InputError(f"{loss} has no best end to rank by; take one such as ae.")
+    return better
+
+
+def _mean_of(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+def _share(value: Any) -> Any:
+    """The share of the last of two classes, or those of all classes as text."""
+    array = np.atleast_1d(value)
+    if len(array) <= 2:
+        return float(array[-1])
+    return " ".join(repr(float(one)) for one in array)

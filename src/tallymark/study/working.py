@@ -1,0 +1,170 @@
+"""The work of a study: one fold of one data set with one classifier, counted by every method that needs it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tallymark import _check
+from tallymark._check import Floats
+from tallymark.errors import InputError
+from tallymark.quantify.estimation.estimate import estimate_many
+from tallymark.registry import METRICS, QUANTIFIERS
+from tallymark.sources.constructors import tally_of_arrays
+from tallymark.study.datasets import Dataset
+from tallymark.study.plans import Classifier, Method
+from tallymark.study.protocols import Protocol, Split
+from tallymark.summaries.tally import Tally
+
+#: Folds of the training rows that error rates come from.
+_RATES = 10
+
+#: Folds and repeats of a search for parameters.
+_SEARCH = (5, 2)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cell came to: shares of the classes in every sample, or why there are none."""
+
+    key: str
+    nominal: Floats
+    drawn: Floats
+    sizes: Any
+    estimates: Floats | None
+    error: str | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A fold of a data set, a classifier, and the methods that count with its scores."""
+
+    data: Dataset
+    protocol: Protocol
+    fold: int
+    classifier: Classifier | None
+    methods: Sequence[tuple[str, Method]]
+    seed: int
+
+    def work(self) -> list[Outcome]:
+        """Train once, then count by every method; what fails is an outcome like any other."""
+        split = self.protocol.split(self.fold)
+        started = time.perf_counter()
+        scores: tuple[Floats, Floats] | Exception | None = None
+        if self.classifier is not None:
+            try:
+                scores = scores_of(self.classifier, self.data, split, self.seed)
+            except Exception as error:  # noqa: BLE001 - a failed fold is recorded, and stops nothing
+                scores = error
+        shared = (time.perf_counter() - started) / len(self.methods)
+        return [self._outcome(key, method, split, scores, shared) for key, method in self.methods]
+
+    def _outcome(self, key: str, method: Method, split: Split, scores: Any, shared: float) -> Outcome:
+        started = time.perf_counter()
+        estimates, error = None, None
+        try:
+            if isinstance(scores, Exception):
+                raise scores
+            estimates = counted(method, self.data, split, scores)
+        except Exception as failure:  # noqa: BLE001 - recorded with its words
+            error = f"{type(failure).__name__}: {failure}"
+        sizes = np.array([len(rows) for rows in split.index])
+        seconds = shared + time.perf_counter() - started
+        return Outcome(key, np.asarray(split.nominal, dtype=np.float64), split.drawn, sizes, estimates, error, seconds)
+
+
+def scores_of(classifier: Classifier, data: Dataset, split: Split, seed: int) -> tuple[Floats, Floats]:
+    """Scores of the training rows by classifiers that have not seen them, and of the test rows."""
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    X, y = data.X[split.train], data.y[split.train]
+    estimator = clone(classifier.estimator)
+    if "random_state" in estimator.get_params(deep=False):
+        estimator.set_params(random_state=seed)
+    if classifier.grid:
+        estimator = _searched(classifier, estimator, X, y, seed)
+    asked = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
+    folds = StratifiedKFold(
+        min(_RATES, int(np.unique(y, return_counts=True)[1].min())), shuffle=True, random_state=seed
+    )
+    unseen = cross_val_predict(estimator, X, y, cv=folds, method=asked)
+    tested = getattr(estimator.fit(X, y), asked)(data.X[split.test])
+    two = len(np.unique(y)) == 2
+    unseen, tested = (part[:, 1] if two and part.ndim == 2 else part for part in (unseen, tested))
+    return np.asarray(unseen, dtype=np.float64), np.asarray(tested, dtype=np.float64)
+
+
+def _searched(classifier: Classifier, estimator: Any, X: Any, y: Any, seed: int) -> Any:
+    """The estimator with the parameters that do best in repeated folds."""
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
+
+    scoring: Any = classifier.scoring
+    if scoring in METRICS and METRICS[scoring].needs == "confusion":
+        from tallymark.scorers import scorer
+
+        scoring = scorer(scoring)
+    splits, repeats = _SEARCH
+    folds = RepeatedStratifiedKFold(n_splits=splits, n_repeats=repeats, random_state=seed)
+    search = GridSearchCV(estimator, dict(classifier.grid), scoring=scoring, cv=folds, refit=False).fit(X, y)
+    return clone(estimator).set_params(**search.best_params_)
+
+
+def counted(method: Method, data: Dataset, split: Split, scores: tuple[Floats, Floats] | None) -> Floats:
+    """The shares of every class that a method estimates in each sample."""
+    y = data.y[split.train]
+    if scores is None:
+        return _by_estimator(method.quantifier, data, split, y)
+    unseen, tested = scores
+    classes = np.unique(y)
+    if len(classes) > 2:
+        return _of_classes(method, unseen, tested, y, split)
+    tally = tally_of_arrays(y, unseen, pos_label=_check.plain_label(classes[1]))
+    if callable(method.quantifier):
+        shares = np.array([float(method.quantifier(tally, tested[rows], **method.options)) for rows in split.index])
+    else:
+        shares = estimate_many(method.quantifier, tally, tested, list(split.index), **_options(method, tally))
+    if method.fallback is not None and np.isnan(shares).any():
+        other = replace(method, quantifier=method.fallback, options={}, fallback=None)
+        shares = np.where(np.isnan(shares), counted(other, data, split, scores)[:, 1], shares)
+    return np.column_stack((1.0 - shares, shares))
+
+
+def _options(method: Method, tally: Tally) -> dict[str, Any]:
+    """The method's options, and where it cuts unless that was said."""
+    own = dict(method.options)
+    if "threshold" in QUANTIFIERS[method.quantifier].options:
+        own.setdefault("threshold", 0.5 if tally.is_probability else 0.0)
+    return own
+
+
+def _by_estimator(quantifier: Any, data: Dataset, split: Split, y: Any) -> Floats:
+    """Anything with fit and predict: all samples at once where it can, else one by one."""
+    from sklearn.base import clone
+
+    fitted = (
+        clone(quantifier).fit(data.X[split.train], y)
+        if hasattr(quantifier, "get_params")
+        else quantifier.fit(data.X[split.train], y)
+    )
+    test = data.X[split.test]
+    if hasattr(fitted, "predict_many"):
+        return np.asarray(fitted.predict_many(test, list(split.index)), dtype=np.float64)
+    shares = np.array([np.ravel(fitted.predict(test[rows])) for rows in split.index], dtype=np.float64)
+    return np.column_stack((1.0 - shares[:, 0], shares[:, 0])) if shares.shape[1] == 1 else shares
+
+
+def _of_classes(method: Method, unseen: Floats, tested: Floats, y: Any, split: Split) -> Floats:
+    """More than two classes: the estimator of the same name around ready-made scores."""
+    from tallymark.quantify.estimators.wrappers import WRAPPERS
+
+    name = QUANTIFIERS[method.quantifier].name if isinstance(method.quantifier, str) else None
+    if name is None or name not in WRAPPERS:
+        raise InputError(f"{method.name} counts two classes only; the data have {len(np.unique(y))}.")
+    return np.asarray(WRAPPERS[name](None, **method.options).fit(unseen, y).predict_many(tested, list(split.index)))
