@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 
 import tallymark as tm
 
@@ -34,14 +35,30 @@ def _data() -> dict[str, Any]:
     known, rare = np.arange(400) < 120, np.arange(2_000) % 50 == 0
     labelled, found = texts(known), texts(rare)
     options = {"target_labels": rare, "pos_label": True}
+    study = _study()
     classes = np.array(["bread", "milk", "tea"])
     truth = rng.integers(3, size=600)
     scores = rng.dirichlet(np.ones(3), 600) + 1.4 * np.eye(3)[truth] * rng.random((600, 1))
     return {
         "bootstrap": tm.rare.bootstrap(labelled, known, found, machines=50, **options),
         "sweep": tm.rare.class_weight_sweep(labelled, known, found, repeats=3, **options),
-        "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
+        "study": study, "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
     }  # fmt: skip
+
+
+def _study() -> Any:
+    from tempfile import TemporaryDirectory
+
+    rng = np.random.default_rng(5)
+    data = []
+    for number, distance in enumerate((0.6, 0.9, 1.2, 1.6)):
+        y = (np.arange(200) < 70).astype(int)
+        data.append((f"set {number + 1}", rng.normal(size=(200, 3)) + distance * y[:, None], y))
+    methods = {"CC": "cc", "AC": "ac", "MS": "ms", "PACC": "pacc", "EM": "em", "Bayes": "bayes"}
+    made = tm.study.Study("gallery", data, methods, LogisticRegression(), protocol={"folds": 4})
+    with TemporaryDirectory() as folder:
+        made.run(store=Path(folder) / "gallery.sqlite")
+        return made.results()
 
 
 def pictures() -> dict[str, Callable[..., Any]]:
@@ -86,6 +103,12 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "counts": lambda theme: c.prevalences(estimates, theme=theme),
         "rare-count": lambda theme: c.rare_count(d["bootstrap"], theme=theme),
         "class-weights": lambda theme: c.class_weight_sweep(d["sweep"], theme=theme),
+        "critical-difference": lambda theme: c.critical_difference(d["study"].test("ae"), theme=theme),
+        "study-errors": lambda theme: c.study_errors(d["study"], theme=theme),
+        "errors-by-prevalence": lambda theme: c.errors_by_prevalence(d["study"], theme=theme),
+        "errors-by-dataset": lambda theme: c.errors_by_dataset(d["study"], theme=theme),
+        "diagonal": lambda theme: c.diagonal(d["study"], theme=theme),
+        "pairwise": lambda theme: c.pairwise(d["study"], "Bayes", "CC", theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

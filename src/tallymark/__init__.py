@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from tallymark._version import __version__
+from tallymark._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tallymark import calibration as calibration

@@ -38,6 +38,10 @@ from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.simple import FileNoSimple, NoSimple, WithoutSimple
 from tallymark.sources.filepanel import FilePanel
+from tallymark.study.comparing import BayesianTest, TestResult
+from tallymark.study.outcomes import Pairwise, Ranks, StudyResults, StudyTest
+from tallymark.study.protocols import Protocol
+from tallymark.study.tables import MethodTable
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.confusion import BinaryConfusion, Confusion
@@ -50,6 +54,7 @@ from tallymark.thresholds import ThresholdTable
 __all__ = [
     "Band",
     "BayesianCalibration",
+    "BayesianTest",
     "BinaryConfusion",
     "BrierCurve",
     "BrierParts",
@@ -77,12 +82,14 @@ __all__ = [
     "Interval",
     "MannWhitney",
     "Measure",
+    "MethodTable",
     "MixtureFit",
     "MixtureFits",
     "Moments",
     "NoSimple",
     "Note",
     "Pair",
+    "Pairwise",
     "Panel",
     "PositiveTradeoffCurve",
     "PrCurve",
@@ -91,6 +98,8 @@ __all__ = [
     "Prevalence",
     "PrevalenceCurve",
     "Prevalences",
+    "Protocol",
+    "Ranks",
     "RareCount",
     "Replicates",
     "RocCurve",
@@ -99,8 +108,11 @@ __all__ = [
     "ScoreHistogram",
     "ScoreParts",
     "Sensitivity",
+    "StudyResults",
+    "StudyTest",
     "Tallies",
     "Tally",
+    "TestResult",
     "ThresholdCurve",
     "ThresholdTable",
     "WithoutSimple",

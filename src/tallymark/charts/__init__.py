@@ -27,6 +27,12 @@ from tallymark.charts.scores import mixture_fit as mixture_fit
 from tallymark.charts.scores import score_histogram as score_histogram
 from tallymark.charts.spaces import pr_space as pr_space
 from tallymark.charts.spaces import roc_space as roc_space
+from tallymark.charts.studies import critical_difference as critical_difference
+from tallymark.charts.studies import diagonal as diagonal
+from tallymark.charts.studies import errors_by_dataset as errors_by_dataset
+from tallymark.charts.studies import errors_by_prevalence as errors_by_prevalence
+from tallymark.charts.studies import pairwise as pairwise
+from tallymark.charts.studies import study_errors as study_errors
 
 __all__ = [
     "brier_curve",
@@ -37,13 +43,18 @@ __all__ = [
     "comparison",
     "confusion",
     "cost_curve",
+    "critical_difference",
     "decision_curve",
     "det",
+    "diagonal",
+    "errors_by_dataset",
+    "errors_by_prevalence",
     "forest",
     "gain",
     "mixture_fit",
     "over_prevalence",
     "over_thresholds",
+    "pairwise",
     "pr",
     "pr_space",
     "prevalences",
@@ -52,5 +63,6 @@ __all__ = [
     "roc_space",
     "score_histogram",
     "size_scatter",
+    "study_errors",
     "without_simple",
 ]

@@ -37,14 +37,14 @@ class Duck:
         self._progress = progress
         self._spill = spill
 
-    def query(self, sql: str, parameter: Any) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str, *parameters: Any) -> dict[str, NDArray[Any]]:
         """Run one statement and fetch its columns; a second statement is refused, never run."""
         import duckdb
 
         try:
             if len(self._connection.extract_statements(sql)) != 1:
                 raise InputError("where= must be one condition, not several statements.")
-            return self._run(lambda: self._connection.execute(sql, [parameter]).fetchnumpy())
+            return self._run(lambda: self._connection.execute(sql, list(parameters)).fetchnumpy())
         except duckdb.PermissionException as error:
             raise InputError(f"where= may look at the rows of {self.shown!r} only: {first_sentence(error)}") from None
         except duckdb.OutOfMemoryException as error:

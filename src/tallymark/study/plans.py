@@ -150,6 +150,10 @@ class Plan:
                 "function of (validation tally, target scores)."
             )
         if estimator:
+            if method.fallback not in (None, "bl"):
+                raise InputError(
+                    f"{method.name} brings its own estimator, which has no scores to fall back on; its fallback can only be bl."
+                )
             if method.classifier is not None:
                 raise InputError(f"{method.name} brings its own estimator; leave its classifier out.")
         elif method.classifier not in self.classifiers:
@@ -309,7 +313,8 @@ def _method(file: _File, given: Any) -> Method:
             f"The method {name!r} needs quantifier (a name, on a classifier's scores) or estimator, one of them.", name
         )
     if "estimator" in part:
-        return Method(name, _imported(file, part["estimator"], part.get("params", {})), part.get("classifier"))
+        made = _imported(file, part["estimator"], part.get("params", {}))
+        return Method(name, made, part.get("classifier"), fallback=part.get("fallback"))
     return Method(name, str(part["quantifier"]), part.get("classifier"), part.get("options", {}), part.get("fallback"))
 
 

@@ -116,7 +116,7 @@ def protocol(
     >>> import tallymark as tm
     >>> split = tm.study.protocol([0] * 60 + [1] * 40).split(0)
     >>> len(split.test), [len(rows) for rows in split.index][:4], split.drawn[3].round(2).tolist()
-    (10, [6, 6, 7, 8], [0.75, 0.25])
+    (10, [6, 7, 8, 9], [0.67, 0.33])
     """
     y = _check.labels(labels, "labels")
     counts = np.unique(y, return_counts=True)[1]

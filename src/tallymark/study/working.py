@@ -120,7 +120,10 @@ def counted(method: Method, data: Dataset, split: Split, scores: tuple[Floats, F
     """The shares of every class that a method estimates in each sample."""
     y = data.y[split.train]
     if scores is None:
-        return _by_estimator(method.quantifier, data, split, y)
+        estimates = _by_estimator(method.quantifier, data, split, y)
+        if method.fallback is None:
+            return estimates
+        return np.where(np.isnan(estimates), np.unique(y, return_counts=True)[1] / len(y), estimates)
     unseen, tested = scores
     classes = np.unique(y)
     if len(classes) > 2:

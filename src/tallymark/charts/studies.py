@@ -1,0 +1,214 @@
+"""Studies: ranks with their critical difference, errors by method, prevalence and data set, one method beside another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tallymark.charts.parts import axis
+from tallymark.charts.theme import altair, by_model, finished, palette, require_kind, rows
+from tallymark.errors import InputError
+from tallymark.study.comparing import TestResult
+from tallymark.study.outcomes import StudyResults, StudyTest
+
+#: Points of a line of the diagram, and its height for each method.
+_LINE, _WIDTH = 18, 460
+
+
+def critical_difference(data: TestResult | StudyTest, *, theme: str = "light") -> Any:
+    """A critical-difference diagram: methods on a line of mean ranks, best on top; bars join those that cannot be told apart.
+
+    Demšar (2006), J. Mach. Learn. Res. 7; one line per method, so that twenty can be read.
+
+    >>> import tallymark as tm
+    >>> table = {"a": [1, 2, 1, 1, 1, 1], "b": [2, 1, 2, 2, 3, 2], "c": [3, 3, 3, 3, 2, 3]}
+    >>> tm.charts.critical_difference(tm.study.nemenyi(table)).to_dict()["title"]["text"]
+    'Mean ranks, critical difference 1.353 (Nemenyi, 6 data sets)'
+    """
+    require_kind(data, (TestResult, StudyTest), "tm.study.nemenyi")
+    test = data.nemenyi if isinstance(data, StudyTest) else data
+    if test.critical_difference is None:
+        raise InputError(f"{test.test} has no critical difference; draw tm.study.nemenyi or bonferroni_dunn.")
+    alt = altair()
+    colours = palette(theme)
+    order = sorted(test.mean_ranks, key=lambda name: test.mean_ranks[name])
+    items = [{"method": name, "rank": test.mean_ranks[name]} for name in order]
+    scale = alt.Scale(domain=[1, len(order)], nice=False)
+    y = alt.Y("method:N", sort=order, title=None, axis=alt.Axis(grid=True, domain=False, ticks=False))
+    x = alt.X("rank:Q", title="mean rank (1 is best)", scale=scale)
+    dots = alt.Chart(rows(items)).mark_point(filled=True, size=70, color=colours.models[0]).encode(
+        x=x, y=y, tooltip=[alt.Tooltip("method:N"), alt.Tooltip("rank:Q", format=".3f")]
+    )  # fmt: skip
+    bars = []
+    for group in test.groups:
+        ends = [test.mean_ranks[group[0]], test.mean_ranks[group[-1]]]
+        # A bar runs over the lines of its members, at the rank of its best, and shows how far it reaches.
+        bars.append({"method": group[0], "low": ends[0], "high": ends[1], "members": ", ".join(group)})
+    joined = alt.Chart(rows(bars)).mark_rule(strokeWidth=5, opacity=0.45, color=colours.ink).encode(
+        x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=[alt.Tooltip("members:N", title="not told apart")]
+    )  # fmt: skip
+    layers = [joined, dots] if bars else [dots]
+    title = f"Mean ranks, critical difference {test.critical_difference:.3f} ({test.test}, {test.n} data sets)"
+    return finished(alt.layer(*layers), title, theme, width=_WIDTH, height=max(_LINE * len(order), 60))
+
+
+def study_errors(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Any:
+    """Box plots of a loss over data sets and prevalences, one per method.
+
+    >>> import tallymark as tm
+    >>> tm.charts.study_errors.__name__
+    'study_errors'
+    """
+    errors = _errors(data, loss)
+    alt = altair()
+    items = [
+        {"method": name, "value": float(value)}
+        for place, name in enumerate(data.methods)
+        for value in errors[:, :, place].ravel()
+        if np.isfinite(value)
+    ]
+    chart = alt.Chart(rows(items)).mark_boxplot(color=palette(theme).models[0], size=12).encode(
+        x=alt.X("value:Q", title=loss), y=alt.Y("method:N", sort=list(data.methods), title=None)
+    )  # fmt: skip
+    return finished(
+        alt.layer(chart),
+        f"{loss} over data sets and prevalences",
+        theme,
+        width=_WIDTH,
+        height=max(24 * len(data.methods), 60),
+    )
+
+
+def errors_by_prevalence(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Any:
+    """The mean of a loss at each prevalence, with a band of one standard error over data sets.
+
+    >>> import tallymark as tm
+    >>> tm.charts.errors_by_prevalence.__name__
+    'errors_by_prevalence'
+    """
+    errors = _errors(data, loss)
+    alt = altair()
+    items = []
+    for place, name in enumerate(data.methods):
+        for at, values in zip(data.prevalences, errors[:, :, place].T, strict=True):
+            known = values[np.isfinite(values)]
+            if len(known):
+                error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else 0.0
+                mean = float(known.mean())
+                items.append(
+                    {"model": name, "prevalence": at, "value": mean, "low": mean - error, "high": mean + error}
+                )
+    look = by_model(list(data.methods), theme)
+    base = alt.Chart(rows(items)).encode(x=axis("x", "prevalence", "prevalence"))
+    band = base.mark_area(opacity=0.12).encode(y="low:Q", y2="high:Q", color=look["color"])
+    tips = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), alt.Tooltip("value:Q", format=".4f")]
+    lines = base.mark_line(point=True).encode(y=alt.Y("value:Q", title=f"mean {loss}"), tooltip=tips, **look)
+    return finished(alt.layer(band, lines), f"{loss} by prevalence, with one standard error", theme, width=_WIDTH)
+
+
+def diagonal(data: StudyResults, *, theme: str = "light") -> Any:
+    """Estimated against true prevalence, means over data sets and folds: on the diagonal is right.
+
+    >>> import tallymark as tm
+    >>> tm.charts.diagonal.__name__
+    'diagonal'
+    """
+    require_kind(data, StudyResults, "tm.study.Study.results")
+    alt = altair()
+    sums: dict[tuple[str, float], list[float]] = {}
+    for cell in data.cells:
+        if cell.estimates is None or cell.nominal.ndim > 1:
+            continue
+        for at, value in zip(cell.nominal, cell.estimates[:, -1], strict=True):
+            if np.isfinite(value):
+                sums.setdefault((cell.method, round(float(at), 6)), []).append(float(value))
+    items = [
+        {"model": name, "prevalence": at, "estimate": float(np.mean(values))} for (name, at), values in sums.items()
+    ]
+    look = by_model(list(data.methods), theme)
+    ends = alt.Chart(rows([{"a": 0.0, "b": 0.0}, {"a": 1.0, "b": 1.0}])).mark_line(
+        strokeDash=[3, 3], color=palette(theme).faint
+    )
+    tips = [
+        alt.Tooltip("model:N", title="method"),
+        alt.Tooltip("prevalence:Q"),
+        alt.Tooltip("estimate:Q", format=".3f"),
+    ]
+    lines = alt.Chart(rows(items)).mark_line(point=True).encode(
+        x=axis("x", "prevalence", "true prevalence"), y=axis("y", "estimate", "mean estimate"), tooltip=tips, **look
+    )  # fmt: skip
+    return finished(alt.layer(ends.encode(x="a:Q", y="b:Q"), lines), "Estimates on the diagonal are right", theme)
+
+
+def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Any:
+    """A heat map of the mean loss, method by data set.
+
+    >>> import tallymark as tm
+    >>> tm.charts.errors_by_dataset.__name__
+    'errors_by_dataset'
+    """
+    require_kind(data, StudyResults, "tm.study.Study.results")
+    alt = altair()
+    table = data.table(loss)
+    items = [
+        {"dataset": name, "method": method, "value": float(value)}
+        for name, line in zip(table.datasets, table.values, strict=True)
+        for method, value in zip(table.methods, line, strict=True)
+        if np.isfinite(value)
+    ]
+    base = alt.Chart(rows(items)).encode(
+        x=alt.X("method:N", sort=list(table.methods), title=None, axis=alt.Axis(labelAngle=-40)),
+        y=alt.Y("dataset:N", sort=list(table.datasets), title=None),
+    )
+    cells = base.mark_rect().encode(
+        color=alt.Color("value:Q", title=loss, scale=alt.Scale(scheme="blues", reverse=table.better == "higher")),
+        tooltip=[alt.Tooltip("dataset:N"), alt.Tooltip("method:N"), alt.Tooltip("value:Q", format=".4f")],
+    )
+    return finished(
+        alt.layer(cells),
+        f"Mean {loss} by data set",
+        theme,
+        width=max(36 * len(table.methods), 200),
+        height=max(16 * len(table.datasets), 80),
+    )
+
+
+def pairwise(data: StudyResults, pivot: str, other: str, *, loss: str = "ae", theme: str = "light") -> Any:
+    """Two methods, a point for each data set and prevalence; above the diagonal the pivot loses less.
+
+    >>> import tallymark as tm
+    >>> tm.charts.pairwise.__name__
+    'pairwise'
+    """
+    errors = _errors(data, loss)
+    for name in (pivot, other):
+        if name not in data.methods:
+            raise InputError(f"No method {name!r}; the study has {', '.join(data.methods)}.")
+    alt = altair()
+    first, second = (errors[:, :, data.methods.index(name)] for name in (pivot, other))
+    items: list[dict[str, Any]] = [
+        {"pivot": float(first[d, p]), "other": float(second[d, p]), "dataset": name, "prevalence": at}
+        for d, name in enumerate(data.datasets)
+        for p, at in enumerate(data.prevalences)
+        if np.isfinite(first[d, p]) and np.isfinite(second[d, p])
+    ]
+    line = next(one for one in data.pairwise(pivot, loss).lines if one["method"] == other)
+    most = max((max(row["pivot"], row["other"]) for row in items), default=1.0)
+    ends = alt.Chart(rows([{"a": 0.0, "b": 0.0}, {"a": most, "b": most}])).mark_line(
+        strokeDash=[3, 3], color=palette(theme).faint
+    )
+    tips = [
+        alt.Tooltip("dataset:N"),
+        *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("prevalence", "pivot", "other")),
+    ]
+    dots = alt.Chart(rows(items)).mark_point(size=18, color=palette(theme).models[0]).encode(
+        x=alt.X("pivot:Q", title=f"{loss} of {pivot}"), y=alt.Y("other:Q", title=f"{loss} of {other}"), tooltip=tips
+    )  # fmt: skip
+    title = f"{pivot} beside {other}: {line['wins']} wins, {line['losses']} losses, {line['ties']} ties ({line['difference']:+.2f} points)"
+    return finished(alt.layer(ends.encode(x="a:Q", y="b:Q"), dots), title, theme)
+
+
+def _errors(data: StudyResults, loss: str) -> Any:
+    require_kind(data, StudyResults, "tm.study.Study.results")
+    return data.errors(loss)
