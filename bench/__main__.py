@@ -26,6 +26,11 @@ BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
     "neighbours": ("bench.neighbours", 10_000, "the grid of PWKα beside a scikit-learn loop; MOD beside its searches"),
     "structured_svm": ("bench.structured_svm", 100_000, "argmax and fits beside LinearSVC, and how they grow"),
     "rare": ("bench.rare", 100_000, "1 000 machines on generated texts, 0.23 % positive, in time and memory"),
+    "study": (
+        "bench.study",
+        1_000_000,
+        "a protocol beside QuaPy, a store of a million cells, a whole study of the thesis",
+    ),
     "report": ("bench.reports", 10_000_000, "a report of two models beside evaluating them"),
     "clusters": ("bench.clusters", 2_000_000, "Spark beside MLlib, Dask beside fetching the rows"),
 }

@@ -241,6 +241,8 @@ class Method:
     reads_target: bool = True
     #: Takes a target of whole rows only, no weights.
     whole_rows: bool = False
+    #: Learns something from the validation sample.
+    reads_validation: bool = True
     #: Needs the prevalence the model was trained at.
     uses_training_prevalence: bool = False
     #: Its densities come with the scores, not from the validation sample.

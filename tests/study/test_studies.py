@@ -134,7 +134,7 @@ def test_changing_a_file_changes_only_what_it_changes(folder):
 def test_a_classifier_is_trained_once_for_all_its_methods(tmp_path, monkeypatch):
     calls = []
     whole = working.scores_of
-    monkeypatch.setattr(working, "scores_of", lambda *a: calls.append(1) or whole(*a))
+    monkeypatch.setattr(working, "scores_of", lambda *a, **k: calls.append(1) or whole(*a, **k))
     small(tmp_path).run()
     assert len(calls) == 2 * 3
 

@@ -58,7 +58,8 @@ class Unit:
         scores: tuple[Floats, Floats] | Exception | None = None
         if self.classifier is not None:
             try:
-                scores = scores_of(self.classifier, self.data, split, self.seed)
+                learnt = any(_learns(method) for _, method in self.methods)
+                scores = scores_of(self.classifier, self.data, split, self.seed, rates=learnt)
             except Exception as error:  # noqa: BLE001 - a failed fold is recorded, and stops nothing
                 scores = error
         shared = (time.perf_counter() - started) / len(self.methods)
@@ -78,8 +79,18 @@ class Unit:
         return Outcome(key, np.asarray(split.nominal, dtype=np.float64), split.drawn, sizes, estimates, error, seconds)
 
 
-def scores_of(classifier: Classifier, data: Dataset, split: Split, seed: int) -> tuple[Floats, Floats]:
-    """Scores of the training rows by classifiers that have not seen them, and of the test rows."""
+def _learns(method: Method) -> bool:
+    """Whether a method learns from scores of labelled rows."""
+    return not isinstance(method.quantifier, str) or QUANTIFIERS[method.quantifier].reads_validation
+
+
+def scores_of(
+    classifier: Classifier, data: Dataset, split: Split, seed: int, *, rates: bool = True
+) -> tuple[Floats, Floats]:
+    """Scores of the training rows by classifiers that have not seen them, and of the test rows.
+
+    Without `rates` nobody learns from the former, and the training fit's are good enough.
+    """
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
@@ -90,11 +101,14 @@ def scores_of(classifier: Classifier, data: Dataset, split: Split, seed: int) ->
     if classifier.grid:
         estimator = _searched(classifier, estimator, X, y, seed)
     asked = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
-    folds = StratifiedKFold(
-        min(_RATES, int(np.unique(y, return_counts=True)[1].min())), shuffle=True, random_state=seed
-    )
-    unseen = cross_val_predict(estimator, X, y, cv=folds, method=asked)
-    tested = getattr(estimator.fit(X, y), asked)(data.X[split.test])
+    fitted = clone(estimator).fit(X, y)
+    tested = getattr(fitted, asked)(data.X[split.test])
+    if rates:
+        number = min(_RATES, int(np.unique(y, return_counts=True)[1].min()))
+        folds = StratifiedKFold(number, shuffle=True, random_state=seed)
+        unseen = cross_val_predict(estimator, X, y, cv=folds, method=asked)
+    else:
+        unseen = getattr(fitted, asked)(X)
     two = len(np.unique(y)) == 2
     unseen, tested = (part[:, 1] if two and part.ndim == 2 else part for part in (unseen, tested))
     return np.asarray(unseen, dtype=np.float64), np.asarray(tested, dtype=np.float64)

@@ -47,7 +47,7 @@ def _bl(validation: Validation, target: Samples) -> Floats:
 
 @method("cc", "Classify and count", r"\hat\pi = q",
          "The share predicted positive; right only at the prevalence fpr/(1 - tpr + fpr).", _FORMAN,
-         interval="analytic", shift_proof=False, options={"threshold": 0.5})  # fmt: skip
+         interval="analytic", shift_proof=False, reads_validation=False, options={"threshold": 0.5})  # fmt: skip
 def _cc(validation: Validation, target: Samples, *, threshold: float) -> Floats:  # noqa: ARG001
     return target.mean(target.scores >= target.scores.dtype.type(threshold))
 
