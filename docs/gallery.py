@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
 import tallymark as tm
@@ -42,8 +43,19 @@ def _data() -> dict[str, Any]:
     return {
         "bootstrap": tm.rare.bootstrap(labelled, known, found, machines=50, **options),
         "sweep": tm.rare.class_weight_sweep(labelled, known, found, repeats=3, **options),
-        "study": study, "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
+        "study": study, "sales": _sales(), "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
     }  # fmt: skip
+
+
+_SALES = {"period": "month", "product": "id", "price": "price", "quantity": "q"}
+
+
+def _sales() -> Any:
+    rng = np.random.default_rng(8)
+    product, month = np.tile(np.arange(60), 12), np.repeat(np.arange(1, 13), 60)
+    own = product < 30
+    price = np.exp(rng.normal(0, 0.3, 60)[product] + np.where(own, 0.004, 0.012) * month + rng.normal(0, 0.04, 720))
+    return pd.DataFrame({"month": month, "id": product, "own": own, "price": price, "q": rng.poisson(20, 720) + 1.0})
 
 
 def _study() -> Any:
@@ -109,6 +121,8 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "errors-by-dataset": lambda theme: c.errors_by_dataset(d["study"], theme=theme),
         "diagonal": lambda theme: c.diagonal(d["study"], theme=theme),
         "pairwise": lambda theme: c.pairwise(d["study"], "Bayes", "CC", theme=theme),
+        "price-index": lambda theme: c.price_index({f: tm.decide.index(d["sales"], formula=f, **_SALES) for f in ("fisher", "jevons", "geks_fisher")}, theme=theme),
+        "index-under-error": lambda theme: c.index_under_error(tm.decide.index_under_error(d["sales"], label="own", **_SALES), theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

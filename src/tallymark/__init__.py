@@ -13,6 +13,7 @@ from tallymark._version import __version__ as __version__
 if TYPE_CHECKING:
     from tallymark import calibration as calibration
     from tallymark import charts as charts
+    from tallymark import decide as decide
     from tallymark import extend as extend
     from tallymark import intervals as intervals
     from tallymark import learners as learners
@@ -106,7 +107,7 @@ _HOMES = {
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
 _MODULES = (
-    "calibration", "charts", "extend", "intervals", "learners", "metrics", "quantify", "rare", "results", "scorers", "study",
+    "calibration", "charts", "decide", "extend", "intervals", "learners", "metrics", "quantify", "rare", "results", "scorers", "study",
 )  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

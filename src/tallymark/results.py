@@ -18,6 +18,8 @@ from tallymark.curves.cutoff import (
 from tallymark.curves.decision import DecisionCurve
 from tallymark.curves.histogram import ScoreHistogram
 from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve
+from tallymark.decide.index_errors import IndexUnderError
+from tallymark.decide.price_index import PriceIndex
 from tallymark.inference.by_sample_size import BySize
 from tallymark.inference.hypothesis_tests.delong import DeLong
 from tallymark.inference.hypothesis_tests.mann_whitney import MannWhitney
@@ -79,6 +81,7 @@ __all__ = [
     "FileNoSimple",
     "FilePanel",
     "GainCurve",
+    "IndexUnderError",
     "Interval",
     "MannWhitney",
     "Measure",
@@ -98,6 +101,7 @@ __all__ = [
     "Prevalence",
     "PrevalenceCurve",
     "Prevalences",
+    "PriceIndex",
     "Protocol",
     "Ranks",
     "RareCount",

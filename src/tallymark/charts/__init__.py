@@ -21,6 +21,8 @@ from tallymark.charts.estimates import size_scatter as size_scatter
 from tallymark.charts.estimates import without_simple as without_simple
 from tallymark.charts.matrices import class_correlations as class_correlations
 from tallymark.charts.matrices import confusion as confusion
+from tallymark.charts.prices import index_under_error as index_under_error
+from tallymark.charts.prices import price_index as price_index
 from tallymark.charts.rare import class_weight_sweep as class_weight_sweep
 from tallymark.charts.rare import rare_count as rare_count
 from tallymark.charts.scores import mixture_fit as mixture_fit
@@ -51,6 +53,7 @@ __all__ = [
     "errors_by_prevalence",
     "forest",
     "gain",
+    "index_under_error",
     "mixture_fit",
     "over_prevalence",
     "over_thresholds",
@@ -58,6 +61,7 @@ __all__ = [
     "pr",
     "pr_space",
     "prevalences",
+    "price_index",
     "rare_count",
     "roc",
     "roc_space",

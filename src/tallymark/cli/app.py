@@ -14,7 +14,7 @@ import typer
 
 from tallymark import __version__
 from tallymark._text import visible
-from tallymark.cli import learning, studies
+from tallymark.cli import deciding, learning, studies
 from tallymark.cli.learning import Json, Report
 from tallymark.errors import TallymarkError
 from tallymark.notes import GuardWarning
@@ -425,6 +425,7 @@ def demo(
 
 app.command()(learning.rare)
 app.command()(learning.detect)
+app.command()(deciding.index)
 app.add_typer(studies.app, name="study")
 
 

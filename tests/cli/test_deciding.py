@@ -1,0 +1,49 @@
+"""``tallymark index``."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tallymark as tm
+from tallymark.cli.app import app
+
+OPTIONS = ["--period", "t", "--product", "id", "--price", "p", "--quantity", "q"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(
+        {"t": np.repeat(["2024-01", "2024-02", "2024-03"], 5), "id": np.tile(np.arange(5), 3), "shop": 1}
+    )
+    frame["p"], frame["q"] = np.exp(rng.normal(size=15)), rng.integers(1, 9, 15)
+    frame.to_csv("s.csv", index=False)
+    return frame
+
+
+def run(*arguments):
+    result = CliRunner().invoke(app, ["index", "s.csv", *OPTIONS, *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_table_json_and_report(folder, tmp_path):
+    wanted = tm.decide.index(folder, period="t", product="id", price="p", quantity="q").values
+    printed = run("--report", "r.html")
+    assert f"{wanted[-1]:.4f}" in printed
+    assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    answer = json.loads(run("--formula", "fisher,jevons", "--json"))
+    assert answer["command"] == "index"
+    assert [one["formula"] for one in answer["indices"]] == ["fisher", "jevons"]
+    assert [row["index"] for row in answer["indices"][0]["periods"]] == pytest.approx(wanted.tolist())
+    assert answer["indices"][0]["product"] == ["id"]
+
+
+def test_products_by_several_columns_and_conditions(folder):
+    answer = json.loads(run("--product", "shop", "--where", "t < '2024-03'", "--formula", "geks_fisher", "--json"))
+    assert answer["indices"][0]["product"] == ["id", "shop"]
+    assert len(answer["indices"][0]["periods"]) == 2

@@ -1,0 +1,116 @@
+"""An index under classification error, against what theory says exactly."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tallymark as tm
+from tallymark.decide.index_errors import isoline
+
+SALES = {"period": "t", "product": "id", "price": "p", "quantity": "q", "label": "own"}
+
+
+def sales(own=30, others=30, periods=6, drift=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    n = own + others
+    t, i = np.repeat(np.arange(periods), n), np.tile(np.arange(n), periods)
+    price = np.exp(
+        rng.normal(0, 0.2, n)[i] + np.where(i < own, 0.005, 0.005 + drift) * t + rng.normal(0, 0.03, n * periods)
+    )
+    return pd.DataFrame({"t": t, "id": i, "p": price, "q": rng.integers(1, 20, n * periods) * 1.0, "own": i < own})
+
+
+def test_a_perfect_classifier_gives_the_true_index():
+    frame = sales()
+    for formula in ("jevons", "fisher", "geks_fisher"):
+        found = tm.decide.index_under_error(frame, formula=formula, level=1.0, draws=50, **SALES)
+        wanted = tm.decide.index(
+            frame[frame.own], period="t", product="id", price="p", quantity="q", formula=formula
+        ).values
+        assert found.truth == pytest.approx(wanted)
+        assert found.bias == pytest.approx(np.zeros(6), abs=1e-12)
+        assert found.standard_error == pytest.approx(np.zeros(6), abs=1e-12)
+
+
+def test_false_positives_pull_log_jevons_between_the_classes():
+    # Given TP and FP the mean of log Jevons is (TP mu1 + FP mu0) / (TP + FP); with many products its mean is near that of the means.
+    frame = sales(400, 400)
+    found = tm.decide.index_under_error(frame, formula="jevons", metric="recall", level=1.0, draws=400, **SALES)
+    wide = frame.pivot(index="id", columns="t", values="p")
+    change = np.log(wide[5] / wide[0]).to_numpy()
+    own = np.arange(800) < 400
+    # Recall says nothing of specificity: every negative is drawn at one half on average over the isoline, here at its least, tnr 0.
+    mixed = np.exp((400 * change[own].mean() + 400 * change[~own].mean()) / 800)
+    assert np.nanmean(found.draws[:, -1]) == pytest.approx(mixed, abs=2e-3)
+
+
+def test_false_negatives_alone_leave_jevons_unbiased():
+    frame = sales(drift=0.0)
+    found = tm.decide.index_under_error(frame, formula="jevons", metric="accuracy", level=0.8, draws=4_000, **SALES)
+    spread = found.standard_error[-1] / np.sqrt(4_000)
+    # Without a difference between the classes' prices errors cost precision, not truth (both kinds of errors here).
+    assert abs(np.log(found.draws[:, -1]).mean() - np.log(found.truth[-1])) < 0.02
+    assert spread < 0.01
+
+
+def test_errors_stay_with_their_products():
+    # Drawn anew in every period the error of a chained index would be far larger than that of the ends alone.
+    frame = sales(drift=0.0, periods=12)
+    found = tm.decide.index_under_error(frame, formula="jevons", level=0.9, draws=300, **SALES)
+    moved = found.draws - found.truth
+    # The same products are wrong in neighbouring periods, so errors go together.
+    assert np.corrcoef(moved[:, 5], moved[:, 6])[0, 1] > 0.2
+
+
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "f1", "accuracy", "mcc", "kappa"])
+@pytest.mark.parametrize("level", [0.6, 0.9])
+def test_rates_on_the_isoline_have_the_level(metric, level):
+    tprs, tnrs = isoline(metric, level, 40, 60)
+    assert len(tprs) > 5
+    for tpr, tnr in zip(tprs[::7], tnrs[::7], strict=True):
+        matrix = tm.Confusion(np.array([[60 * tnr, 60 * (1 - tnr)], [40 * (1 - tpr), 40 * tpr]]), (0, 1), positive=1)
+        assert getattr(tm.metrics, metric)(matrix) == pytest.approx(level, abs=2e-3)
+
+
+def test_better_classifiers_err_less_and_the_needed_level_is_between():
+    frame = sales()
+    errors = [
+        tm.decide.index_under_error(frame, level=level, draws=300, **SALES).root_mean_square[-1]
+        for level in (0.7, 0.9, 0.99)
+    ]
+    assert errors[0] > errors[1] > errors[2]
+    found = tm.decide.index_under_error(frame, draws=300, **SALES)
+    needed = [found.required_level(tolerance) for tolerance in (0.01, 0.03, 0.1)]
+    assert needed[0] > needed[1] > needed[2] >= 0.5
+    at = tm.decide.index_under_error(frame, level=needed[1], draws=300, **SALES)
+    assert np.quantile(np.abs(at.draws - at.truth), 0.95, axis=0).max() == pytest.approx(0.03, abs=0.01)
+
+
+def test_seeds_and_quantiles():
+    frame = sales()
+    one, again, other = (tm.decide.index_under_error(frame, draws=1_500, seed=s, **SALES) for s in (0, 0, 1))
+    assert (one.draws == again.draws).all()
+    assert (one.draws != other.draws).any()
+    low, middle, high = one.quantiles((0.1, 0.5, 0.9))
+    assert (low <= middle).all()
+    assert (middle <= high).all()
+    assert [row["period"] for row in one.rows()] == list(range(6))
+
+
+def test_wrong_things_are_named():
+    frame = sales()
+    mixed = frame.assign(own=frame.own ^ ((frame.id == 3) & (frame.t == 2)))
+    for call, told in (
+        (lambda: tm.decide.index_under_error(frame, metric="auroc", **SALES), "no metric at one threshold"),
+        (lambda: tm.decide.index_under_error(frame, metric="fpr", **SALES), "better when higher"),
+        (lambda: tm.decide.index_under_error(frame, level=1.5, **SALES), "runs from 0 to 1"),
+        (lambda: tm.decide.index_under_error(mixed, **SALES), "product 3 is in the class in some lines"),
+        (lambda: tm.decide.index_under_error(frame, draws=1, **SALES), "draws is 1"),
+        (
+            lambda: tm.decide.index_under_error(frame[(frame.t != 2) | ~frame.own], **SALES),
+            "no product of the class was sold",
+        ),
+        (lambda: tm.decide.index_under_error(frame, draws=20, **SALES).required_level(0.0), "tolerance is 0.0"),
+    ):
+        with pytest.raises(tm.InputError, match=told):
+            call()
