@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tallymark.curves import predictive_roc as predictive_roc
     from tallymark.curves import roc as roc
     from tallymark.curves import score_histogram as score_histogram
+    from tallymark.decide.advice import advise as advise
     from tallymark.errors import GuardError as GuardError
     from tallymark.errors import InputError as InputError
     from tallymark.errors import TallymarkError as TallymarkError
@@ -82,6 +83,7 @@ _HOMES = {
         "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds",
         "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
     ),
+    "decide.advice": ("advise",),
     "errors": ("GuardError", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
     "evaluation.evaluate": ("evaluate",),
     "inference.by_sample_size": ("by_sample_size",),

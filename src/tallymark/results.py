@@ -18,6 +18,7 @@ from tallymark.curves.cutoff import (
 from tallymark.curves.decision import DecisionCurve
 from tallymark.curves.histogram import ScoreHistogram
 from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve
+from tallymark.decide.advice import Advice
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
 from tallymark.inference.by_sample_size import BySize
@@ -54,6 +55,7 @@ from tallymark.summaries.tally import Tally
 from tallymark.thresholds import ThresholdTable
 
 __all__ = [
+    "Advice",
     "Band",
     "BayesianCalibration",
     "BayesianTest",

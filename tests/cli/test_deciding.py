@@ -1,4 +1,4 @@
-"""``tallymark index``."""
+"""``tallymark index`` and ``tallymark advise``."""
 
 import json
 
@@ -47,3 +47,12 @@ def test_products_by_several_columns_and_conditions(folder):
     answer = json.loads(run("--product", "shop", "--where", "t < '2024-03'", "--formula", "geks_fisher", "--json"))
     assert answer["indices"][0]["product"] == ["id", "shop"]
     assert len(answer["indices"][0]["periods"]) == 2
+
+
+def test_advice_is_printed_with_its_reasons():
+    asked = ["advise", "--no-prevalence-stable", "--values-stable", "--prevalence", "low", "--emphasise", "fp"]
+    printed = CliRunner().invoke(app, asked, catch_exceptions=False).output
+    assert "PR space" in printed
+    assert "beta 0.5" in printed
+    answer = json.loads(CliRunner().invoke(app, [*asked, "--json"], catch_exceptions=False).output)
+    assert (answer["command"], answer["metrics"][0], answer["beta"]) == ("advise", "fbeta", 0.5)

@@ -426,6 +426,7 @@ def demo(
 app.command()(learning.rare)
 app.command()(learning.detect)
 app.command()(deciding.index)
+app.command()(deciding.advise)
 app.add_typer(studies.app, name="study")
 
 

@@ -51,3 +51,32 @@ def index(
         as_json=json,
         report=report,
     )
+
+
+def advise(
+    classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 2,
+    prevalence_stable: Annotated[
+        bool | None, typer.Option(help="Does the class's share stay from period to period?", show_default=False)
+    ] = None,
+    values_stable: Annotated[
+        bool | None, typer.Option(help="Do the class's prices keep their distribution?", show_default=False)
+    ] = None,
+    prevalence: Annotated[str, typer.Option(help="low, balanced or high.")] = "balanced",
+    true_negatives_matter: Annotated[
+        bool, typer.Option("--true-negatives-matter", help="True negatives count too.")
+    ] = False,
+    emphasise: Annotated[str | None, typer.Option(help="The error that hurts more: fp or fn.")] = None,
+    cost_fp: Annotated[float | None, typer.Option(help="Cost of a false positive.")] = None,
+    cost_fn: Annotated[float | None, typer.Option(help="Cost of a false negative.")] = None,
+    json: Json = False,
+) -> None:
+    """Say which metric to watch a classifier of prices by, and why.
+
+    Example: tallymark advise --no-prevalence-stable --values-stable --prevalence low --emphasise fp
+    """
+    from tallymark.cli.commands import advise as command
+
+    command.run(
+        classes=classes, prevalence_stable=prevalence_stable, values_stable=values_stable, prevalence=prevalence,
+        true_negatives_matter=true_negatives_matter, emphasise=emphasise, cost_fp=cost_fp, cost_fn=cost_fn, as_json=json,
+    )  # fmt: skip
