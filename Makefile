@@ -21,7 +21,7 @@ demo: $(VENV)/run.stamp
 
 test: $(VENV)/test.stamp
 	# One worker a core: threads of the linear algebra within each would only fight for it.
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup -q
 
 check: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/ruff check .

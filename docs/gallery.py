@@ -4,6 +4,7 @@ To add one: write its function in ``tallymark.charts`` and a line here.
 """
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,33 +24,35 @@ def _data() -> dict[str, Any]:
     t = panel.tally("forest")
     new = (rng.random(2_000) < 0.05).astype(int)
     unseen = tm.tally(scores=1 / (1 + np.exp(-rng.normal(2.4 * new - 1.6))))
-    words = np.array([f"word{i}" for i in range(200)] + [f"topic{i}" for i in range(20)])
-
-    def texts(hits: Any) -> list[str]:
-        return [
-            " ".join(
-                words[np.where(hit & (rng.random(20) < 0.25), rng.integers(200, 220, 20), rng.integers(200, size=20))]
-            )
-            for hit in hits
-        ]
-
-    known, rare = np.arange(400) < 120, np.arange(2_000) % 50 == 0
-    labelled, found = texts(known), texts(rare)
-    options = {"target_labels": rare, "pos_label": True}
-    study = _study()
     classes = np.array(["bread", "milk", "tea"])
     truth = rng.integers(3, size=600)
     scores = rng.dirichlet(np.ones(3), 600) + 1.4 * np.eye(3)[truth] * rng.random((600, 1))
     return {
-        "bootstrap": tm.rare.bootstrap(labelled, known, found, machines=50, **options),
-        "sweep": tm.rare.class_weight_sweep(labelled, known, found, repeats=3, **options),
-        "study": study, "sales": _sales(), "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
+        "panel": panel, "t": t, "unseen": unseen, "prob": tm.class_scores(classes[truth], scores, classes=list(classes)),
     }  # fmt: skip
+
+
+@cache
+def _rare(way: str) -> Any:
+    rng = np.random.default_rng(4)
+    words = np.array([f"word{i}" for i in range(200)] + [f"topic{i}" for i in range(20)])
+
+    def texts(hits: Any) -> list[str]:
+        drawn = [
+            np.where(hit & (rng.random(20) < 0.25), rng.integers(200, 220, 20), rng.integers(200, size=20))
+            for hit in hits
+        ]
+        return [" ".join(words[places]) for places in drawn]
+
+    known, rare = np.arange(400) < 120, np.arange(2_000) % 50 == 0
+    options = {"machines": 50} if way == "bootstrap" else {"repeats": 3}
+    return getattr(tm.rare, way)(texts(known), known, texts(rare), target_labels=rare, **options)
 
 
 _SALES = {"period": "month", "product": "id", "price": "price", "quantity": "q"}
 
 
+@cache
 def _sales() -> Any:
     rng = np.random.default_rng(8)
     product, month = np.tile(np.arange(60), 12), np.repeat(np.arange(1, 13), 60)
@@ -58,6 +61,7 @@ def _sales() -> Any:
     return pd.DataFrame({"month": month, "id": product, "own": own, "price": price, "q": rng.poisson(20, 720) + 1.0})
 
 
+@cache
 def _study() -> Any:
     from tempfile import TemporaryDirectory
 
@@ -113,16 +117,16 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "by-size": lambda theme: c.by_sample_size(sizes, theme=theme),
         "size-scatter": lambda theme: c.size_scatter(sizes, theme=theme),
         "counts": lambda theme: c.prevalences(estimates, theme=theme),
-        "rare-count": lambda theme: c.rare_count(d["bootstrap"], theme=theme),
-        "class-weights": lambda theme: c.class_weight_sweep(d["sweep"], theme=theme),
-        "critical-difference": lambda theme: c.critical_difference(d["study"].test("ae"), theme=theme),
-        "study-errors": lambda theme: c.study_errors(d["study"], theme=theme),
-        "errors-by-prevalence": lambda theme: c.errors_by_prevalence(d["study"], theme=theme),
-        "errors-by-dataset": lambda theme: c.errors_by_dataset(d["study"], theme=theme),
-        "diagonal": lambda theme: c.diagonal(d["study"], theme=theme),
-        "pairwise": lambda theme: c.pairwise(d["study"], "Bayes", "CC", theme=theme),
-        "price-index": lambda theme: c.price_index({f: tm.decide.index(d["sales"], formula=f, **_SALES) for f in ("fisher", "jevons", "geks_fisher")}, theme=theme),
-        "index-under-error": lambda theme: c.index_under_error(tm.decide.index_under_error(d["sales"], label="own", **_SALES), theme=theme),
+        "rare-count": lambda theme: c.rare_count(_rare("bootstrap"), theme=theme),
+        "class-weights": lambda theme: c.class_weight_sweep(_rare("class_weight_sweep"), theme=theme),
+        "critical-difference": lambda theme: c.critical_difference(_study().test("ae"), theme=theme),
+        "study-errors": lambda theme: c.study_errors(_study(), theme=theme),
+        "errors-by-prevalence": lambda theme: c.errors_by_prevalence(_study(), theme=theme),
+        "errors-by-dataset": lambda theme: c.errors_by_dataset(_study(), theme=theme),
+        "diagonal": lambda theme: c.diagonal(_study(), theme=theme),
+        "pairwise": lambda theme: c.pairwise(_study(), "Bayes", "CC", theme=theme),
+        "price-index": lambda theme: c.price_index({f: tm.decide.index(_sales(), formula=f, **_SALES) for f in ("fisher", "jevons", "geks_fisher")}, theme=theme),
+        "index-under-error": lambda theme: c.index_under_error(tm.decide.index_under_error(_sales(), label="own", **_SALES), theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

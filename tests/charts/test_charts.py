@@ -11,6 +11,9 @@ import tallymark as tm
 from tallymark.charts.theme import PALETTES
 from tallymark.charts.thinning import thinned
 
+#: Its fixtures are costly: one worker makes them, once.
+pytestmark = pytest.mark.xdist_group("charts")
+
 spec = importlib.util.spec_from_file_location("gallery", Path(__file__).parents[2] / "docs" / "gallery.py")
 gallery = importlib.util.module_from_spec(spec)
 sys.modules["gallery"] = gallery

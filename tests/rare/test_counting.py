@@ -5,6 +5,9 @@ import pytest
 
 import tallymark as tm
 
+#: Its fixtures are costly: one worker makes them, once.
+pytestmark = pytest.mark.xdist_group("rare")
+
 TOPIC = [f"topic{i}" for i in range(30)]
 COMMON = [f"word{i}" for i in range(300)]
 WAYS = {
@@ -166,11 +169,11 @@ def test_wrong_things_are_named(data):
         (lambda: tm.rare.bootstrap([], [], target), "labels"),
         (lambda: tm.rare.bootstrap(texts, np.zeros(500), target), "labels"),
         (lambda: tm.rare.bootstrap(few, [1] * 3 + [0] * 30, target), "3 positive texts"),
-        (lambda: tm.rare.bootstrap(texts, known, []), "no target texts"),
-        (lambda: tm.rare.bootstrap(texts, known, ["", "a"]), "no target text with a word"),
-        (lambda: tm.rare.bootstrap(texts, known, ["unseen vocabulary"] * 3), "same language"),
+        (lambda: tm.rare.bootstrap(texts, known, [], machines=2), "no target texts"),
+        (lambda: tm.rare.bootstrap(texts, known, ["", "a"], machines=2), "no target text with a word"),
+        (lambda: tm.rare.bootstrap(texts, known, ["unseen vocabulary"] * 3, machines=2), "same language"),
         (lambda: tm.rare.bootstrap("one text", [1], target), "texts is one text"),
-        (lambda: tm.rare.bootstrap(texts, known, "one text"), "target_texts is one text"),
+        (lambda: tm.rare.bootstrap(texts, known, "one text", machines=2), "target_texts is one text"),
         (lambda: tm.rare.bootstrap(texts, known, target, machines=0), "machines is 0"),
         (lambda: tm.rare.bootstrap(texts, known, target, negatives=350), "at most 315 may be drawn"),
         (lambda: tm.rare.bootstrap(texts, known, target, C=0.0), "C is 0.0"),

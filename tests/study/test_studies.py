@@ -236,7 +236,7 @@ from sklearn.linear_model import LogisticRegression
 import tallymark as tm
 rng = np.random.default_rng(0)
 sets = []
-for number in range(6):
+for number in range(4):
     y = (np.arange(150) < 50).astype(int)
     sets.append((f"set{number}", rng.normal(size=(150, 3)) + y[:, None], y))
 study = tm.study.Study("killed", sets, {"CC": "cc", "AC": "ac", "MS": "ms", "EM": "em"}, LogisticRegression(), protocol={"folds": 5}, store=sys.argv[1])
@@ -260,7 +260,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_ends_the_same(tmp_path):
     assert start(tmp_path / "whole.sqlite", tmp_path / "whole.txt").wait() == 0
     rng = np.random.default_rng(0)
     finished = 0
-    for _ in range(6):
+    for _ in range(4):
         process = start(tmp_path / "killed.sqlite", tmp_path / "killed.txt")
         # Wait for some new cells, then kill it in the middle of whatever it does.
         wanted, deadline = finished + int(rng.integers(1, 25)), time.monotonic() + 30

@@ -19,7 +19,6 @@ def fit_scaling(codes: Ints, probabilities: Floats, kind: str, weights: Floats) 
     Guo et al. (2017), ICML; Alexandari, Kundaje & Shrikumar (2020), ICML.
     """
     from scipy.optimize import minimize
-    from scipy.special import log_softmax, softmax
 
     require_one_of("calibration", kind, ("bcts", "vs", "ts"))
     k = probabilities.shape[1]
@@ -34,19 +33,24 @@ def fit_scaling(codes: Ints, probabilities: Floats, kind: str, weights: Floats) 
 
     def cost(theta: Floats) -> tuple[float, Floats]:
         slope, bias = parts(theta)
-        z = slope * logs + bias
-        gap = (softmax(z, axis=1) - truth) * share[:, None]
+        likely = _log_softmax(slope * logs + bias)
+        gap = (np.exp(likely) - truth) * share[:, None]
         by_slope = (gap * logs).sum(axis=0)
         by_bias = gap.sum(axis=0)[1:]
         slopes = by_slope if kind == "vs" else np.array([by_slope.sum()])
         gradient = slopes if kind == "ts" else np.concatenate((slopes, by_bias))
-        return -float(np.sum(share * log_softmax(z, axis=1)[np.arange(len(codes)), codes])), gradient
+        return -float(np.sum(share * likely[np.arange(len(codes)), codes])), gradient
 
     start = np.concatenate((np.ones(k if kind == "vs" else 1), np.zeros(0 if kind == "ts" else k - 1)))
     slope, bias = parts(minimize(cost, start, jac=True, method="L-BFGS-B").x)
 
     def scaled(p: Floats) -> Floats:
-        values: Floats = softmax(slope * np.log(np.clip(p, _EDGE, None)) + bias, axis=1)
-        return values
+        return np.asarray(np.exp(_log_softmax(slope * np.log(np.clip(p, _EDGE, None)) + bias)))
 
     return scaled
+
+
+def _log_softmax(z: Floats) -> Floats:
+    """SciPy's, without its ways for other array libraries: it is asked a hundred times a fit."""
+    below = z - z.max(axis=1, keepdims=True)
+    return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

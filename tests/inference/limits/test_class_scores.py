@@ -63,16 +63,16 @@ def test_more_rows_than_are_drawn_give_as_narrow_an_interval(monkeypatch):
 
 
 def test_intervals_hold_the_truth():
-    """About 95 of 100, three standard errors of sixty samples allowed for."""
+    """About 95 of 100, three standard errors of sixty samples allowed for, though there are forty."""
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(4)
     truth = tm.evaluate(panel(rng, 200_000).class_scores, level=None)
     held = dict.fromkeys(NAMES, 0)
-    for seed in range(60):
+    for seed in range(40):
         found = tm.evaluate(panel(rng, 250), seed=seed)
         for name in NAMES:
             held[name] += found[name].low <= truth[name].value <= found[name].high
-    assert {name: count for name, count in held.items() if count < 60 * (0.95 - 0.085)} == {}
+    assert {name: count for name, count in held.items() if count < 40 * (0.95 - 0.085)} == {}
 
 
 def test_a_class_with_one_row_has_no_interval():

@@ -114,14 +114,14 @@ def test_every_method_is_right_under_exact_prior_shift(name):
 @pytest.mark.parametrize("name", ["ac", "pacc", "bayes"])
 def test_limits_and_joint_regions_hold_the_truth(name):
     truth, held, inside = np.array([0.75, 0.05, 0.20]), [], []
-    for seed in range(60):
+    for seed in range(40):
         rng = np.random.default_rng(seed)
         y, t = np.arange(300) % 3, rng.choice(3, 500, p=truth)
         found = count(name, (y, _line(rng, y)), _line(rng, t))
         held.append([e.low <= p <= e.high for e, p in zip(found.values(), truth, strict=True)])
         inside.append(found.region_holds(truth))
         assert not found.region_holds([0.05, 0.9, 0.05])
-    # 93 % less three standard errors of 60 simulations.
+    # 93 % less three standard errors of 60 simulations, though there are 40.
     assert (np.mean(held, axis=0) > 0.83).all()
     assert np.mean(inside) > 0.83
 
@@ -240,10 +240,10 @@ def test_weights_are_repeated_rows(data, name, options):
 
 def test_a_calibrations_own_error_is_in_the_interval():
     held = 0
-    for seed in range(60):
+    for seed in range(40):
         y, P = draw(150, [1 / 3] * 3, 2 * seed)
         _, Q = draw(1_000, [0.6, 0.3, 0.1], 2 * seed + 1)
         loud = [p**2 / (p**2).sum(axis=1, keepdims=True) for p in (P, Q)]
         found = count("em", (y, loud[0]), loud[1], calibration="bcts", replicates=100, seed=seed)
         held += found[0].low <= 0.6 <= found[0].high
-    assert held / 60 >= 0.83
+    assert held / 40 >= 0.83

@@ -15,8 +15,8 @@ import numpy as np
 
 from tallymark._check import Floats
 
-#: Arrangements of ranks that the exact distribution is built from, at most.
-_ARRANGEMENTS, _STATES = 720, 200_000
+#: Methods whose ranks can be dealt out in all ways, and sums worked on for one data set, at most.
+_METHODS, _WORK = 6, 1_000_000
 
 
 def ranked(table: Floats, *, higher_is_better: bool) -> Floats:
@@ -58,12 +58,12 @@ def exact_friedman(ranks: Floats) -> float | None:
 
     Ties are kept as they are. None where the arrangements are too many.
     """
-    lines = [
-        Counter(permutations((2.0 * line).astype(int).tolist())) if ranks.shape[1] <= 6 else None for line in ranks
-    ]
+    if ranks.shape[1] > _METHODS:
+        return None
     states: Counter[tuple[int, ...]] = Counter({(0,) * ranks.shape[1]: 1})
-    for line in lines:
-        if line is None or len(line) > _ARRANGEMENTS or len(states) * len(line) > _STATES * _ARRANGEMENTS // 24:
+    for ranked_line in ranks:
+        line = Counter(permutations((2.0 * ranked_line).astype(int).tolist()))
+        if len(states) * len(line) > _WORK:
             return None
         following: Counter[tuple[int, ...]] = Counter()
         for sums, ways in states.items():
@@ -71,8 +71,6 @@ def exact_friedman(ranks: Floats) -> float | None:
                 # Only how uneven the sums are counts, not whose they are.
                 following[tuple(sorted(map(sum, zip(sums, dealt, strict=True))))] += ways * times
         states = following
-        if len(states) > _STATES:
-            return None
     observed = float(((2.0 * ranks).sum(axis=0) ** 2).sum())
     total = sum(states.values())
     extreme = sum(ways for sums, ways in states.items() if sum(s * s for s in sums) >= observed - 1e-6)
