@@ -20,8 +20,9 @@ demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
 
 test: $(VENV)/test.stamp
-	# One worker a core: threads of the linear algebra within each would only fight for it.
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup -q
+	# One worker a core: threads of the linear algebra within each would only fight for it. A file stays with one worker, so that
+	# its fixtures are made once.
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q
 
 check: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/ruff check .

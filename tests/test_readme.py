@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from tallymark.cli.app import app
 
-#: Its fixtures are costly: one worker makes them, once.
-pytestmark = pytest.mark.xdist_group("readme")
+pytestmark = pytest.mark.costly
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.DOTALL)

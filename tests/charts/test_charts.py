@@ -11,8 +11,7 @@ import tallymark as tm
 from tallymark.charts.theme import PALETTES
 from tallymark.charts.thinning import thinned
 
-#: Its fixtures are costly: one worker makes them, once.
-pytestmark = pytest.mark.xdist_group("charts")
+pytestmark = pytest.mark.costly
 
 spec = importlib.util.spec_from_file_location("gallery", Path(__file__).parents[2] / "docs" / "gallery.py")
 gallery = importlib.util.module_from_spec(spec)

@@ -10,6 +10,8 @@ from scipy.stats import binom
 import tallymark as tm
 from tallymark.inference.limits.proportions import limits
 
+pytestmark = pytest.mark.costly
+
 _REPEATS = 250
 #: 93 % less three standard errors of 250 simulations.
 _LEAST = 0.93 - 3 * np.sqrt(0.93 * 0.07 / _REPEATS)

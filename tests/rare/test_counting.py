@@ -5,8 +5,7 @@ import pytest
 
 import tallymark as tm
 
-#: Its fixtures are costly: one worker makes them, once.
-pytestmark = pytest.mark.xdist_group("rare")
+pytestmark = pytest.mark.costly
 
 TOPIC = [f"topic{i}" for i in range(30)]
 COMMON = [f"word{i}" for i in range(300)]

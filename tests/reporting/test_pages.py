@@ -18,8 +18,7 @@ from tallymark.metrics.expressions import to_numpy
 from tallymark.registry import METRICS
 from tallymark.reporting.explorer import formulas
 
-#: Its fixtures are costly: one worker makes them, once.
-pytestmark = pytest.mark.xdist_group("reports")
+pytestmark = pytest.mark.costly
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -18,6 +18,8 @@ import tallymark as tm
 from tallymark.study import stores, working
 from tallymark.study.working import Outcome
 
+pytestmark = pytest.mark.costly
+
 TOML = """
 [study]
 name = "small"

@@ -4,6 +4,8 @@ from statistics import NormalDist
 import pytest
 from bench.quantify_coverage import coverages
 
+pytestmark = pytest.mark.costly
+
 
 def _error(rows, share):
     """Standard error of the adjusted count with 100 rows of each class, from its closed form."""
