@@ -1,7 +1,7 @@
 """Nearest neighbours found exactly: by distance and, among equal distances, by row number.
 
-Distances from ‖x‖² + ‖y‖² − 2xy round differently from direct ones and would break ties at random. So they only pick
-candidates here; candidates are compared by their direct distances, and a query whose last neighbour could be another row is
+Distances from ‖x‖² + ‖y‖² − 2xy, as scikit-learn's quick search computes them, round differently from direct ones and would break
+ties at random. So they only pick candidates here; candidates are compared by their direct distances, and a query whose last neighbour could be another row is
 searched directly.
 """
 
@@ -14,9 +14,8 @@ from scipy.sparse import issparse
 from scipy.spatial import cKDTree
 
 from tallymark._check import Floats, Ints
-from tallymark.inference.resampling.parallel import in_threads
 
-#: Entries of a block of distances: it stays in the processor's cache.
+#: Attributes of candidates gathered at a time.
 _BLOCK = 2**21
 
 #: Candidates beyond the neighbours that were asked for.
@@ -69,57 +68,26 @@ def _by_tree(rows: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
 
 
 def _by_table(rows: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
+    from sklearn.neighbors import NearestNeighbors
+
     # Centred, so that data far from 0 keep their digits.
     centre = rows.mean(axis=0)
     around = rows - centre
-    squares = np.einsum("nd,nd->n", around, around)
-    # One product gives ‖r‖² − 2qr, which orders rows as the distance does.
-    extended = np.vstack((around.T, squares))
-    largest = float(squares.max(initial=0.0))
+    largest = float(np.einsum("nd,nd->n", around, around).max(initial=0.0)) + float((centre**2).sum())
     listed = min(k + _SPARE, len(rows))
-    step = max(_BLOCK // max(len(rows), listed * rows.shape[1]), 1)
+    search = NearestNeighbors(n_neighbors=listed, algorithm="brute", n_jobs=n_jobs).fit(around)
+    step = max(_BLOCK // (listed * rows.shape[1]), 1)
     places = np.empty((len(queries), k), dtype=np.int64)
-
-    def block(start: int) -> None:
+    for start in range(0, len(queries), step):
         part = queries[start : start + step]
         shifted = part - centre
-        table = np.hstack((-2.0 * shifted, np.ones((len(part), 1)))) @ extended
-        candidates, edge = _candidates(table, listed)
+        distances, candidates = search.kneighbors(shifted)
         own = np.einsum("nd,nd->n", shifted, shifted)
-        # What the product may be off by; shifting rows rounds too.
-        doubt = 8.0 * (rows.shape[1] + 4) * np.finfo(np.float64).eps * (own + largest + float((centre**2).sum()))
-        places[start : start + step] = _settled(rows, part, candidates, edge + own - doubt, k)
-
-    in_threads(block, range(0, len(queries), step), 1 if n_jobs is None else _workers(n_jobs))
+        # What the quick distances may be off by; shifting rows rounds too.
+        doubt = 16.0 * (rows.shape[1] + 4) * np.finfo(np.float64).eps * (own + largest)
+        edge = distances[:, -1] ** 2 - doubt if listed < len(rows) else np.full(len(part), np.inf)
+        places[start : start + step] = _settled(rows, part, candidates, edge, k)
     return places
-
-
-def _workers(n_jobs: int) -> int:
-    from joblib import effective_n_jobs
-
-    return int(effective_n_jobs(n_jobs))
-
-
-def _candidates(table: Floats, listed: int) -> tuple[Ints, Floats]:
-    """The columns of the least entries of each line, and what every other entry is at least."""
-    lines, n = table.shape
-    if listed == n:
-        return np.broadcast_to(np.arange(n), (lines, n)), np.full(lines, np.inf)
-    # The least entries of a sample of columns are an upper limit for those of all, which leaves few to be compared.
-    stride = max(int(np.sqrt(n / (16.0 * listed))), 1)
-    if stride > 1 and len(range(0, n, stride)) > listed:
-        limit = np.partition(table[:, ::stride], listed, axis=1)[:, listed]
-        line, column = np.nonzero(table <= limit[:, None])
-        counts = np.bincount(line, minlength=lines)
-        place = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
-        few = np.full((lines, int(counts.max())), np.inf)
-        columns = np.zeros(few.shape, dtype=np.int64)
-        few[line, place], columns[line, place] = table[line, column], column
-    else:
-        few, columns = table, np.broadcast_to(np.arange(n), table.shape)
-    order = np.argpartition(few, listed, axis=1)[:, : listed + 1]
-    values = np.take_along_axis(few, order, axis=1)
-    return np.take_along_axis(columns, order[:, :listed], axis=1), values[:, listed]
 
 
 def _settled(rows: Floats, queries: Floats, candidates: Ints, edge: Floats, k: int) -> Ints:
