@@ -1,6 +1,7 @@
 """``python -m bench.svm_corrections``: does correcting a structured SVM's count help? On the 22 problems of the thesis's chapter 6."""
 
 import argparse
+import os
 import warnings
 
 import numpy as np
@@ -9,8 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import tallymark as tm
-from bench.datasets import have_data, problems
+from bench.datasets import data_folder, have_data
 from tallymark.quantify.protocols import prevalence_samples
+from tallymark.study.datasets import PLACE, PROBLEMS
 
 _LEFT_OUT = ("acute.a", "acute.b")
 _LOSSES = {"Q2": {"loss": "q"}, "NAS": {"loss": "nas"}, "accuracy": {"loss": "accuracy"}}
@@ -25,9 +27,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     quantifiers = {name: getattr(tm.quantify, name) for name in ("CC", "AC", "Max", "MS")}
     errors = {}
-    for problem, X, y in problems():
+    os.environ.setdefault(PLACE, str(data_folder()))
+    for problem in PROBLEMS:
         if problem in _LEFT_OUT:
             continue
+        data = tm.study.dataset(problem)
+        X, y = data.X, data.y
         lines = {(loss, name): [] for loss in _LOSSES for name in quantifiers}
         for train, test in StratifiedKFold(options.folds, shuffle=True, random_state=0).split(X, y):
             size = max(min(50, 2 * int(np.bincount(y[test]).min())), 4)

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from tallymark import __version__, _check
-from tallymark._display import number, plain
+from tallymark._display import columns_of, number, plain
 from tallymark._text import visible
 from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.notes import Note
@@ -44,6 +44,17 @@ def print_table(made: TextTable) -> None:
     for line in made.lines(out.width):
         # Lines fit already; Rich must not wrap, pad or crop them.
         out.print(Text(line.text, style=_STYLES[line.part]), no_wrap=True, overflow="ignore", crop=False)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], title: str = "", shown: Callable[[Any], str] = number) -> None:
+    """Print the lines of a result as a table: text to the left, numbers to the right, nothing for what is missing."""
+    columns = columns_of(rows)
+    numeric = {
+        name: any(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+        for name, values in columns.items()
+    }
+    heads = [(name, "right" if numeric[name] else "left") for name in columns]
+    print_table(table(title, heads, [[shown(row.get(name)) for name in columns] for row in rows]))
 
 
 def print_text(text: str, style: str = "", *, indent: str = "") -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallymark._display import number
+from tallymark._display import Row, columns_of, number
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.summaries.tally import Tally
@@ -82,6 +82,17 @@ def measured(measure: Any) -> Cell:
     if measure.reason is not None:
         return Cell("undefined", None)
     return Cell(with_limits(measure.value, measure.low, measure.high), measure.value, None, measure.low, measure.high)
+
+
+def table_of(lines: Sequence[Row], caption: str = "") -> Table:
+    """The lines of a result as a table: what is missing is a dash, numbers sort."""
+    columns = columns_of(lines)
+
+    def cell(value: Any) -> Cell:
+        told = isinstance(value, int | float) and not isinstance(value, bool)
+        return Cell("–" if value is None else number(value), value if told else None)
+
+    return Table(list(columns), [[cell(row.get(name)) for name in columns] for row in lines], caption)
 
 
 def once(notes: Sequence[Remark]) -> list[Remark]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark._display import Row, columns_of, number
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
 from tallymark.errors import InputError
-from tallymark.reporting.content import Cell, Content, Section, Table
+from tallymark.reporting.content import Content, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
 
 
@@ -19,7 +18,7 @@ def _of_indices(named: Mapping[str, Any], data: Any, request: ReportRequest) -> 
     sections = [Section("Index", "", [charts.price_index(named)])]
     said = []
     for name, one in named.items():
-        sections.append(Section(name, one.heading() + ".", (), [_table(one.rows())]))
+        sections.append(Section(name, one.heading() + ".", (), [table_of(one.rows())]))
         said.append(
             f"From {one.periods[0]} to {one.periods[-1]} prices changed by {100 * (one.values[-1] - 1):+.2f} % by {one.formula}; "
             f"{100 * one.matched[-1]:.1f} % of the last period's expenditure is in products that were there to compare with."
@@ -39,17 +38,8 @@ def _of_errors(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
         f"and in 95 of 100 draws lie between {last['low']:.4f} and {last['high']:.4f}; the true one is {last['index']:.4f}."
     ]
     section = Section(
-        "The index under error", one.heading() + ".", [charts.index_under_error(one)], [_table(one.rows())]
+        "The index under error", one.heading() + ".", [charts.index_under_error(one)], [table_of(one.rows())]
     )
     return Content(
         request.title or "Price index under classification error", f"{len(one.periods)} periods", said, (), [section]
     )
-
-
-def _table(lines: Sequence[Row]) -> Table:
-    columns = columns_of(lines)
-    cells = [
-        [Cell(number(row[name]), row[name] if isinstance(row[name], int | float) else None) for name in columns]
-        for row in lines
-    ]
-    return Table(list(columns), cells)

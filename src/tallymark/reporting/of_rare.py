@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._display import Row, columns_of, number
+from tallymark._display import Row, number
 from tallymark.errors import InputError
 from tallymark.rare.results import ClassWeightSweep, RareCount
-from tallymark.reporting.content import Cell, Content, Remark, Section, Table
+from tallymark.reporting.content import Content, Remark, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
 
 _ABOUT_TABLE = (
@@ -33,12 +33,15 @@ def of_rare(result: RareCount, *, title: str) -> Content:
     labelled = result.positive is not None and bool(result.target.positives) and bool(result.target.negatives)
     sections = [
         Section(
-            "Four ways to count", _ABOUT_TABLE, [charts.rare_count(result)], [_table(list(map(_variant, result.table)))]
+            "Four ways to count",
+            _ABOUT_TABLE,
+            [charts.rare_count(result)],
+            [table_of(list(map(_variant, result.table)))],
         )
     ]
     if isinstance(result, ClassWeightSweep):
         text = f"The weight {number(result.weight)} was best on labelled texts its machines had not seen (sPCC); the target had no say."
-        sections.append(Section("Class weights", text, [charts.class_weight_sweep(result)], [_table(result.sweep)]))
+        sections.append(Section("Class weights", text, [charts.class_weight_sweep(result)], [table_of(result.sweep)]))
     if labelled:
         scores = [charts.score_histogram(result.target, calibrated=result.calibrated, log=log) for log in (False, True)]
         sections.append(
@@ -74,13 +77,3 @@ def _variant(row: Row) -> Row:
 
 def _details(result: RareCount) -> str:
     return ", ".join(f"{value} {name}" for name, value in result.details.items())
-
-
-def _table(lines: Any) -> Table:
-    columns: Mapping[str, Any] = columns_of(lines)
-
-    def cell(row: Row, name: str) -> Cell:
-        value = row.get(name)
-        return Cell("–" if value is None else number(value), value if isinstance(value, int | float) else None)
-
-    return Table(list(columns), [[cell(row, name) for name in columns] for row in lines])

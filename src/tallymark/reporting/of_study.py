@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark._display import Row, columns_of, number
 from tallymark.errors import InputError
-from tallymark.reporting.content import Cell, Content, Remark, Section, Table
+from tallymark.reporting.content import Content, Remark, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.study.outcomes import StudyResults, StudyTest
 
@@ -36,10 +35,10 @@ def of_study(results: StudyResults, *, title: str, level: float = 0.95) -> Conte
             min(test.nemenyi.mean_ranks, key=lambda name: test.nemenyi.mean_ranks[name]) if test else results.methods[0]
         )
         tables = (
-            [] if test is None else [_table(test.rows(), f"{100 * level:g} % level, N = {test.friedman.n} data sets")]
+            [] if test is None else [table_of(test.rows(), f"{100 * level:g} % level, N = {test.friedman.n} data sets")]
         )
         tables.append(
-            _table(results.pairwise(best, loss).rows(), f"{best} beside the others, over data sets and prevalences")
+            table_of(results.pairwise(best, loss).rows(), f"{best} beside the others, over data sets and prevalences")
         )
         sections.append(
             Section(f"By {loss}", "" if test is None else test.heading().replace("\n", ". "), pictures, tables)
@@ -62,12 +61,3 @@ def _said(test: StudyTest) -> str:
     if not beaten:
         return f"By {test.loss} the methods differ (Friedman, p = {test.friedman.p_value:.2g}), but {best}, the best in rank, is not shown to beat any single one."
     return f"By {test.loss} {best} has the best mean rank and is shown to beat {', '.join(beaten)}; the others cannot be told from it."
-
-
-def _table(lines: Sequence[Row], caption: str) -> Table:
-    columns = columns_of(lines)
-
-    def cell(value: Any) -> Cell:
-        return Cell("–" if value is None else number(value), value if isinstance(value, int | float) else None)
-
-    return Table(list(columns), [[cell(row.get(name)) for name in columns] for row in lines], caption)

@@ -96,7 +96,8 @@ def _bundled(name: str) -> Dataset:
     return Dataset(name, X, y)
 
 
-_PROBLEMS = (
+#: The 24 problems of Barranquero's thesis.
+PROBLEMS = (
     "acute.a", "acute.b", "balance.1", "balance.2", "balance.3", "cmc.1", "cmc.2", "cmc.3", "ctg.1", "ctg.2", "ctg.3", "haberman",
     "ionosphere", "iris.1", "iris.2", "iris.3", "sonar", "spectf", "tictactoe", "transfusion", "wdbc", "wine.1", "wine.2", "wine.3",
 )  # fmt: skip
@@ -109,7 +110,7 @@ _BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 
 #: Every registered data set and how it is read.
 DATASETS: Mapping[str, Callable[[str], Dataset]] = (
-    dict.fromkeys(_PROBLEMS, _problem)
+    dict.fromkeys(PROBLEMS, _problem)
     | {f"outliers.{name}": _outliers for name in _OUTLIERS}
     | dict.fromkeys(_BUNDLED, _bundled)
 )

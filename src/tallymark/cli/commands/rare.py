@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 
 from tallymark import rare
-from tallymark._display import columns_of, number
+from tallymark._display import number
 from tallymark.cli.output import require_table_place, write_beside
 from tallymark.cli.printing import (
     listed,
     positive_label,
     print_json,
     print_notes,
-    print_table,
+    print_rows,
     print_text,
     print_written,
     progress_bar,
     require_report_place,
-    table,
 )
 from tallymark.rare.files import TextColumn
 from tallymark.rare.results import ClassWeightSweep, RareCount
@@ -115,29 +114,20 @@ def _column(paths: str, name: str, option: str) -> Any:
 
 def _print(result: RareCount, asked: Asked) -> None:
     print_text(f"{asked.target}: {result.heading()}", "bold")
-    _print_rows("", result.table)
+    print_rows(result.table, shown=_shown)
     print_text(
         "sd is the within-sample Bernoulli deviation; low and high span the chance in both samples, if the texts of each class "
         "are alike in them.", "dim", indent="  ",
     )  # fmt: skip
     if isinstance(result, ClassWeightSweep):
         print_text("")
-        _print_rows("Weights of positives in training; labelled texts chose", result.sweep)
+        print_rows(result.sweep, "Weights of positives in training; labelled texts chose", _shown)
     verdict = result.fit.verdict
     print_text(f"{verdict[0].upper()}{verdict[1:]}.", indent="  ")
     if asked.out is not None:
         left_out = int(np.count_nonzero(~result.counted))
         print_text(f"Wrote {asked.out}: the target with tallymark_score and tallymark_probability"
                    + (f", empty for the {left_out} texts left out." if left_out else "."))  # fmt: skip
-
-
-def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    columns = columns_of(rows)
-    heads = [
-        (name, "right" if any(isinstance(v, int | float) for v in values) else "left")
-        for name, values in columns.items()
-    ]
-    print_table(table(title, heads, [[_shown(row.get(name)) for name in columns] for row in rows]))
 
 
 def _shown(value: Any) -> str:

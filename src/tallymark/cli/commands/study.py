@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from tallymark import study as studies
-from tallymark._display import columns_of, number
+from tallymark._display import columns_of
 from tallymark._write import replacing, require_writable
 from tallymark.cli.printing import (
     print_json,
-    print_table,
+    print_rows,
     print_text,
     print_written,
     progress_bar,
     require_report_place,
-    table,
 )
 from tallymark.errors import InputError
 from tallymark.registry import choose
@@ -55,7 +54,7 @@ def show(file: str, *, as_json: bool) -> None:
         print_json("study show", results.to_dict())
         return
     print_text(results.heading(), "bold")
-    _print_rows("Mean losses over data sets, prevalences and folds", results.rows())
+    print_rows(results.rows(), "Mean losses over data sets, prevalences and folds")
     for cell in results.failed:
         print_text(f"! {cell.method} on {cell.dataset}, fold {cell.fold}: {cell.error}", "yellow")
 
@@ -127,7 +126,7 @@ def test(
         return
     for line in found.heading().splitlines():
         print_text(line)
-    _print_rows("", found.rows())
+    print_rows(found.rows())
 
 
 def _ranks(results: StudyResults, loss: str | None) -> MethodTable:
@@ -143,12 +142,3 @@ def report(file: str, out: str, level: float) -> None:
     with progress_bar(f"Writing {out}") as progress:
         write(results, out, level=level, progress=progress)
     print_written(out)
-
-
-def _print_rows(title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    columns = columns_of(rows)
-    heads = [
-        (name, "right" if any(isinstance(v, int | float) and not isinstance(v, bool) for v in values) else "left")
-        for name, values in columns.items()
-    ]
-    print_table(table(title, heads, [[number(row.get(name)) for name in columns] for row in rows]))
