@@ -41,7 +41,8 @@ from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.simple import FileNoSimple, NoSimple, WithoutSimple
 from tallymark.sources.filepanel import FilePanel
-from tallymark.study.comparing import BayesianTest, TestResult
+from tallymark.study.bayesian import BayesianTest
+from tallymark.study.comparing import TestResult
 from tallymark.study.outcomes import Pairwise, Ranks, StudyResults, StudyTest
 from tallymark.study.protocols import Protocol
 from tallymark.study.tables import MethodTable

@@ -4,12 +4,10 @@
 others test any table of results, not only ours.
 """
 
+from tallymark.study.bayesian import BayesianTest, bayesian_signed_rank, correlated_t
 from tallymark.study.comparing import (
-    BayesianTest,
     TestResult,
-    bayesian_signed_rank,
     bonferroni_dunn,
-    correlated_t,
     critical_difference,
     friedman,
     hochberg,

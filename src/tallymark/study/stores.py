@@ -32,6 +32,8 @@ CREATE TABLE IF NOT EXISTS cells (
     key TEXT PRIMARY KEY, dataset TEXT NOT NULL, fold INTEGER NOT NULL, method TEXT NOT NULL, error TEXT, classes INTEGER NOT NULL,
     nominal BLOB NOT NULL, drawn BLOB NOT NULL, sizes BLOB NOT NULL, estimates BLOB, seconds REAL NOT NULL
 ) WITHOUT ROWID;
+-- Which cells are finished is asked without reading what they hold.
+CREATE INDEX IF NOT EXISTS status ON cells (error, key);
 """
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from tallymark.sources.engine import engine
 from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Wanted
 from tallymark.sources.frames import column_names_of, is_frame, read_columns
+
+#: Which numbers are good.
+Better = Literal["lower", "higher"]
 
 #: Columns of a tidy table; the last is the number.
 _TIDY = ("dataset", "method")
