@@ -16,6 +16,7 @@ from tallymark._check import Floats, Ints
 from tallymark._display import Row, Shown
 from tallymark.errors import InputError, shown
 from tallymark.inference.interval import checked_number
+from tallymark.learners.out_of_fold import stratified_folds
 from tallymark.registry import choose
 
 Kind = Literal["folds", "app", "npp", "simplex", "given"]
@@ -75,14 +76,7 @@ class Protocol(Shown):
     @property
     def _fold_of(self) -> Ints:
         """The fold of every row, each class spread evenly."""
-        rng = np.random.default_rng([self.seed, 0])
-        fold = np.empty(len(self._codes), dtype=np.int64)
-        start = 0
-        for code in range(len(self.classes)):
-            rows = rng.permutation(np.flatnonzero(self._codes == code))
-            fold[rows] = (start + np.arange(len(rows))) % self.folds
-            start += len(rows)
-        return fold
+        return stratified_folds(self._codes, self.folds, np.random.default_rng([self.seed, 0]))
 
     def heading(self) -> str:
         """Kind and size."""
