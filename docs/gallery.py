@@ -62,6 +62,25 @@ def _sales() -> Any:
 
 
 @cache
+def _audited() -> Any:
+    rng = np.random.default_rng(9)
+    p = rng.beta(0.3, 6, 8_000)
+    frame = pd.DataFrame({"p": p, "region": rng.choice(["east", "north", "south"], len(p))})
+    plan = tm.decide.audit_plan(frame, score="p", n=500)
+    checked = np.full(len(p), np.nan)
+    checked[plan.drawn] = rng.random(plan.n) < p[plan.drawn]
+    found = tm.decide.audit_estimate(
+        frame.assign(checked=checked, inclusion=plan.inclusion),
+        label="checked",
+        score="p",
+        threshold=0.2,
+        by="region",
+        inclusion="inclusion",
+    )
+    return plan, found
+
+
+@cache
 def _study() -> Any:
     from tempfile import TemporaryDirectory
 
@@ -127,6 +146,8 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "pairwise": lambda theme: c.pairwise(_study(), "Bayes", "CC", theme=theme),
         "price-index": lambda theme: c.price_index({f: tm.decide.index(_sales(), formula=f, **_SALES) for f in ("fisher", "jevons", "geks_fisher")}, theme=theme),
         "index-under-error": lambda theme: c.index_under_error(tm.decide.index_under_error(_sales(), label="own", **_SALES), theme=theme),
+        "audit-plan": lambda theme: c.audit_plan(_audited()[0], theme=theme),
+        "audit": lambda theme: c.audit_estimate(_audited()[1], theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

@@ -66,6 +66,14 @@ GUARDS = {
         "texts that cannot be told apart: without a known word, or shorter than asked for",
         "look at them by hand; they are counted as the model sees an empty text, or left out as it says",
     ),
+    "TM117": Guard(
+        "an audit found no positive row, or no negative one",
+        "read its one limit, or check more rows where scores are high",
+    ),
+    "TM118": Guard(
+        "an audit and a quantifier count differently by more than chance explains",
+        "believe the audit: the classes' scores have changed since the validation sample",
+    ),
 }
 
 

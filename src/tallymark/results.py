@@ -19,6 +19,8 @@ from tallymark.curves.decision import DecisionCurve
 from tallymark.curves.histogram import ScoreHistogram
 from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve
 from tallymark.decide.advice import Advice
+from tallymark.decide.audit_estimates import AuditEstimate
+from tallymark.decide.audit_plans import AuditPlan
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
 from tallymark.inference.by_sample_size import BySize
@@ -57,6 +59,8 @@ from tallymark.thresholds import ThresholdTable
 
 __all__ = [
     "Advice",
+    "AuditEstimate",
+    "AuditPlan",
     "Band",
     "BayesianCalibration",
     "BayesianTest",

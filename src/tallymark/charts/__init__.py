@@ -3,6 +3,8 @@
 PNG, SVG and PDF are drawn without a browser. Every chart has a ``theme``, ``"light"`` or ``"dark"``.
 """
 
+from tallymark.charts.audits import audit_estimate as audit_estimate
+from tallymark.charts.audits import audit_plan as audit_plan
 from tallymark.charts.curves import brier_curve as brier_curve
 from tallymark.charts.curves import calibration_curve as calibration_curve
 from tallymark.charts.curves import cost_curve as cost_curve
@@ -37,6 +39,8 @@ from tallymark.charts.studies import pairwise as pairwise
 from tallymark.charts.studies import study_errors as study_errors
 
 __all__ = [
+    "audit_estimate",
+    "audit_plan",
     "brier_curve",
     "by_sample_size",
     "calibration_curve",

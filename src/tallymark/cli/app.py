@@ -14,7 +14,7 @@ import typer
 
 from tallymark import __version__
 from tallymark._text import visible
-from tallymark.cli import deciding, learning, studies
+from tallymark.cli import auditing, deciding, learning, studies
 from tallymark.cli.learning import Json, Report
 from tallymark.errors import TallymarkError
 from tallymark.notes import GuardWarning
@@ -159,6 +159,12 @@ def quantify(
         float | None, typer.Option(help="Share of positives the model was trained at (em, bl).")
     ] = None,
     population: Annotated[float | None, typer.Option(help="Size of the population the target is from (or is).")] = None,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="The labelled rows are a random sample of the file: count by them too.")
+    ] = False,
+    inclusion: Annotated[
+        str | None, typer.Option(help="With --audit: column with the probability with which a row was drawn.")
+    ] = None,
     level: Annotated[float, typer.Option(help="Level of the confidence intervals; 0 leaves them out.")] = 0.95,
     interval: Annotated[
         str, typer.Option(help="default, analytic, profile or bootstrap, for the methods that have it.")
@@ -199,6 +205,8 @@ def quantify(
             drop_missing=drop_missing,
             memory_limit=memory_limit,
             threads=threads,
+            audit=audit,
+            inclusion=inclusion,
             strict=strict,
             as_json=json,
             report=report,
@@ -428,6 +436,7 @@ app.command()(learning.detect)
 app.command()(deciding.index)
 app.command()(deciding.advise)
 app.add_typer(studies.app, name="study")
+app.add_typer(auditing.app, name="audit")
 
 
 def main() -> None:

@@ -19,14 +19,14 @@ def require_table_place(out: str | None, *files: str) -> None:
     if out is None:
         return
     if Path(out).suffix.lower() not in {".csv", ".parquet"}:
-        raise InputError(f"--out {out!r}: write a .csv or a .parquet file.")
+        raise InputError(f"{out!r}: write a .csv or a .parquet file.")
     require_writable(out, inputs=[name for file in files for name in expanded(file)])
 
 
-def write_beside(out: str, file: str, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write the rows of `file` with these columns, in the same order."""
+def write_beside(out: str, file: str, columns: Mapping[str, NDArray[Any]], kept: str | None = None) -> None:
+    """Write the rows of `file` with these columns, in the same order; where one says which are `kept`, only those."""
     with replacing(out, inputs=expanded(file)) as temporary, engine(file, writes=str(temporary)) as source:
         if taken := [name for name in columns if name in source.types]:
             raise InputError(f"{file!r} has a column {taken[0]!r} already; rename it.")
         source.keep_order()
-        source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"))
+        source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"), kept=kept)

@@ -1,7 +1,7 @@
 """Counting classes in unlabelled data: how many there really are.
 
-``tm.quantify.estimate`` works on scores alone, ``from_counts`` on a confusion table, ``estimate_many`` on many samples
-of one pool; ``AC``, ``EM``, … wrap any scikit-learn classifier.
+``tm.quantify.estimate`` works on scores alone, ``from_counts`` on a confusion table, ``from_audit`` on rows of the
+target that were checked by hand, ``estimate_many`` on many samples of one pool; ``AC``, ``EM``, … wrap any scikit-learn classifier.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tallymark.errors import InputError
 from tallymark.quantify import losses as losses
+from tallymark.quantify.audits.from_audit import from_audit as from_audit
 from tallymark.quantify.estimation.audit_table import from_counts as from_counts
 from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration as BayesianCalibration
 from tallymark.quantify.estimation.bayesian_calibration import bayesian_calibration as bayesian_calibration
@@ -63,7 +64,7 @@ _HOMES = dict.fromkeys(_ESTIMATORS, "wrappers") | {
 
 __all__ = [  # noqa: PLE0604
     "BayesianCalibration", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration",
-    "estimate", "estimate_many", "expected", "from_counts", "losses", "mixture_fit", "sensitivity", *_HOMES,
+    "estimate", "estimate_many", "expected", "from_audit", "from_counts", "losses", "mixture_fit", "sensitivity", *_HOMES,
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from tallymark.inference.interval import Sampling
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
+from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.reporting.content import Content
 
@@ -34,6 +35,7 @@ class ReportRequest:
     fits: MixtureFits | None = None
     unseen: Sensitivity | None = None
     known: tuple[float, float] | None = None
+    audit: Prevalence | Prevalences | None = None
 
 
 #: Makes a page's content from results by name, from what was passed as it was, and from what was asked.

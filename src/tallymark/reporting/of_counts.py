@@ -12,6 +12,7 @@ from tallymark._display import number
 from tallymark.decide.verdicts import count_facts
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
+from tallymark.quantify.audits.from_audit import METHOD as AUDIT
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
@@ -26,7 +27,7 @@ Estimates = Mapping[str, Any]
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     return of_counts(
         named, title=request.title or "Count", fit=request.fit, expectation=request.expectation, warnings=request.warnings,
-        growth=request.growth, fits=request.fits, unseen=request.unseen, known=request.known,
+        growth=request.growth, fits=request.fits, unseen=request.unseen, known=request.known, audit=request.audit,
     )  # fmt: skip
 
 
@@ -34,11 +35,13 @@ def of_counts(
     estimates: Estimates, *, title: str, fit: MixtureFit | None = None, expectation: Evaluation | None = None,
     warnings: Sequence[Note] = (), growth: str | None = None, fits: MixtureFits | None = None,
     unseen: Sensitivity | None = None, known: tuple[float, float] | None = None,
+    audit: Prevalence | Prevalences | None = None,
 ) -> Content:  # fmt: skip
     """The report of a count: estimates by method, group or class."""
     lines = []
     grouped: list[str] = []
-    for entry in estimates.values():
+    audits = {} if audit is None else {AUDIT: audit}
+    for entry in (*estimates.values(), *audits.values()):
         if isinstance(entry, Prevalences):
             grouped = list(entry.names)
             sums = [
@@ -55,7 +58,7 @@ def of_counts(
             lines.append([Cell(entry.method), *_counted(entry)])
     table = Table(["method", *grouped, "prevalence", "count", "of", "interval"], lines)
     flat = {name: entry for name, entry in estimates.items() if not isinstance(entry, ClassPrevalences)}
-    pictures = [charts.prevalences(flat)] if flat else []
+    pictures = [charts.prevalences(flat | audits)] if flat else []
     sections = [Section("Estimates", _known_said(estimates, known), pictures, [table])]
     if growth is not None:
         sections.append(_grown(estimates, growth))

@@ -22,6 +22,7 @@ from tallymark.inference.interval import Sampling
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
+from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.reporting.content import Content
 from tallymark.reporting.contents import ReportRequest, content_of
@@ -32,13 +33,13 @@ def report(
     data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, title: str | None = None,
     fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
     growth: str | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
-    known: tuple[float, float] | None = None, sampling: Sampling = "plain", progress: Progress | None = None,
+    known: tuple[float, float] | None = None, audit: Prevalence | Prevalences | None = None, sampling: Sampling = "plain", progress: Progress | None = None,
 ) -> Path:  # fmt: skip
     """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
 
     `data` is a labelled tally, several by name, or a panel (models); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
     method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, `fits`
-    the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population). `threshold` is
+    the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population, `audit` what they say of all of it). `threshold` is
     a number or a policy, `sampling` as for :func:`tallymark.evaluate`; `progress` is called with the percentage of the pictures
     that are drawn.
 
@@ -52,7 +53,7 @@ def report(
     """
     request = ReportRequest(
         title=title, threshold=threshold, level=level, sampling=sampling, fit=fit, expectation=expectation, warnings=warnings,
-        growth=growth, fits=fits, unseen=unseen, known=known,
+        growth=growth, fits=fits, unseen=unseen, known=known, audit=audit,
     )  # fmt: skip
     return write(content_of(data, request), path, progress)
 

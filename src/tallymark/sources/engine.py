@@ -172,15 +172,19 @@ class Engine:
         """Give rows in the order they have in the files, which takes longer."""
         self._duck.keep_order()
 
-    def write(self, path: str, columns: Mapping[str, NDArray[Any]], *, parquet: bool) -> None:
-        """Write the files' rows as they are with further columns beside them; `path` must be among those allowed."""
+    def write(self, path: str, columns: Mapping[str, NDArray[Any]], *, parquet: bool, kept: str | None = None) -> None:
+        """Write the files' rows as they are with further columns beside them; `path` must be among those allowed.
+
+        `kept` names one of the columns, which is left out, as is every row that has no true value there.
+        """
         self.register("tallymark_columns", columns)
         form = self._files.form
         rows = form.reader([*self._options, *form.verbatim, *form.thorough])
         kind = f"{'FORMAT parquet' if parquet else 'FORMAT csv, HEADER'}, USE_TMP_FILE false"
-        named = ", ".join(f"c.{quoted(name)}" for name in columns)
+        named = ", ".join(f"c.{quoted(name)}" for name in columns if name != kept)
+        condition = "" if kept is None else f" WHERE c.{quoted(kept)}"
         self.query(
-            f"COPY (SELECT r.*, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c) TO {text(path)} ({kind})"
+            f"COPY (SELECT r.*, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) TO {text(path)} ({kind})"
         )
 
 

@@ -12,6 +12,7 @@ from tallymark._display import number
 from tallymark.cli.commands.evaluate import class_and_column
 from tallymark.cli.printing import (
     listed,
+    positive_label,
     print_json,
     print_notes,
     print_table,
@@ -25,12 +26,16 @@ from tallymark.cli.printing import (
 from tallymark.errors import InputError
 from tallymark.measures import Evaluation
 from tallymark.notes import Note, emit
+from tallymark.quantify.audits.agreement import disagreement
+from tallymark.quantify.audits.from_audit import audited
+from tallymark.quantify.audits.samples import audit_of
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.expected import expected
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits, mixture_fit
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity, sensitivity
 from tallymark.registry import QUANTIFIERS
+from tallymark.sources.any_columns import is_missing
 from tallymark.sources.constructors import class_panel
 from tallymark.sources.duck import quoted
 from tallymark.sources.files import read_files
@@ -72,6 +77,8 @@ class Asked:
     drop_missing: bool = False
     memory_limit: str | None = None
     threads: int | None = None
+    audit: bool = False
+    inclusion: str | None = None
     strict: bool = False
     as_json: bool = False
     report: str | None = None
@@ -92,6 +99,8 @@ class Answer:
     known: tuple[float, float] | None = None
     #: What each method counts in all groups put together, where there are groups.
     pooled: Mapping[str, float] = field(default_factory=dict)
+    #: What the labelled rows say of themselves and the others, where they are a random sample of both.
+    audit: Prevalence | Prevalences | None = None
     #: What was noticed on reading.
     met: tuple[Note, ...] = ()
 
@@ -105,7 +114,8 @@ class Answer:
         ]
         fit = self.fits if self.fits is not None else self.fit
         said = [note for one in ones for note in one.warnings]
-        return list(dict.fromkeys([*self.met, *said, *(() if fit is None else fit.warnings)]))
+        audited = () if self.audit is None else self.audit.warnings
+        return list(dict.fromkeys([*self.met, *said, *(() if fit is None else fit.warnings), *audited]))
 
 
 def run(asked: Asked) -> Answer:
@@ -120,7 +130,7 @@ def run(asked: Asked) -> Answer:
             report(
             answer.estimates, asked.report, title=f"{asked.target or asked.validation}: how many?", fit=answer.fit,
             expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, fits=answer.fits, unseen=answer.unseen,
-            known=answer.known, progress=progress,
+            known=answer.known, audit=answer.audit, progress=progress,
             )  # fmt: skip
     if asked.as_json:
         print_json("quantify", _json(answer, asked), notes)
@@ -164,6 +174,14 @@ def _of_scores(asked: Asked) -> Answer:
             strict=asked.strict,
         ),
     )
+    audit = _audited(asked, score, groups)
+    known = (float(validation.n), float(validation.positives)) if asked.target is None else None
+    if audit is not None and known is not None:
+        met += disagreement(
+            _total(audit),
+            {name: _total(one) for name, one in estimates.items() if QUANTIFIERS[name].shift_proof},
+            known,
+        )
     whole = _together(target)
     fits = mixture_fit(validation, target, strict=asked.strict) if isinstance(target, Tallies) else None
     fit = mixture_fit(validation, whole, strict=asked.strict and fits is None)
@@ -179,10 +197,43 @@ def _of_scores(asked: Asked) -> Answer:
         _expectation(asked, validation, whole),
         fits,
         unseen,
-        known=(float(validation.n), float(validation.positives)) if asked.target is None else None,
+        known=known,
         pooled={name: counted(name, whole, level=None).count for name in methods} if fits is not None else {},
+        audit=audit,
         met=met,
     )
+
+
+def _audited(asked: Asked, score: str, groups: Sequence[str]) -> Prevalence | Prevalences | None:
+    """What the labelled rows say as an audit of the whole file, where they are said to be one."""
+    if not asked.audit:
+        return None
+    if asked.target is not None:
+        raise InputError(
+            "--audit takes the labelled rows for a random sample of one file with all rows; leave the second file out."
+        )
+    if asked.weight is not None or asked.count is not None:
+        raise InputError(
+            "--audit counts rows; leave out --weight and --count, and say with --inclusion how rows were drawn."
+        )
+    if asked.where is not None:
+        raise InputError("--audit speaks of all rows of the file; leave --where out, and count groups with --by.")
+    wanted = [
+        Wanted(asked.label, "--label"),
+        Wanted(score, "--score", "number"),
+        *(Wanted(name, "--by") for name in groups),
+    ]
+    if asked.inclusion is not None:
+        wanted.append(Wanted(asked.inclusion, "--inclusion", "number"))
+    columns = read_files(asked.validation, wanted)
+    labelled = {asked.label: np.ma.getdata(columns[asked.label])[~is_missing(columns[asked.label])]}
+    positive = positive_label(labelled, asked.label, asked.pos_label)
+    audit = audit_of(columns, asked.label, score, groups, asked.inclusion, [], None, positive)
+    return audited(audit, asked.level or 0.95)
+
+
+def _total(entry: Prevalence | Prevalences) -> Prevalence:
+    return entry.total if isinstance(entry, Prevalences) else entry
 
 
 def _checked(asked: Asked, groups: Sequence[str], methods: Sequence[str]) -> str:
@@ -267,6 +318,7 @@ def _of_classes(asked: Asked) -> Answer:
         "--threshold": asked.threshold, "--training-prevalence": asked.training_prevalence,
         "--interval": asked.interval != "default",
         "--drop-missing": asked.drop_missing,
+        "--audit": asked.audit,
         "--memory-limit": asked.memory_limit,
         "--threads": asked.threads,
     }  # fmt: skip
@@ -318,7 +370,7 @@ def _each(methods: Sequence[str], count: Callable[[str], Any]) -> dict[str, Any]
 def _lines(answer: Answer) -> list[tuple[dict[str, Any] | None, str | None, Prevalence]]:
     """Each estimate with its group and class; the group of a total is None."""
     items: list[tuple[dict[str, Any] | None, str | None, Prevalence]] = []
-    for entry in answer.estimates.values():
+    for entry in (*answer.estimates.values(), *([] if answer.audit is None else [answer.audit])):
         if isinstance(entry, Prevalence):
             items.append((None, None, entry))
         elif isinstance(entry, Prevalences):
@@ -357,11 +409,7 @@ def _with_known(one: Prevalence, known: tuple[float, float]) -> dict[str, Any]:
 
 
 def _totals(answer: Answer) -> list[Prevalence]:
-    return [
-        entry.total if isinstance(entry, Prevalences) else entry
-        for entry in answer.estimates.values()
-        if isinstance(entry, Prevalence | Prevalences)
-    ]
+    return [_total(entry) for entry in answer.estimates.values() if isinstance(entry, Prevalence | Prevalences)]
 
 
 def _json(answer: Answer, asked: Asked) -> dict[str, Any]:
@@ -451,9 +499,7 @@ def _remarks(answer: Answer) -> list[str]:
     if answer.known is not None:
         rows, positives = answer.known
         sums = ", ".join(f"{one.method} {one.count + positives:.0f}" for one in totals if one.reason is None)
-        items.append(
-            f"With the {number(rows)} labelled rows of the same file, {number(positives)} of them positive: {sums}."
-        )
+        items.append(f"With the {rows:.9g} labelled rows of the same file, {positives:.9g} of them positive: {sums}.")
     for one in totals:
         pooled = answer.pooled.get(one.method)
         if pooled is not None and one.reason is None and abs(one.count - pooled) > _APART * max(one.count, pooled):
@@ -461,6 +507,11 @@ def _remarks(answer: Answer) -> list[str]:
                 f"{one.method}: the groups add up to {one.count:.0f}, but counted together they have {pooled:.0f}; their scores do "
                 "not fit one and the same pair of classes."
             )
+    if answer.audit is not None:
+        one = _total(answer.audit)
+        items.append(
+            f"audit: {one.reason or f'{one.count:.0f} of all {number(one.n)} rows, those with a label among them; nothing is assumed of any shift'}."
+        )
     naive = [name for name in answer.estimates if not QUANTIFIERS[name].shift_proof]
     for name in naive:
         right = next((one.details.get("right_at") for one in totals if one.method == name and one.details), None)

@@ -17,6 +17,9 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.notes import Note
 
+#: Keys of groups that are added up.
+Keys = tuple[tuple[Any, ...], ...]
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Prevalence(Shown, Limited):
@@ -143,10 +146,14 @@ class Prevalences(Shown, Keyed[Prevalence]):
         groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
         for key in self.entries:
             groups.setdefault(tuple(key[place] for place in places), []).append(key)
+        return self._regrouped(names, {group: tuple(keys) for group, keys in groups.items()})
+
+    def _regrouped(self, names: tuple[str, ...], groups: Mapping[tuple[Any, ...], Keys]) -> Prevalences:
+        """Estimates under new keys, each the sum of those under old ones."""
         return Prevalences(
             names,
-            {group: self._sum(tuple(keys)) for group, keys in groups.items()},
-            {group: self._drawn(tuple(keys)) for group, keys in groups.items()} if self.replicates else {},
+            {group: self._sum(keys) for group, keys in groups.items()},
+            {group: self._drawn(keys) for group, keys in groups.items()} if self.replicates else {},
         )
 
     def subtotals(self) -> dict[str, Prevalences]:
@@ -163,17 +170,12 @@ class Prevalences(Shown, Keyed[Prevalence]):
         others = [name for name in self.names if name != along]
         lines = self._growths(self.over(along), None)
         if others:
-            groups: dict[tuple[Any, ...], dict[tuple[Any, ...], Prevalence]] = {}
+            groups: dict[tuple[Any, ...], dict[tuple[Any, ...], Keys]] = {}
             place = self.names.index(along)
-            for key, entry in self.entries.items():
-                groups.setdefault(key[:place] + key[place + 1 :], {})[key[place],] = entry
-            for group, entries in groups.items():
-                drawn = (
-                    {(k,): self.replicates[*group[:place], k, *group[place:]] for (k,) in entries}
-                    if self.replicates
-                    else {}
-                )
-                lines += self._growths(Prevalences((along,), entries, drawn), dict(zip(others, group, strict=True)))
+            for key in self.entries:
+                groups.setdefault(key[:place] + key[place + 1 :], {})[key[place],] = (key,)
+            for group, keys in groups.items():
+                lines += self._growths(self._regrouped((along,), keys), dict(zip(others, group, strict=True)))
         return lines
 
     @staticmethod
@@ -229,13 +231,13 @@ class Prevalences(Shown, Keyed[Prevalence]):
         ]
         return {"estimates": listed, "total": self.total.to_dict()}
 
-    def _drawn(self, keys: tuple[tuple[Any, ...], ...]) -> Floats:
+    def _drawn(self, keys: Keys) -> Floats:
         sizes = np.array([self.entries[key].n for key in keys], dtype=np.float64)
         drawn = np.stack([self.replicates[key] for key in keys])
         values: Floats = (drawn * sizes[:, None]).sum(axis=0) / sizes.sum()
         return values
 
-    def _sum(self, keys: tuple[tuple[Any, ...], ...]) -> Prevalence:
+    def _sum(self, keys: Keys) -> Prevalence:
         parts = [self.entries[key] for key in keys]
         n = sum(part.n for part in parts)
         first = parts[0]

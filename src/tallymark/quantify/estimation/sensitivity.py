@@ -68,7 +68,8 @@ class Sensitivity(Shown):
         for direction, word in ((1, "higher"), (-1, "lower")):
             found = self.unseen(direction)
             shift = direction * (_SHOWN if found is None else found)
-            told = ", ".join(f"{name} {self.change(name, shift):+.0f}" for name in self.changes)
+            changes = {name: self.change(name, shift) for name in self.changes}
+            told = ", ".join(f"{name} {change:+.0f}" for name, change in changes.items() if not np.isnan(change))
             if found is None:
                 parts.append(
                     f"positives scoring {word} would hardly be noticed at all; {_SHOWN:g} sd {word} would move the count by: {told}"

@@ -1,0 +1,158 @@
+"""``tallymark audit plan`` and ``tallymark audit estimate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark._display import number
+from tallymark.cli.output import require_table_place, write_beside
+from tallymark.cli.printing import (
+    listed,
+    positive_label,
+    print_json,
+    print_notes,
+    print_rows,
+    print_table,
+    print_text,
+    print_written,
+    progress_bar,
+    require_report_place,
+    table,
+    with_limits,
+)
+from tallymark.decide.audit_estimates import AuditEstimate, audit_estimate
+from tallymark.decide.audit_plans import AuditPlan, audit_plan
+from tallymark.errors import InputError, shown
+from tallymark.quantify.estimation.prevalence import Prevalence
+from tallymark.sources.any_columns import any_columns, is_missing, numbers
+from tallymark.sources.formats import Wanted
+
+
+def plan(
+    file: str, out: str | None, everything: str | None, *, as_json: bool, report: str | None, by: Sequence[str], **options: Any
+) -> AuditPlan:  # fmt: skip
+    """Draw, write, print; gives back the plan."""
+    require_report_place(report, file)
+    for place in (out, everything):
+        require_table_place(place, file)
+    with progress_bar(f"Reading {file}"):
+        made = audit_plan(file, by=listed(by), **options)
+    kept = np.zeros(len(made.inclusion), dtype=np.bool_)
+    kept[made.drawn] = True
+    design = {"stratum": made.stratum, "inclusion": made.inclusion}
+    if out is not None:
+        empty = np.full(len(kept), "", dtype=object)
+        write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **design, "checked": empty}, kept="kept")
+    if everything is not None:
+        write_beside(everything, file, design)
+    _report(made, file, report)
+    if as_json:
+        print_json("audit plan", made.to_dict())
+        return made
+    print_text(made.heading(), "bold")
+    print_rows(made.rows())
+    for place, what in (
+        (out, "the rows to check; fill in the column 'checked'"),
+        (everything, "every row with its probability"),
+    ):
+        if place is not None:
+            print_text(f"Wrote {place}: {what}.", "bold")
+    print_written(report)
+    return made
+
+
+def estimate(
+    file: str, checked: str | None, row: str, *, as_json: bool, report: str | None, label: str, score: str | None,
+    predicted: str | None, by: Sequence[str], stratum: Sequence[str], inclusion: str | None, value: str | None, pos_label: str | None,
+    where: str | None, **options: Any,
+) -> AuditEstimate:  # fmt: skip
+    """Read, estimate, print; gives back the estimate."""
+    require_report_place(report, file, checked)
+    groups, layers = listed(by), listed(stratum)
+    wanted = [
+        *([Wanted(label, "--label")] if checked is None else []), *(Wanted(name, "--by") for name in groups),
+        *(Wanted(name, "--stratum") for name in layers), *([] if predicted is None else [Wanted(predicted, "--predicted")]),
+        *(Wanted(name, option, "number") for name, option in ((score, "--score"), (inclusion, "--inclusion"), (value, "--value"))
+          if name is not None),
+    ]  # fmt: skip
+    if checked is not None and where is not None:
+        raise InputError("--where would change which row of FILE a checked row is; filter the file first.")
+    if checked is not None and not wanted:
+        raise InputError("Name a column of FILE, such as --score, so that its rows can be counted.")
+    with progress_bar(f"Reading {file}"):
+        columns = any_columns(file, wanted, where=where, ordered=checked is not None)
+        if checked is not None:
+            columns[label] = _found(checked, row, label, len(next(iter(columns.values()))), file)
+    present = columns[label][~is_missing(columns[label])]
+    positive = positive_label({label: np.ma.getdata(present)}, label, pos_label) if len(present) else None
+    made = audit_estimate(
+        columns, label=label, score=score, predicted=predicted, by=groups, stratum=layers, inclusion=inclusion, value=value,
+        pos_label=positive, **options,
+    )  # fmt: skip
+    _report(made, file, report)
+    if as_json:
+        print_json("audit estimate", made.to_dict(), made.warnings)
+        return made
+    _print(made, file)
+    print_notes(made.warnings)
+    print_written(report)
+    return made
+
+
+def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[Any]:
+    """What was found, for every row of the file."""
+    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label")])
+    places = numbers(columns[row], row)
+    found = columns[label]
+    if not (np.isfinite(places) & (places == np.floor(places)) & (places >= 0) & (places < rows)).all():
+        raise InputError(f"{row} of {checked!r} must give places from 0 to {rows - 1}, the rows of {file!r}.")
+    at = places.astype(np.int64)
+    twice, counts = np.unique(at, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(
+            f"{checked!r} has the rows {shown(twice[counts > 1].tolist(), 5)} more than once; keep one of each."
+        )
+    missing = is_missing(found)
+    values = np.ma.getdata(found)
+    made = np.zeros(rows, dtype=values.dtype)
+    absent = np.ones(rows, dtype=np.bool_)
+    made[at[~missing]], absent[at[~missing]] = values[~missing], False
+    return np.ma.MaskedArray(made, mask=absent)
+
+
+def _report(made: AuditPlan | AuditEstimate, file: str, report: str | None) -> None:
+    if report is not None:
+        from tallymark.reporting.pages import report as write
+
+        with progress_bar(f"Writing {report}") as progress:
+            write(made, report, title=file, progress=progress)
+
+
+def _print(made: AuditEstimate, file: str) -> None:
+    level = made.prevalence.level
+    print_text(f"{file}: audited" + ("" if level is None else f", {100 * level:g} % intervals"), "bold")
+    of = "rows" if made.value is None else made.value
+    lines = [["(all)", *_counted(made.prevalence)]]
+    if made.by_group is not None:
+        lines += [[", ".join(map(str, key)), *_counted(one)] for key, one in made.by_group.entries.items()]
+        lines.append(["sum of the groups", *_counted(made.by_group.total)])
+    names = "" if made.by_group is None else ", ".join(made.by_group.names)
+    heads = [(names, "left"), ("share", "right"), ("positives", "right"), ("of", "right")]
+    print_table(table("", heads if of == "rows" else [heads[0], heads[1], (of, "right"), heads[3]], lines))
+    if len(made):
+        print_table(table("", [("of the calls", "left"), ("estimate", "right")], [
+            [m.name, m.reason or with_limits(m.value, m.low or 0.0, m.high or 0.0)] for m in made.values()
+        ]))  # fmt: skip
+    print_text(made.sentence, "dim")
+
+
+def _counted(one: Prevalence) -> list[str]:
+    if one.reason is not None or one.low is None or one.high is None:
+        return ["–", one.reason or "–", number(one.n)]
+    return [
+        with_limits(one.prevalence, one.low, one.high), f"{one.count:.0f} ({one.low * one.n:.0f}–{one.high * one.n:.0f})", number(one.n)
+    ]  # fmt: skip

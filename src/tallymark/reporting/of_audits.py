@@ -1,0 +1,47 @@
+"""The reports of an audit: what to check, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallymark import charts
+from tallymark._display import number
+from tallymark.decide.audit_estimates import AuditEstimate
+from tallymark.decide.audit_plans import AuditPlan
+from tallymark.errors import InputError
+from tallymark.reporting.content import Content, Remark, Section, table_of
+from tallymark.reporting.contents import ReportRequest, contents
+
+
+def _one(named: Mapping[str, Any]) -> Any:
+    if len(named) > 1:
+        raise InputError("A report shows one audit; write one for each.")
+    return next(iter(named.values()))
+
+
+@contents(AuditPlan)
+def _of_plan(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    plan = _one(named)
+    sections = [
+        Section("Strata", "", [charts.audit_plan(plan)], [table_of(plan.rows())]),
+        Section("Rows to check", "Rows are counted from 0.", (), [table_of(plan.to_dict()["sample"])]),
+    ]
+    return Content(request.title or "Audit plan", f"{len(plan.inclusion)} rows", [plan.heading()], (), sections)
+
+
+@contents(AuditEstimate)
+def _of_estimate(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    found = _one(named)
+    one = found.prevalence
+    said = [found.sentence]
+    if one.reason is None:
+        said.insert(
+            0, f"{one.count:.0f} of {number(one.n)} ({one.count_low:.0f} to {one.count_high:.0f}) are positive."
+        )
+    section = Section(
+        "Estimates", "Nothing is assumed of the scores or of any shift.", [charts.audit_estimate(found)], [table_of(found.rows())]
+    )  # fmt: skip
+    return Content(
+        request.title or "Audit", f"{int(one.details['checked'])} checked rows", said, [Remark.of(note) for note in found.warnings], [section]
+    )  # fmt: skip

@@ -1,0 +1,60 @@
+"""Columns of whatever holds a table: a dataframe, or files by path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark.errors import ColumnError, InputError
+from tallymark.sources.engine import engine
+from tallymark.sources.files import columns_of
+from tallymark.sources.formats import Wanted
+from tallymark.sources.frames import is_frame, read_columns
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+def any_columns(
+    data: Any, wanted: Sequence[Wanted], *, where: str | None = None, ordered: bool = False
+) -> dict[str, NDArray[Any]]:
+    """The wanted columns of a dataframe, of files, or of arrays by name; missing values become masked arrays.
+
+    `ordered` gives the rows of files in the order they have there, which takes longer.
+    """
+    if isinstance(data, Mapping) and all(isinstance(column, np.ndarray) for column in data.values()):
+        for name, option, _ in wanted:
+            if name not in data:
+                raise ColumnError.missing(name, list(data), option)
+        return {name: data[name] for name, *_ in wanted}
+    if isinstance(data, str | PathLike | list):
+        with engine(data, wanted, where=where) as source:
+            if ordered:
+                source.keep_order()
+            return columns_of(source, wanted, where)
+    if not is_frame(data):
+        raise InputError(f"Got a {type(data).__name__}, expected a dataframe or the path of a file.")
+    if where is not None:
+        raise InputError("where= is for files; filter the dataframe before you pass it.")
+    return read_columns(data, wanted)
+
+
+def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows of a column have no value: null, or NaN."""
+    mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), np.bool_)
+    values = np.ma.getdata(column)
+    if values.dtype.kind == "f":
+        return np.asarray(mask | np.isnan(values))
+    return np.asarray(mask)
+
+
+def numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+    """A column as floats, nan where a value is missing."""
+    try:
+        made = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} holds values that are no numbers; convert the column first.") from None
+    return np.asarray(made, dtype=np.float64)

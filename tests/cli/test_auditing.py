@@ -1,0 +1,127 @@
+"""``tallymark audit plan`` and ``estimate``, and ``quantify --audit``."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import tallymark as tm
+from tallymark.cli.app import app
+
+
+@pytest.fixture
+def truth(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.4, 4, 4_000).round(6)
+    pd.DataFrame({"id": np.arange(4_000), "p": p, "g": rng.choice(["n", "s"], 4_000)}).to_csv("f.csv", index=False)
+    return rng.random(4_000) < p
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+def checked(truth):
+    table = pd.read_csv("list.csv")
+    assert list(table.columns) == ["id", "p", "g", "row", "stratum", "inclusion", "checked"]
+    assert (table.id == table.row).all()
+    table["checked"] = np.where(truth[table.row], "yes", "no")
+    table.to_csv("done.csv", index=False)
+    return table
+
+
+def test_plan_check_estimate(truth):
+    printed = run(
+        "audit",
+        "plan",
+        "f.csv",
+        "--score",
+        "p",
+        "--n",
+        "300",
+        "--out",
+        "list.csv",
+        "--all",
+        "all.csv",
+        "--report",
+        "r.html",
+    )
+    assert "Check 300 rows" in printed
+    table = checked(truth)
+    options = ["--score", "p", "--threshold", "0.2", "--inclusion", "inclusion", "--pos-label", "yes"]
+    answer = json.loads(run("audit", "estimate", "all.csv", "done.csv", *options, "--by", "g", "--json"))
+    assert answer["prevalence"]["low"] <= truth.mean() <= answer["prevalence"]["high"]
+    assert {line["group"]["g"] for line in answer["groups"]} == {"n", "s"}
+    frame = pd.read_csv("all.csv")
+    frame["y"] = pd.Series(truth[table.row].astype(float), index=table.row)
+    same = tm.decide.audit_estimate(frame, label="y", score="p", threshold=0.2, inclusion="inclusion")
+    assert answer["metrics"]["recall"]["value"] == pytest.approx(same["recall"].value)
+    # The list alone, and a table on screen with everything on it.
+    alone = json.loads(run("audit", "estimate", "done.csv", *options, "--json"))
+    assert alone["prevalence"]["prevalence"] == pytest.approx(answer["prevalence"]["prevalence"])
+    shown = run("audit", "estimate", "all.csv", "done.csv", *options, "--by", "g", "--report", "e.html")
+    assert "sum of the groups" in shown
+    assert "recall" in shown
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: pd.concat((t, t.head(2))), "more than once"),
+        (lambda t: t.assign(row=t.row + 10**6), "must give places"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(truth, change, message, capsys):
+    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv")
+    change(checked(truth)).to_csv("done.csv", index=False)
+    with pytest.raises(tm.InputError, match=message):
+        run("audit", "estimate", "f.csv", "done.csv", "--score", "p")
+
+
+def test_quantify_counts_by_the_audit_too_and_says_when_it_disagrees(truth):
+    frame = pd.read_csv("f.csv")
+    frame["y"] = np.where(frame.id % 5 == 1, truth, np.nan)
+    frame.to_parquet("one.parquet")
+    answer = json.loads(
+        run("quantify", "one.parquet", "--label", "y", "--score", "p", "--method", "ac", "--audit", "--json")
+    )
+    audit = next(line for line in answer["estimates"] if line["method"] == "audit")
+    assert audit["n"] == 4_000
+    assert audit["low"] <= truth.mean() <= audit["high"]
+    assert not [note for note in answer["warnings"] if note["code"] == "TM118"]
+    # The unlabelled positives score far lower than the labelled ones: the quantifier is fooled, the audit is not.
+    rng = np.random.default_rng(1)
+    low = truth & frame.y.isna()
+    frame["p"] = np.where(
+        low,
+        0.01 * rng.random(len(frame)),
+        np.where(truth, 0.7 + 0.3 * rng.random(len(frame)), 0.5 * rng.random(len(frame))),
+    )
+    frame.to_parquet("moved.parquet")
+    answer = json.loads(
+        run(
+            "quantify",
+            "moved.parquet",
+            "--label",
+            "y",
+            "--score",
+            "p",
+            "--method",
+            "ac",
+            "--audit",
+            "--json",
+            "--report",
+            "r.html",
+        )
+    )
+    assert [note for note in answer["warnings"] if note["code"] == "TM118"]
+
+
+def test_an_audit_takes_one_file(truth):
+    with pytest.raises(tm.InputError, match="leave the second file out"):
+        run("quantify", "f.csv", "f.csv", "--label", "g", "--score", "p", "--pos-label", "n", "--audit")

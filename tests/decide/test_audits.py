@@ -1,0 +1,145 @@
+"""Planning an audit, and what its rows tell of a classifier."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tallymark as tm
+from tallymark.decide.audit_designs import Layers, allocated, chances, cut_strata, drawn_by, drawn_within
+
+
+def population(rng, rows=20_000):
+    p = rng.beta(0.3, 6, rows)
+    return pd.DataFrame({"p": p, "region": rng.choice(["a", "b", "c"], rows, p=[0.7, 0.25, 0.05])}), rng.random(
+        rows
+    ) < p
+
+
+@given(
+    st.integers(0, 1_000),
+    st.integers(10, 500),
+    st.integers(1, 12),
+    st.sampled_from(["neyman", "power", "proportional"]),
+)
+def test_allocations_add_up_within_what_there_is(seed, n, strata, allocation):
+    rng = np.random.default_rng(seed)
+    p = np.concatenate((rng.beta(0.2, 9, 500), rng.choice([0.0, 0.5, 1.0], 100)))
+    codes = cut_strata(p, strata)
+    layers = Layers.of(codes, p, np.ones(len(p)))
+    taken = allocated(layers, n, 2, allocation)
+    sizes = np.bincount(codes)
+    assert (taken <= sizes).all()
+    assert (taken >= np.minimum(sizes, 2)).all()
+    assert taken.sum() == max(n, np.minimum(sizes, 2).sum())
+    drawn = drawn_within(codes, taken, rng)
+    assert len(np.unique(drawn)) == taken.sum()
+    assert (np.bincount(codes[drawn], minlength=len(taken)) == taken).all()
+
+
+@given(st.integers(0, 1_000), st.integers(2, 199))
+def test_equal_scores_are_in_one_stratum_and_chances_add_up(seed, n):
+    rng = np.random.default_rng(seed)
+    p = rng.choice([0.01, 0.2, 0.5, 0.9], 200)
+    codes = cut_strata(p, 5)
+    assert all(len(np.unique(codes[p == value])) == 1 for value in np.unique(p))
+    chance = chances(np.sqrt(p * (1 - p)), n)
+    assert chance.sum() == pytest.approx(n)
+    assert ((chance > 0) & (chance <= 1 + 1e-12)).all()
+    assert abs(len(drawn_by(chance, rng)) - n) <= 1
+
+
+def test_rows_are_drawn_with_the_probabilities_that_are_said():
+    p = np.linspace(0.001, 0.6, 60)
+    chance = chances(np.sqrt(p * (1 - p)), 12)
+    rng = np.random.default_rng(0)
+    seen = np.zeros(60)
+    for _ in range(4_000):
+        seen[drawn_by(chance, rng)] += 1
+    assert np.abs(seen / 4_000 - chance).max() < 4.5 * np.sqrt(0.25 / 4_000)
+
+
+def test_a_plan_keeps_its_promise():
+    rng = np.random.default_rng(5)
+    data, _ = population(rng)
+    plan = tm.decide.audit_plan(data, score="p", width=0.03)
+    assert plan.n < plan.simple
+    ((_, low, high),) = plan.expected.values()
+    assert high - low <= 0.03
+    widths = []
+    for seed in range(40):
+        drawn = tm.decide.audit_plan(data, score="p", n=plan.n, seed=seed)
+        label = np.full(len(data), np.nan)
+        label[drawn.drawn] = rng.random(drawn.n) < data.p[drawn.drawn]
+        one = tm.quantify.from_audit(data.assign(y=label, i=drawn.inclusion), label="y", score="p", inclusion="i")
+        widths.append(one.high - one.low)
+    assert np.mean(widths) == pytest.approx(0.03, rel=0.15)
+
+
+def test_same_seed_same_rows_and_groups_get_theirs():
+    data, _ = population(np.random.default_rng(1))
+    one, two = (tm.decide.audit_plan(data, score="p", n=300, by="region", seed=4) for _ in range(2))
+    assert (one.drawn == two.drawn).all()
+    assert one.n == 300
+    assert (tm.decide.audit_plan(data, score="p", n=300, by="region", seed=5).drawn != one.drawn).any()
+    seen = data.region[one.drawn].value_counts()
+    assert seen["c"] / 300 > 2 * (data.region == "c").mean()
+    assert set(one.expected) == {("a",), ("b",), ("c",)}
+
+
+@pytest.mark.parametrize("measure", ["precision", "recall"])
+def test_metrics_of_the_calls_hold_the_truth(measure):
+    rng = np.random.default_rng(7)
+    hits, repeats = 0, 120
+    for seed in range(repeats):
+        data, y = population(rng, 6_000)
+        plan = tm.decide.audit_plan(data, score="p", n=200, measure="recall", threshold=0.15, seed=seed)
+        label = np.full(len(data), np.nan)
+        label[plan.drawn] = y[plan.drawn]
+        found = tm.decide.audit_estimate(
+            data.assign(y=label, i=plan.inclusion), label="y", score="p", inclusion="i", threshold=0.15
+        )[measure]
+        called = data.p.to_numpy() >= 0.15
+        truth = (y & called).sum() / (called if measure == "precision" else y).sum()
+        hits += found.low <= truth <= found.high
+    assert hits / repeats > 0.95 - 4 * np.sqrt(0.05 * 0.95 / repeats)
+
+
+def test_a_census_gives_the_metrics_themselves():
+    rng = np.random.default_rng(3)
+    data, y = population(rng, 500)
+    found = tm.decide.audit_estimate(data.assign(y=y.astype(float)), label="y", score="p", threshold=0.1)
+    wanted = tm.evaluate(tm.tally(y, data.p.to_numpy()), threshold=0.1, level=None)
+    for name in found:
+        assert found[name].value == pytest.approx(wanted[name].value), name
+        assert found[name].low == pytest.approx(found[name].high)
+    assert found["ppv"].name == "precision"
+
+
+def test_predicted_labels_will_do():
+    data, y = population(np.random.default_rng(4), 3_000)
+    label = np.where(np.arange(3_000) % 10 == 0, y, np.nan)
+    by_score = tm.decide.audit_estimate(data.assign(y=label), label="y", score="p", threshold=0.1)
+    called = data.assign(y=label, c=(data.p >= 0.1).astype(int))
+    by_label = tm.decide.audit_estimate(called, label="y", score="p", predicted="c")
+    assert by_score.to_dict()["metrics"] == by_label.to_dict()["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "one of the two"),
+        ({"n": 10, "width": 0.1}, "one of the two"),
+        ({"n": 10**6}, "only"),
+        ({"n": 5, "by": "region"}, "too few for 3 groups"),
+        ({"n": 10, "measure": "recall"}, "threshold="),
+        ({"n": 10, "measure": "precision", "threshold": 2.0}, "nothing is called positive"),
+        ({"n": 10, "design": "psychic"}, "design"),
+        ({"n": 10, "score": "q"}, "calibrate them first"),
+    ],
+)
+def test_plans_that_cannot_be_are_refused(options, message):
+    data, _ = population(np.random.default_rng(0), 100)
+    with pytest.raises(tm.InputError, match=message):
+        tm.decide.audit_plan(data.assign(q=3.0), **({"score": "p"} | options))
