@@ -40,8 +40,10 @@ from tallymark.inference.hypothesis_tests.paired import (
 from tallymark.inference.hypothesis_tests.permutation import permutation_p
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.proportions import unseen
+from tallymark.inference.resampling.delete_groups import Jackknife, jackknifed
 from tallymark.inference.scales import NO_SPREAD, normal_quantile
 from tallymark.inference.table import Inference, inference_of
+from tallymark.measures import SAMPLED
 from tallymark.metrics.declare import cell_settings
 from tallymark.notes import Note, emit
 from tallymark.registry import Metric, asked_parameters, require_one_of
@@ -100,7 +102,7 @@ class Comparison(Shown):
     equivalence: float | None = None
     #: What each model was cut at, for a metric at one threshold.
     thresholds: Mapping[str, float] | None = None
-    #: Whether class sizes are taken as fixed by design (stratified) or all rows as drawn at random (plain).
+    #: What is taken as drawn at random: all rows (plain), rows of each class (stratified), or clusters of rows.
     sampling: str = "plain"
     #: Parameters of the metric, such as the costs, where it has any.
     parameters: Mapping[str, float] | None = None
@@ -199,7 +201,7 @@ class Comparison(Shown):
     @property
     def conditions(self) -> str:
         """What the limits and p-values speak of, in words."""
-        sizes = "class sizes fixed by design" if self.sampling == "stratified" else "all rows drawn at random"
+        sizes = SAMPLED[self.sampling]
         costs = "".join(f", {name} {number(value)}" for name, value in (self.parameters or {}).items())
         held = ", thresholds held fixed" if self.thresholds else ""
         return f"{costs}, {sizes}{held}"
@@ -240,7 +242,8 @@ def compare(
     ``"permutation"`` exchanges the two models' scores row by row (its interval is the bootstrap's). A metric at one threshold
     needs `threshold`, a number or a policy that each model then chooses by; the choice is held fixed. Policies such as
     ``cost:1,50`` set the metric's `parameters`, which can be given by name too (``cost_fp=1, cost_fn=50``).
-    Files beyond two million rows (:func:`tallymark.scan_panel`) are compared by AUROC.
+    Files beyond two million rows (:func:`tallymark.scan_panel`) are compared by AUROC. Where rows come in clusters
+    (``tm.panel(…, clusters=…)``) they are left out together, cluster by cluster (``"clusters"``).
 
     `sampling` ``plain`` takes all rows as drawn at random, ``stratified`` the class sizes as fixed by design. With
     `equivalence` δ a pair is called equivalent when two one-sided tests say that it differs by less than δ, and never on
@@ -267,7 +270,7 @@ def compare(
     design: Sampling = require_one_of("sampling", sampling, ("stratified", "plain"))
     if isinstance(panel, FilePanel):
         with panel.open() as table:
-            if not table.small:
+            if not table.small and table.roles.cluster is None:
                 return _compare_files(table, facts, method, confidence, margin, design)
             panel = table.panel()
     if facts.model_free or (threshold is not None and facts.needs != "confusion"):
@@ -279,12 +282,18 @@ def compare(
     panel = panel.keep(panel.mass > 0)
     ask = _Ask(panel, facts, threshold, replicates, seed, jobs, mcnemar_kind, design, parameters)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
+    if (way == "clusters") != (panel.cluster is not None):
+        raise InputError(
+            "method='clusters' needs a panel that knows which rows belong together: tm.panel(…, clusters=…)."
+            if panel.cluster is None
+            else f"method={way!r} takes rows one by one; rows in clusters are compared by method='clusters'."
+        )
     differences = _WAYS[way](ask)
     notes = comparison_notes(facts, int(ask.freedom) + 1)
     emit(notes, strict=strict)
     cuts = {model: cut for model, cut in ask.thresholds.items() if cut is not None}
     return _comparison(
-        facts, ask.values, differences, confidence, margin, thresholds=cuts or None, sampling=design, parameters=ask.given,
+        facts, ask.values, differences, confidence, margin, thresholds=cuts or None, sampling=design if panel.cluster is None else "clusters", parameters=ask.given,
         fewest=ask.freedom + 1.0, warnings=notes, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if panel.weights is None else int(panel.is_positive.sum()),
     )  # fmt: skip
@@ -349,7 +358,7 @@ def _margin(equivalence: float) -> float:
 
 def _comparison(
     facts: Metric, values: Mapping[str, float], differences: Mapping[tuple[str, str], Difference], level: float,
-    margin: float | None, *, n: int, positives: int, fewest: float, sampling: Sampling,
+    margin: float | None, *, n: int, positives: int, fewest: float, sampling: str,
     thresholds: Mapping[str, float] | None = None, parameters: Mapping[str, float] | None = None, warnings: tuple[Note, ...] = (),
 ) -> Comparison:  # fmt: skip
     items = list(differences.values())
@@ -417,6 +426,8 @@ class _Ask:
     @property
     def usual(self) -> str:
         """The method for this metric when none is named."""
+        if self.panel.cluster is not None:
+            return "clusters"
         if self.inference.linear_in_auroc:
             return "mover"
         if self.inference.influence is not None:
@@ -562,6 +573,28 @@ def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
     return entries
 
 
+def _by_clusters(ask: _Ask) -> dict[tuple[str, str], Difference]:
+    name = ask.facts.name
+    drawn = {
+        model: jackknifed(
+            [name], ask.panel.tally(model), cut, None if ask.settings is None else {name: ask.settings[model]}
+        )[name]
+        for model, cut in ask.thresholds.items()
+    }
+    differences = {}
+    for a, b in ask.pairs:
+        found, estimate = Jackknife.of(drawn[a] - drawn[b]), ask.values[a] - ask.values[b]
+        if estimate == 0.0 and found.error == 0.0:
+            differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, found.groups, "cluster jackknife")
+        elif math.isnan(found.error):
+            raise InputError(
+                f"Leaving out one cluster leaves {name} undefined: a class has rows in a single cluster, so nothing can be said."
+            )
+        else:
+            differences[a, b] = student_difference(estimate, found.error, "cluster jackknife", found.freedom)
+    return differences
+
+
 _WAYS: Mapping[str, Callable[[_Ask], dict[tuple[str, str], Difference]]] = {
     "mover": _by_mover,
     "delong": _by_delong,
@@ -569,4 +602,5 @@ _WAYS: Mapping[str, Callable[[_Ask], dict[tuple[str, str], Difference]]] = {
     "mcnemar": _by_mcnemar,
     "bootstrap": _by_bootstrap,
     "permutation": _by_permutation,
+    "clusters": _by_clusters,
 }

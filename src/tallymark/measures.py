@@ -71,6 +71,13 @@ class Measure(Shown, Limited):
         return {name: plain(value) for name, value in asdict(self).items() if name != "name"}
 
 
+#: What was drawn at random, in words.
+SAMPLED = {
+    "plain": "all rows drawn at random",
+    "stratified": "class sizes fixed by design",
+    "clusters": "clusters of rows drawn at random",
+}
+
 #: More notes of one kind than this are folded into one.
 _FOLDED_BEYOND = 3
 
@@ -95,7 +102,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
     per_class: Mapping[str, Mapping[str, Measure]] = field(default_factory=dict)
     tables: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
-    #: Whether intervals hold the class sizes fixed (stratified) or not (plain).
+    #: What intervals take as drawn at random: all rows (plain), rows of each class (stratified), or clusters of rows.
     sampling: str = "plain"
 
     def __post_init__(self) -> None:
@@ -157,7 +164,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
             return None
         if self.prevalence is not None:
             return f"{100 * self.level:g} % intervals at that prevalence"
-        sizes = "class sizes fixed by design" if self.sampling == "stratified" else "all rows drawn at random"
+        sizes = SAMPLED[self.sampling]
         return f"{100 * self.level:g} % intervals, {sizes}"
 
     def to_frame(self) -> Any:

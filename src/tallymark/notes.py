@@ -74,6 +74,11 @@ GUARDS = {
         "an audit and a quantifier count differently by more than chance explains",
         "believe the audit: the classes' scores have changed since the validation sample",
     ),
+    "TM119": Guard("a class has rows in fewer than ten clusters", "gather rows of more clusters; limits are rough"),
+    "TM120": Guard(
+        "rows with the same score and label repeat so often that they are hardly independent",
+        "say which rows belong together with `cluster=`",
+    ),
 }
 
 

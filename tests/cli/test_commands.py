@@ -504,3 +504,28 @@ def test_options_that_would_do_nothing_are_refused(data, tmp_path, monkeypatch, 
 def test_strict_holds_for_saved_files_too(tmp_path, monkeypatch, capsys):
     tm.tally(Y, (P > 0.5).astype(float)).save(tmp_path / "hard.tally")
     assert "TM101" in fails(monkeypatch, capsys, "evaluate", tmp_path / "hard.tally", "--strict")
+
+
+def test_clusters_on_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    own = rng.random(60) < 0.4
+    c = rng.integers(60, size=2_000)
+    frame = pd.DataFrame({"y": own[c].astype(int), "a": rng.normal(1.5 * own)[c], "b": rng.normal(own)[c], "k": c})
+    frame.to_csv("f.csv", index=False)
+    runner = CliRunner()
+
+    def answer(*arguments):
+        return json.loads(runner.invoke(app, [*arguments, "--json"], catch_exceptions=False).stdout)
+
+    options = ["f.csv", "--label", "y", "--score", "a"]
+    wide = answer("evaluate", *options, "--cluster", "k")["models"]["a"]["metrics"]["auroc"]
+    same = tm.evaluate(tm.tally(frame, label="y", score="a", cluster="k"))["auroc"]
+    assert (wide["low"], wide["high"]) == pytest.approx(same.interval)
+    found = answer("compare", *options, "--score", "b", "--cluster", "k")
+    assert "clusters of rows" in json.dumps(found) or '"sampling": "clusters"' in json.dumps(found)
+    frame[:500].drop(columns="y").to_csv("new.csv", index=False)
+    counted = answer("quantify", "f.csv", "new.csv", "--label", "y", "--score", "a", "--method", "ms", "--cluster", "k")
+    assert counted["estimates"][0]["interval_method"] == "cluster bootstrap"
+    refused = runner.invoke(app, ["evaluate", "f.csv", "--label", "y", "--predicted", "y", "--cluster", "k"])
+    assert "only with --score" in str(refused.exception)

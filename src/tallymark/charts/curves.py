@@ -264,6 +264,9 @@ def calibration_curve(data: object, *, bins: int = 10, theme: str = "light") -> 
     items = []
     named = by_name(data)
     for name, one in named.items():
+        if isinstance(one, Tally) and one.clusters is not None:
+            # Limits that take rows one by one would be far too sure.
+            one = curves.calibration_curve(one, bins=bins)  # noqa: PLW2901
         if isinstance(one, CalibrationCurve):
             points_of = {"mean": one.mean_score, "observed": one.observed, "rows": one.mass}
         else:

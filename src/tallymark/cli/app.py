@@ -29,6 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+Cluster = Annotated[str | None, typer.Option(help="Column that says which rows belong together, such as the product.")]
 SamplingOption = Annotated[
     str,
     typer.Option("--sampling", help="plain (all rows drawn at random) or stratified (class sizes fixed by design)."),
@@ -72,6 +73,7 @@ def evaluate(
     pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
     count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")] = None,
+    cluster: Cluster = None,
     by: Annotated[list[str] | None, typer.Option(help="Evaluate each group of this column (comma or repeat).")] = None,
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
     threshold: Annotated[
@@ -108,6 +110,7 @@ def evaluate(
             pos_label=pos_label,
             weight=weight,
             count=count,
+            cluster=cluster,
             by=by or (),
             where=where,
             threshold=threshold,
@@ -152,6 +155,7 @@ def quantify(
     pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with survey weights, in both files.")] = None,
     count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs, in both files.")] = None,
+    cluster: Cluster = None,
     where: Annotated[str | None, typer.Option(help="Only target rows that satisfy this SQL condition.")] = None,
     threshold: Annotated[str | None, typer.Option(help="Where cc and ac cut: a number or a policy.")] = None,
     calibration: Annotated[str | None, typer.Option(help="Calibrate for em first: bcts or vs.")] = None,
@@ -194,6 +198,7 @@ def quantify(
             pos_label=pos_label,
             weight=weight,
             count=count,
+            cluster=cluster,
             where=where,
             threshold=threshold,
             calibration=calibration,
@@ -260,6 +265,7 @@ def compare(
     pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
     count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")] = None,
+    cluster: Cluster = None,
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
     metric: Annotated[list[str] | None, typer.Option(help="Compare by this metric (auroc).")] = None,
     method: Annotated[
@@ -294,6 +300,7 @@ def compare(
             pos_label=pos_label,
             weight=weight,
             count=count,
+            cluster=cluster,
             where=where,
             metrics=metric or (),
             method=method,

@@ -12,6 +12,7 @@ from tallymark.evaluation.request import Request, settings_at
 from tallymark.inference.guards import score_notes
 from tallymark.inference.limits.cell_metrics import Asked as RatesAsked
 from tallymark.inference.limits.cell_metrics import Limits, limits_of_many
+from tallymark.inference.limits.clustered import clustered_limits
 from tallymark.inference.limits.defaults import tally_limits
 from tallymark.inference.limits.optimism import Choices, with_choice
 from tallymark.inference.resampling.bootstrapping import bootstrap
@@ -57,7 +58,7 @@ def evaluate_tallies(parts: Sequence[tuple[Tally, Request]]) -> list[Evaluation]
             questions = {
                 i: RatesAsked(one.at_threshold, one.matrix, settings_at(one.at_threshold, one.matrix, one.asked))
                 for i, one in enumerate(looked)
-                if one.matrix is not None and one.at_threshold
+                if one.matrix is not None and one.at_threshold and one.tally.clusters is None
             }
             answers = limits_of_many(list(questions.values()), first.level, first.sampling)
             rates = dict(zip(questions, answers, strict=True))
@@ -107,7 +108,7 @@ def _completed(one: _Looked, rates: dict[str, Limits]) -> Evaluation:
         threshold=None if matrix is None else matrix.threshold,
         policy=one.policy,
         confusion=matrix,
-        sampling=asked.sampling,
+        sampling=asked.sampling if tally.clusters is None else "clusters",
         warnings=one.notes,
     )
 
@@ -119,6 +120,15 @@ def _limits_of_tally(
     tally, asked, defined, of_rates = one.tally, one.asked, one.defined, one.at_threshold
     if not defined:
         return {}, {}
+    if tally.clusters is not None:
+        if asked.interval != "default":
+            raise InputError(
+                f"interval={asked.interval!r} resamples rows one by one; rows in clusters have default intervals only."
+            )
+        cut = None if one.matrix is None else one.matrix.threshold
+        settings = {} if one.matrix is None else settings_at(of_rates, one.matrix, asked)
+        values = {name: one.measures[name].value for name in defined if name not in of_rates or name in settings}
+        return clustered_limits(values, tally, cut, level, settings), {}
     if asked.interval != "default":
         threshold = None if one.matrix is None else one.matrix.threshold
         settings = {} if one.matrix is None else settings_at(of_rates, one.matrix, asked)

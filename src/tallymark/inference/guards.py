@@ -22,6 +22,9 @@ FEW_ROWS = 10
 #: Effective rows, as a share of the rows and in number, below which uneven weights are worth a word.
 _UNEVEN, _ENOUGH_EFFECTIVE = 0.5, 100.0
 
+#: Rows on one score, and scores so crowded, from which rows look like copies; the share of these scores that have one label only.
+_COPIES, _OBJECTS, _ONE_LABEL = 5, 20, 0.9
+
 #: Standard errors below chance at which the direction of the scores is doubted.
 _INVERTED = -3.0
 
@@ -44,6 +47,8 @@ def score_notes(tally: Tally, metrics: Sequence[str] | None, *, intervals: bool)
     return (
         *_no_probabilities(tally, named),
         *_few_rows(tally),
+        *(_few_clusters(tally) if intervals else ()),
+        *(_repeats(tally) if intervals else ()),
         *_few_negatives(tally, known),
         *(_short_of_rows(tally, named) if intervals else ()),
         *(_carried_by_a_row(tally, named) if intervals else ()),
@@ -66,6 +71,41 @@ def comparison_notes(facts: Metric, fewest: int) -> tuple[Note, ...]:
         )
         items.append(Note("TM112", said))
     return tuple(items)
+
+
+def _few_clusters(tally: Tally) -> Iterator[Note]:
+    if tally.clusters is None:
+        return
+    fewest = min(len(np.unique(one.codes)) for one in tally.clusters.members)
+    if fewest < FEW_ROWS:
+        yield Note("TM119", f"one class has rows in only {fewest} clusters; intervals are rough below {FEW_ROWS}")
+
+
+def _repeats(tally: Tally) -> Iterator[Note]:
+    """Scores of many digits that come again and again, each with one label only, are copies of one object."""
+    if tally.clusters is not None or tally.weighted or tally.grid is not None or tally.n_rows < _COPIES * _OBJECTS:
+        return
+    scores, counts = [], []
+    for run in tally.runs:
+        starts = np.flatnonzero(np.concatenate(([True], run.scores[1:] != run.scores[:-1])))
+        scores.append(run.scores[starts])
+        counts.append(np.add.reduceat(run.mass, starts))
+    pure = [~np.isin(own, other, assume_unique=True) for own, other in (scores, scores[::-1])]
+    # Rounded scores and votes repeat by themselves.
+    fine = [np.abs(own - np.round(own, 4)) > 1e-9 * np.abs(own) for own in scores]
+    often = [count >= _COPIES for count in counts]
+    copied = [f & o for f, o in zip(fine, often, strict=True)]
+    objects = sum(int(np.count_nonzero(c)) for c in copied)
+    if objects < _OBJECTS:
+        return
+    single = sum(int(np.count_nonzero(c & p)) for c, p in zip(copied, pure, strict=True))
+    rows = sum(int(n[c].sum()) for n, c in zip(counts, copied, strict=True))
+    if single > _ONE_LABEL * objects and rows > tally.n_rows / 2:
+        said = (
+            f"{rows} of {tally.n_rows} rows share {objects} scores, nearly each with one label only, like copies of {objects} objects; "
+            "intervals take rows as independent, so say which belong together with cluster="
+        )
+        yield Note("TM120", said)
 
 
 def _no_probabilities(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:

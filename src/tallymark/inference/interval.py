@@ -60,6 +60,14 @@ def checked_level(level: object) -> float:
     return value
 
 
+def require_separate_rows(clusters: object, asker: str) -> None:
+    """Refuse rows that belong together where each would be taken for itself."""
+    if clusters is not None:
+        raise InputError(
+            f"{asker} takes rows one by one, and these come in clusters: use tm.evaluate or tm.compare, or leave cluster= out."
+        )
+
+
 def or_nan(compute: Callable[[Any], float], summary: object) -> float:
     """A metric, nan where it is undefined."""
     try:

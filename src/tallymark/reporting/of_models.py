@@ -96,7 +96,7 @@ def of_models(
     cut = {name: tally.at(thresholds[name]) for name, tally in tallies.items() if name in thresholds}
     one = len(tallies) == 1
     # Bands need resampling; of a million rows they are thinner than the line.
-    band = one and first.n_rows <= 100_000
+    band = one and first.n_rows <= 100_000 and next(iter(tallies.values())).clusters is None
     pictures: list[Any] = [charts.roc(tallies, band=band, thresholds=sorted(set(thresholds.values())) if one else ())]
     pictures.append(
         charts.pr(tallies, thresholds=sorted(set(thresholds.values())) if one else (), prevalence=first.prevalence)

@@ -31,14 +31,17 @@ def tallies_of_columns(
         # Which label is positive is settled on all rows; a single group may lack a class.
         is_positive, labels = _check.binary_labels(columns[roles.label], roles.pos_label, roles.label)
     n, w = checked_mass(*(None if name is None else columns[name] for name in (roles.count, roles.weight)))
+    own = None if roles.cluster is None else checked_cluster(columns[roles.cluster], roles.cluster)
     groups = list(rows_by_group([_check.groups(columns[name], name) for name in roles.by]))
     entries: dict[tuple[Any, ...], Tally] = {}
     for name in roles.scores:
         s = _check.scores(columns[name], name)
-        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w})
+        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w, "cluster": own})
         for key, rows in groups:
-            part, truth, repeated, weighed = (None if a is None else a[rows] for a in (s, is_positive, n, w))
-            made = Tally.of(part, truth, labels, counts=repeated, weights=weighed)  # type: ignore[arg-type]
+            part, truth, repeated, weighed, cluster = (
+                None if a is None else a[rows] for a in (s, is_positive, n, w, own)
+            )
+            made = Tally.of(part, truth, labels, counts=repeated, weights=weighed, cluster=cluster)  # type: ignore[arg-type]
             entries[name, *key] = made
     return Tallies(("model", *roles.by), entries)
 
@@ -77,6 +80,12 @@ def group_values(column: NDArray[Any]) -> list[Label]:
         days = column.astype("datetime64[D]")
         column = np.datetime_as_string(days if (days == column).all() else column)
     return [v if isinstance(v, bool | int | float | str) else str(v) for v in column.tolist()]
+
+
+def checked_cluster(values: object, name: str = "cluster") -> NDArray[Any]:
+    """Names of clusters: whole numbers, or text."""
+    array = _check.groups(values, name)
+    return array if array.dtype.kind in "biu" else np.array(list(map(str, group_values(array))))
 
 
 def checked_mass(counts: object, weights: object) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ from tallymark._check import Label
 from tallymark.errors import InputError, shown
 from tallymark.notes import emit
 from tallymark.sources.cell_queries import tallies_of_relation
-from tallymark.sources.columns import SMALL, Columns, checked_mass, tallies_of_columns
+from tallymark.sources.columns import SMALL, Columns, checked_cluster, checked_mass, tallies_of_columns
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import is_frame, is_relation, lazy_frame, read_columns, require, without_missing
 from tallymark.sources.lazy import number_of_rows, tallies_of_lazy
@@ -37,25 +37,26 @@ def tally(
     *,
     counts: object = ...,
     weights: object = ...,
+    clusters: object = ...,
     pos_label: Label | None = ...,
     strict: bool = ...,
 ) -> Tally: ...
 @overload
 def tally(
-    y: object, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
+    y: object, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
     pos_label: Label | None = ..., exact: bool | None = ..., drop_missing: bool = ...,
     strict: bool = ...,
 ) -> Tally: ...  # fmt: skip
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: list[str] | tuple[str, ...], by: str | Sequence[str] = ...,
-    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
+    weight: str | None = ..., count: str | None = ..., cluster: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
     drop_missing: bool = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 @overload
 def tally(
     y: object, *, label: str | None = ..., score: str, by: str | Sequence[str],
-    weight: str | None = ..., count: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
+    weight: str | None = ..., count: str | None = ..., cluster: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
     drop_missing: bool = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 def tally(
@@ -67,8 +68,10 @@ def tally(
     by: str | Sequence[str] = (),
     weight: str | None = None,
     count: str | None = None,
+    cluster: str | None = None,
     counts: object = None,
     weights: object = None,
+    clusters: object = None,
     pos_label: Label | None = None,
     exact: bool | None = None,
     drop_missing: bool = False,
@@ -78,7 +81,8 @@ def tally(
 
     ``tally(y, scores)`` takes columns, ``tally(scores=…)`` an unlabelled sample, ``tally(frame, label=, score=)`` any
     dataframe; there several scores or ``by=`` give :class:`Tallies`. `counts` says how often each row occurs,
-    `weights` are survey or expenditure weights. `pos_label` names the positive label where it is not obvious.
+    `weights` are survey or expenditure weights, `clusters` (``cluster=`` of a frame) says which rows belong together: lines of one
+    product, say. Intervals then let whole clusters vary. `pos_label` names the positive label where it is not obvious.
     Lazy frames (Polars, DuckDB, Dask, PySpark, Ibis) of more than two million rows are grouped in their own engine
     into cells, as :func:`tallymark.scan` does for files; `exact` True never does, False always. Missing values are an
     error that counts them; `drop_missing` leaves out the rows of a frame that have one. `strict` turns guards into errors.
@@ -90,19 +94,31 @@ def tally(
     2
     """
     if is_frame(y):
-        if scores is not None or counts is not None or weights is not None:
+        if any(columns is not None for columns in (scores, counts, weights, clusters)):
             raise InputError("With a dataframe name the columns: tm.tally(frame, label='y', score='p', weight='w').")
         return _tally_frame(
-            y, label, score, by, weight, count, pos_label, exact=exact, drop_missing=drop_missing, strict=strict
+            y,
+            label,
+            score,
+            by,
+            weight,
+            count,
+            cluster,
+            pos_label,
+            exact=exact,
+            drop_missing=drop_missing,
+            strict=strict,
         )
-    if any(name is not None for name in (score, label, weight, count)) or not (isinstance(by, tuple) and not by):
+    if any(name is not None for name in (score, label, weight, count, cluster)) or not (
+        isinstance(by, tuple) and not by
+    ):
         raise InputError(
-            f"label=, score=, weight=, count= and by= name columns of a dataframe, but the first argument is a "
+            f"label=, score=, weight=, count=, cluster= and by= name columns of a dataframe, but the first argument is a "
             f"{type(y).__name__}. With arrays write tm.tally(y, scores, weights=w)."
         )
     if scores is None:
         raise InputError("No scores. Write tm.tally(y, scores), or tm.tally(scores=…) for an unlabelled sample.")
-    made = tally_of_arrays(y, scores, counts=counts, weights=weights, pos_label=pos_label)
+    made = tally_of_arrays(y, scores, counts=counts, weights=weights, clusters=clusters, pos_label=pos_label)
     emit(hard_labels(made, "scores"), strict=strict)
     return made
 
@@ -113,6 +129,7 @@ def tally_of_arrays(
     *,
     counts: object = None,
     weights: object = None,
+    clusters: object = None,
     pos_label: Label | None = None,
     one_class: bool = False,
     names: tuple[str, str] = ("labels", "scores"),
@@ -123,8 +140,9 @@ def tally_of_arrays(
     is_positive, labels = (
         (None, None) if y is None else _check.binary_labels(y, pos_label, names[0], one_class=one_class)
     )
-    _check.same_length({names[0]: is_positive, names[1]: s, "counts": n, "weights": w})
-    made = Tally.of(s, is_positive, labels, counts=n, weights=w)
+    own = None if clusters is None else checked_cluster(clusters)
+    _check.same_length({names[0]: is_positive, names[1]: s, "counts": n, "weights": w, "clusters": own})
+    made = Tally.of(s, is_positive, labels, counts=n, weights=w, cluster=own)
     if not one_class:
         _refuse_weightless_class(made)
     return made
@@ -279,15 +297,17 @@ def panel(
     score: str | Sequence[str] | None = None,
     weight: str | None = None,
     count: str | None = None,
+    cluster: str | None = None,
     counts: object = None,
     weights: object = None,
+    clusters: object = None,
     pos_label: Label | None = None,
     extra: Mapping[str, object] | None = None,
 ) -> Panel:
     """Labels and the scores of several models on the same rows.
 
-    ``panel(y, {"a": score_a, "b": score_b})``, or ``panel(frame, label="y", score=["a", "b"], weight="w")``. `extra` columns (price,
-    period, …) are kept beside the rows.
+    ``panel(y, {"a": score_a, "b": score_b})``, or ``panel(frame, label="y", score=["a", "b"], weight="w")``. `clusters` (``cluster=``) says which
+    rows belong together; `extra` columns (price, period, …) are kept beside the rows.
 
     >>> import tallymark as tm
     >>> tm.panel([0, 1, 0], {"a": [0.2, 0.9, 0.4], "b": [1, 3, 2]}).models
@@ -297,9 +317,12 @@ def panel(
         if score is None:
             raise InputError('With a dataframe name the score columns: tm.panel(frame, label="y", score=["a", "b"]).')
         names = column_names(score, "score=")
-        named = _named(y, label, weight, count, [Wanted(name, "score=", "number") for name in names])
+        wanted = [Wanted(name, "score=", "number") for name in names]
+        wanted += [] if cluster is None else [Wanted(cluster, "cluster=")]
+        named = _named(y, label, weight, count, wanted)
         y, counts, weights = named.truth, named.counts, named.weights
         scores = {name: named.columns[name] for name in names}
+        clusters = None if cluster is None else named.columns[cluster]
     if not isinstance(scores, Mapping) or not scores:
         raise InputError('scores must map each model\'s name to its column: tm.panel(y, {"a": score_a, "b": score_b}).')
     is_positive, labels = _check.binary_labels(y, pos_label)
@@ -309,7 +332,8 @@ def panel(
     names_in_use = [*map(str, columns), *map(str, others)]
     if len(set(names_in_use)) != len(names_in_use):
         raise InputError(f"Names of models and extra columns must differ, also as text: {shown(names_in_use)}.")
-    _check.same_length({"labels": is_positive, "counts": n, "weights": w, **columns, **others})
+    own = None if clusters is None else checked_cluster(clusters)
+    _check.same_length({"labels": is_positive, "counts": n, "weights": w, "clusters": own, **columns, **others})
     # Copies: a panel must not change when the caller's arrays do.
     return Panel(
         is_positive.copy(),
@@ -318,6 +342,7 @@ def panel(
         None if n is None else n.copy(),
         None if w is None else w.copy(),
         {str(name): column.copy() for name, column in others.items()},
+        None if own is None else own.copy(),
     )
 
 
@@ -388,6 +413,7 @@ def _tally_frame(
     by: str | Sequence[str],
     weight: str | None,
     count: str | None,
+    cluster: str | None,
     pos_label: Label | None,
     *,
     exact: bool | None,
@@ -396,12 +422,14 @@ def _tally_frame(
 ) -> Tally | Tallies:
     if score is None:
         raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
-    roles = Roles.named(label=label, score=score, by=by, weight=weight, count=count, pos_label=pos_label)
+    roles = Roles.named(
+        label=label, score=score, by=by, weight=weight, count=count, cluster=cluster, pos_label=pos_label
+    )
     wanted = roles.wanted
     lazy = lazy_frame(frame, wanted)
     if lazy is not None and drop_missing:
         lazy = without_missing(lazy, [name for name, *_ in wanted])
-    if lazy is not None and not exact and (exact is False or number_of_rows(lazy) > SMALL):
+    if lazy is not None and cluster is None and not exact and (exact is False or number_of_rows(lazy) > SMALL):
         if is_relation(frame):
             made = tallies_of_relation(lazy.to_native(), roles)
         else:

@@ -63,14 +63,15 @@ class FilePanel(Shown):
 
 
 def scan_panel(
-    paths: Paths, *, label: str, score: Iterable[str], weight: str | None = None, count: str | None = None,
+    paths: Paths, *, label: str, score: Iterable[str], weight: str | None = None, count: str | None = None, cluster: str | None = None,
     where: str | None = None, pos_label: Label | None = None, memory_limit: str | None = None,
     threads: int | None = None, progress: Progress | None = None, drop_missing: bool = False,
 ) -> FilePanel:  # fmt: skip
     r"""Several models' scores in files of any size, for :func:`tallymark.compare` and :func:`tallymark.without_simple`.
 
     Nothing is read until it is asked for. Beyond two million rows the engine does the work: it finds and leaves out
-    simple rows, and sums what DeLong's covariance needs in a second pass.
+    simple rows, and sums what DeLong's covariance needs in a second pass (with `cluster`, which says which rows belong together,
+    the rows are read).
 
     >>> import tallymark as tm, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
@@ -90,7 +91,7 @@ def scan_panel(
         or not models
     ):
         raise InputError("score= must list the score columns, one per model and each once.")
-    roles = Roles(label=label, scores=models, weight=weight, count=count, pos_label=pos_label)
+    roles = Roles(label=label, scores=models, weight=weight, count=count, cluster=cluster, pos_label=pos_label)
     rows = Rows(
         paths=paths,
         roles=roles,

@@ -23,6 +23,8 @@ class Roles:
     by: tuple[str, ...] = ()
     weight: str | None = None
     count: str | None = None
+    #: The column that says which rows belong together.
+    cluster: str | None = None
     pos_label: Label | None = None
     #: How the parts are named in messages.
     spelling: str = ARGUMENT
@@ -38,15 +40,16 @@ class Roles:
     @classmethod
     def named(
         cls, *, label: str | None = None, score: object = (), by: object = (), weight: str | None = None,
-        count: str | None = None, pos_label: Label | None = None, spelling: str = ARGUMENT,
+        count: str | None = None, cluster: str | None = None, pos_label: Label | None = None, spelling: str = ARGUMENT,
     ) -> Roles:  # fmt: skip
         """From names as people pass them: one score or group, or several."""
         scores, groups = (
             tuple(column_names(value, spelling.format(part))) for part, value in (("score", score), ("by", by))
         )
         return cls(
-            label=label, scores=scores, by=groups, weight=weight, count=count, pos_label=pos_label, spelling=spelling
-        )
+            label=label, scores=scores, by=groups, weight=weight, count=count, cluster=cluster, pos_label=pos_label,
+            spelling=spelling,
+        )  # fmt: skip
 
     @property
     def mass(self) -> str | None:
@@ -62,6 +65,7 @@ class Roles:
             *([] if self.label is None else [Wanted(self.label, "label")]),
             *([] if self.weight is None else [Wanted(self.weight, "weight", "number")]),
             *([] if self.count is None else [Wanted(self.count, "count", "count")]),
+            *([] if self.cluster is None else [Wanted(self.cluster, "cluster")]),
         ]
         return [one._replace(option=self.spelling.format(one.option)) for one in parts]
 

@@ -20,21 +20,21 @@ from tallymark.summaries.tally import Tally
 
 @overload
 def scan(
-    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
+    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
     where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
     exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
     progress: Progress | None = ..., strict: bool = ...,
 ) -> Tally: ...  # fmt: skip
 @overload
 def scan(
-    paths: Paths, *, label: str | None = ..., score: list[str] | tuple[str, ...], weight: str | None = ..., count: str | None = ...,
+    paths: Paths, *, label: str | None = ..., score: list[str] | tuple[str, ...], weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
     by: str | Sequence[str] = ..., where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
     exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
     progress: Progress | None = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 @overload
 def scan(
-    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ...,
+    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
     by: str | Sequence[str], where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
     exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
     progress: Progress | None = ..., strict: bool = ...,
@@ -46,6 +46,7 @@ def scan(
     score: str | Sequence[str],
     weight: str | None = None,
     count: str | None = None,
+    cluster: str | None = None,
     by: str | Sequence[str] = (),
     where: str | None = None,
     thresholds: Iterable[float] = (0.5,),
@@ -62,6 +63,7 @@ def scan(
     Up to two million rows the tally is exact. Beyond, scores share cells of about 13 significant bits; a cell of one
     repeated score is exact, so are the asked `thresholds` and the moments, the heaviest cells are split finer, and
     :func:`tallymark.bound` says how far each metric can be off. `exact` True never quantises, False always does.
+    `cluster` names the column that says which rows belong together (the rows are then read whole, however many);
     `where` is an SQL condition on the rows; `drop_missing` leaves out rows in which a named column is missing; `memory_limit` (``"1GB"``) and `threads` bound the engine, which spills to
     disk; `progress` is called with the percentage done.
 
@@ -75,7 +77,9 @@ def scan(
     """
     if isinstance(score, list | tuple) and not score:
         raise InputError("score= names no column; give the score column, or a list of them.")
-    roles = Roles.named(label=label, score=score, by=by, weight=weight, count=count, pos_label=pos_label)
+    roles = Roles.named(
+        label=label, score=score, by=by, weight=weight, count=count, cluster=cluster, pos_label=pos_label
+    )
     cuts = [_check.real(t, "thresholds") for t in (thresholds if isinstance(thresholds, Iterable) else [thresholds])]
     rows = Rows(
         paths=paths,

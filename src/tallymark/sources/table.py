@@ -69,7 +69,8 @@ class Table:
 
     def tallies(self, *, exact: bool | None = None, thresholds: Iterable[float] = (0.5,)) -> Tallies:
         """The tally of every model and group: exact while the rows are few; `exact` True never quantises, False always."""
-        if exact or (exact is None and self.small):
+        # Cells of the engine do not know whose rows they hold.
+        if exact or self.roles.cluster is not None or (exact is None and self.small):
             return tallies_of_columns(self.columns, self.roles)
         return tallies_by_cells(self.source, self.roles, self.where, thresholds)
 
@@ -82,6 +83,7 @@ class Table:
             pos_label=roles.pos_label,
             counts=None if roles.count is None else columns[roles.count],
             weights=None if roles.weight is None else columns[roles.weight],
+            clusters=None if roles.cluster is None else columns[roles.cluster],
         )
 
     def mass(self) -> float:

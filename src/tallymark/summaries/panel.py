@@ -37,6 +37,8 @@ class Panel(Shown, Sealed):
     counts: Ints | None = None
     weights: Floats | None = None
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    #: Names of the clusters the rows belong to; None where each stands for itself.
+    cluster: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         for name in ("scores", "extra"):
@@ -62,7 +64,9 @@ class Panel(Shown, Sealed):
         """The tally of one model. Rows whose count or weight is 0 are not in it."""
         if model not in self.scores:
             raise InputError(f"No model {model!r}; the panel has {shown(self.models)}.")
-        return Tally.of(self.scores[model], self.is_positive, self.labels, counts=self.counts, weights=self.weights)
+        return Tally.of(
+            self.scores[model], self.is_positive, self.labels, counts=self.counts, weights=self.weights, cluster=self.cluster
+        )  # fmt: skip
 
     def tallies(self) -> Tallies:
         """The tally of every model."""
@@ -88,6 +92,7 @@ class Panel(Shown, Sealed):
             counts=None if self.counts is None else self.counts[rows],
             weights=None if self.weights is None else self.weights[rows],
             extra={name: array[rows] for name, array in self.extra.items()},
+            cluster=None if self.cluster is None else self.cluster[rows],
         )
 
     def merge(self, other: Panel) -> Panel:
@@ -139,7 +144,7 @@ class Panel(Shown, Sealed):
         for name, array in named.items():
             part = name.partition(":")[0]
             promises.require(part in _KINDS, f"there is an unknown column {name!r}")
-            if part == "extra":
+            if part in {"extra", "cluster"}:
                 promises.require(array.shape == shape and not array.dtype.hasobject, "columns of different lengths")
             else:
                 promises.numbers(array, _KINDS[part], shape, part, least=None if part == "score" else 0)
@@ -151,6 +156,7 @@ class Panel(Shown, Sealed):
             "is_positive": self.is_positive,
             "counts": self.counts,
             "weights": self.weights,
+            "cluster": self.cluster,
         }
         parts |= {f"score:{name}": array for name, array in self.scores.items()}
         parts |= {f"extra:{name}": array for name, array in self.extra.items()}
@@ -168,8 +174,9 @@ class Panel(Shown, Sealed):
             counts=arrays.get("counts"),
             weights=arrays.get("weights"),
             extra=named("extra:"),
+            cluster=arrays.get("cluster"),
         )
 
 
 #: The parts of a stored panel and the kinds of number in each, by NumPy's letters.
-_KINDS = {"is_positive": "b", "counts": "i", "weights": "f", "score": "f", "extra": ""}
+_KINDS = {"is_positive": "b", "counts": "i", "weights": "f", "score": "f", "extra": "", "cluster": ""}

@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
@@ -19,6 +20,7 @@ from tallymark.errors import InputError
 from tallymark.notes import Note, emit
 from tallymark.registry import parse_policy
 from tallymark.summaries import promises, quantising, storage
+from tallymark.summaries.clusters import Clusters
 from tallymark.summaries.confusion import BinaryConfusion, Cells
 from tallymark.summaries.cutoffs import Cutoffs, Outcomes, Steps, all_cutoffs, outcomes_of, steps_at
 from tallymark.summaries.run import Run, ScoreMoments, checked_run, require_same_kind
@@ -44,6 +46,8 @@ class Tally(Shown):
     labels: tuple[Label, Label] | None = None
     prior: float | None = None
     grid: quantising.Grid | None = None
+    #: Which rows belong together; None where each stands for itself.
+    clusters: Clusters | None = None
 
     @classmethod
     def of(
@@ -54,8 +58,13 @@ class Tally(Shown):
         *,
         counts: Ints | None = None,
         weights: Floats | None = None,
+        cluster: NDArray[Any] | None = None,
     ) -> Tally:
         """From clean columns."""
+        if cluster is not None:
+            parts = [slice(None)] if is_positive is None else [~is_positive, is_positive]
+            together = Clusters.of(cluster, scores, parts, counts if counts is not None else weights)
+            return replace(cls.of(scores, is_positive, labels, counts=counts, weights=weights), clusters=together)
         if is_positive is None:
             return cls((Run.of(scores, counts, weights),))
         parts = [~is_positive, is_positive]
@@ -324,6 +333,7 @@ class Tally(Shown):
         notes = [
             f"weight {shown_number(self.n)}" if self.weighted else "",
             "" if self.prior is None else f"seen at prevalence {shown_number(self.prior)}",
+            "" if self.clusters is None else f"in {len(self.clusters)} clusters",
             "" if self.grid is None else f"quantised to {sum(map(len, self.runs))} cells",
         ]
         what = "Tally" if self.labelled else "Unlabelled tally"
@@ -365,7 +375,7 @@ class Tally(Shown):
             ],
         }
         arrays = {f"{i}.{name}": array for i, run in enumerate(self.runs) for name, array in run.columns().items()}
-        return header, arrays
+        return header, arrays if self.clusters is None else arrays | self.clusters.pack()
 
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tally:
@@ -380,7 +390,10 @@ class Tally(Shown):
             {name.removeprefix(f"{i}."): array for name, array in arrays.items() if name.startswith(f"{i}.")}
             for i in range(len(moments))
         ]
-        promises.require(sum(map(len, parts)) == len(arrays), "there are unknown parts")
+        together = {
+            name.removeprefix("cluster."): array for name, array in arrays.items() if name.startswith("cluster.")
+        }
+        promises.require(sum(map(len, parts)) + len(together) == len(arrays), "there are unknown parts")
         runs = tuple(checked_run(part, known) for part, known in zip(parts, moments, strict=True))
         require_same_kind(runs[0], runs[-1])
         grid = None if header["grid"] is None else quantising.Grid.unpack(header["grid"])
@@ -388,7 +401,9 @@ class Tally(Shown):
         promises.require(all(cells) if grid else not any(cells), "cells and grid do not belong together")
         prior = promises.prior(header["prior"])
         promises.require(prior is None or (labels and all(map(len, runs))), "a prevalence is stated of a single class")
-        return cls(runs, labels, prior, grid)  # type: ignore[arg-type]
+        clusters = Clusters.unpack(together, runs) if "names" in together else None
+        promises.require(clusters is not None or not together, "clusters have no names")
+        return cls(runs, labels, prior, grid, clusters)  # type: ignore[arg-type]
 
     def _class_runs(self) -> tuple[Run, ...]:
         if not self.labelled:
@@ -418,13 +433,26 @@ class Tally(Shown):
             raise InputError("Cannot merge tallies seen at different prevalences; merge first, then at_prevalence().")
         if self.grid is None and other.grid is None:
             runs = tuple(a.merge(b) for a, b in zip(self.runs, other.runs, strict=True))
-            return replace(self, runs=runs, labels=labels)
+            return replace(self, runs=runs, labels=labels, clusters=self._clusters_with(other))
         grids = {tally.grid for tally in (self, other) if tally.grid is not None}
         if len(grids) > 1:
             raise InputError("Cannot merge tallies quantised with different thresholds or dtypes; quantise both alike.")
         (grid,) = grids
         mine, theirs = (t.runs if t.grid else quantising.quantised(t.runs, grid) for t in (self, other))
-        return replace(self, runs=quantising.merged(mine, theirs, grid), labels=labels, grid=grid)
+        return replace(
+            self,
+            runs=quantising.merged(mine, theirs, grid),
+            labels=labels,
+            grid=grid,
+            clusters=self._clusters_with(other),
+        )
+
+    def _clusters_with(self, other: Tally) -> Clusters | None:
+        if (self.clusters is None) != (other.clusters is None):
+            raise InputError(
+                "Cannot merge a tally that knows its clusters with one that does not; give both cluster=, or neither."
+            )
+        return None if self.clusters is None or other.clusters is None else self.clusters.merge(other.clusters)
 
     @cached_property
     def first_of_score(self) -> Ints | None:

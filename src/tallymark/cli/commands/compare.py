@@ -36,6 +36,7 @@ class Asked:
     pos_label: str | None = None
     weight: str | None = None
     count: str | None = None
+    cluster: str | None = None
     where: str | None = None
     metrics: Sequence[str] = ()
     method: str | None = None
@@ -67,7 +68,12 @@ def run(asked: Asked) -> Comparison:
             progress=progress,
             drop_missing=asked.drop_missing,
             roles=Roles(
-                label=asked.label, scores=tuple(asked.scores), weight=asked.weight, count=asked.count, spelling=OPTION
+                label=asked.label,
+                scores=tuple(asked.scores),
+                weight=asked.weight,
+                count=asked.count,
+                cluster=asked.cluster,
+                spelling=OPTION,
             ),
         )
         with rows.open() as table:

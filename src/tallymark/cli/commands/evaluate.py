@@ -68,6 +68,7 @@ class Asked:
     pos_label: str | None = None
     weight: str | None = None
     count: str | None = None
+    cluster: str | None = None
     by: Sequence[str] = ()
     where: str | None = None
     threshold: str | None = None
@@ -168,7 +169,7 @@ def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
     groups = listed(asked.by)
     if asked.scores:
         return _of_scores(asked, asked.label, groups, options, read)
-    _refuse(asked, "only with --score", "by", "where", "drop_missing", "exact", "memory_limit", "threads")
+    _refuse(asked, "only with --score", "by", "where", "cluster", "drop_missing", "exact", "memory_limit", "threads")
     pairs = [class_and_column(text) for text in asked.probabilities]
     wanted = [*_columns(asked, asked.label), *(Wanted(name, "--predicted") for name in asked.predicted)]
     wanted += [Wanted(name, "--probability", "number") for _, name in pairs]
@@ -193,7 +194,7 @@ def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
 
 def _of_saved(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations:
     """A saved summary knows its rows already: options that name columns have nothing to say."""
-    named = ("label", "scores", "predicted", "probabilities", "pos_label", "weight", "count", "by", "where")
+    named = ("label", "scores", "predicted", "probabilities", "pos_label", "weight", "count", "cluster", "by", "where")
     _refuse(
         asked, "to read rows, and a saved summary has none", *named, "drop_missing", "exact", "memory_limit", "threads"
     )
@@ -231,6 +232,7 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
         by=tuple(groups),
         weight=asked.weight,
         count=asked.count,
+        cluster=asked.cluster,
         spelling=OPTION,
     )
     with progress_bar(f"Reading {asked.file}") as progress:

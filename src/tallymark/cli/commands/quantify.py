@@ -66,6 +66,7 @@ class Asked:
     pos_label: str | None = None
     weight: str | None = None
     count: str | None = None
+    cluster: str | None = None
     where: str | None = None
     threshold: str | None = None
     calibration: str | None = None
@@ -291,7 +292,7 @@ def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Ta
     else:
         known, asked_for = None, None
     condition = " AND ".join(f"({part})" for part in (asked_for, asked.where) if part) or None
-    shared = Roles(scores=(score,), weight=asked.weight, count=asked.count, spelling=OPTION)
+    shared = Roles(scores=(score,), weight=asked.weight, count=asked.count, cluster=asked.cluster, spelling=OPTION)
     with progress_bar(f"Reading {asked.validation} and {asked.target or 'its rows without a label'}") as progress:
         labelled = Rows(
             paths=asked.validation,
@@ -313,7 +314,7 @@ def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Ta
 
 def _of_classes(asked: Asked) -> Answer:
     plain_only = {
-        "--score": asked.score, "--by": asked.by, "--where": asked.where, "--weight": asked.weight, "--count": asked.count,
+        "--score": asked.score, "--by": asked.by, "--where": asked.where, "--weight": asked.weight, "--count": asked.count, "--cluster": asked.cluster,
         "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label, "--growth": asked.growth,
         "--threshold": asked.threshold, "--training-prevalence": asked.training_prevalence,
         "--interval": asked.interval != "default",

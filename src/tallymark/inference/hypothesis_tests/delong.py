@@ -12,7 +12,7 @@ import numpy as np
 from tallymark._check import Bools, Floats, Scores
 from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError, Undefined, shown
-from tallymark.inference.interval import Interval, checked_level
+from tallymark.inference.interval import Interval, checked_level, require_separate_rows
 from tallymark.inference.limits.rank_effects import auroc_effect
 from tallymark.inference.scales import normal_quantile, on_scale, scale_of
 from tallymark.metrics.ranking import auroc_of
@@ -94,6 +94,7 @@ def delong(panel: Panel) -> DeLong:
     """
     if not isinstance(panel, Panel):
         raise InputError(f'delong takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": scores}}).')
+    require_separate_rows(panel.cluster, "delong")
     there = panel.mass > 0
     is_positive, mass = panel.is_positive[there], panel.mass[there].astype(np.float64)
     if is_positive.all() or not is_positive.any():
@@ -187,6 +188,7 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row
     if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
         raise InputError("auroc takes a labelled tally with rows of both classes: tm.tally(y, scores).")
     require_one_of("method", method, ("extra_row", "logit", "plain", "hanley_mcneil"))
+    require_separate_rows(tally.clusters, "auroc")
     confidence, value = checked_level(level), auroc_of(tally)
     effect = auroc_effect(tally)
     if method == "extra_row":

@@ -187,4 +187,4 @@ def metric_named(name: str) -> Metric:
     return facts
 
 
-PairedMethod = Literal["mover", "delong", "influence", "mcnemar", "bootstrap", "permutation"]
+PairedMethod = Literal["clusters", "mover", "delong", "influence", "mcnemar", "bootstrap", "permutation"]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallymark._check import Floats
 from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
-from tallymark.inference.interval import Sampling, Seed, checked_level, checked_number
+from tallymark.inference.interval import Sampling, Seed, checked_level, checked_number, require_separate_rows
 from tallymark.inference.limits.calibration_errors import rows_in_bins
 from tallymark.inference.limits.proportions import limits
 from tallymark.inference.resampling.parallel import in_threads, seeds
@@ -75,6 +75,7 @@ def roc_band(
     True
     """
     tally, confidence = with_both_classes(tally, "roc_band"), checked_level(level)
+    require_separate_rows(tally.clusters, "roc_band")
     require_one_of("method", method, ("fixed_fpr", "fixed_threshold", "kolmogorov"))
     if method == "fixed_fpr":
         grid = np.linspace(0.0, 1.0, _POINTS)
@@ -124,6 +125,7 @@ def pr_band(
     100
     """
     tally, confidence = with_both_classes(tally, "pr_band"), checked_level(level)
+    require_separate_rows(tally.clusters, "pr_band")
     require_one_of("sampling", sampling, ("stratified", "plain"))
     grid = np.linspace(0.0, 1.0, _POINTS)[1:]
     value = _precision_at(Resamples.of(tally, _MOST), grid)[0]
@@ -150,6 +152,7 @@ def calibration_band(
     [0.5, 0.5]
     """
     tally, confidence = with_both_classes(tally, "calibration_band"), checked_level(level)
+    require_separate_rows(tally.clusters, "calibration_band")
     found, starts = calibration_bins(tally, bins, by), calibration_starts(tally, bins, by)
     each = 1.0 - (1.0 - confidence) / len(starts) if simultaneous else confidence
     n = rows_in_bins(tally, starts)

@@ -13,7 +13,7 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError, Undefined
-from tallymark.inference.interval import Interval, Sampling, Seed, checked_level, checked_number
+from tallymark.inference.interval import Interval, Sampling, Seed, checked_level, checked_number, require_separate_rows
 from tallymark.inference.limits.separation import separation_limits
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.inference.resampling.resamples import Resamples
@@ -40,6 +40,7 @@ def over_replicates(
 ) -> list[Any]:  # fmt: skip
     """A function of every block of resamples, in order; the same for any number of jobs."""
     require_one_of("sampling", sampling, ("stratified", "plain"))
+    require_separate_rows(tally.clusters, "The bootstrap")
     checked_number(replicates, "replicates", 2)
     pool = Pool.of(tally, most, edges)
     pool.placements  # noqa: B018 - cached before threads share it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -13,6 +13,7 @@ from tallymark import _check
 from tallymark._check import Floats, Ints, Scores
 from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_level, checked_number
+from tallymark.inference.resampling.cluster_draws import fewest_clusters, widened
 from tallymark.inference.resampling.strata import strata_of
 from tallymark.notes import Note, emit
 from tallymark.quantify.estimation import guards
@@ -81,7 +82,7 @@ def estimate(
 
     `level` None leaves the interval out; `interval` is ``analytic``, ``profile``, ``bootstrap`` or the method's own
     default; `population` is the size of the population the target is drawn from (or is), whose own count is asked for.
-    Other options belong to the method.
+    Other options belong to the method. Where tallies know their clusters (``tm.tally(…, clusters=…)``) whole clusters are resampled.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -126,7 +127,8 @@ def estimate(
     groups = targets_of(target)
     problem = problem_of(method, validation, list(groups.values()), threshold, training_prevalence, options)
     confidence = None if level is None else checked_level(level)
-    kind = _interval_of(problem, interval)
+    clusters = fewest_clusters([validation, *groups.values()])
+    kind = _interval_of(problem, interval) if clusters is None else _CLUSTERED
     notes = guards.notes_of(problem, groups)
     if isinstance(target, Tallies) and population is not None:
         raise InputError(
@@ -135,10 +137,9 @@ def estimate(
     emit(notes, strict=strict)
     drawn: dict[tuple[Any, ...], Floats] = {}
     # What does not look at the target has nothing to resample.
-    if confidence is not None and (isinstance(target, Tallies) or kind == "bootstrap") and method.reads_target:
+    if confidence is not None and (isinstance(target, Tallies) or kind in _RESAMPLED) and method.reads_target:
         times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
-        draws = problem.resampled(list(groups.values()), times, seed, jobs)
-        drawn = dict(zip(groups, draws, strict=True))
+        drawn = _draws(problem, groups, times, seed, jobs, confidence, clusters)
     entries = {
         key: _estimate(problem, one, confidence, kind, population, drawn.get(key), seed, notes)
         for key, one in groups.items()
@@ -146,6 +147,22 @@ def estimate(
     if isinstance(target, Tallies):
         return Prevalences(target.names, entries, drawn)
     return entries[()]
+
+
+#: Intervals by resampling whole clusters, and all that resample.
+_CLUSTERED = "cluster bootstrap"
+_RESAMPLED = frozenset({"bootstrap", _CLUSTERED})
+
+
+def _draws(
+    problem: Problem, groups: Mapping[tuple[Any, ...], Tally], times: int, seed: Seed, jobs: int | None, level: float, clusters: int | None
+) -> dict[tuple[Any, ...], Floats]:  # fmt: skip
+    """Shares of every group in resamples; of whole clusters where rows come in them."""
+    draws = problem.resampled(list(groups.values()), times, seed, jobs)
+    if clusters is not None:
+        own = [float(problem.shares(problem.clean(one), Samples.of_run(one.runs[0]))[0]) for one in groups.values()]
+        draws = np.clip(widened(draws, np.array(own)[:, None], clusters, level), 0.0, 1.0)
+    return dict(zip(groups, draws, strict=True))
 
 
 def estimate_many(
@@ -237,7 +254,7 @@ def _estimate(
         return replace(prevalence, reason="the scores do not tell the classes of the validation sample apart")
     if level is None or (not method.reads_target and problem.stated):
         return prevalence
-    if kind == "bootstrap" and drawn is not None:
+    if kind in _RESAMPLED and drawn is not None:
         ends = limits.not_degenerate(quantiles(drawn, level), problem.validation, target, level)
     elif kind == "profile":
         ends = _profile(problem, target, share, level, seed)

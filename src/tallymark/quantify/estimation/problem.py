@@ -77,7 +77,7 @@ def _unlabelled(tally: Tally) -> Tally:
         if len(tally.negative) and len(tally.positive)
         else max(tally.runs, key=len)
     )
-    return Tally((merged,), grid=tally.grid)
+    return Tally((merged,), grid=tally.grid, clusters=None if tally.clusters is None else tally.clusters.together())
 
 
 def one_target(target: object, asker: str) -> Tally:

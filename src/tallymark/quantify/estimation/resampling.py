@@ -14,6 +14,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.inference.interval import Seed
+from tallymark.inference.resampling.cluster_draws import ClusterDraws
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.inference.resampling.strata import Stratum, strata_of
 from tallymark.quantify.kernels.samples import Samples, Validation, score_range
@@ -46,23 +47,34 @@ def resampled(
     """
     classes = strata_of(validation.runs, _CELLS, edges)
     strata = [strata_of(target.runs, _CELLS, edges)[0] for target in targets]
+    known, unknown = ClusterDraws([validation]), ClusterDraws(targets)
     ends = score_range(validation, *targets)
     share = np.array([training_prevalence])
 
     def block(seed_of_block: Any) -> Floats:
         rng = np.random.default_rng(seed_of_block)
-        down, up = (_drawn(own, [other], rng) for own, other in (classes, classes[::-1]))
+        times = known.multiplicities(rng, _BLOCK)
+        down, up = (
+            _drawn(own, [other], rng, known.masses(validation, side, own, times))
+            for side, (own, other) in enumerate((classes, classes[::-1]))
+        )
         drawn = Validation(down, up, training_prevalence=share, range=ends)
-        return np.stack([_estimates(kernel, drawn, own, classes, rng, sides) for own in strata])
+        times = unknown.multiplicities(rng, _BLOCK)
+        return np.stack([
+            _estimates(kernel, drawn, own, classes, rng, sides, unknown.masses(target, 0, own, times))
+            for target, own in zip(targets, strata, strict=True)
+        ])  # fmt: skip
 
     blocks = -(-replicates // _BLOCK)
     return np.concatenate(in_threads(block, seeds(seed, blocks), jobs), axis=-1)[..., :replicates]
 
 
-def _drawn(own: Stratum, others: Sequence[Stratum], rng: np.random.Generator) -> Samples:
-    """Resamples of some rows, each with about one row of each of the others."""
+def _drawn(
+    own: Stratum, others: Sequence[Stratum], rng: np.random.Generator, clustered: Floats | None = None
+) -> Samples:
+    """Resamples of some rows (of whole clusters, where they are `clustered`), each with about one row of each of the others."""
     weight = own.mass.sum() / own.n
-    parts = [own.draw(rng, _BLOCK)]
+    parts = [own.draw(rng, _BLOCK) if clustered is None else clustered]
     for other in others:
         strangers = rng.multinomial(rng.poisson(1.0, _BLOCK), other.rows / other.n)
         parts.append(strangers * weight)
@@ -80,9 +92,10 @@ def _estimates(
     classes: Sequence[Stratum],
     rng: np.random.Generator,
     sides: str,
+    clustered: Floats | None = None,
 ) -> Floats:
     if sides == "both":
-        seen = _drawn(own, classes, rng)
+        seen = _drawn(own, classes, rng, clustered)
     else:
         seen = Samples.of_stratum(own, np.broadcast_to(own.mass, (_BLOCK, len(own.mass))))
     values = kernel(drawn, seen)

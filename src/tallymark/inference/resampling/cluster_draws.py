@@ -1,0 +1,57 @@
+"""Clusters drawn with replacement: all rows of a cluster come as often as it does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark.inference.resampling.strata import Stratum
+from tallymark.inference.scales import normal_quantile
+from tallymark.summaries.tally import Tally
+
+
+class ClusterDraws:
+    """Clusters of several tallies that are drawn together: one that is in two of them comes equally often in both."""
+
+    def __init__(self, tallies: Sequence[Tally]) -> None:
+        named = [tally.clusters.names.astype(str) for tally in tallies if tally.clusters is not None]
+        self._names = np.unique(np.concatenate(named)) if named else np.array([], dtype=str)
+
+    def multiplicities(self, rng: np.random.Generator, times: int) -> Floats:
+        """How often each cluster comes, in each of so many draws of as many clusters as there are."""
+        number = len(self._names)
+        if not number:
+            return np.zeros((times, 0))
+        return rng.multinomial(number, np.full(number, 1.0 / number), times).astype(np.float64)
+
+    def masses(self, tally: Tally, side: int, stratum: Stratum, times: Floats) -> Floats | None:
+        """Masses of a class's entries in each draw; None where its rows stand for themselves."""
+        if tally.clusters is None:
+            return None
+        members = tally.clusters.members[side]
+        own = times[:, np.searchsorted(self._names, tally.clusters.names.astype(str))][:, members.codes]
+        place = np.maximum(np.searchsorted(stratum.cells, members.scores, "right") - 1, 0)
+        size = len(stratum.cells)
+        made = np.stack([np.bincount(place, line * members.mass, size) for line in own]).astype(np.float64)
+        # A draw without any row of the class keeps what it has: there is nothing to learn from none.
+        empty = made.sum(axis=1) == 0.0
+        made[empty] = stratum.mass
+        return made
+
+
+def fewest_clusters(tallies: Sequence[Tally]) -> int | None:
+    """The fewest clusters that any of the tallies has; None where none knows of any."""
+    return min((len(tally.clusters) for tally in tallies if tally.clusters is not None), default=None)
+
+
+def widened(draws: Floats, estimate: Floats, clusters: int, level: float) -> Floats:
+    """Draws moved away from the estimate, as Student's t and n/(n - 1) ask of few clusters."""
+    from scipy.special import stdtrit
+
+    freedom = max(clusters - 1, 1)
+    share = 0.5 + level / 2
+    factor = float(stdtrit(freedom, share)) / normal_quantile(share) * math.sqrt(clusters / freedom)
+    return np.asarray(estimate + (draws - estimate) * factor)

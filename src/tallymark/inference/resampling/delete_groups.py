@@ -1,0 +1,146 @@
+"""Rows that belong together, left out together: the delete-a-group jackknife.
+
+Leaving out one cluster (or, of many, one of a few hundred groups of them) at a time says how much each moves a metric, and the sum of
+their squares how sure it is, whatever happens inside a cluster. Kott (2001), J. Off. Stat. 17(4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tallymark._check import Floats, Ints
+from tallymark.inference.limits.proportions import limits
+from tallymark.inference.resampling.resamples import Resamples
+from tallymark.inference.resampling.strata import Pool
+from tallymark.inference.resampling.values import values_of
+from tallymark.inference.scales import normal_quantile, on_scale, scale_of
+from tallymark.summaries.clusters import Clusters
+from tallymark.summaries.tally import Tally
+
+#: More clusters than this are put into as many groups at random.
+MOST_GROUPS = 400
+
+#: Masses held at once.
+_BLOCK = 2**22
+
+#: Entries of a tally that is left out group by group.
+_ENTRIES = 2**16
+
+
+@dataclass(frozen=True)
+class Jackknife:
+    """A standard error from what was left out in turn, and the groups it rests on: fewer where a few of them carry it."""
+
+    error: float
+    groups: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Jackknife:
+        """From the estimates without each group."""
+        if len(values) < 2 or not np.isfinite(values).all():
+            return cls(math.nan, 0.0)
+        n = len(values)
+        moved = values - values.mean()
+        squares = float(np.sum(moved**2))
+        if squares == 0.0:
+            return cls(0.0, float(n))
+        # Three times the inverse kurtosis: the number of groups where they move the estimate as normal numbers would.
+        return cls(math.sqrt((n - 1) / n * squares), min(float(n), 3.0 * squares**2 / float(np.sum(moved**4))))
+
+    def plus(self, other: Jackknife) -> Jackknife:
+        """Of two independent samples; degrees of freedom by Welch and Satterthwaite."""
+        if math.isnan(self.error) or math.isnan(other.error):
+            return Jackknife(math.nan, 0.0)
+        parts = [(one.error**2, one.freedom) for one in (self, other)]
+        variance = sum(v for v, _ in parts)
+        if variance == 0.0:
+            return Jackknife(0.0, min(self.groups, other.groups))
+        return Jackknife(math.sqrt(variance), variance**2 / sum(v**2 / free for v, free in parts) + 1.0)
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom."""
+        return max(self.groups - 1.0, 1.0)
+
+    def limits(self, value: float, level: float, low: float, high: float) -> tuple[float, float]:
+        """Limits of an estimate between its ends.
+
+        Of a value between two ends they are those of a proportion in a sample that is as sure: at an end, where nothing was seen to
+        vary, in a sample of as many rows as there are groups.
+        """
+        from scipy.special import stdtrit
+
+        if math.isnan(self.error):
+            return math.nan, math.nan
+        if not math.isfinite(high - low):
+            scale = scale_of(low, high)
+            return (
+                on_scale(value, self.error, self.freedom, level, scale)
+                if self.error > 0.0 and (low < value)
+                else (value, value)
+            )
+        p = (value - low) / (high - low)
+        shrunk = (normal_quantile(0.5 + level / 2) / float(stdtrit(self.freedom, 0.5 + level / 2))) ** 2
+        rows = p * (1.0 - p) / (self.error / (high - low)) ** 2 if self.error > 0.0 and 0.0 < p < 1.0 else self.groups
+        ends = limits(p * rows * shrunk, rows * shrunk, level)
+        return low + float(ends[0]) * (high - low), low + float(ends[1]) * (high - low)
+
+
+def groups_of(clusters: Clusters, most: int = MOST_GROUPS) -> Ints:
+    """The group of each cluster: one of its own where there are few."""
+    number = len(clusters)
+    if number <= most:
+        return np.arange(number)
+    # A fixed order: the same data has the same limits.
+    return np.random.default_rng(0).permutation(number) % most
+
+
+def without_each(tally: Tally, edges: Sequence[float] = (), most: int = MOST_GROUPS) -> Iterator[Resamples]:
+    """The tally without each group of clusters in turn, in blocks."""
+    clusters = tally.clusters
+    if clusters is None:
+        return
+    group = groups_of(clusters, most)
+    pool = Pool.of(tally, _ENTRIES, edges)
+    sides = []
+    for members, stratum in zip(clusters.members, pool.strata, strict=True):
+        place = np.maximum(np.searchsorted(stratum.cells, members.scores, "right") - 1, 0)
+        order = np.argsort(group[members.codes], kind="stable")
+        starts = np.searchsorted(group[members.codes][order], np.arange(group.max() + 2))
+        sides.append((place[order], members.mass[order], starts, stratum.mass))
+    number = int(group.max()) + 1
+    size = max(1, _BLOCK // max(pool.size, 1))
+    for first in range(0, number, size):
+        blocks = []
+        for place, mass, starts, whole in sides:
+            left = np.repeat(whole[None, :], min(size, number - first), axis=0)
+            for row in range(len(left)):
+                own = slice(starts[first + row], starts[first + row + 1])
+                left[row] -= np.bincount(place[own], mass[own], len(whole))
+            blocks.append(np.maximum(left, 0.0) * (left > 1e-9 * whole))
+        yield Resamples(pool, blocks[0], blocks[1])
+
+
+def jackknifed(
+    names: Sequence[str],
+    tally: Tally,
+    threshold: float | None,
+    parameters: Mapping[str, Mapping[str, float]] | None = None,
+) -> dict[str, Floats]:
+    """Each metric without each group of clusters in turn; nan where a class is left without rows."""
+    edges = () if threshold is None or math.isinf(threshold) else (threshold,)
+    own = parameters or {}
+    parts: dict[str, list[Floats]] = {name: [] for name in names}
+    for block in without_each(tally, edges):
+        there = (block.totals[0] > 0.0) & (block.totals[1] > 0.0)
+        kept = block if there.all() else Resamples(block.pool, block.negative[there], block.positive[there])
+        for name in names:
+            values = np.full(len(there), np.nan)
+            if there.any():
+                values[there] = values_of(name, kept, threshold, own.get(name))
+            parts[name].append(values)
+    return {name: np.concatenate(found) for name, found in parts.items()}
