@@ -62,6 +62,26 @@ def _sales() -> Any:
 
 
 @cache
+def _impact() -> Any:
+    rng = np.random.default_rng(6)
+    n = 6_000
+    own = rng.random(n) < 0.5
+    price = np.exp(rng.normal(np.where(own, 0.0, 0.4), 0.3))
+    wrong = rng.random(n) < np.where(own, 0.04 + 0.12 * (price > 1.2), 0.1)
+    frame = pd.DataFrame({"month": rng.integers(1, 7, n), "own": own, "price": price, "called": own ^ wrong})
+    return tm.decide.impact(frame, label="own", predicted="called", value="price", period="month")
+
+
+def _five() -> dict[str, Any]:
+    """The five classifiers of the price statisticians' picture; its coordinates are lost, these keep its story."""
+    rates = {"A": (0.4, 0.05), "B": (0.75, 0.2), "C": (0.85, 0.35), "D": (0.95, 0.6), "E": (0.5, 0.4)}
+    return {
+        name: tm.Confusion.of_cells(tp=1_000 * t, fp=1_000 * f, fn=1_000 - 1_000 * t, tn=1_000 - 1_000 * f)
+        for name, (t, f) in rates.items()
+    }
+
+
+@cache
 def _audited() -> Any:
     rng = np.random.default_rng(9)
     p = rng.beta(0.3, 6, 8_000)
@@ -148,6 +168,10 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "index-under-error": lambda theme: c.index_under_error(tm.decide.index_under_error(_sales(), label="own", **_SALES), theme=theme),
         "audit-plan": lambda theme: c.audit_plan(_audited()[0], theme=theme),
         "audit": lambda theme: c.audit_estimate(_audited()[1], theme=theme),
+        "impact": lambda theme: c.impact(_impact(), theme=theme),
+        "impact-by-period": lambda theme: c.impact_by_period(_impact(), theme=theme),
+        "roc-space-rare": lambda theme: c.roc_space(_five(), prevalence=0.1, theme=theme),
+        "roc-space-common": lambda theme: c.roc_space(_five(), prevalence=0.9, theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

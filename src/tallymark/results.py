@@ -21,8 +21,10 @@ from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, 
 from tallymark.decide.advice import Advice
 from tallymark.decide.audit_estimates import AuditEstimate
 from tallymark.decide.audit_plans import AuditPlan
+from tallymark.decide.impacts import ErrorImpact, Impact
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
+from tallymark.decide.spaces import Point, Space
 from tallymark.inference.by_sample_size import BySize
 from tallymark.inference.hypothesis_tests.delong import DeLong
 from tallymark.inference.hypothesis_tests.mann_whitney import MannWhitney
@@ -36,6 +38,7 @@ from tallymark.metrics.probability import BrierParts
 from tallymark.metrics.recalibration import ScoreParts
 from tallymark.notes import Note
 from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration
+from tallymark.quantify.estimation.class_drift import ClassDrift
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
@@ -71,6 +74,7 @@ __all__ = [
     "CalibrationCurve",
     "CalibrationMap",
     "ChosenThreshold",
+    "ClassDrift",
     "ClassPanel",
     "ClassPrevalences",
     "ClassScores",
@@ -83,11 +87,13 @@ __all__ = [
     "DeLong",
     "DecisionCurve",
     "DetCurve",
+    "ErrorImpact",
     "Evaluation",
     "Evaluations",
     "FileNoSimple",
     "FilePanel",
     "GainCurve",
+    "Impact",
     "IndexUnderError",
     "Interval",
     "MannWhitney",
@@ -101,6 +107,7 @@ __all__ = [
     "Pair",
     "Pairwise",
     "Panel",
+    "Point",
     "PositiveTradeoffCurve",
     "PrCurve",
     "PrPath",
@@ -119,6 +126,7 @@ __all__ = [
     "ScoreHistogram",
     "ScoreParts",
     "Sensitivity",
+    "Space",
     "StudyResults",
     "StudyTest",
     "Tallies",

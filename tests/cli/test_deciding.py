@@ -56,3 +56,41 @@ def test_advice_is_printed_with_its_reasons():
     assert "beta 0.5" in printed
     answer = json.loads(CliRunner().invoke(app, [*asked, "--json"], catch_exceptions=False).output)
     assert (answer["command"], answer["metrics"][0], answer["beta"]) == ("advise", "fbeta", 0.5)
+
+
+def test_impact_and_space(folder, tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"y": rng.choice(["milk", "tea"], 300), "v": rng.gamma(3.0, size=300), "m": rng.integers(1, 3, 300)}
+    )
+    for name in ("a", "b"):
+        frame[name] = np.where(rng.random(300) < 0.8, frame.y, "tea")
+    frame.to_csv("c.csv", index=False)
+
+    def answer(*arguments):
+        return CliRunner().invoke(app, [*arguments], catch_exceptions=False).output
+
+    impact = [
+        "impact",
+        "c.csv",
+        "--label",
+        "y",
+        "--predicted",
+        "a",
+        "--value",
+        "v",
+        "--period",
+        "m",
+        "--pos-label",
+        "milk",
+    ]
+    found = json.loads(answer(*impact, "--json"))
+    wanted = tm.decide.impact(frame, label="y", predicted="a", value="v", period="m", pos_label="milk").to_dict()
+    assert found["impacts"] == wanted["impacts"]
+    assert "what false negatives take away" in answer(*impact, "--report", "i.html")
+    space = ["space", "c.csv", "--label", "y", "--predicted", "a,b", "--pos-label", "milk", "--replicates", "200"]
+    found = json.loads(answer(*space, "--json"))
+    assert {row["classifier"] for row in found["classifiers"]} == {"a", "b", "call none", "call all"}
+    assert "best choice" in answer(*space, "--report", "s.html")
+    for page in ("i.html", "s.html"):
+        assert (tmp_path / page).read_text(encoding="utf-8").startswith("<!doctype html>")

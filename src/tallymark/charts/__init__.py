@@ -21,6 +21,8 @@ from tallymark.charts.estimates import forest as forest
 from tallymark.charts.estimates import prevalences as prevalences
 from tallymark.charts.estimates import size_scatter as size_scatter
 from tallymark.charts.estimates import without_simple as without_simple
+from tallymark.charts.impacts import impact as impact
+from tallymark.charts.impacts import impact_by_period as impact_by_period
 from tallymark.charts.matrices import class_correlations as class_correlations
 from tallymark.charts.matrices import confusion as confusion
 from tallymark.charts.prices import index_under_error as index_under_error
@@ -57,6 +59,8 @@ __all__ = [
     "errors_by_prevalence",
     "forest",
     "gain",
+    "impact",
+    "impact_by_period",
     "index_under_error",
     "mixture_fit",
     "over_prevalence",

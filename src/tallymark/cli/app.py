@@ -442,6 +442,8 @@ app.command()(learning.rare)
 app.command()(learning.detect)
 app.command()(deciding.index)
 app.command()(deciding.advise)
+app.command()(deciding.impact)
+app.command()(deciding.space)
 app.add_typer(studies.app, name="study")
 app.add_typer(auditing.app, name="audit")
 

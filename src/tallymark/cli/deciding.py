@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.learning import Json, Report
+from tallymark.cli.learning import Json, Level, PosLabel, Report, Seed
 
 
 def index(
@@ -79,4 +79,60 @@ def advise(
     command.run(
         classes=classes, prevalence_stable=prevalence_stable, values_stable=values_stable, prevalence=prevalence,
         true_negatives_matter=true_negatives_matter, emphasise=emphasise, cost_fp=cost_fp, cost_fn=cost_fn, as_json=json,
+    )  # fmt: skip
+
+
+def impact(
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
+    label: Annotated[str, typer.Option(help="Column with the true class.", show_default=False)] = ...,  # type: ignore[assignment]
+    value: Annotated[str, typer.Option(help="Column with the price, or any value.", show_default=False)] = ...,  # type: ignore[assignment]
+    predicted: Annotated[str | None, typer.Option(help="Column with the predicted class.")] = None,
+    score: Annotated[str | None, typer.Option(help="Or: column with the score.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Scores from here on are called positive.")] = None,
+    period: Annotated[str | None, typer.Option(help="Column with the period.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with expenditure or survey weights.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
+    pos_label: PosLabel = None,
+    tolerance: Annotated[float, typer.Option(help="Share of the level that would not matter.")] = 0.01,
+    level: Level = 0.95,
+    where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
+    json: Json = False,
+    report: Report = None,
+) -> None:
+    """Say whether false positives and false negatives differ in price, and what that does.
+
+    Example: tallymark impact sales.parquet --label is_milk --predicted called --value price --period month
+    """
+    from tallymark.cli.commands import impact as command
+
+    command.run(
+        file, as_json=json, report=report, label=label, value=value, predicted=predicted, score=score, threshold=threshold,
+        period=period, weight=weight, cluster=cluster, pos_label=pos_label, tolerance=tolerance, level=level, where=where,
+    )  # fmt: skip
+
+
+def space(
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
+    label: Annotated[str, typer.Option(help="Column with the true class.", show_default=False)] = ...,  # type: ignore[assignment]
+    predicted: Annotated[
+        list[str], typer.Option(help="Columns with predicted classes (comma or repeat).", show_default=False)
+    ] = ...,  # type: ignore[assignment]
+    cluster: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
+    pos_label: PosLabel = None,
+    prevalence: Annotated[float | None, typer.Option(help="Prevalence to decide at; left out, the file's own.")] = None,
+    metric: Annotated[str, typer.Option(help="Metric by which a leader is named.")] = "balanced_accuracy",
+    replicates: Annotated[int, typer.Option(min=100, help="Resamples behind how sure a statement is.")] = 2_000,
+    seed: Seed = 0,
+    json: Json = False,
+    report: Report = None,
+) -> None:
+    """Say which of several classifiers could be the best choice, and for which costs.
+
+    Example: tallymark space calls.csv --label y --predicted a,b,c --prevalence 0.02
+    """
+    from tallymark.cli.commands import space as command
+
+    command.run(
+        file, as_json=json, report=report, label=label, predicted=predicted, cluster=cluster, pos_label=pos_label,
+        prevalence=prevalence, metric=metric, replicates=replicates, seed=seed,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tallymark._write import replacing, require_writable
+from tallymark.cli.printing import progress_bar
 from tallymark.errors import InputError
 from tallymark.sources.engine import engine
 from tallymark.sources.formats import expanded
@@ -30,3 +31,12 @@ def write_beside(out: str, file: str, columns: Mapping[str, NDArray[Any]], kept:
             raise InputError(f"{file!r} has a column {taken[0]!r} already; rename it.")
         source.keep_order()
         source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"), kept=kept)
+
+
+def write_report(made: Any, report: str | None, file: str) -> None:
+    """Write a result's page, where one was asked for."""
+    if report is not None:
+        from tallymark.reporting.pages import report as write
+
+        with progress_bar(f"Writing {report}") as progress:
+            write(made, report, title=file, progress=progress)

@@ -15,6 +15,8 @@ from tallymark.quantify.audits.from_audit import from_audit as from_audit
 from tallymark.quantify.estimation.audit_table import from_counts as from_counts
 from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration as BayesianCalibration
 from tallymark.quantify.estimation.bayesian_calibration import bayesian_calibration as bayesian_calibration
+from tallymark.quantify.estimation.class_drift import ClassDrift as ClassDrift
+from tallymark.quantify.estimation.class_drift import class_drift as class_drift
 from tallymark.quantify.estimation.estimate import estimate as estimate
 from tallymark.quantify.estimation.estimate import estimate_many as estimate_many
 from tallymark.quantify.estimation.expected import expected as expected
@@ -63,7 +65,7 @@ _HOMES = dict.fromkeys(_ESTIMATORS, "wrappers") | {
 }
 
 __all__ = [  # noqa: PLE0604
-    "BayesianCalibration", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration",
+    "BayesianCalibration", "ClassDrift", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration", "class_drift",
     "estimate", "estimate_many", "expected", "from_audit", "from_counts", "losses", "mixture_fit", "sensitivity", *_HOMES,
 ]  # fmt: skip
 

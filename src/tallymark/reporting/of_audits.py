@@ -9,20 +9,14 @@ from tallymark import charts
 from tallymark._display import number
 from tallymark.decide.audit_estimates import AuditEstimate
 from tallymark.decide.audit_plans import AuditPlan
-from tallymark.errors import InputError
 from tallymark.reporting.content import Content, Remark, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
-
-
-def _one(named: Mapping[str, Any]) -> Any:
-    if len(named) > 1:
-        raise InputError("A report shows one audit; write one for each.")
-    return next(iter(named.values()))
+from tallymark.reporting.of_decisions import only
 
 
 @contents(AuditPlan)
 def _of_plan(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    plan = _one(named)
+    plan = only(named)
     sections = [
         Section("Strata", "", [charts.audit_plan(plan)], [table_of(plan.rows())]),
         Section("Rows to check", "Rows are counted from 0.", (), [table_of(plan.to_dict()["sample"])]),
@@ -32,7 +26,7 @@ def _of_plan(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Con
 
 @contents(AuditEstimate)
 def _of_estimate(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    found = _one(named)
+    found = only(named)
     one = found.prevalence
     said = [found.sentence]
     if one.reason is None:

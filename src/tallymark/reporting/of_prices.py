@@ -8,9 +8,9 @@ from typing import Any
 from tallymark import charts
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
-from tallymark.errors import InputError
 from tallymark.reporting.content import Content, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.reporting.of_decisions import only
 
 
 @contents(PriceIndex)
@@ -29,9 +29,7 @@ def _of_indices(named: Mapping[str, Any], data: Any, request: ReportRequest) -> 
 
 @contents(IndexUnderError)
 def _of_errors(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    if len(named) > 1:
-        raise InputError("A report shows one index under error; write one for each.")
-    (one,) = named.values()
+    one = only(named)
     last = one.rows()[-1]
     said = [
         f"With products classified at {one.metric} {one.level:g}, the index of {last['period']} would be off by {last['bias']:+.4f} on average, "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark._display import number
-from tallymark.cli.output import require_table_place, write_beside
+from tallymark.cli.output import require_table_place, write_beside, write_report
 from tallymark.cli.printing import (
     listed,
     positive_label,
@@ -49,7 +49,7 @@ def plan(
         write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **design, "checked": empty}, kept="kept")
     if everything is not None:
         write_beside(everything, file, design)
-    _report(made, file, report)
+    write_report(made, report, file)
     if as_json:
         print_json("audit plan", made.to_dict())
         return made
@@ -93,7 +93,7 @@ def estimate(
         columns, label=label, score=score, predicted=predicted, by=groups, stratum=layers, inclusion=inclusion, value=value,
         pos_label=positive, **options,
     )  # fmt: skip
-    _report(made, file, report)
+    write_report(made, report, file)
     if as_json:
         print_json("audit estimate", made.to_dict(), made.warnings)
         return made
@@ -122,14 +122,6 @@ def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[
     absent = np.ones(rows, dtype=np.bool_)
     made[at[~missing]], absent[at[~missing]] = values[~missing], False
     return np.ma.MaskedArray(made, mask=absent)
-
-
-def _report(made: AuditPlan | AuditEstimate, file: str, report: str | None) -> None:
-    if report is not None:
-        from tallymark.reporting.pages import report as write
-
-        with progress_bar(f"Writing {report}") as progress:
-            write(made, report, title=file, progress=progress)
 
 
 def _print(made: AuditEstimate, file: str) -> None:

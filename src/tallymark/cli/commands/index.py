@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallymark._display import number
+from tallymark.cli.output import write_report
 from tallymark.cli.printing import (
     listed,
     print_json,
@@ -33,11 +34,7 @@ def run(
             )
             for formula in listed(formulas)
         }  # fmt: skip
-    if report is not None:
-        from tallymark.reporting.pages import report as write
-
-        with progress_bar(f"Writing {report}") as progress:
-            write(made, report, title=file, progress=progress)
+    write_report(made, report, file)
     if as_json:
         print_json("index", {"indices": [one.to_dict() for one in made.values()]})
         return made

@@ -23,12 +23,13 @@ from tallymark.cli.printing import (
     table,
     with_limits,
 )
-from tallymark.errors import InputError
+from tallymark.errors import ColumnError, InputError
 from tallymark.measures import Evaluation
 from tallymark.notes import Note, emit
 from tallymark.quantify.audits.agreement import disagreement
 from tallymark.quantify.audits.from_audit import audited
 from tallymark.quantify.audits.samples import audit_of
+from tallymark.quantify.estimation.class_drift import ClassDrift, class_drift
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.expected import expected
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits, mixture_fit
@@ -102,6 +103,8 @@ class Answer:
     pooled: Mapping[str, float] = field(default_factory=dict)
     #: What the labelled rows say of themselves and the others, where they are a random sample of both.
     audit: Prevalence | Prevalences | None = None
+    #: What labelled rows of several groups say of prior shift.
+    drift: ClassDrift | None = None
     #: What was noticed on reading.
     met: tuple[Note, ...] = ()
 
@@ -201,6 +204,7 @@ def _of_scores(asked: Asked) -> Answer:
         known=known,
         pooled={name: counted(name, whole, level=None).count for name in methods} if fits is not None else {},
         audit=audit,
+        drift=_drift(asked, score, groups),
         met=met,
     )
 
@@ -231,6 +235,23 @@ def _audited(asked: Asked, score: str, groups: Sequence[str]) -> Prevalence | Pr
     positive = positive_label(labelled, asked.label, asked.pos_label)
     audit = audit_of(columns, asked.label, score, groups, asked.inclusion, [], None, positive)
     return audited(audit, asked.level or 0.95)
+
+
+def _drift(asked: Asked, score: str, groups: Sequence[str]) -> ClassDrift | None:
+    """Whether labelled rows of the groups contradict prior shift; None where the labelled rows do not know them."""
+    if not groups or asked.weight is not None or asked.cluster is not None:
+        return None
+    roles = Roles(label=asked.label, scores=(score,), by=tuple(groups), count=asked.count, spelling=OPTION)
+    known = None if asked.target is not None else f"{quoted(asked.label)} IS NOT NULL"
+    rows = Rows(paths=asked.validation, roles=roles, where=known, drop_missing=asked.drop_missing)
+    try:
+        with rows.open() as table:
+            table.choose_positive(asked.pos_label)
+            tallies = table.tallies().of_one_model()
+    except ColumnError:
+        return None
+    few = len(tallies) < 2 if isinstance(tallies, Tallies) else True
+    return None if few or any(t.grid is not None for t in tallies.values()) else class_drift(tallies, seed=asked.seed)  # type: ignore[union-attr, arg-type]
 
 
 def _total(entry: Prevalence | Prevalences) -> Prevalence:
@@ -433,6 +454,8 @@ def _json(answer: Answer, asked: Asked) -> dict[str, Any]:
         entries["pooled"] = dict(answer.pooled)
     if answer.fit is not None:
         entries["fit"] = answer.fit.to_dict()
+    if answer.drift is not None:
+        entries["class_drift"] = answer.drift.to_dict()
     if answer.fits is not None:
         entries["fits"] = answer.fits.to_dict()
     if answer.unseen is not None:
@@ -522,6 +545,8 @@ def _remarks(answer: Answer) -> list[str]:
         items.append(f"Fit by group: {answer.fits.verdict}.")
     elif answer.fit is not None:
         items.append(f"Fit: {answer.fit.verdict} (p = {answer.fit.p_value:.3g}).")
+    if answer.drift is not None:
+        items.append(f"By the labels of {', '.join(answer.drift.names)}: {answer.drift.verdict}.")
     if answer.unseen is not None:
         items.append(f"Sensitivity: {answer.unseen.sentence}")
     return items

@@ -1,0 +1,55 @@
+"""``tallymark impact``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tallymark._display import number
+from tallymark.cli.output import write_report
+from tallymark.cli.printing import (
+    positive_label,
+    print_json,
+    print_table,
+    print_text,
+    print_written,
+    progress_bar,
+    require_report_place,
+    table,
+)
+from tallymark.decide.impacts import Impact, impact
+from tallymark.sources.files import read_files
+from tallymark.sources.formats import Wanted
+
+
+def run(file: str, *, as_json: bool, report: str | None, label: str, pos_label: str | None, **options: Any) -> Impact:
+    """Compare, print; gives back what was printed."""
+    require_report_place(report, file)
+    with progress_bar(f"Reading {file}"):
+        positive = None
+        if pos_label is not None:
+            positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+        found = impact(file, label=label, pos_label=positive, **options)
+    write_report(found, report, file)
+    if as_json:
+        print_json("impact", found.to_dict())
+        return found
+    print_text(f"{file}: {found.heading()}", "bold")
+    timed = any(part.period is not None for part in found.parts)
+    heads = [
+        *([("period", "left")] if timed else []), ("class", "left"), ("errors", "left"), ("rows", "right"), ("mean", "right"),
+        ("shift of the level", "right"), ("KS", "right"), ("p", "right"), ("verdict", "prose"),
+    ]  # fmt: skip
+    lines = [
+        [
+            *([str(row["period"])] if timed else []), row["class"], row["errors"], number(row["n"]), number(row["mean"]),
+            f"{100 * row['shift']:+.2f} % ({100 * row['low']:+.2f} to {100 * row['high']:+.2f})",
+            "" if row["ks"] is None else f"{row['ks']:.3f}", "" if row["p_value"] is None else f"{row['p_value']:.3g}", row["verdict"],
+        ]
+        for row in found.rows()
+    ]  # fmt: skip
+    print_table(table("", heads, lines))
+    print_text(
+        "fp: what false positives bring in; fn: what false negatives take away; total: both.", "dim", indent="  "
+    )
+    print_written(report)
+    return found

@@ -1,0 +1,42 @@
+"""``tallymark space``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tallymark.cli.output import write_report
+from tallymark.cli.printing import (
+    listed,
+    positive_label,
+    print_json,
+    print_rows,
+    print_text,
+    print_written,
+    progress_bar,
+    require_report_place,
+)
+from tallymark.decide.spaces import Space, space
+from tallymark.sources.files import read_files
+from tallymark.sources.formats import Wanted
+
+
+def run(
+    file: str, *, as_json: bool, report: str | None, label: str, predicted: Sequence[str], pos_label: str | None, **options: Any
+) -> Space:  # fmt: skip
+    """Place, print; gives back what was printed."""
+    require_report_place(report, file)
+    with progress_bar(f"Reading {file}"):
+        positive = None
+        if pos_label is not None:
+            positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+        found = space(file, label=label, predicted=listed(predicted), pos_label=positive, **options)
+    write_report(found, report, file)
+    if as_json:
+        print_json("space", found.to_dict())
+        return found
+    for line in found.heading().splitlines():
+        print_text(line, "bold" if line == found.heading().splitlines()[0] else "")
+    print_rows(found.rows())
+    print_written(report)
+    return found

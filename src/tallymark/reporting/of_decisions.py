@@ -1,0 +1,68 @@
+"""The reports of what errors do to a value, and of classifiers in ROC and PR space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallymark import charts
+from tallymark.decide.impacts import Impact
+from tallymark.decide.spaces import Space
+from tallymark.errors import InputError
+from tallymark.reporting.content import Content, Section, table_of
+from tallymark.reporting.contents import ReportRequest, contents
+
+
+def only(named: Mapping[str, Any]) -> Any:
+    """The one result a page is about."""
+    if len(named) > 1:
+        raise InputError("A report shows one of these; write one for each.")
+    return next(iter(named.values()))
+
+
+@contents(Impact)
+def _of_impact(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    found = only(named)
+    last = {part.label: part for part in found.parts}
+    said = [
+        f"Class {name}{'' if part.period is None else f', period {part.period}'}: false positives: {part.verdict('fp')}; false negatives: "
+        f"{part.verdict('fn')}; together: {part.verdict('total')}."
+        for name, part in last.items()
+    ]
+    sections = [
+        Section(
+            "By period and class",
+            found.heading() + ".",
+            [charts.impact_by_period(found, label=name) for name in last],
+            [table_of(found.rows())],
+        )
+    ]
+    sections.append(
+        Section("Distributions", "", [charts.impact(found, part=found.parts.index(part)) for part in last.values()])
+    )
+    return Content(request.title or "What errors do", f"{len(found.parts)} comparisons", said, (), sections)
+
+
+@contents(Space)
+def _of_space(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    found = only(named)
+    pictures = [
+        charts.roc_space(found.confusions, prevalence=found.prevalence, metric=found.metric),
+        charts.pr_space(found.confusions, prevalence=found.prevalence),
+    ]
+    others = [charts.roc_space(found.confusions, prevalence=share) for share in (0.1, 0.5, 0.9)]
+    sections = [
+        Section("At the prevalence asked for", "", pictures, [table_of(found.rows())]),
+        Section(
+            "Accuracy at other prevalences",
+            "Accuracy rewards whoever calls what is common; its lines turn with the prevalence.",
+            others,
+        ),
+    ]
+    return Content(
+        request.title or "ROC and PR space",
+        f"{len(found.points)} classifiers at prevalence {found.prevalence:.3g}",
+        found.verdict,
+        (),
+        sections,
+    )
