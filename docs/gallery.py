@@ -82,6 +82,18 @@ def _five() -> dict[str, Any]:
 
 
 @cache
+def _watched() -> Any:
+    rng = np.random.default_rng(11)
+    month = np.repeat(np.arange(1, 25), 400)
+    y = rng.random(len(month)) < np.where(month > 16, 0.42, 0.3)
+    frame = pd.DataFrame(
+        {"month": month, "p": 1 / (1 + np.exp(-rng.normal(2 * y - 1))), "y": np.where(month <= 10, y, np.nan)}
+    )
+    frame["price"] = np.exp(rng.normal(0.1 * (month > 20), 0.4))
+    return tm.decide.watch(frame, period="month", score="p", label="y", value="price")
+
+
+@cache
 def _audited() -> Any:
     rng = np.random.default_rng(9)
     p = rng.beta(0.3, 6, 8_000)
@@ -172,6 +184,8 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "impact-by-period": lambda theme: c.impact_by_period(_impact(), theme=theme),
         "roc-space-rare": lambda theme: c.roc_space(_five(), prevalence=0.1, theme=theme),
         "roc-space-common": lambda theme: c.roc_space(_five(), prevalence=0.9, theme=theme),
+        "watch": lambda theme: c.watch(_watched(), theme=theme),
+        "watch-signals": lambda theme: c.watch_signals(_watched(), theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

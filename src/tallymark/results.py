@@ -25,6 +25,7 @@ from tallymark.decide.impacts import ErrorImpact, Impact
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
 from tallymark.decide.spaces import Point, Space
+from tallymark.decide.watching import Watch, Watched
 from tallymark.inference.by_sample_size import BySize
 from tallymark.inference.hypothesis_tests.delong import DeLong
 from tallymark.inference.hypothesis_tests.mann_whitney import MannWhitney
@@ -134,5 +135,7 @@ __all__ = [
     "TestResult",
     "ThresholdCurve",
     "ThresholdTable",
+    "Watch",
+    "Watched",
     "WithoutSimple",
 ]

@@ -94,3 +94,28 @@ def test_impact_and_space(folder, tmp_path):
     assert "best choice" in answer(*space, "--report", "s.html")
     for page in ("i.html", "s.html"):
         assert (tmp_path / page).read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_watch(folder, tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"m": np.repeat(np.arange(1, 9), 120), "s": rng.random(960)})
+    frame["y"] = np.where(frame.m < 5, rng.random(960) < frame.s, np.nan)
+    frame.to_csv("w.csv", index=False)
+
+    def answer(*arguments):
+        result = CliRunner().invoke(
+            app, ["watch", "w.csv", "--period", "m", "--score", "s", "--label", "y", *arguments], catch_exceptions=False
+        )
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    found = json.loads(answer("--json", "--metric", "recall", "--reference", "4"))
+    wanted = tm.decide.watch(frame, period="m", score="s", label="y", metrics="recall", reference=4).to_dict()
+    assert found["periods"] == json.loads(json.dumps(wanted["periods"]))
+    shown = answer("--store", "h.sqlite", "--report", "w.html")
+    assert "expected accuracy" in shown
+    assert (tmp_path / "h.sqlite").exists()
+    with pytest.raises(tm.InputError, match="one of the files to be read"):
+        CliRunner().invoke(
+            app, ["watch", "w.csv", "--period", "m", "--score", "s", "--store", "w.csv"], catch_exceptions=False
+        )

@@ -39,6 +39,8 @@ from tallymark.charts.studies import errors_by_dataset as errors_by_dataset
 from tallymark.charts.studies import errors_by_prevalence as errors_by_prevalence
 from tallymark.charts.studies import pairwise as pairwise
 from tallymark.charts.studies import study_errors as study_errors
+from tallymark.charts.watching import watch as watch
+from tallymark.charts.watching import watch_signals as watch_signals
 
 __all__ = [
     "audit_estimate",
@@ -76,5 +78,7 @@ __all__ = [
     "score_histogram",
     "size_scatter",
     "study_errors",
+    "watch",
+    "watch_signals",
     "without_simple",
 ]

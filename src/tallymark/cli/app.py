@@ -444,6 +444,7 @@ app.command()(deciding.index)
 app.command()(deciding.advise)
 app.command()(deciding.impact)
 app.command()(deciding.space)
+app.command()(deciding.watch)
 app.add_typer(studies.app, name="study")
 app.add_typer(auditing.app, name="audit")
 

@@ -136,3 +136,40 @@ def space(
         file, as_json=json, report=report, label=label, predicted=predicted, cluster=cluster, pos_label=pos_label,
         prevalence=prevalence, metric=metric, replicates=replicates, seed=seed,
     )  # fmt: skip
+
+
+def watch(
+    data: Annotated[
+        str, typer.Argument(help="A file or pattern with a period column, or a folder with a file for each period.")
+    ],
+    score: Annotated[str, typer.Option(help="Column with the score.", show_default=False)] = ...,  # type: ignore[assignment]
+    period: Annotated[
+        str | None, typer.Option(help="Column with the period; left out in a folder, a file is one.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Column with the true class; empty where it is not known.")] = None,
+    value: Annotated[str | None, typer.Option(help="Column with the price, or any value.")] = None,
+    reference: Annotated[int | None, typer.Option(min=3, help="Leading periods that are known to be in order.")] = None,
+    audit: Annotated[bool, typer.Option("--audit", help="Labels of later periods are random samples of them.")] = False,
+    threshold: Annotated[str, typer.Option(help="Where metrics to expect are cut: a number or a policy.")] = "0.5",
+    method: Annotated[str, typer.Option(help="Quantifier that counts each period.")] = "bayes",
+    metric: Annotated[list[str] | None, typer.Option(help="Metrics to expect (comma or repeat).")] = None,
+    run_length: Annotated[float, typer.Option(min=2, help="Periods between false alarms, on average.")] = 370.0,
+    pos_label: PosLabel = None,
+    level: Level = 0.95,
+    store: Annotated[str | None, typer.Option(help="SQLite file that keeps the history of all runs.")] = None,
+    seed: Seed = 0,
+    where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
+    json: Json = False,
+    report: Report = None,
+) -> None:
+    """Watch a classifier period by period, and say when to look again.
+
+    Example: tallymark watch months/ --score p --label checked --store history.sqlite --report watch.html
+    """
+    from tallymark.cli.commands import watch as command
+
+    command.run(
+        data, as_json=json, report=report, score=score, period=period, label=label, value=value, reference=reference, audit=audit,
+        threshold=threshold, method=method, metrics=metric, run_length=run_length, pos_label=pos_label, level=level, store=store,
+        seed=seed, where=where,
+    )  # fmt: skip

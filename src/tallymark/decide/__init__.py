@@ -1,7 +1,8 @@
 """Deciding: which metric, what errors do to a figure, what to check by hand.
 
 ``advise`` says which metric to watch; ``index`` computes price indices of tidy data, each with what it rests on; ``index_under_error`` what misclassified products do to one,
-and how good a classifier must be; ``impact`` whether errors differ in price from what they are mistaken for; ``space`` which of several classifiers could be the best choice, and for which costs; ``audit_plan`` draws the rows to check by hand and ``audit_estimate`` says what they tell.
+and how good a classifier must be; ``impact`` whether errors differ in price from what they are mistaken for; ``space`` which of several classifiers could be the best choice, and for which costs; ``audit_plan`` draws the rows to check by hand and ``audit_estimate`` says what they tell; ``watch`` does all of it period by
+period, and signals when to look again.
 """
 
 from tallymark.decide.advice import Advice, advise
@@ -11,10 +12,11 @@ from tallymark.decide.impacts import ErrorImpact, Impact, impact
 from tallymark.decide.index_errors import IndexUnderError, index_under_error
 from tallymark.decide.price_index import FORMULAS, PriceIndex, index
 from tallymark.decide.spaces import Point, Space, space
+from tallymark.decide.watching import Watch, Watched, watch
 
 __all__ = [
-    "FORMULAS", "Advice", "AuditEstimate", "AuditPlan", "ErrorImpact", "Impact", "IndexUnderError", "Point", "PriceIndex", "Space", "advise", "audit_estimate", "audit_plan", "impact", "index",
-    "index_under_error", "space",
+    "FORMULAS", "Advice", "AuditEstimate", "AuditPlan", "ErrorImpact", "Impact", "IndexUnderError", "Point", "PriceIndex", "Space", "Watch", "Watched", "advise", "audit_estimate", "audit_plan", "impact", "index",
+    "index_under_error", "space", "watch",
 ]  # fmt: skip
 
 

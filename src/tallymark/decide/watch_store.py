@@ -1,0 +1,62 @@
+"""Where a watch keeps its history: an embedded database; a run writes all it found in one transaction, or nothing."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from tallymark._display import plain
+from tallymark.errors import InputError
+
+#: What marks a database as a watch's.
+_APPLICATION = 0x7411_0002
+
+_TABLE = "CREATE TABLE IF NOT EXISTS periods (period TEXT PRIMARY KEY, place INTEGER NOT NULL, found TEXT NOT NULL) WITHOUT ROWID"
+
+
+def remember(path: str | PathLike[str], found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Keep what was found of each period, replacing what was known of it; gives back the whole history, oldest first.
+
+    Periods that earlier runs found and this one did not see stay.
+    """
+    place = Path(path)
+    if not place.parent.is_dir():
+        raise InputError(
+            f"Cannot keep the history in {fspath(path)!r}: there is no folder {str(place.parent)!r}; make it first."
+        )
+    try:
+        with closing(sqlite3.connect(place, timeout=30.0)) as connection:
+            _ours(connection, place)
+            with connection:
+                connection.execute(_TABLE)
+                known = dict(connection.execute("SELECT period, place FROM periods"))
+                last = max(known.values(), default=-1)
+                for row in found:
+                    name = str(row["period"])
+                    if name not in known:
+                        last += 1
+                        known[name] = last
+                    connection.execute(
+                        "INSERT OR REPLACE INTO periods VALUES (?, ?, ?)",
+                        (name, known[name], json.dumps(plain(dict(row)), ensure_ascii=False, allow_nan=False)),
+                    )
+            return [json.loads(text) for (text,) in connection.execute("SELECT found FROM periods ORDER BY place")]
+    except sqlite3.Error as error:
+        raise InputError(f"Cannot keep the history in {fspath(path)!r}: {error}.") from None
+
+
+def _ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database that is somebody else's; mark a new one."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    (mark,) = connection.execute("PRAGMA application_id").fetchone()
+    empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+    if mark != _APPLICATION and not empty:
+        raise InputError(f"{str(path)!r} is a database of something else; name another file.")
+    if empty:
+        with connection:
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")

@@ -1,0 +1,436 @@
+"""``tm.decide.watch``: period by period, how many there are, whether anything moved, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark._check import Bools, Floats
+from tallymark._display import Row, Shown, plain
+from tallymark.curves.isolines import metric_at_rates
+from tallymark.decide.audit_plans import AuditPlan, audit_plan
+from tallymark.decide.control_charts import FEWEST, ControlChart, control_chart, median_run_length
+from tallymark.decide.watch_store import remember
+from tallymark.errors import InputError, shown
+from tallymark.inference.interval import Seed, checked_level
+from tallymark.notes import GuardWarning
+from tallymark.quantify.audits.from_audit import audited
+from tallymark.quantify.audits.samples import audit_of
+from tallymark.quantify.estimation.class_drift import class_drift
+from tallymark.quantify.estimation.estimate import estimate
+from tallymark.quantify.estimation.mixture_test import MixtureFit, mixture_fit
+from tallymark.quantify.estimation.prevalence import Prevalence
+from tallymark.registry import METRICS, QUANTIFIERS, metric_names
+from tallymark.sources.any_columns import any_columns, is_missing, numbers
+from tallymark.sources.columns import rows_by_group
+from tallymark.sources.formats import Wanted
+from tallymark.summaries.tallies import Tallies
+from tallymark.summaries.tally import Tally
+
+#: Share of rows that no mixture of the classes explains below which a contradiction does not matter.
+_MATTERS = 0.02
+
+#: Width of the interval that an audit after a signal is planned for.
+_AUDIT_WIDTH = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """What was found in one period; None and nan where nothing could be said."""
+
+    period: Any
+    rows: int
+    reference: bool
+    mean_score: float
+    prevalence: Prevalence | None
+    audit: Prevalence | None
+    expected: Mapping[str, float]
+    fit_p: float
+    fit_distance: float
+    drift_p: float
+    value_mean: float
+    value_ks: float
+    #: Largest of both cumulative sums of the charts of scores and of values.
+    score_sum: float
+    value_sum: float
+    signals: tuple[str, ...]
+    advice: str
+
+    def row(self) -> Row:
+        """One line."""
+        one, audit = self.prevalence, self.audit
+        told: dict[str, Any] = {
+            "period": self.period,
+            "rows": self.rows,
+            "reference": self.reference,
+            "mean_score": self.mean_score,
+        }
+        if one is not None:
+            told |= {"prevalence": one.prevalence, "low": one.low, "high": one.high, "count": one.count}
+        if audit is not None:
+            told |= {"audit": audit.prevalence, "audit_low": audit.low, "audit_high": audit.high}
+        told |= {f"expected_{name}": value for name, value in self.expected.items()}
+        told |= {
+            "score_sum": self.score_sum,
+            "fit_p": self.fit_p,
+            "fit_distance": self.fit_distance,
+            "drift_p": self.drift_p,
+        }
+        told |= {"value_mean": self.value_mean, "value_ks": self.value_ks, "value_sum": self.value_sum}
+        kept = {name: value for name, value in told.items() if not (isinstance(value, float) and math.isnan(value))}
+        return {**kept, "signal": ", ".join(self.signals), "advice": self.advice}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Watch(Shown):
+    """Periods watched, with the limit of the charts and how often they err."""
+
+    periods: tuple[Watched, ...]
+    limit: float
+    run_length: float
+    median_run_length: float
+    charts: int
+    threshold: float
+    plan: AuditPlan | None
+    history: tuple[Row, ...]
+    #: Whether scores were read as probabilities, so that counts and expected metrics are there.
+    counted: bool
+
+    @property
+    def signals(self) -> tuple[Watched, ...]:
+        """The periods with a signal."""
+        return tuple(one for one in self.periods if one.signals)
+
+    @property
+    def verdict(self) -> str:
+        """What to do now, by the last period."""
+        last = self.periods[-1]
+        return f"{last.period}: {last.advice or 'nothing moved that these charts would see'}"
+
+    @property
+    def rate(self) -> str:
+        """How often the charts would signal although nothing moved."""
+        return (
+            f"If nothing moved, the {self.charts} charts together would signal once in {self.run_length:g} periods on average (half of the time within "
+            f"{self.median_run_length:.0f}), the reference being estimated"
+        )
+
+    def heading(self) -> str:
+        """What to do, and how often that is wrong."""
+        return f"{self.verdict}\n{self.rate}."
+
+    def rows(self) -> Sequence[Row]:
+        """A line per period."""
+        return [one.row() for one in self.periods]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "verdict": self.verdict, "limit": self.limit, "run_length": self.run_length, "median_run_length": self.median_run_length,
+            "charts": self.charts, "threshold": self.threshold, "periods": plain([dict(row) for row in self.rows()]),
+            "history": plain([dict(row) for row in self.history]), "plan": None if self.plan is None else self.plan.to_dict(),
+        }  # fmt: skip
+
+
+def watch(
+    data: Any, *, score: str, period: str | None = None, label: str | None = None, value: str | None = None, reference: int | None = None,
+    audit: bool = False, threshold: float | str = 0.5, method: str = "bayes", metrics: str | Sequence[str] = ("accuracy", "f1"),
+    run_length: float = 370.0, pos_label: Any = None, level: float = 0.95, store: str | PathLike[str] | None = None, seed: Seed = 0,
+    where: str | None = None,
+) -> Watch:  # fmt: skip
+    """Watch a classifier period by period: counts, expected metrics, drift, and a signal when to look again.
+
+    `data` is a dataframe, files, or a folder of files; `period` names the column with the period, left out in a folder each file is one.
+    Rows with a `label` in the first `reference` periods (left out: the leading periods that have labels, or a third of all) make the
+    validation sample. For every period: the prevalence by the quantifier `method` with its interval; with `audit`, by the period's own
+    labels, taken for a random sample of it; the `metrics` to expect at `threshold` at that prevalence; and three charts:
+
+    - the mean score, by a self-starting CUSUM that compares each period with those before it, so that its run length holds with the
+      reference estimated (:mod:`tallymark.decide.control_charts`);
+    - whether the scores are still a mixture of the two classes' scores (with `audit` also whether labels contradict it);
+    - the mean rank of `value`, a price, among the reference's, by the same CUSUM.
+
+    Together they signal falsely once in `run_length` periods on average where nothing moves and periods are independent. A signal says which
+    of two things happened: the prevalence moved, and the corrected figure stands; or the classes themselves moved, and rows must be
+    labelled (`plan` draws them). `store` keeps the history in an SQLite file, one transaction a run.
+
+    >>> import numpy as np, pandas as pd, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> month = np.repeat(np.arange(1, 17), 500)
+    >>> y = rng.random(8_000) < np.where(month > 12, 0.45, 0.3)
+    >>> frame = pd.DataFrame({"month": month, "p": 1 / (1 + np.exp(-rng.normal(2 * y - 1))), "y": np.where(month <= 10, y, np.nan)})
+    >>> found = tm.decide.watch(frame, period="month", score="p", label="y")
+    >>> [one.period for one in found.signals]
+    [14, 15, 16]
+    >>> found.signals[0].signals
+    ('prevalence',)
+    """
+    confidence, chosen = checked_level(level), metric_names(metrics)
+    for name in chosen:
+        if METRICS[name].needs != "confusion":
+            raise InputError(f"{name} is no metric at one threshold; prior shift predicts those only.")
+    length = _check.real(run_length, "run_length")
+    if length < 2.0:
+        raise InputError(f"run_length is {run_length!r}, expected 2 periods or more between false alarms.")
+    columns = _columns(data, score, period, label, value, where)
+    parts = list(rows_by_group([_check.groups(columns[_PERIOD], period or "file")]))
+    scores = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
+    labelled = ~is_missing(columns[label]) if label is not None else np.zeros(len(scores), dtype=np.bool_)
+    first = _reference(parts, labelled, reference)
+    amounts = None if value is None else _finite(numbers(columns[value], value), value)
+    known = np.concatenate([np.asarray(rows) for _, rows in parts[:first]])
+    truth = _truth(columns, label, labelled, pos_label)
+    validation = _validation(scores, truth, labelled, known)
+    charts = 1 + (validation is not None) + (amounts is not None)
+    sizes = np.array([len(rows) for _, rows in parts], dtype=np.float64)
+    # Each chart errs so seldom that all together err once in the asked number of periods.
+    own = length * charts
+    of_scores = control_chart(np.array([scores[rows].mean() for _, rows in parts]), sizes, first, own)
+    of_values, ranks = _chart_of_values(amounts, parts, known, sizes, first, own)
+    made = []
+    for place, ((when,), rows) in enumerate(parts):
+        look = _Look(
+            scores[rows],
+            truth[rows],
+            labelled[rows],
+            place < first,
+            audit,
+            threshold,
+            method,
+            chosen,
+            confidence,
+            seed,
+            1.0 / own,
+        )
+        made.append(
+            _watched(when, look, validation, place, of_scores, of_values, None if amounts is None else ranks[rows])
+        )
+    plan = _plan(scores[parts[-1][1]], made[-1], seed)
+    rows_found = [one.row() for one in made]
+    history = tuple(rows_found) if store is None else tuple(remember(store, rows_found))
+    cut = math.nan if validation is None else validation.at(threshold).threshold
+    return Watch(
+        tuple(made), of_scores.limit, length, median_run_length(of_scores.limit) / charts, charts, float(cut or math.nan), plan, history,
+        validation is not None,
+    )  # fmt: skip
+
+
+#: The column under which periods are kept, whatever they were called.
+_PERIOD = "\0period"
+
+
+def _columns(
+    data: Any, score: str, period: str | None, label: str | None, value: str | None, where: str | None
+) -> dict[str, NDArray[Any]]:
+    """The named columns, and the period of every row."""
+    wanted = [
+        Wanted(score, "score=", "number"), *([] if label is None else [Wanted(label, "label=")]),
+        *([] if value is None else [Wanted(value, "value=", "number")]), *([] if period is None else [Wanted(period, "period=")]),
+    ]  # fmt: skip
+    folder = isinstance(data, str | PathLike) and Path(data).is_dir()
+    if folder:
+        files = sorted(path for path in Path(data).iterdir() if path.is_file() and _is_table(path))
+        if not files:
+            raise InputError(f"{str(data)!r} has no CSV, Parquet or JSON lines file to watch.")
+        if period is None:
+            read = {path: any_columns(str(path), wanted, where=where) for path in files}
+            joined = {name: _joined([read[path][name] for path in files]) for name, *_ in wanted}
+            names = [path.name.partition(".")[0] for path in files]
+            return joined | {_PERIOD: np.repeat(names, [len(read[path][score]) for path in files])}
+        data = [str(path) for path in files]
+    if period is None:
+        raise InputError("Say which column has the period with period=, or pass a folder with a file for each.")
+    columns = any_columns(data, wanted, where=where)
+    return columns | {_PERIOD: columns[period]}
+
+
+def _joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    values, missing = (
+        np.concatenate([np.ma.getdata(one) for one in columns]),
+        np.concatenate([is_missing(one) for one in columns]),
+    )
+    return np.ma.MaskedArray(values, mask=missing) if missing.any() else values
+
+
+def _is_table(path: Path) -> bool:
+    name = path.name.lower().removesuffix(".gz").removesuffix(".zst")
+    return name.endswith((".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson"))
+
+
+def _finite(values: Floats, name: str) -> Floats:
+    if bad := int((~np.isfinite(values)).sum()):
+        raise InputError(f"{name} is missing or not finite in {bad} rows; leave them out, or mend them.")
+    return values
+
+
+def _reference(parts: Sequence[tuple[Any, Any]], labelled: Bools, asked: int | None) -> int:
+    """How many leading periods make the reference."""
+    if len(parts) <= FEWEST:
+        raise InputError(
+            f"There are {len(parts)} periods ({shown([key[0] for key, _ in parts], 4)}); watching needs a reference of {FEWEST} and one more."
+        )
+    if asked is not None:
+        return _check.whole(asked, "reference", FEWEST, len(parts) - 1)
+    leading = next((place for place, (_, rows) in enumerate(parts) if not labelled[rows].any()), len(parts))
+    # All labelled, or hardly any: a third of the periods.
+    return leading if FEWEST <= leading < len(parts) else max(FEWEST, len(parts) // 3)
+
+
+def _truth(columns: Mapping[str, NDArray[Any]], label: str | None, labelled: Bools, pos_label: Any) -> Bools:
+    truth = np.zeros(len(labelled), dtype=np.bool_)
+    if label is not None and labelled.any():
+        truth[labelled] = _check.binary_labels(
+            np.ma.getdata(columns[label])[labelled], pos_label, label, one_class=True
+        )[0]
+    return truth
+
+
+def _validation(scores: Floats, truth: Bools, labelled: Bools, known: NDArray[Any]) -> Tally | None:
+    """Labelled rows of the reference; None where a class is missing."""
+    rows = known[labelled[known]]
+    if not len(rows) or truth[rows].all() or not truth[rows].any():
+        return None
+    return Tally.of(scores[rows], truth[rows], (0, 1))
+
+
+def _chart_of_values(
+    amounts: Floats | None,
+    parts: Sequence[tuple[Any, Any]],
+    known: NDArray[Any],
+    sizes: Floats,
+    first: int,
+    run_length: float,
+) -> tuple[ControlChart | None, Floats]:
+    """The chart of a value's mean rank among the reference's, and the ranks."""
+    if amounts is None:
+        return None, np.zeros(0)
+    ordered = np.sort(amounts[known])
+    ranks = (np.searchsorted(ordered, amounts, "left") + np.searchsorted(ordered, amounts, "right")) / (
+        2.0 * len(ordered)
+    )
+    return control_chart(np.array([ranks[rows].mean() for _, rows in parts]), sizes, first, run_length), ranks
+
+
+@dataclass(frozen=True)
+class _Look:
+    """One period's rows, and what is asked of them."""
+
+    scores: Floats
+    truth: Bools
+    labelled: Bools
+    reference: bool
+    audit: bool
+    threshold: float | str
+    method: str
+    metrics: Sequence[str]
+    level: float
+    seed: Seed
+    chance: float
+
+
+def _watched(
+    when: Any,
+    look: _Look,
+    validation: Tally | None,
+    place: int,
+    of_scores: ControlChart,
+    of_values: ControlChart | None,
+    ranks: Floats | None,
+) -> Watched:
+    prevalence, fit, awaited = _counted(look, validation)
+    checked = _checked(look)
+    drift = _drift(look, validation)
+    contradicted = fit is not None and fit.p_value < look.chance and fit.distance >= _MATTERS
+    signals = []
+    if not look.reference:
+        if contradicted or drift < look.chance:
+            signals.append("classes")
+        elif of_scores.signals[place]:
+            signals.append("prevalence" if prevalence is not None else "scores")
+        if of_values is not None and of_values.signals[place]:
+            signals.append("values")
+    ks = math.nan if ranks is None else _ks_uniform(ranks)
+    return Watched(
+        when, len(look.scores), look.reference, float(look.scores.mean()), prevalence, checked, awaited,
+        math.nan if fit is None else fit.p_value, math.nan if fit is None else fit.distance, drift,
+        math.nan if ranks is None else float(ranks.mean()), ks, float(max(of_scores.up[place], of_scores.down[place])),
+        math.nan if of_values is None else float(max(of_values.up[place], of_values.down[place])), tuple(signals),
+        _advice(signals, prevalence, checked),
+    )  # fmt: skip
+
+
+def _counted(look: _Look, validation: Tally | None) -> tuple[Prevalence | None, MixtureFit | None, dict[str, float]]:
+    """The prevalence by the quantifier, whether the scores are a mixture, and the metrics to expect."""
+    if validation is None:
+        return None, None, {}
+    target = Tally.of(look.scores)
+    with warnings.catch_warnings():
+        # What the guards would say of every period is said by the charts.
+        warnings.simplefilter("ignore", GuardWarning)
+        cut = {"threshold": look.threshold} if "threshold" in QUANTIFIERS[look.method].options else {}
+        share = estimate(look.method, validation, target, level=look.level, seed=look.seed, **cut)  # type: ignore[call-overload]
+        fit = mixture_fit(validation, target)
+    if share.reason is not None:
+        return share, fit, {}
+    table = validation.at(look.threshold)
+    rates = float(table.tp / (table.tp + table.fn)), float(table.fp / (table.fp + table.tn))
+    return share, fit, {name: float(metric_at_rates(name, *rates, share.prevalence)) for name in look.metrics}
+
+
+def _checked(look: _Look) -> Prevalence | None:
+    """The prevalence by the period's own labels, where they are an audit."""
+    if not look.audit or look.labelled.sum() < 2:
+        return None
+    label = np.where(look.labelled, look.truth, np.nan).astype(np.float64)
+    found = audited(audit_of({"y": label, "p": look.scores}, "y", "p", [], None, [], None, None), look.level)
+    return found if isinstance(found, Prevalence) else None
+
+
+def _drift(look: _Look, validation: Tally | None) -> float:
+    """p-value of the period's labelled rows having the same scores, class by class, as the reference's."""
+    rows = look.labelled
+    if not look.audit or look.reference or validation is None or not look.truth[rows].any() or look.truth[rows].all():
+        return math.nan
+    own = Tally.of(look.scores[rows], look.truth[rows], (0, 1))
+    return class_drift(Tallies(("sample",), {("reference",): validation, ("period",): own}), seed=look.seed).p_value
+
+
+def _ks_uniform(ranks: Floats) -> float:
+    """How far a period's values are from the reference's: Kolmogorov and Smirnov's distance, by their ranks among it."""
+    ordered, n = np.sort(ranks), len(ranks)
+    steps = np.arange(n + 1) / n
+    return float(max(np.max(steps[1:] - ordered), np.max(ordered - steps[:-1])))
+
+
+def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prevalence | None) -> str:
+    said = []
+    for signal in signals:
+        if signal == "prevalence" and prevalence is not None:
+            best = checked if checked is not None and checked.reason is None else prevalence
+            ends = "" if best.low is None or best.high is None else f" ({best.low:.3f} to {best.high:.3f})"
+            said.append(f"the prevalence moved: the corrected share is {best.prevalence:.3f}{ends}")
+        elif signal == "scores":
+            said.append("the scores moved; without labelled rows of the reference it cannot be told why")
+        elif signal == "classes":
+            said.append(
+                "the classes' scores moved, so that corrected counts cannot be trusted: label rows of this period and retrain"
+            )
+        elif signal == "values":
+            said.append("the values moved: check what errors do to them (tm.decide.impact)")
+    return "; ".join(said)
+
+
+def _plan(scores: Floats, last: Watched, seed: Seed) -> AuditPlan | None:
+    """The rows to label where the classes moved in the last period."""
+    if "classes" not in last.signals or scores.min() < 0.0 or scores.max() > 1.0 or len(scores) < 50:
+        return None
+    return audit_plan({"score": scores}, score="score", width=_AUDIT_WIDTH, seed=seed)
