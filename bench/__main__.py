@@ -31,6 +31,11 @@ BENCHMARKS: Mapping[str, tuple[str, int, str]] = {
         1_000_000,
         "a protocol beside QuaPy, a store of a million cells, a whole study of the thesis",
     ),
+    "index_under_error": (
+        "bench.index_under_error",
+        10_000,
+        "an index of thousands of drawn classifiers beside a pandas loop",
+    ),
     "report": ("bench.reports", 10_000_000, "a report of two models beside evaluating them"),
     "clusters": ("bench.clusters", 2_000_000, "Spark beside MLlib, Dask beside fetching the rows"),
 }

@@ -22,7 +22,7 @@ from tallymark.decide.advice import Advice
 from tallymark.decide.audit_estimates import AuditEstimate
 from tallymark.decide.audit_plans import AuditPlan
 from tallymark.decide.impacts import ErrorImpact, Impact
-from tallymark.decide.index_errors import IndexUnderError
+from tallymark.decide.index_errors import IndexUnderError, MetricsByIndexError
 from tallymark.decide.price_index import PriceIndex
 from tallymark.decide.spaces import Point, Space
 from tallymark.decide.watching import Watch, Watched
@@ -100,6 +100,7 @@ __all__ = [
     "MannWhitney",
     "Measure",
     "MethodTable",
+    "MetricsByIndexError",
     "MixtureFit",
     "MixtureFits",
     "Moments",

@@ -119,3 +119,32 @@ def test_watch(folder, tmp_path):
         CliRunner().invoke(
             app, ["watch", "w.csv", "--period", "m", "--score", "s", "--store", "w.csv"], catch_exceptions=False
         )
+
+
+def test_an_index_under_error(folder, tmp_path):
+    frame = folder.assign(own=lambda f: np.where(f.id < 3, "yes", "no"))
+    frame.to_csv("s.csv", index=False)
+    options = ["--label", "own", "--pos-label", "yes", "--level", "0.9", "--draws", "100", "--formula", "jevons"]
+    answer = json.loads(run(*options, "--json", "--tolerance", "0.5"))
+    wanted = tm.decide.index_under_error(
+        frame,
+        period="t",
+        product="id",
+        price="p",
+        quantity="q",
+        label="own",
+        pos_label="yes",
+        level=0.9,
+        draws=100,
+        formula="jevons",
+    )
+    assert answer["periods"] == wanted.to_dict()["periods"]
+    assert "required_level" in answer
+    assert "must reach" in run(*options, "--tolerance", "0.5", "--report", "u.html")
+    assert (tmp_path / "u.html").exists()
+
+
+def test_months_that_are_numbers_come_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"t": np.repeat(np.arange(8, 12), 2), "id": [1, 2] * 4, "p": np.arange(1.0, 9.0), "q": 1}).to_csv("s.csv", index=False)
+    assert [row["period"] for row in json.loads(run("--json"))["indices"][0]["periods"]] == [8, 9, 10, 11]

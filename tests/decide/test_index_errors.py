@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import tallymark as tm
-from tallymark.decide.index_errors import isoline
+from tallymark.decide import index_errors
+from tallymark.decide.product_errors import isoline
 
 SALES = {"period": "t", "product": "id", "price": "p", "quantity": "q", "label": "own"}
 
@@ -114,3 +115,64 @@ def test_wrong_things_are_named():
     ):
         with pytest.raises(tm.InputError, match=told):
             call()
+
+
+def test_errors_by_price_fall_on_dear_products():
+    frame = sales(200, 200)
+    table, wrong = index_errors._products(frame, "t", "id", "p", "q", "own", None, "price", 2.0, None, None, None)
+    drawn = wrong.at_rates(np.full(4_000, 0.8), np.full(4_000, 0.9), np.random.default_rng(0))
+    # The rates hold, and dear products are missed more often.
+    assert drawn[:, wrong.positive].mean() == pytest.approx(0.8, abs=0.01)
+    assert drawn[:, ~wrong.positive].mean() == pytest.approx(0.1, abs=0.01)
+    dear = np.log(np.nanmean(table.prices, axis=0))
+    missed = 1.0 - drawn.mean(axis=0)
+    assert np.corrcoef(dear[wrong.positive], missed[wrong.positive])[0, 1] > 0.6
+
+
+def test_errors_follow_scores_and_fall_together():
+    frame = sales(40, 40).assign(s=lambda f: np.where(f.own, 0.9, 0.1), text=lambda f: f.id // 4)
+    frame.loc[frame.id < 4, "s"] = 0.2
+    _, wrong = index_errors._products(frame, "t", "id", "p", "q", "own", None, "scores", 1.0, "s", None, "text")
+    drawn = wrong.at_rates(np.full(2_000, 0.8), np.full(2_000, 0.9), np.random.default_rng(0))
+    assert drawn[:, :4].mean() < 0.3 < drawn[:, 4:40].mean()
+    # Products of one text share their fate.
+    assert all((drawn[:, i] == drawn[:, i + 1]).all() for i in range(0, 80, 4))
+
+
+def test_a_real_classifiers_calls_are_kept():
+    frame = sales()
+    perfect = tm.decide.index_under_error(frame, **SALES, predicted="own", draws=20)
+    assert perfect.bias == pytest.approx(np.zeros(6), abs=1e-12)
+    half = frame.assign(c=np.where(frame.id < 15, frame.t % 2 == 0, frame.own))
+    found = tm.decide.index_under_error(half, **SALES, predicted="c", draws=400)
+    assert found.standard_error[-1] > 0
+    assert "real classifier" in found.heading()
+    with pytest.raises(tm.InputError, match="no level to look for"):
+        found.required_level(0.01)
+    tm.charts.index_under_error(found)
+
+
+def test_the_metric_that_predicts_the_error_is_found():
+    # All products of the class move alike, the others differently: only false positives move the index.
+    rng = np.random.default_rng(1)
+    t, i = np.repeat(np.arange(4), 80), np.tile(np.arange(80), 4)
+    frame = pd.DataFrame({"t": t, "id": i, "own": i < 40, "q": 1.0})
+    frame["p"] = np.exp(rng.normal(0, 0.001, 320) + np.where(frame.own, 0.01, 0.05) * t)
+    found = tm.decide.metrics_by_index_error(frame, **SALES, formula="jevons", draws=600)
+    assert found.best == "precision"
+    assert found.correlations["precision"].low > 0.9 > found.correlations["recall"].high
+    assert found.rows()[0]["metric"] == "precision"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"errors": "scores"}, "go together"),
+        ({"score": "p"}, "go together"),
+        ({"errors": "scores", "score": "q"}, "probabilities from 0 to 1"),
+        ({"errors": "luck"}, "errors"),
+    ],
+)
+def test_errors_that_cannot_be_are_refused(options, message):
+    with pytest.raises(tm.InputError, match=message):
+        tm.decide.index_under_error(sales(), **SALES, **options)

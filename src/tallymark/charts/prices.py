@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,5 +87,7 @@ def index_under_error(data: IndexUnderError, *, theme: str = "light") -> Any:
         .mark_line()
         .encode(x=x, y="index:Q", tooltip=tips, **by_model(["true index", "median of the draws"], theme))
     )
-    title = f"{data.formula} with products classified at {data.metric} {data.level:g}"
+    title = f"{data.formula} with products classified " + (
+        "by a real classifier" if math.isnan(data.level) else f"at {data.metric} {data.level:g}"
+    )
     return finished(alt.layer(*layers), title, theme, width=460)

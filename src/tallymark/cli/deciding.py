@@ -27,30 +27,44 @@ def index(
     chained: Annotated[bool, typer.Option("--chained", help="Compare each period with the one before.")] = False,
     window: Annotated[int | None, typer.Option(min=2, help="Rolling window of a multilateral formula.")] = None,
     splice: Annotated[str, typer.Option(help="How windows are tied: movement, window, half or mean.")] = "movement",
+    label: Annotated[
+        str | None,
+        typer.Option(help="Column that says which products are of the class: what do errors do to its index?"),
+    ] = None,
+    pos_label: PosLabel = None,
+    metric: Annotated[str, typer.Option(help="With --label: metric that classifiers reach.")] = "balanced_accuracy",
+    level: Annotated[float, typer.Option(help="With --label: the value they reach.")] = 0.9,
+    tolerance: Annotated[
+        float | None, typer.Option(help="With --label: also find the value at which the index stays within this.")
+    ] = None,
+    errors: Annotated[str, typer.Option(help="With --label: errors fall random, by price or by scores.")] = "random",
+    score: Annotated[str | None, typer.Option(help="With --errors scores: column with probabilities.")] = None,
+    predicted: Annotated[str | None, typer.Option(help="With --label: a real classifier's calls instead.")] = None,
+    together: Annotated[
+        str | None, typer.Option(help="With --label: products alike in this are classified alike.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=2, help="With --label: classifiers to draw.")] = 1_000,
+    seed: Seed = 0,
     where: Annotated[str | None, typer.Option(help="Only lines that satisfy this SQL condition.")] = None,
     json: Json = False,
     report: Report = None,
 ) -> None:
-    """Compute price indices, each with its matched share.
+    """Compute price indices, each with its matched share; with --label, what classification errors do to them.
 
     Example: tallymark index milk.csv --period month --product id --price price --quantity q --formula fisher,geks_fisher
     """
     from tallymark.cli.commands import index as command
 
+    if label is not None:
+        command.under_error(
+            file, formula or ["fisher"], tolerance, as_json=json, report=report, where=where, window=window, period=period, product=product,
+            price=price, quantity=quantity, label=label, pos_label=pos_label, metric=metric, level=level, chained=chained, errors=errors,
+            score=score, predicted=predicted, together=together, draws=draws, seed=seed,
+        )  # fmt: skip
+        return
     command.run(
-        file,
-        period,
-        product,
-        price,
-        quantity,
-        formula or ["fisher"],
-        where,
-        window,
-        splice,
-        chained=chained,
-        as_json=json,
-        report=report,
-    )
+        file, period, product, price, quantity, formula or ["fisher"], where, window, splice, chained=chained, as_json=json, report=report
+    )  # fmt: skip
 
 
 def advise(

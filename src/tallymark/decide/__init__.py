@@ -9,14 +9,19 @@ from tallymark.decide.advice import Advice, advise
 from tallymark.decide.audit_estimates import AuditEstimate, audit_estimate
 from tallymark.decide.audit_plans import AuditPlan, audit_plan
 from tallymark.decide.impacts import ErrorImpact, Impact, impact
-from tallymark.decide.index_errors import IndexUnderError, index_under_error
+from tallymark.decide.index_errors import (
+    IndexUnderError,
+    MetricsByIndexError,
+    index_under_error,
+    metrics_by_index_error,
+)
 from tallymark.decide.price_index import FORMULAS, PriceIndex, index
 from tallymark.decide.spaces import Point, Space, space
 from tallymark.decide.watching import Watch, Watched, watch
 
 __all__ = [
-    "FORMULAS", "Advice", "AuditEstimate", "AuditPlan", "ErrorImpact", "Impact", "IndexUnderError", "Point", "PriceIndex", "Space", "Watch", "Watched", "advise", "audit_estimate", "audit_plan", "impact", "index",
-    "index_under_error", "space", "watch",
+    "FORMULAS", "Advice", "AuditEstimate", "AuditPlan", "ErrorImpact", "Impact", "IndexUnderError", "MetricsByIndexError", "Point", "PriceIndex", "Space", "Watch", "Watched", "advise", "audit_estimate", "audit_plan", "impact", "index",
+    "index_under_error", "metrics_by_index_error", "space", "watch",
 ]  # fmt: skip
 
 

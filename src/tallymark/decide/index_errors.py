@@ -6,9 +6,9 @@ wash out, and the index would look far too sure (Scholtus & van Delden 2020).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,18 +17,19 @@ from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
 from tallymark.decide.price_index import index_of, levels, require_formula
 from tallymark.decide.price_tables import PriceTable, price_table
+from tallymark.decide.product_errors import ProductErrors
 from tallymark.errors import InputError
-from tallymark.inference.interval import Seed, checked_number
+from tallymark.inference.interval import Interval, Seed, checked_number
 from tallymark.inference.resampling.parallel import seeds
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, metric_names, require_one_of
+from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.formats import Wanted, column_names
-from tallymark.sources.frames import read_columns
+
+#: On which products mistakes fall.
+Errors = Literal["random", "price", "scores"]
 
 #: Draws worked on at a time.
 _BLOCK = 1_000
-
-#: Points of the isoline of a metric, and shares between which the two rates are looked for.
-_POINTS, _FINE = 201, 4_001
 
 #: Steps of the search for the level that an index needs.
 _LEVELS = np.array([0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99, 1.0])
@@ -78,6 +79,10 @@ class IndexUnderError(Shown):
         if wanted <= 0.0:
             raise InputError(f"tolerance is {tolerance!r}, expected a difference of the index above 0.")
         share = _check.probability(confidence, "confidence")
+        if self._again is None:
+            raise InputError(
+                "A real classifier's calls have no level to look for; leave predicted= out to ask how good one must be."
+            )
         grid = [level for level in _LEVELS.tolist() if METRICS[self.metric].low <= level <= METRICS[self.metric].high]
         worst = np.array([self._spread(self._again(level), share) for level in grid])
         within = np.flatnonzero(worst <= wanted)
@@ -97,7 +102,8 @@ class IndexUnderError(Shown):
     def heading(self) -> str:
         """What was drawn."""
         rest = f"; {self.empty} draws left a period without a product" if self.empty else ""
-        return f"Index by {self.formula} under errors: {len(self.draws)} sets of products with {self.metric} {self.level:g}{rest}"
+        how = "as a real classifier calls them" if np.isnan(self.level) else f"with {self.metric} {self.level:g}"
+        return f"Index by {self.formula} under errors: {len(self.draws)} sets of products {how}{rest}"
 
     def rows(self) -> Sequence[Row]:
         """A line per period."""
@@ -117,20 +123,30 @@ class IndexUnderError(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"formula": self.formula, "metric": self.metric, "level": self.level, "n": len(self.draws), "empty": self.empty,
+        return {"formula": self.formula, "metric": self.metric, "level": plain(self.level), "n": len(self.draws), "empty": self.empty,
                 "periods": plain([dict(row) for row in self.rows()])}  # fmt: skip
 
 
 def index_under_error(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
     pos_label: Any = None, formula: str = "fisher", metric: str = "balanced_accuracy", level: float = 0.9, chained: bool = False,
+    errors: Errors = "random", tilt: float = 1.0, score: str | None = None, predicted: str | None = None, together: str | None = None,
     draws: int = 1_000, seed: Seed = 0,
 ) -> IndexUnderError:  # fmt: skip
-    """The distribution of an index over classifiers that reach a `level` of a `metric`.
+    """The distribution of an index over classifiers that reach a `level` of a `metric`, or over what a real classifier does.
 
     `label` says which products belong to the class whose index is wanted. For each draw a pair of rates (tpr, tnr) on the metric's
     isoline is taken uniformly by tpr, then every product is classified by them, once for all periods; the index is that of the products
-    classified positive. ``required_level(tolerance)`` turns the question round.
+    classified positive. ``required_level(tolerance)`` turns the question round. `errors` says on which products mistakes fall:
+
+    - ``random``: on all alike;
+    - ``price``: on dear products more often, by a factor exp(`tilt`) a standard deviation of the log price (cheap ones with a negative
+      tilt);
+    - ``scores``: as a real classifier's probabilities, the column `score`, would have it: on positives in proportion to 1 - p, on
+      negatives to p.
+
+    `together` names a column, such as the product's text, whose products are all classified alike. With `predicted`, a column of a real
+    classifier's calls, nothing is drawn from an isoline: each product is called positive as often as its lines were.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -143,15 +159,17 @@ def index_under_error(
     """
     require_formula(formula, quantity)
     number = checked_number(draws, "draws", 2)
-    table, positive = _labelled(data, period, product, price, quantity, label, pos_label)
-    truth = index_of(_only(table, positive), formula, chained=chained).values
+    table, wrong = _products(
+        data, period, product, price, quantity, label, pos_label, errors, tilt, score, predicted, together
+    )
+    truth = index_of(_only(table, wrong.positive), formula, chained=chained).values
 
     def drawn(at: float) -> Floats:
         parts = []
         for block, own in enumerate(seeds(seed, -(-number // _BLOCK))):
             size = min(_BLOCK, number - block * _BLOCK)
             rng = np.random.default_rng(own)
-            parts.append(levels(table, formula, _classified(positive, metric, at, size, rng), chained=chained))
+            parts.append(levels(table, formula, wrong.drawn(metric, at, size, rng), chained=chained))
         return np.concatenate(parts)
 
     found = drawn(_level(metric, level))
@@ -160,7 +178,116 @@ def index_under_error(
         raise InputError(
             "Every draw left some period without a product; there are too few products, or the level is too low."
         )
-    return IndexUnderError(formula, METRICS[metric].name, float(level), table.periods, truth, found, empty, drawn)
+    again = None if wrong.called is not None else drawn
+    reached = float(level) if wrong.called is None else float("nan")
+    return IndexUnderError(formula, METRICS[metric].name, reached, table.periods, truth, found, empty, again)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetricsByIndexError(Shown):
+    """How well each metric predicts the error of an index: rank correlations over draws of all kinds of classifiers."""
+
+    formula: str
+    period: Any
+    correlations: Mapping[str, Interval]
+    draws: int
+
+    @property
+    def best(self) -> str:
+        """The metric that predicts the index's error best."""
+        return max(self.correlations, key=lambda name: self.correlations[name].value)
+
+    def heading(self) -> str:
+        """What was asked."""
+        return (
+            f"How well each metric predicts the error of {self.formula} in {self.period}: rank correlation with its absolute size, over "
+            f"{self.draws} classifiers with rates of all kinds; the best is {self.best}"
+        )
+
+    def rows(self) -> Sequence[Row]:
+        """A line per metric, the best first."""
+        ordered = sorted(self.correlations.items(), key=lambda item: -item[1].value)
+        return [{"metric": name, "correlation": one.value, "low": one.low, "high": one.high} for name, one in ordered]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "formula": self.formula,
+            "period": plain(self.period),
+            "draws": self.draws,
+            "best": self.best,
+            "metrics": plain([dict(r) for r in self.rows()]),
+        }
+
+
+#: Metrics that are compared unless others are named.
+_COMPARED = (
+    "accuracy",
+    "balanced_accuracy",
+    "f1",
+    "recall",
+    "precision",
+    "specificity",
+    "mcc",
+    "kappa",
+    "informedness",
+    "geometric_mean",
+    "jaccard",
+)
+
+
+def metrics_by_index_error(
+    data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
+    pos_label: Any = None, formula: str = "fisher", chained: bool = False, metrics: Sequence[str] = _COMPARED, errors: Errors = "random",
+    tilt: float = 1.0, score: str | None = None, together: str | None = None, draws: int = 2_000, seed: Seed = 0,
+) -> MetricsByIndexError:  # fmt: skip
+    """Which metric predicts the error of an index best.
+
+    Classifiers are drawn with a recall and a specificity each uniform from 0.5 to 1; for each the metrics' values on the products and the
+    index's error in the last period are computed. A metric that is closely (and negatively) rank-correlated with the size of the error is
+    one by which a classifier for this index should be chosen. Intervals are those of Spearman's correlation on Fisher's scale.
+
+    >>> import numpy as np, pandas as pd, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> products, months = np.tile(np.arange(60), 6), np.repeat(np.arange(6), 60)
+    >>> frame = pd.DataFrame({"m": months, "id": products, "x": products < 30, "q": 1.0})
+    >>> frame["p"] = np.exp(rng.normal(0, 0.02, 360) + np.where(frame.x, 0.01, 0.04) * months)
+    >>> columns = {"period": "m", "product": "id", "price": "p", "quantity": "q", "label": "x"}
+    >>> tm.decide.metrics_by_index_error(frame, **columns).best                # false positives bring in other prices
+    'precision'
+    """
+    from scipy.stats import rankdata
+
+    require_formula(formula, quantity)
+    number = checked_number(draws, "draws", 100)
+    names = metric_names(list(metrics))
+    for name in names:
+        _level(name, METRICS[name].high)
+    table, wrong = _products(
+        data, period, product, price, quantity, label, pos_label, errors, tilt, score, None, together
+    )
+    truth = index_of(_only(table, wrong.positive), formula, chained=chained).values
+    off, cells = [], []
+    for block, own in enumerate(seeds(seed, -(-number // _BLOCK))):
+        rng = np.random.default_rng(own)
+        size = min(_BLOCK, number - block * _BLOCK)
+        recall, specificity = rng.uniform(0.5, 1.0, (2, size))
+        members = wrong.at_rates(recall, specificity, rng)
+        off.append(np.abs(levels(table, formula, members, chained=chained)[:, -1] - truth[-1]))
+        up = members[:, wrong.positive].sum(axis=1), members[:, ~wrong.positive].sum(axis=1)
+        cells.append(np.stack((*up, wrong.positive.sum() - up[0], (~wrong.positive).sum() - up[1])))
+    error, table_cells = np.concatenate(off), np.concatenate(cells, axis=1)
+    found = {}
+    for name in names:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = METRICS[name].cells(*table_cells, **METRICS[name].parameters)  # type: ignore[misc]
+        kept = np.isfinite(values) & np.isfinite(error)
+        # A good metric is high where the error is small.
+        r = -float(np.corrcoef(rankdata(values[kept]), rankdata(error[kept]))[0, 1])
+        reach = 1.96 * np.sqrt((1.0 + r**2 / 2.0) / max(int(kept.sum()) - 3, 1))
+        z = np.arctanh(min(max(r, -0.999999), 0.999999))
+        found[name] = Interval(r, float(np.tanh(z - reach)), float(np.tanh(z + reach)), "fisher z", 0.95)
+    return MetricsByIndexError(formula, table.periods[-1], found, number)
 
 
 def _level(metric: str, level: object) -> float:
@@ -175,55 +302,75 @@ def _level(metric: str, level: object) -> float:
     return value
 
 
-def isoline(metric: str, level: float, positives: int, negatives: int) -> tuple[Floats, Floats]:
-    """Pairs (tpr, tnr) at which a metric has a value, evenly spaced by tpr; none where it is never reached."""
-    facts = METRICS[metric]
-    fine = np.linspace(0.0, 1.0, _FINE)
-    tprs, tnrs = [], []
-    for tpr in np.linspace(0.0, 1.0, _POINTS):
-        tp, fp = tpr * positives, (1.0 - fine) * negatives
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = facts.cells(
-                np.full(_FINE, tp), fp, np.full(_FINE, positives - tp), negatives - fp, **facts.parameters
-            )  # type: ignore[misc]
-        # The least specificity that reaches the level; better ones are on a higher isoline.
-        reached = np.flatnonzero(values >= level - 1e-12)
-        exact = len(reached) and (reached[0] > 0 or abs(values[0] - level) < 1e-3)
-        if exact:
-            tprs.append(tpr)
-            tnrs.append(fine[reached[0]])
-    return np.array(tprs), np.array(tnrs)
-
-
-def _classified(positive: Bools, metric: str, level: float, draws: int, rng: np.random.Generator) -> Floats:
-    """Sets of products classified positive, each by rates on the isoline."""
-    tprs, tnrs = isoline(metric, level, int(positive.sum()), int((~positive).sum()))
-    if not len(tprs):
-        raise InputError(f"No pair of error rates gives {metric} = {level:g} on these products; choose another level.")
-    place = rng.integers(len(tprs), size=draws)
-    chance = np.where(positive[None, :], tprs[place, None], 1.0 - tnrs[place, None])
-    return (rng.random(chance.shape) < chance).astype(np.float64)
-
-
-def _labelled(
-    data: Any, period: str, product: str | Sequence[str], price: str, quantity: str | None, label: str, pos_label: Any
-) -> tuple[PriceTable, Bools]:
-    """The table of prices, and which of its products belong to the class."""
+def _products(
+    data: Any, period: str, product: str | Sequence[str], price: str, quantity: str | None, label: str, pos_label: Any, errors: str,
+    tilt: float, score: str | None, predicted: str | None, together: str | None,
+) -> tuple[PriceTable, ProductErrors]:  # fmt: skip
+    """The table of prices, and which of its products are taken wrongly how easily."""
+    require_one_of("errors", errors, ("random", "price", "scores"))
+    if (errors == "scores") != (score is not None):
+        raise InputError(
+            "errors='scores' and score= (the column of a classifier's probabilities) go together; give both, or neither."
+        )
     keys = tuple(column_names(product, "product="))
     table = price_table(data, period, product, price, quantity)
-    columns = read_columns(data, [Wanted(label, "label="), *(Wanted(name, "product=") for name in keys)])
-    positive, _ = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
-    told: dict[Any, bool] = {}
-    for row, hit in enumerate(positive.tolist()):
-        parts = tuple(
-            columns[name][row].item() if hasattr(columns[name][row], "item") else columns[name][row] for name in keys
+    wanted = [
+        Wanted(label, "label="), *(Wanted(name, "product=") for name in keys), *([] if score is None else [Wanted(score, "score=", "number")]),
+        *(Wanted(name, option) for name, option in ((predicted, "predicted="), (together, "together=")) if name is not None),
+    ]  # fmt: skip
+    columns = any_columns(data, wanted)
+    positive, labels = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
+    place = {name: number for number, name in enumerate(table.products)}
+    rows = np.array([place.get(key, -1) for key in _keys(columns, keys)])
+    sold = rows >= 0
+    of, count = rows[sold], np.bincount(rows[sold], minlength=len(place))
+    share = np.bincount(of, positive[sold], len(place)) / count
+    if mixed := [table.products[i] for i in np.flatnonzero((share > 0.0) & (share < 1.0))]:
+        raise InputError(
+            f"The product {mixed[0]!r} is in the class in some lines and not in others; a product belongs to one."
         )
-        key = parts[0] if len(parts) == 1 else parts
-        if told.setdefault(key, hit) != hit:
-            raise InputError(
-                f"The product {key!r} is in the class in some lines and not in others; a product belongs to one."
-            )
-    return table, np.array([told[name] for name in table.products], dtype=np.bool_)
+    own = share > 0.5
+    called = None
+    if predicted is not None:
+        calls = _check.labels(columns[predicted], predicted) == labels[1]
+        called = np.bincount(of, np.asarray(calls)[sold], len(place)) / count
+    fate = np.arange(len(place))
+    if together is not None:
+        fate = np.zeros(len(place), dtype=np.int64)
+        fate[of] = np.unique(_check.groups(columns[together], together)[sold].astype(str), return_inverse=True)[1]
+    return table, ProductErrors(own, _prone(errors, table, own, tilt, columns, score, rows, sold, count), fate, called)
+
+
+def _prone(
+    errors: str,
+    table: PriceTable,
+    own: Bools,
+    tilt: float,
+    columns: Any,
+    score: str | None,
+    rows: Any,
+    sold: Bools,
+    count: Any,
+) -> Floats:
+    """How easily each product is taken wrongly, relatively."""
+    if errors == "price":
+        dear = np.log(np.nanmean(table.prices, axis=0))
+        spread = float(dear.std())
+        return np.exp(_check.real(tilt, "tilt") * (dear - dear.mean()) / spread) if spread > 0.0 else np.ones(len(own))
+    if score is not None:
+        p = numbers(columns[score], score)
+        if not (np.isfinite(p) & (p >= 0.0) & (p <= 1.0)).all():
+            raise InputError(f"{score} must hold probabilities from 0 to 1 in every line.")
+        mean = np.bincount(rows[sold], p[sold], len(own)) / count
+        # Nothing is quite certain, or rates could not be reached.
+        return np.asarray(np.clip(np.where(own, 1.0 - mean, mean), 0.001, None))
+    return np.ones(len(own))
+
+
+def _keys(columns: Any, keys: Sequence[str]) -> list[Any]:
+    """The product of every line, as the table names it."""
+    parts = [np.ma.getdata(columns[name]).tolist() for name in keys]
+    return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
 
 
 def _only(table: PriceTable, kept: Bools) -> PriceTable:

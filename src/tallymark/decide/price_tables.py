@@ -13,6 +13,7 @@ from tallymark._check import Bools, Floats
 from tallymark.errors import InputError, shown
 from tallymark.sources.duck import quoted
 from tallymark.sources.engine import engine
+from tallymark.sources.files import Reading
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import is_frame, read_columns
 
@@ -136,7 +137,9 @@ def _of_files(
         )
     amounts = np.asarray(found["q"], dtype=np.float64)
     prices = np.asarray(found["p"] if quantity is None else found["v"] / found["q"], dtype=np.float64)
-    return np.asarray(found["t"]), [np.asarray(found[f"k{i}"]) for i in range(len(keys))], prices, amounts
+    # Text of a CSV that stands for numbers is numbers: the tenth month comes after the ninth.
+    times, *names = (Reading.of(found[name])(found[name]) for name in ("t", *(f"k{i}" for i in range(len(keys)))))
+    return np.asarray(times), [np.asarray(name) for name in names], prices, amounts
 
 
 def _of_frame(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,8 +32,9 @@ def _of_indices(named: Mapping[str, Any], data: Any, request: ReportRequest) -> 
 def _of_errors(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     one = only(named)
     last = one.rows()[-1]
+    how = "as a real classifier does" if math.isnan(one.level) else f"at {one.metric} {one.level:g}"
     said = [
-        f"With products classified at {one.metric} {one.level:g}, the index of {last['period']} would be off by {last['bias']:+.4f} on average, "
+        f"With products classified {how}, the index of {last['period']} would be off by {last['bias']:+.4f} on average, "
         f"and in 95 of 100 draws lie between {last['low']:.4f} and {last['high']:.4f}; the true one is {last['index']:.4f}."
     ]
     section = Section(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from tallymark._display import number
 from tallymark.cli.output import write_report
 from tallymark.cli.printing import (
     listed,
+    positive_label,
     print_json,
+    print_rows,
     print_table,
     print_text,
     print_written,
@@ -16,7 +20,11 @@ from tallymark.cli.printing import (
     require_report_place,
     table,
 )
+from tallymark.decide.index_errors import IndexUnderError, index_under_error
 from tallymark.decide.price_index import PriceIndex, index
+from tallymark.errors import InputError
+from tallymark.sources.files import read_files
+from tallymark.sources.formats import Wanted
 
 
 def run(
@@ -57,3 +65,36 @@ def run(
     print_text("matched: expenditure in products that the period compared with has too.", "dim", indent="  ")
     print_written(report)
     return made
+
+
+def under_error(
+    file: str, formulas: Sequence[str], tolerance: float | None, *, as_json: bool, report: str | None, where: str | None, window: int | None,
+    label: str, pos_label: str | None, product: Sequence[str], **options: Any,
+) -> IndexUnderError:  # fmt: skip
+    """Compute an index under classification error, print; gives back what was printed."""
+    if where is not None or window is not None or len(listed(formulas)) != 1:
+        raise InputError(
+            "With --label there is one --formula, over all lines of the file; leave out --where and --window."
+        )
+    require_report_place(report, file)
+    with progress_bar(f"Drawing classifiers for {file}"):
+        positive = None
+        if pos_label is not None:
+            positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+        found = index_under_error(
+            file, formula=listed(formulas)[0], product=listed(product), label=label, pos_label=positive, **options
+        )
+        needed = None if tolerance is None else found.required_level(tolerance)
+    write_report(found, report, file)
+    if as_json:
+        print_json(
+            "index", found.to_dict() | ({} if needed is None else {"tolerance": tolerance, "required_level": needed})
+        )
+        return found
+    print_text(found.heading(), "bold")
+    print_rows(found.rows())
+    if needed is not None:
+        level = "no value of it" if math.isnan(needed) else f"{needed:.3f}"
+        print_text(f"To stay within {tolerance:g} in 95 of 100 draws, {found.metric} must reach {level}.", "bold")
+    print_written(report)
+    return found
