@@ -94,6 +94,16 @@ def _watched() -> Any:
 
 
 @cache
+def _costs() -> Any:
+    rng = np.random.default_rng(12)
+    y = rng.random(5_000) < 0.1
+    frame = pd.DataFrame({"fraud": y, "amount": rng.lognormal(3, 1, 5_000)})
+    for name, distance in (("forest", 2.5), ("logistic", 1.8)):
+        frame[name] = 1 / (1 + np.exp(-rng.normal(distance * y - 2)))
+    return tm.decide.costs(frame, label="fraud", score=["forest", "logistic"], cost_fn="amount", cost_fp=5.0)
+
+
+@cache
 def _audited() -> Any:
     rng = np.random.default_rng(9)
     p = rng.beta(0.3, 6, 8_000)
@@ -186,6 +196,7 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "roc-space-common": lambda theme: c.roc_space(_five(), prevalence=0.9, theme=theme),
         "watch": lambda theme: c.watch(_watched(), theme=theme),
         "watch-signals": lambda theme: c.watch_signals(_watched(), theme=theme),
+        "costs": lambda theme: c.costs(_costs(), theme=theme),
         "mixture": lambda theme: c.mixture_fit(tm.quantify.mixture_fit(t, unseen), theme=theme),
     }  # fmt: skip
 

@@ -23,6 +23,7 @@ from tallymark.decide.audit_estimates import AuditEstimate
 from tallymark.decide.audit_plans import AuditPlan
 from tallymark.decide.impacts import ErrorImpact, Impact
 from tallymark.decide.index_errors import IndexUnderError, MetricsByIndexError
+from tallymark.decide.item_costs import Costs, ModelCost
 from tallymark.decide.price_index import PriceIndex
 from tallymark.decide.spaces import Point, Space
 from tallymark.decide.watching import Watch, Watched
@@ -83,6 +84,7 @@ __all__ = [
     "Comparison",
     "Confusion",
     "CostCurve",
+    "Costs",
     "Curve",
     "CutoffCurve",
     "DeLong",
@@ -103,6 +105,7 @@ __all__ = [
     "MetricsByIndexError",
     "MixtureFit",
     "MixtureFits",
+    "ModelCost",
     "Moments",
     "NoSimple",
     "Note",

@@ -146,5 +146,29 @@ def test_an_index_under_error(folder, tmp_path):
 
 def test_months_that_are_numbers_come_in_their_order(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"t": np.repeat(np.arange(8, 12), 2), "id": [1, 2] * 4, "p": np.arange(1.0, 9.0), "q": 1}).to_csv("s.csv", index=False)
+    pd.DataFrame({"t": np.repeat(np.arange(8, 12), 2), "id": [1, 2] * 4, "p": np.arange(1.0, 9.0), "q": 1}).to_csv(
+        "s.csv", index=False
+    )
     assert [row["period"] for row in json.loads(run("--json"))["indices"][0]["periods"]] == [8, 9, 10, 11]
+
+
+def test_costs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"y": rng.choice(["fraud", "fine"], 400, p=[0.2, 0.8]), "amount": rng.lognormal(1, 1, 400)})
+    frame["p"] = rng.normal(1.5 * (frame.y == "fraud"))
+    frame["called"] = np.where(frame.p > 1, "fraud", "fine")
+    frame.to_csv("c.csv", index=False)
+    pd.DataFrame({"truth": ["fraud", "fine"], "fraud": [0, 1], "fine": [9, 0]}).to_csv("m.csv", index=False)
+
+    def answer(*arguments):
+        return CliRunner().invoke(app, ["costs", "c.csv", "--label", "y", *arguments], catch_exceptions=False).output
+
+    options = ["--score", "p", "--cost-fn", "amount", "--cost-fp", "0.5", "--pos-label", "fraud"]
+    found = json.loads(answer(*options, "--json"))
+    wanted = tm.decide.costs(frame, label="y", score="p", cost_fn="amount", cost_fp=0.5, pos_label="fraud").to_dict()
+    assert found["models"] == json.loads(json.dumps(wanted["models"]))
+    assert "a row" in answer(*options, "--report", "c.html")
+    assert (tmp_path / "c.html").exists()
+    table = json.loads(answer("--predicted", "called", "--matrix", "m.csv", "--json"))
+    assert sum(row["cost"] for row in table["by_class"]) == pytest.approx(-table["models"][0]["total"])

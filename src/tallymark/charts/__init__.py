@@ -5,6 +5,7 @@ PNG, SVG and PDF are drawn without a browser. Every chart has a ``theme``, ``"li
 
 from tallymark.charts.audits import audit_estimate as audit_estimate
 from tallymark.charts.audits import audit_plan as audit_plan
+from tallymark.charts.costs import costs as costs
 from tallymark.charts.curves import brier_curve as brier_curve
 from tallymark.charts.curves import calibration_curve as calibration_curve
 from tallymark.charts.curves import cost_curve as cost_curve
@@ -53,6 +54,7 @@ __all__ = [
     "comparison",
     "confusion",
     "cost_curve",
+    "costs",
     "critical_difference",
     "decision_curve",
     "det",

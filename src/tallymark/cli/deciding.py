@@ -152,6 +152,47 @@ def space(
     )  # fmt: skip
 
 
+Amount = Annotated[str, typer.Option(help="A number, or the column that has it for each row.")]
+
+
+def costs(
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
+    label: Annotated[str, typer.Option(help="Column with the true class.", show_default=False)] = ...,  # type: ignore[assignment]
+    score: Annotated[list[str] | None, typer.Option(help="Score columns, one a model (comma or repeat).")] = None,
+    predicted: Annotated[list[str] | None, typer.Option(help="Or: columns with predicted classes.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Where scores are cut; left out, where most is earned.")
+    ] = None,
+    cost_fp: Amount = "1",
+    cost_fn: Amount = "1",
+    value_tp: Amount = "0",
+    value_tn: Amount = "0",
+    matrix: Annotated[
+        str | None,
+        typer.Option(help="CSV file with the cost of each truth (lines) and call (columns), for any classes."),
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column that says what a row counts.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="Column that says which rows belong together.")] = None,
+    pos_label: PosLabel = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
+    json: Json = False,
+    report: Report = None,
+) -> None:
+    """Say what calls cost and earn when every item has its own costs, and where to cut.
+
+    Example: tallymark costs claims.parquet --label fraud --score p --cost-fp 5 --cost-fn amount
+    """
+    from tallymark.cli.commands import costs as command
+
+    command.run(
+        file, as_json=json, report=report, label=label, score=score or [], predicted=predicted or [], threshold=threshold,
+        amounts={"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}, matrix=matrix, weight=weight,
+        cluster=cluster, pos_label=pos_label, level=level, seed=seed, where=where,
+    )  # fmt: skip
+
+
 def watch(
     data: Annotated[
         str, typer.Argument(help="A file or pattern with a period column, or a folder with a file for each period.")

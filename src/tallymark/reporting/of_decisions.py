@@ -7,6 +7,7 @@ from typing import Any
 
 from tallymark import charts
 from tallymark.decide.impacts import Impact
+from tallymark.decide.item_costs import Costs
 from tallymark.decide.spaces import Space
 from tallymark.errors import InputError
 from tallymark.reporting.content import Content, Section, table_of
@@ -41,6 +42,19 @@ def _of_impact(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
         Section("Distributions", "", [charts.impact(found, part=found.parts.index(part)) for part in last.values()])
     )
     return Content(request.title or "What errors do", f"{len(found.parts)} comparisons", said, (), sections)
+
+
+@contents(Costs)
+def _of_costs(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    found = only(named)
+    drawn = any(len(one.curve[0]) for one in found.models)
+    tables = [
+        table_of(found.rows()),
+        *([table_of(found.pairs)] if found.pairs else []),
+        *([table_of(found.by_class)] if found.by_class else []),
+    ]
+    section = Section("What calls earn", "Costs are negative.", [charts.costs(found)] if drawn else [], tables)
+    return Content(request.title or "Costs", f"{found.n} rows", found.verdict, (), [section])
 
 
 @contents(Space)

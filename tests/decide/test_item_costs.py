@@ -1,0 +1,131 @@
+"""Costs of single items: against naive loops, honest about a chosen cut, K classes, and bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tallymark as tm
+from tallymark.decide.item_costs import best_cut
+
+
+def claims(rng, n, distance=2.0):
+    y = rng.random(n) < 0.2
+    return pd.DataFrame(
+        {
+            "y": y,
+            "p": 1 / (1 + np.exp(-rng.normal(distance * y - 1))),
+            "q": rng.random(n),
+            "amount": rng.lognormal(1, 1, n),
+        }
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.floats(-5, 5)), min_size=1, max_size=25))
+def test_the_best_cut_is_that_of_trying_all(rows):
+    s, gain = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
+    cut, most = best_cut(s, gain)
+    tried = {t: gain[s >= t].sum() for t in [*np.unique(s), np.inf]}
+    assert most == pytest.approx(max(tried.values()), abs=1e-9)
+    assert tried.get(cut, 0.0) == pytest.approx(most, abs=1e-9)
+
+
+@given(st.integers(0, 10_000), st.floats(0.1, 0.9))
+def test_totals_are_those_of_a_loop(seed, threshold):
+    frame = claims(np.random.default_rng(seed), 60)
+    found = tm.decide.costs(
+        frame,
+        label="y",
+        score="p",
+        threshold=threshold,
+        cost_fp=2.0,
+        cost_fn="amount",
+        value_tp=lambda f: f.amount / 2,
+        value_tn=0.1,
+    ).models[0]
+    total = 0.0
+    for row in frame.itertuples():
+        called = row.p >= threshold
+        total += (row.amount / 2 if called else -row.amount) if row.y else (-2.0 if called else 0.1)
+    assert found.total == pytest.approx(total)
+    assert found.per_row.value == pytest.approx(total / 60)
+
+
+def test_constant_costs_are_expected_cost():
+    frame = claims(np.random.default_rng(1), 800)
+    found = tm.decide.costs(frame, label="y", score="p", threshold=0.4, cost_fp=1.0, cost_fn=7.0).models[0]
+    t = tm.tally(frame, label="y", score="p")
+    assert -found.per_row.value == pytest.approx(
+        tm.evaluate(t, threshold=0.4, cost_fp=1.0, cost_fn=7.0)["expected_cost"].value
+    )
+
+
+def test_a_chosen_cut_is_judged_honestly():
+    rng = np.random.default_rng(2)
+    hits = optimistic = 0
+    for _ in range(150):
+        frame = claims(rng, 250, distance=0.5)
+        one = tm.decide.costs(frame, label="y", score="p", cost_fp=1.0, cost_fn="amount").models[0]
+        fresh = claims(rng, 20_000, distance=0.5)
+        truth = np.where(
+            fresh.p >= one.threshold, np.where(fresh.y, 0.0, -1.0), np.where(fresh.y, -fresh.amount, 0.0)
+        ).mean()
+        hits += one.per_row.low <= truth <= one.per_row.high
+        optimistic += one.total / 250 > truth
+    assert hits / 150 > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 150)
+    assert optimistic / 150 > 0.5
+
+
+def test_models_are_compared_on_the_same_rows():
+    rng = np.random.default_rng(3)
+    found = tm.decide.costs(claims(rng, 4_000), label="y", score=["p", "q"], cost_fn=5.0)
+    assert found.pairs[0]["difference"] > 0
+    assert found.pairs[0]["p_value"] < 0.001
+    assert "p earns more than q" in " ".join(found.verdict)
+    false = np.mean([
+        tm.decide.costs(claims(rng, 150).assign(p=rng.random(150)), label="y", score=["p", "q"], threshold=0.5).pairs[0]["p_value"] < 0.05 for _ in range(200)
+    ])  # fmt: skip
+    assert false < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 200)
+
+
+def test_clusters_widen():
+    frame = pd.concat([claims(np.random.default_rng(4), 50).assign(k=np.arange(50))] * 20)
+    rows, own = (
+        tm.decide.costs(frame, label="y", score="p", threshold=0.5, cluster=c).models[0].per_row for c in (None, "k")
+    )
+    assert own.high - own.low > 3 * (rows.high - rows.low)
+
+
+def test_a_cost_matrix_of_many_classes():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"y": rng.choice(["a", "b", "c"], 300)})
+    frame["called"] = np.where(rng.random(300) < 0.7, frame.y, "a")
+    matrix = {"a": {"b": 1.0, "c": 2.0}, "b": {"a": 3.0, "c": 4.0}, "c": {"a": 5.0, "b": 6.0}}
+    found = tm.decide.costs(frame, label="y", predicted="called", matrix=matrix)
+    total = sum(matrix.get(t, {}).get(c, 0.0) for t, c in zip(frame.y, frame.called, strict=True))
+    assert found.models[0].total == pytest.approx(-total)
+    assert sum(row["cost"] for row in found.by_class) == pytest.approx(total)
+    constant = max(-sum(matrix[t].get(k, 0.0) for t in frame.y) for k in "abc")
+    assert found.models[0].call_all == pytest.approx(constant)
+    with pytest.raises(tm.InputError, match="does not say what it costs"):
+        tm.decide.costs(frame, label="y", predicted="called", matrix={"a": {"b": 1.0}})
+    with pytest.raises(tm.InputError, match="which no row has"):
+        tm.decide.costs(frame, label="y", predicted="called", matrix=matrix | {"z": {"a": 1.0}})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "name one of the two"),
+        ({"score": "p", "cost_fn": "nothing"}, "No column 'nothing'"),
+        ({"score": "p", "cost_fn": lambda _: "x"}, "no number for each row"),
+        ({"score": "p", "cost_fp": float("nan")}, "finite"),
+        ({"score": "p", "cost_fp": "gap"}, "missing or not finite in 1 rows"),
+        ({"score": "p", "matrix": {}}, "name their column"),
+    ],
+)
+def test_bad_input_is_refused(options, message):
+    frame = claims(np.random.default_rng(0), 30).assign(gap=np.where(np.arange(30) == 2, np.nan, 1.0))
+    with pytest.raises(tm.InputError, match=message):
+        tm.decide.costs(frame, label="y", **options)
