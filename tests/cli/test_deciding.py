@@ -172,3 +172,16 @@ def test_costs(tmp_path, monkeypatch):
     assert (tmp_path / "c.html").exists()
     table = json.loads(answer("--predicted", "called", "--matrix", "m.csv", "--json"))
     assert sum(row["cost"] for row in table["by_class"]) == pytest.approx(-table["models"][0]["total"])
+
+
+def test_advice_from_a_file(folder, tmp_path):
+    rng = np.random.default_rng(1)
+    pd.DataFrame({"m": np.repeat([1, 2], 200), "y": rng.choice(["a", "b"], 400), "v": rng.normal(size=400)}).to_csv(
+        "a.csv", index=False
+    )
+    arguments = ["advise", "a.csv", "--period", "m", "--label", "y", "--value", "v", "--pos-label", "a"]
+    answer = json.loads(CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False).output)
+    assert answer["evidence"][0]["about"] == "prevalence"
+    shown = CliRunner().invoke(app, [*arguments, "--report", "a.html"], catch_exceptions=False).output
+    assert "chi-square" in shown
+    assert (tmp_path / "a.html").exists()

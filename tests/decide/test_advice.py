@@ -140,7 +140,47 @@ def test_wrong_things_are_named():
         ({"prevalence_stable": True, "values_stable": True, "cost_fp": 1.0}, "both costs"),
         ({"classes": 1, "prevalence_stable": True, "values_stable": True}, "classes is 1"),
         ({"data": pd.DataFrame({"m": [1, 2]})}, "period= and label="),
-        ({"data": [1, 2]}, "expected a dataframe"),
+        ({"data": 7, "period": "m", "label": "y"}, "expected a dataframe"),
     ):
         with pytest.raises(tm.InputError, match=told):
             tm.advise(**options)
+
+
+def test_beta_from_what_errors_do():
+    rng = np.random.default_rng(0)
+    y = rng.random(20_000) < 0.5
+    # What is taken in by mistake is far dearer; what is missed is like the rest.
+    price = np.exp(rng.normal(np.where(y, 0.0, 1.0), 0.2))
+    frame = pd.DataFrame({"y": y, "price": price, "c": y ^ (rng.random(20_000) < 0.1)})
+    impact = tm.decide.impact(frame, label="y", predicted="c", value="price")
+    advice = tm.advise(prevalence_stable=True, values_stable=True, prevalence="low", impact=impact)
+    assert advice.beta < 0.6
+    with pytest.raises(tm.InputError, match="leave emphasise"):
+        tm.advise(prevalence_stable=True, values_stable=True, impact=impact, emphasise="fp")
+
+
+def test_a_report_puts_what_is_advised_first(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(500) < 0.3
+    advice = tm.advise(prevalence_stable=False, values_stable=False)
+    path = tm.report(tm.tally(y, rng.normal(y)), tmp_path / "r.html", advice=advice)
+    page = path.read_text(encoding="utf-8")
+    assert "Watch Balanced accuracy" in page
+    table = page[page.index('<table class="sortable">') :]
+    assert table.index("balanced_accuracy") < table.index("auroc")
+    assert tm.report(advice, tmp_path / "a.html").exists()
+
+
+def test_stability_is_read_off_files(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "m": np.repeat([1, 2], 400),
+            "y": rng.random(800) < np.repeat([0.1, 0.4], 400),
+            "v": rng.normal(np.repeat([0.0, 1.0], 400)),
+        }
+    )
+    frame.to_csv(tmp_path / "f.csv", index=False)
+    found = tm.advise(str(tmp_path / "f.csv"), period="m", label="y", value="v")
+    assert found.to_dict() == tm.advise(frame, period="m", label="y", value="v").to_dict()
+    assert found.evidence[1]["psi"] > 0.25

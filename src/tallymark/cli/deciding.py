@@ -68,6 +68,9 @@ def index(
 
 
 def advise(
+    file: Annotated[
+        str | None, typer.Argument(help="File to read stability off, with --period, --label and perhaps --value.")
+    ] = None,
     classes: Annotated[int, typer.Option(min=2, help="Number of classes.")] = 2,
     prevalence_stable: Annotated[
         bool | None, typer.Option(help="Does the class's share stay from period to period?", show_default=False)
@@ -75,14 +78,21 @@ def advise(
     values_stable: Annotated[
         bool | None, typer.Option(help="Do the class's prices keep their distribution?", show_default=False)
     ] = None,
-    prevalence: Annotated[str, typer.Option(help="low, balanced or high.")] = "balanced",
+    prevalence: Annotated[
+        str | None, typer.Option(help="low, balanced or high; left out, read off FILE or balanced.")
+    ] = None,
     true_negatives_matter: Annotated[
         bool, typer.Option("--true-negatives-matter", help="True negatives count too.")
     ] = False,
     emphasise: Annotated[str | None, typer.Option(help="The error that hurts more: fp or fn.")] = None,
     cost_fp: Annotated[float | None, typer.Option(help="Cost of a false positive.")] = None,
     cost_fn: Annotated[float | None, typer.Option(help="Cost of a false negative.")] = None,
+    period: Annotated[str | None, typer.Option(help="Column of FILE with the period.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of FILE with the true class.")] = None,
+    value: Annotated[str | None, typer.Option(help="Column of FILE with the price, or any value.")] = None,
+    pos_label: PosLabel = None,
     json: Json = False,
+    report: Report = None,
 ) -> None:
     """Say which metric to watch a classifier of prices by, and why.
 
@@ -92,7 +102,8 @@ def advise(
 
     command.run(
         classes=classes, prevalence_stable=prevalence_stable, values_stable=values_stable, prevalence=prevalence,
-        true_negatives_matter=true_negatives_matter, emphasise=emphasise, cost_fp=cost_fp, cost_fn=cost_fn, as_json=json,
+        true_negatives_matter=true_negatives_matter, emphasise=emphasise, cost_fp=cost_fp, cost_fn=cost_fn, period=period,
+        label=label, value=value, pos_label=pos_label, file=file, as_json=json, report=report,
     )  # fmt: skip
 
 

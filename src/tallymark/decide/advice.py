@@ -15,11 +15,12 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
+from tallymark.decide.impacts import ERRORS, Impact
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.registry import METRICS, require_one_of
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted
-from tallymark.sources.frames import is_frame, read_columns
 
 Level = Literal["low", "balanced", "high"]
 Error = Literal["fp", "fn"]
@@ -80,13 +81,14 @@ def advise(
     data: Any = None, *, classes: int = 2, prevalence_stable: bool | None = None, values_stable: bool | None = None,
     prevalence: Level | None = None, true_negatives_matter: bool = False, emphasise: Error | None = None,
     cost_fp: float | None = None, cost_fn: float | None = None, period: str | None = None, label: str | None = None,
-    value: str | None = None, pos_label: Any = None, level: float = 0.95,
+    value: str | None = None, pos_label: Any = None, level: float = 0.95, impact: Impact | None = None,
 ) -> Advice:  # fmt: skip
     """Which metric to use, from what is known of the data.
 
     `prevalence_stable` and `values_stable` say whether the class's share and the distribution of its prices (or of any value) stay
     from period to period; `prevalence` is ``low``, ``balanced`` or ``high``; `emphasise` the kind of error that hurts more, or both
-    costs, whose ratio gives beta (√(cost_fn / cost_fp), as F weighs them). Given `data`, a dataframe with `period`, `label` and
+    costs, whose ratio gives beta (√(cost_fn / cost_fp), as F weighs them), or an `impact` (:func:`tallymark.decide.impact`), by which one
+    false negative and one false positive move the level of the value. Given `data`, a dataframe or file with `period`, `label` and
     `value` columns, what is not said is read off them, and the evidence is listed: "stable" there means that a test at `level` did not
     contradict it, which is not that it is so.
 
@@ -111,7 +113,7 @@ def advise(
     share: Level = require_one_of("prevalence", prevalence or "balanced", ("low", "balanced", "high"))
     if emphasise is not None:
         require_one_of("emphasise", emphasise, ("fp", "fn"))
-    tuned = _beta(emphasise, cost_fp, cost_fn)
+    tuned = _beta(emphasise, cost_fp, cost_fn) if impact is None else _beta_of(impact, emphasise, cost_fp, cost_fn)
     make = _binary if number == 2 else _multiclass
     advice = make(bool(prevalence_stable), bool(values_stable), share, true_negatives_matter, tuned)
     return Advice(**(advice | {"evidence": tuple(evidence)}))
@@ -127,6 +129,24 @@ def _beta(emphasise: Error | None, cost_fp: float | None, cost_fn: float | None)
             raise InputError("Costs must be above 0 to weigh one error against the other.")
         return float(np.sqrt(fn / fp))
     return {"fp": 0.5, "fn": 2.0, None: 1.0}[emphasise]
+
+
+#: A beta beyond these says no more than that one kind of error hardly matters.
+_LEAST_BETA, _MOST_BETA = 0.1, 10.0
+
+
+def _beta_of(impact: Impact, emphasise: Error | None, cost_fp: float | None, cost_fn: float | None) -> float:
+    """Beta from what one error of each kind does to the level, over all periods."""
+    if emphasise is not None or cost_fp is not None or cost_fn is not None:
+        raise InputError("impact= says which error hurts more; leave emphasise= and costs out.")
+    each = {}
+    for error, group in ERRORS.items():
+        number = sum(part.sizes[group] for part in impact.parts)
+        moved = sum(abs(part.shifts[error].value) for part in impact.parts if part.sizes[group])
+        each[error] = moved / number if number else 0.0
+    if not each["fp"] or not each["fn"]:
+        raise InputError("impact= has no errors of one kind, so that they cannot be weighed against each other.")
+    return float(min(max(np.sqrt(each["fn"] / each["fp"]), _LEAST_BETA), _MOST_BETA))
 
 
 def _binary(stable: bool, values: bool, share: Level, negatives: bool, tuned: float) -> dict[str, Any]:
@@ -228,8 +248,6 @@ def _read(
     data: Any, period: str | None, label: str | None, value: str | None, pos_label: Any, level: float
 ) -> _Reading:
     """Whether prevalence, and the positives' values, stay from period to period."""
-    if not is_frame(data):
-        raise InputError(f"Got a {type(data).__name__} to read stability off, expected a dataframe.")
     if period is None or label is None:
         raise InputError(
             "To read stability off data, name the columns with period= and label= (and value=, such as the price)."
@@ -239,7 +257,7 @@ def _read(
         Wanted(label, "label="),
         *([] if value is None else [Wanted(value, "value=", "number")]),
     ]
-    columns = read_columns(data, wanted)
+    columns = any_columns(data, wanted)
     positive, _ = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
     times, t = np.unique(np.asarray(columns[period]), return_inverse=True)
     if len(times) < 2:
@@ -283,6 +301,20 @@ def _of_values(values: Floats, positive: Any, t: Any, times: Any) -> list[Row]:
         if len(before) and len(now):
             found = ks_2samp(before, now)
             rows.append({"about": f"values, {times[place - 1]} to {times[place]}", "ks": float(found.statistic), "p": float(found.pvalue),
-                         "wasserstein": float(wasserstein_distance(before, now)), "test": "Kolmogorov–Smirnov, Holm"})  # fmt: skip
+                         "wasserstein": float(wasserstein_distance(before, now)), "psi": _psi(before, now), "test": "Kolmogorov–Smirnov, Holm"})  # fmt: skip
     adjusted = holm(np.array([row["p"] for row in rows], dtype=np.float64))
     return [{**row, "p_value": float(p)} for row, p in zip(rows, adjusted, strict=True)]
+
+
+#: Bins of the population stability index, and the share that an empty one is taken to have.
+_TENTHS, _EMPTY = 10, 1e-4
+
+
+def _psi(before: Floats, now: Floats) -> float:
+    """The population stability index over tenths of the values before; above 0.25 is commonly called a shift."""
+    edges = np.unique(np.quantile(before, np.linspace(0, 1, _TENTHS + 1)))[1:-1]
+    shares = [
+        np.maximum(np.bincount(np.searchsorted(edges, part, "right"), minlength=len(edges) + 1) / len(part), _EMPTY)
+        for part in (before, now)
+    ]
+    return float(np.sum((shares[1] - shares[0]) * np.log(shares[1] / shares[0])))

@@ -100,14 +100,15 @@ def once(notes: Sequence[Remark]) -> list[Remark]:
     return list(dict.fromkeys(notes))
 
 
-def metric_table(evaluations: Mapping[str, Evaluation]) -> Table:
-    """Metrics down, models across, and what chance reaches."""
-    names = list(dict.fromkeys(name for ev in evaluations.values() for name in ev))
+def metric_table(evaluations: Mapping[str, Evaluation], first: Sequence[str] = ()) -> Table:
+    """Metrics down (some of them first), models across, and what chance reaches."""
+    there = dict.fromkeys(name for ev in evaluations.values() for name in ev)
+    names = list(dict.fromkeys((*(name for name in first if name in there), *there)))
     lines = []
     for name in names:
         chances = [ev[name].chance for ev in evaluations.values() if name in ev and ev[name].chance is not None]
         shown = dict.fromkeys(number(chance) for chance in chances)
         cells = [measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()]
         lines.append([Cell(name, name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)])
-    first = next(iter(evaluations.values()))
-    return Table(["metric", *evaluations, "chance"], lines, first.intervals or "")
+    one = next(iter(evaluations.values()))
+    return Table(["metric", *evaluations, "chance"], lines, one.intervals or "")

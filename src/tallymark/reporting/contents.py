@@ -10,6 +10,7 @@ from typing import Any
 
 import tallymark.reporting
 from tallymark._display import Shown
+from tallymark.decide.advice import Advice
 from tallymark.errors import InputError
 from tallymark.inference.interval import Sampling
 from tallymark.measures import Evaluation
@@ -36,6 +37,7 @@ class ReportRequest:
     unseen: Sensitivity | None = None
     known: tuple[float, float] | None = None
     audit: Prevalence | Prevalences | None = None
+    advice: Advice | None = None
 
 
 #: Makes a page's content from results by name, from what was passed as it was, and from what was asked.

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
+from tallymark.decide.advice import Advice
 from tallymark.decide.impacts import Impact
 from tallymark.decide.item_costs import Costs
 from tallymark.decide.spaces import Space
 from tallymark.errors import InputError
-from tallymark.reporting.content import Content, Section, table_of
+from tallymark.reporting.content import Content, Remark, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
 
 
@@ -42,6 +43,15 @@ def _of_impact(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
         Section("Distributions", "", [charts.impact(found, part=found.parts.index(part)) for part in last.values()])
     )
     return Content(request.title or "What errors do", f"{len(found.parts)} comparisons", said, (), sections)
+
+
+@contents(Advice)
+def _of_advice(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    found = only(named)
+    first, *doubts = found.heading().splitlines()
+    tables = [table_of(found.rows()), *([table_of(found.evidence, "What the data say")] if found.evidence else [])]
+    warnings = [Remark("doubtful", doubt.removeprefix("Doubtful: ")) for doubt in doubts]
+    return Content(request.title or "Which metric to watch", "", [first], warnings, [Section("Why", "", (), tables)])
 
 
 @contents(Costs)

@@ -11,6 +11,7 @@ from tallymark.charts.estimates import in_forest
 from tallymark.charts.inputs import tallies_of
 from tallymark.comparison import Comparison, compare
 from tallymark.curves.base import Curve
+from tallymark.decide.advice import Advice
 from tallymark.decide.verdicts import MANY_SIMPLE, ModelFacts, model_facts
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
@@ -46,6 +47,7 @@ def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Con
         title=request.title or "Evaluation of a classifier",
         comparison=compared,
         simple=None if panel is None else without_simple(panel),
+        advice=request.advice,
     )
 
 
@@ -58,6 +60,7 @@ def of_models(
     simple: Any = None,
     notes: Sequence[Note] | None = None,
     same_rows: bool | None = None,
+    advice: Advice | None = None,
 ) -> Content:
     """The report of one or several models on labelled data, or of models in several groups.
 
@@ -101,13 +104,14 @@ def of_models(
     pictures.append(
         charts.pr(tallies, thresholds=sorted(set(thresholds.values())) if one else (), prevalence=first.prevalence)
     )
+    first_of = () if advice is None else advice.metrics
     by_model = [charts.score_histogram({name: tally}, log=facts.rare) for name, tally in tallies.items()]
     probabilities = all(tally.is_probability for tally in tallies.values())
     shape = [charts.calibration_curve(tallies)] if probabilities else []
     sections = [
         Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures),
         Section("Metrics", "Every number with its interval; a click on a name explains it. Grey ticks are what chance reaches.",
-                _forest(evaluations), [metric_table(evaluations)]),
+                _forest(evaluations, first_of), [metric_table(evaluations, first_of)]),
         Section("Scores", "How the scores of each class are distributed, and whether probabilities mean what they say.", [*by_model, *shape]),
         Section("At the threshold", "What the chosen threshold predicts positive, and what other thresholds would give.",
                 [*(charts.confusion(c, name=n) for n, c in cut.items()), *(charts.over_thresholds({n: t}) for n, t in tallies.items())]),
@@ -125,22 +129,27 @@ def of_models(
                 [charts.without_simple(simple)],
             )
         )
-    verdict = [*_sentences(evaluations, facts), *([compared_sentence(comparison)] if comparison is not None else [])]
+    advised = [] if advice is None else [advice.heading().splitlines()[0]]
+    verdict = [
+        *advised,
+        *_sentences(evaluations, facts),
+        *([compared_sentence(comparison)] if comparison is not None else []),
+    ]
     what = (
         first.heading()
         if facts.same_rows
         else f"{len(evaluations)} evaluations of groups, {sum(ev.n_rows for ev in evaluations.values())} rows in all"
     )
     return Content(
-        title, what, verdict[:3], once(warnings), sections, tallies, thresholds,
+        title, what, verdict[: 3 + len(advised)], once(warnings), sections, tallies, thresholds,
         {k: v for k, v in first.parameters.items() if k in {"cost_fp", "cost_fn", "beta"}}, first.prevalence,
     )  # fmt: skip
 
 
-def _forest(evaluations: Mapping[str, Evaluation]) -> list[Any]:
-    """The headline metrics drawn, or whatever was asked for instead; nothing where no number can stand beside others."""
+def _forest(evaluations: Mapping[str, Evaluation], first: Sequence[str] = ()) -> list[Any]:
+    """The headline metrics drawn, recommended ones too, or whatever was asked for instead; nothing where no number can stand beside others."""
     drawable = {m.name for ev in evaluations.values() for m in ev.values() if in_forest(m)}
-    chosen = tuple(name for name in _HEADLINE if name in drawable) or tuple(drawable)
+    chosen = tuple(name for name in dict.fromkeys((*first, *_HEADLINE)) if name in drawable) or tuple(drawable)
     together = Evaluations(("model",), {(name,): ev for name, ev in evaluations.items()})
     return [charts.forest(together, metrics=chosen)] if chosen else []
 

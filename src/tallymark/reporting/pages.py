@@ -17,6 +17,7 @@ from tallymark._display import plain
 from tallymark._write import replacing, require_writable
 from tallymark.charts.drawing import Progress, drawn
 from tallymark.charts.theme import PALETTES
+from tallymark.decide.advice import Advice
 from tallymark.errors import InputError, PictureWarning, shown
 from tallymark.inference.interval import Sampling
 from tallymark.measures import Evaluation
@@ -33,14 +34,14 @@ def report(
     data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, title: str | None = None,
     fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
     growth: str | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
-    known: tuple[float, float] | None = None, audit: Prevalence | Prevalences | None = None, sampling: Sampling = "plain", progress: Progress | None = None,
+    known: tuple[float, float] | None = None, audit: Prevalence | Prevalences | None = None, advice: Advice | None = None, sampling: Sampling = "plain", progress: Progress | None = None,
 ) -> Path:  # fmt: skip
     """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
 
     `data` is a labelled tally, several by name, or a panel (models); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
     method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, `fits`
-    the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population, `audit` what they say of all of it). `threshold` is
-    a number or a policy, `sampling` as for :func:`tallymark.evaluate`; `progress` is called with the percentage of the pictures
+    the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population, `audit` what they say of all of it). With `advice` (:func:`tallymark.advise`) the
+    metrics it recommends come first. `threshold` is a number or a policy, `sampling` as for :func:`tallymark.evaluate`; `progress` is called with the percentage of the pictures
     that are drawn.
 
     >>> import tallymark as tm, tempfile, pathlib
@@ -53,7 +54,7 @@ def report(
     """
     request = ReportRequest(
         title=title, threshold=threshold, level=level, sampling=sampling, fit=fit, expectation=expectation, warnings=warnings,
-        growth=growth, fits=fits, unseen=unseen, known=known, audit=audit,
+        growth=growth, fits=fits, unseen=unseen, known=known, audit=audit, advice=advice,
     )  # fmt: skip
     return write(content_of(data, request), path, progress)
 

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallymark.cli.printing import print_json, print_table, print_text, table
+from tallymark.cli.output import write_report
+from tallymark.cli.printing import (
+    positive_label,
+    print_json,
+    print_rows,
+    print_table,
+    print_text,
+    print_written,
+    require_report_place,
+    table,
+)
 from tallymark.decide.advice import advise
+from tallymark.errors import InputError
+from tallymark.sources.files import read_files
+from tallymark.sources.formats import Wanted
 
 
-def run(*, as_json: bool, **options: Any) -> None:
+def run(
+    *, file: str | None, label: str | None, pos_label: str | None, as_json: bool, report: str | None, **options: Any
+) -> None:
     """Say which metric to watch, and why."""
-    advice = advise(**options)
+    require_report_place(report, file)
+    if file is None and (label is not None or options["period"] is not None):
+        raise InputError("--period, --label and --value name columns of a file; name the file first.")
+    positive = None
+    if file is not None and label is not None and pos_label is not None:
+        positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+    advice = advise(file, label=label, pos_label=positive, **options)
+    write_report(advice, report, file or "Which metric to watch")
     if as_json:
         print_json("advise", advice.to_dict())
         return
@@ -19,3 +41,6 @@ def run(*, as_json: bool, **options: Any) -> None:
     print_table(
         table("", [("about", "left"), ("because", "prose")], [[row["about"], row["because"]] for row in advice.rows()])
     )
+    if advice.evidence:
+        print_rows(advice.evidence)
+    print_written(report)
