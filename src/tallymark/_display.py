@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark._tables import comma_separated, latex, markdown
 from tallymark.errors import InputError
 
 Row = Mapping[str, Any]
@@ -37,6 +38,18 @@ class Shown:
     def to_frame(self) -> Any:
         """The rows as a dataframe of the library at hand (pandas, else Polars, else PyArrow)."""
         return frame(columns_of(self.rows()))
+
+    def to_latex(self, caption: str = "") -> str:
+        """The rows as a booktabs table."""
+        return latex(columns_of(self.rows()), number, caption)
+
+    def to_markdown(self) -> str:
+        """The rows as a pipe table."""
+        return markdown(columns_of(self.rows()), number)
+
+    def to_csv(self) -> str:
+        """The rows as comma-separated text, all digits kept; cells that a spreadsheet would run are made text."""
+        return comma_separated(columns_of(self.rows()))
 
 
 class Limited:

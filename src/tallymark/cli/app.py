@@ -16,6 +16,8 @@ from tallymark import __version__
 from tallymark._text import visible
 from tallymark.cli import auditing, deciding, learning, studies
 from tallymark.cli.learning import Json, Report
+from tallymark.cli.naming import listed
+from tallymark.cli.standard_input import standard_input
 from tallymark.errors import TallymarkError
 from tallymark.notes import GuardWarning
 
@@ -23,13 +25,16 @@ app = typer.Typer(
     name="tallymark",
     help="How good is a classifier really, and how many are there really?",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 Cluster = Annotated[str | None, typer.Option(help="Column that says which rows belong together, such as the product.")]
+Where = Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")]
+Weight = Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")]
+Count = Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")]
 SamplingOption = Annotated[
     str,
     typer.Option("--sampling", help="plain (all rows drawn at random) or stratified (class sizes fixed by design)."),
@@ -65,8 +70,10 @@ def evaluate(
         str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object; or a saved tally.")
     ],
     label: Annotated[str | None, typer.Option(help="Column with the true class.")] = None,
-    score: Annotated[list[str] | None, typer.Option(help="Score column; give it once per model.")] = None,
-    predicted: Annotated[list[str] | None, typer.Option(help="Column with predicted classes, any number.")] = None,
+    score: Annotated[list[str] | None, typer.Option(help="Score columns, one a model (comma or repeat).")] = None,
+    predicted: Annotated[
+        list[str] | None, typer.Option(help="Columns with predicted classes, any number (comma or repeat).")
+    ] = None,
     probability: Annotated[
         list[str] | None, typer.Option(help="CLASS=COLUMN, once per class: one score column for each.")
     ] = None,
@@ -87,7 +94,13 @@ def evaluate(
     cost_fn: CostFn = None,
     beta: Beta = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of resampled intervals.")] = 0,
-    metric: Annotated[list[str] | None, typer.Option(help="Only this metric; repeat for more.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Only these metrics (comma or repeat).")] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="End with status 1 unless METRIC>=NUMBER (or <=) holds for every model and group; repeat for more."
+        ),
+    ] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Never quantise scores, whatever the size.")] = False,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
@@ -97,15 +110,18 @@ def evaluate(
     json: Json = False,
     report: Report = None,
 ) -> None:
-    """Evaluate one or more models from labels and scores, predicted classes, or a score per class."""
+    """Evaluate one or more models from labels and scores, predicted classes, or a score per class.
+
+    Example: tallymark evaluate scores.parquet --label y --score a,b --threshold f1 --by region
+    """
     from tallymark.cli.commands import evaluate as command
 
     command.run(
         command.Asked(
             file=file,
             label=label,
-            scores=score or (),
-            predicted=predicted or (),
+            scores=listed(score or ()),
+            predicted=listed(predicted or ()),
             probabilities=probability or (),
             pos_label=pos_label,
             weight=weight,
@@ -119,7 +135,8 @@ def evaluate(
             interval=interval,
             sampling=sampling,
             seed=seed,
-            metrics=metric,
+            metrics=listed(metric) if metric else None,
+            require=require or (),
             exact=exact or None,
             drop_missing=drop_missing,
             memory_limit=memory_limit,
@@ -181,7 +198,10 @@ def quantify(
     json: Json = False,
     report: Report = None,
 ) -> None:
-    """Count a class in rows without labels, corrected for the classifier's errors."""
+    """Count a class in rows without labels, corrected for the classifier's errors.
+
+    Example: tallymark quantify labelled.csv new.csv --label y --score p --method ac,ms,bayes
+    """
     from tallymark.cli.commands import quantify as command
 
     command.run(
@@ -233,7 +253,10 @@ def from_counts(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the Bayesian estimate.")] = 0,
     json: Json = False,
 ) -> None:
-    """Count from a confusion table of an audit sample and the number of rows predicted positive."""
+    """Count from a confusion table of an audit sample and the number of rows predicted positive.
+
+    Example: tallymark from-counts --tp 80 --fn 20 --fp 10 --tn 90 --predicted-positive 300 --n 1000
+    """
     from tallymark.cli.commands import from_counts as command
 
     command.run((tp, fn, fp, tn), predicted_positive, n, method or (), population, level, seed, as_json=json)
@@ -249,19 +272,35 @@ def calibrate(
     method: Annotated[str, typer.Option(help="bayes, platt, isotonic, beta or temperature.")] = "bayes",
     column: Annotated[str, typer.Option(help="Name of the new column.")] = "probability",
     pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
+    weight: Weight = None,
+    count: Count = None,
+    where: Annotated[str | None, typer.Option(help="Only labelled rows that satisfy this SQL condition.")] = None,
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help="Leave out labelled rows with a missing value.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Turn scores into probabilities: at the validation sample's prevalence, or (bayes) at the target's own."""
-    from tallymark.cli.commands import calibrate as command
+    """Turn scores into probabilities: at the validation sample's prevalence, or (bayes) at the target's own.
 
-    command.run(validation, target, label, score, out, method, column, pos_label, as_json=json)
+    Example: tallymark calibrate labelled.csv new.csv --label y --score s --out new_with_p.parquet
+    """
+    from tallymark.cli.commands import calibrate as command
+    from tallymark.cli.commands.sources import Source
+
+    source = Source(weight=weight, count=count, where=where, drop_missing=drop_missing)
+    command.run(validation, target, label, score, out, method, column, pos_label, source, as_json=json)
 
 
 @app.command()
 def compare(
     file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
     label: Annotated[str, typer.Option(help="Column with the true class.")],
-    score: Annotated[list[str], typer.Option(help="Score column; once per model, two or more.")],
+    score: Annotated[
+        list[str] | None, typer.Option(help="Score columns, one a model, two or more (comma or repeat).")
+    ] = None,
+    predicted: Annotated[
+        list[str] | None, typer.Option(help="Or: columns with predicted classes (comma or repeat); two classes.")
+    ] = None,
     pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
     weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
     count: Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")] = None,
@@ -289,20 +328,24 @@ def compare(
     json: Json = False,
     report: Report = None,
 ) -> None:
-    """Compare models on the same rows: difference, interval, p-value and a verdict for every pair."""
+    """Compare models on the same rows: difference, interval, p-value and a verdict for every pair.
+
+    Example: tallymark compare scores.parquet --label y --score a,b --metric average_precision
+    """
     from tallymark.cli.commands import compare as command
 
     command.run(
         command.Asked(
             file=file,
             label=label,
-            scores=score,
+            scores=listed(score or ()),
+            predicted=listed(predicted or ()),
             pos_label=pos_label,
             weight=weight,
             count=count,
             cluster=cluster,
             where=where,
-            metrics=metric or (),
+            metrics=listed(metric or ()),
             method=method,
             threshold=threshold,
             level=level,
@@ -326,7 +369,10 @@ def thresholds(
     label: Annotated[str, typer.Option(help="Column with the true class.")],
     score: Annotated[str, typer.Option(help="Score column.")],
     pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")] = None,
+    weight: Weight = None,
+    count: Count = None,
+    where: Where = None,
+    drop_missing: DropMissing = False,
     policy: Annotated[list[str] | None, typer.Option(help="A policy such as f1 or tpr:0.9; repeat for more.")] = None,
     metric: Annotated[str | None, typer.Option(help="Judge each choice by this metric instead of its own.")] = None,
     level: Annotated[float, typer.Option(help="Share of the resamples the limits hold.")] = 0.95,
@@ -337,15 +383,19 @@ def thresholds(
     beta: Beta = None,
     json: Json = False,
 ) -> None:
-    """Choose thresholds by policies, and see how far the choice moves and how much it flatters itself."""
+    """Choose thresholds by policies, and see how far the choice moves and how much it flatters itself.
+
+    Example: tallymark thresholds scores.csv --label y --score p --policy f1 --policy tpr:0.9
+    """
     from tallymark.cli.commands import thresholds as command
+    from tallymark.cli.commands.sources import Source
 
     command.run(
         file,
         label,
         score,
         pos_label,
-        weight,
+        Source(weight=weight, count=count, where=where, drop_missing=drop_missing),
         policy or (),
         metric,
         level,
@@ -362,17 +412,28 @@ def by_size(
     label: Annotated[str, typer.Option(help="Column with the true class.")],
     score: Annotated[str, typer.Option(help="Score column.")],
     pos_label: Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")] = None,
-    metric: Annotated[list[str] | None, typer.Option(help="A metric of the ranking; repeat for more.")] = None,
+    weight: Weight = None,
+    count: Count = None,
+    where: Where = None,
+    drop_missing: DropMissing = False,
+    metric: Annotated[list[str] | None, typer.Option(help="Metrics of the ranking (comma or repeat).")] = None,
     size: Annotated[list[int] | None, typer.Option(help="Rows of a subsample; repeat for more.")] = None,
     level: Annotated[float, typer.Option(help="Share of the subsamples the limits hold.")] = 0.95,
     replicates: Annotated[int, typer.Option(help="Subsamples of each size.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the subsamples.")] = 0,
     json: Json = False,
 ) -> None:
-    """See how metrics scatter with the number of rows: repeated subsamples of growing size."""
-    from tallymark.cli.commands import by_size as command
+    """See how metrics scatter with the number of rows: repeated subsamples of growing size.
 
-    command.run(file, label, score, pos_label, metric or (), size or (), level, replicates, seed, as_json=json)
+    Example: tallymark by-size scores.csv --label y --score p --metric auroc,pr_auc
+    """
+    from tallymark.cli.commands import by_size as command
+    from tallymark.cli.commands.sources import Source
+
+    source = Source(weight=weight, count=count, where=where, drop_missing=drop_missing)
+    command.run(
+        file, label, score, pos_label, source, listed(metric or ()), size or (), level, replicates, seed, as_json=json
+    )
 
 
 @app.command()
@@ -386,7 +447,10 @@ def sample_size(
     level: Annotated[float, typer.Option(help="Confidence level, 1 − α.")] = 0.95,
     json: Json = False,
 ) -> None:
-    """Say how many rows and positives tell two models apart by AUROC, before there is data."""
+    """Say how many rows and positives tell two models apart by AUROC, before there is data.
+
+    Example: tallymark sample-size --auroc 0.85 --difference 0.02 --prevalence 0.1
+    """
     from tallymark.cli.commands import sample_size as command
 
     command.run(auroc, difference, prevalence, correlation, sd_ratio, power, level, as_json=json)
@@ -396,11 +460,15 @@ def sample_size(
 def merge(
     files: Annotated[list[str], typer.Argument(help="Saved summaries of parts of the data.")],
     out: Annotated[str, typer.Option(help="Where to write the summary of all of it.")],
+    json: Json = False,
 ) -> None:
-    """Merge saved tallies (or other summaries) into one, the same as one pass over all rows."""
+    """Merge saved tallies (or other summaries) into one, the same as one pass over all rows.
+
+    Example: tallymark merge january.tally february.tally --out both.tally
+    """
     from tallymark.cli.commands import merge as command
 
-    command.run(files, out)
+    command.run(files, out, as_json=json)
 
 
 @app.command()
@@ -408,10 +476,24 @@ def metrics(
     name: Annotated[str | None, typer.Argument(help="A metric to explain; left out, all are listed.")] = None,
     json: Json = False,
 ) -> None:
-    """List the metrics, or explain one: formula, range, options, reference."""
+    """List the metrics, or explain one: formula, range, options, reference.
+
+    Example: tallymark metrics average_precision
+    """
     from tallymark.cli.commands import metrics as command
 
     command.run(name, as_json=json)
+
+
+@app.command()
+def policies(json: Json = False) -> None:
+    """List the ways to choose a threshold, as --threshold and --policy take them.
+
+    Example: tallymark policies
+    """
+    from tallymark.cli.commands import policies as command
+
+    command.run(as_json=json)
 
 
 @app.command()
@@ -421,7 +503,10 @@ def quantifiers(
     ] = None,
     json: Json = False,
 ) -> None:
-    """List the quantifiers and their losses, or explain one: formula, options, reference."""
+    """List the quantifiers and their losses, or explain one: formula, options, reference.
+
+    Example: tallymark quantifiers bayes
+    """
     from tallymark.cli.commands import quantifiers as command
 
     command.run(name, as_json=json)
@@ -432,7 +517,10 @@ def demo(
     folder: Annotated[str, typer.Option(help="Where to write the sample data.")] = "demo",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the generated data.")] = 1,
 ) -> None:
-    """Write rare-event sample data with two models, evaluate it, and say what to look at."""
+    """Write rare-event sample data with two models, evaluate it, and say what to look at.
+
+    Example: tallymark demo --folder try
+    """
     from tallymark.cli.commands import demo as command
 
     command.run(folder, seed)
@@ -457,7 +545,8 @@ def main() -> None:
     # Results carry their notes, and each command prints them.
     warnings.filterwarnings("ignore", category=GuardWarning)
     try:
-        app()
+        with standard_input(sys.argv):
+            app()
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)
         sys.exit(2)

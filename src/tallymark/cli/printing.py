@@ -133,8 +133,3 @@ def positive_label(columns: Mapping[str, Any], label: str, text: str | None) -> 
         return None
     present = _check.distinct(_check.labels(columns[label], label), label)
     return Roles(label=label, spelling=OPTION).with_positive(text, present).pos_label
-
-
-def listed(parts: Iterable[str]) -> list[str]:
-    """Names that were given one by one or with commas between."""
-    return [name.strip() for part in parts for name in part.split(",") if name.strip()]

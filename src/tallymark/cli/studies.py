@@ -47,7 +47,10 @@ def export(
     out: Annotated[str, typer.Argument(help="CSV or Parquet file to write.")],
     json: Json = False,
 ) -> None:
-    """One line per data set, fold, prevalence and method."""
+    """One line per data set, fold, prevalence and method.
+
+    Example: tallymark study show forman.toml
+    """
     from tallymark.cli.commands import study as command
 
     command.export(file, out, as_json=json)
@@ -86,7 +89,10 @@ def report(
     out: Annotated[str, typer.Argument(help="HTML file to write.")],
     level: Level = 0.95,
 ) -> None:
-    """Write ranks, tests and pictures to one HTML file."""
+    """Write ranks, tests and pictures to one HTML file.
+
+    Example: tallymark study report forman.toml study.html
+    """
     from tallymark.cli.commands import study as command
 
     command.report(file, out, level)

@@ -17,6 +17,7 @@ from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.inference.limits.class_scores import class_score_limits
 from tallymark.measures import Evaluation, Evaluations
+from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.notes import emit
 from tallymark.registry import METRICS, metric_names, require_one_of
 from tallymark.sources.filepanel import FilePanel
@@ -82,15 +83,28 @@ def evaluate(
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
     if progress is not None and not callable(progress):
         raise InputError(f"progress is {progress!r}, expected a function of the percentage that is done.")
-    chosen = None if metrics is None else metric_names(metrics)
+    averages, plainly = _averages(metrics)
+    if averages and not isinstance(data, Confusion | ClassScores | ClassPanel):
+        raise InputError(
+            f"{averages[0]} is an average over classes; it needs predicted classes or a score for each class."
+        )
+    chosen = None if metrics is None else [*metric_names(plainly), *(CLASS_METRICS[name].metric for name in averages)]
     asked = Request(
         chosen, threshold, prevalence, strict, None if level is None else checked_level(level),
         require_one_of("interval", interval, ("default", "percentile", "bca")),
         require_one_of("sampling", sampling, ("stratified", "plain")), seed, checked_parameters(parameters), progress, jobs,
+        None if metrics is None else (*averages, *metric_names(plainly)),
     )  # fmt: skip
     result: Evaluation | Evaluations = _evaluate(data, asked)
     emit(result.warnings, strict=strict)
     return result
+
+
+def _averages(metrics: Metrics) -> tuple[list[str], list[str]]:
+    """Names that are averages over classes, such as f1_macro, and all others."""
+    names = [metrics] if isinstance(metrics, str) else list(metrics) if isinstance(metrics, Iterable) else []
+    averages = [name for name in names if name in CLASS_METRICS and CLASS_METRICS[name].average is not None]
+    return averages, [name for name in names if name not in averages]
 
 
 @singledispatch

@@ -33,7 +33,12 @@ def evaluate_classes(confusion: Confusion, asked: Request) -> Evaluation:
                 )
             average = f" Average it: tm.metrics.{name}(confusion, average='macro')." if METRICS[name].expression else ""
             raise InputError(f"{name} speaks of two classes, here are {len(confusion.labels)}.{average}")
-    chosen = {name: one for name, one in CLASS_METRICS.items() if metrics is None or one.metric in metrics}
+    asked_for = asked.named if asked.named is not None else metrics
+    chosen = {
+        name: one
+        for name, one in CLASS_METRICS.items()
+        if asked_for is None or name in asked_for or one.metric in asked_for
+    }
     measures = {
         name: measure_of(
             METRICS[one.metric], confusion, name, **({} if one.average is None else {"average": one.average})

@@ -56,6 +56,8 @@ class Request:
     parameters: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
     jobs: int | None = None
+    #: Names as they were asked for, averages over classes among them; None for all.
+    named: tuple[str, ...] | None = None
 
     def of(self, facts: Metric) -> dict[str, float]:
         """The parameters of a metric that were asked for, by name or by the policy."""

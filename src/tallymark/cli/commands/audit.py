@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark._display import number
+from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside, write_report
 from tallymark.cli.printing import (
-    listed,
     positive_label,
     print_json,
     print_notes,

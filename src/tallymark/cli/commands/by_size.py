@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tallymark._display import number
+from tallymark.cli.commands.sources import Source
 from tallymark.cli.printing import print_json, print_table, print_text, progress_bar, table, with_limits
 from tallymark.inference.by_sample_size import by_sample_size
-from tallymark.sources.roles import OPTION, Roles
-from tallymark.sources.rows import Rows
 
 
 def run(
-    file: str, label: str, score: str, pos_label: str | None, metrics: Sequence[str], sizes: Sequence[int],
+    file: str, label: str, score: str, pos_label: str | None, source: Source, metrics: Sequence[str], sizes: Sequence[int],
     level: float, replicates: int, seed: int, *, as_json: bool,
 ) -> None:  # fmt: skip
     """Metrics of subsamples of growing size."""
-    with progress_bar(f"Reading {file}") as progress:
-        source = Rows(paths=file, roles=Roles(label=label, scores=(score,), spelling=OPTION), progress=progress)
-        with source.open() as opened:
-            opened.choose_positive(pos_label)
-            tally = opened.tallies()[score]
+    tally = source.tally(file, label, score, pos_label)
     with progress_bar("Drawing subsamples"):
         scatter = by_sample_size(
             tally, metrics or ("auroc", "pr_auc"), sizes=sizes or None, level=level, replicates=replicates, seed=seed

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallymark.cli.commands.sources import Source
 from tallymark.cli.output import require_table_place, write_beside
-from tallymark.cli.printing import positive_label, print_json, print_text
+from tallymark.cli.printing import print_json, print_text
 from tallymark.errors import InputError
 from tallymark.registry import CALIBRATIONS, Calibration, choose
 from tallymark.sources.constructors import tally
 from tallymark.sources.engine import engine
-from tallymark.sources.files import columns_of, read_files
+from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Wanted
 
 
 def run(
-    validation: str, target: str, label: str, score: str, out: str, method: str, column: str, pos_label: str | None,
+    validation: str, target: str, label: str, score: str, out: str, method: str, column: str, pos_label: str | None, source: Source,
     *, as_json: bool,
 ) -> None:  # fmt: skip
     """Fit on the validation rows, write the target with its probabilities."""
     calibration: Calibration = choose("--method", method, CALIBRATIONS)
     require_table_place(out, validation, target)
-    known = read_files(validation, [Wanted(label, "--label"), Wanted(score, "--score", "number")])
-    fitted_on = tally(known[label], known[score], pos_label=positive_label(known, label, pos_label))
+    fitted_on = source.tally(validation, label, score, pos_label)
     wanted = [Wanted(score, "--score", "number")]
-    with engine(target, wanted) as source:
-        source.keep_order()
-        if column in source.types:
+    with engine(target, wanted) as opened:
+        opened.keep_order()
+        if column in opened.types:
             raise InputError(f"{target!r} has a column {column!r} already; choose another name with --column.")
-        scores = columns_of(source, wanted)[score]
+        scores = columns_of(opened, wanted)[score]
     fitted = calibration.fit(fitted_on, *([tally(scores=scores)] if calibration.uses_target else []))
     probabilities, parameters = fitted(scores), dict(fitted.parameters)
     write_beside(out, target, {column: probabilities})

@@ -6,9 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from tallymark import _check
 from tallymark._display import number
 from tallymark.cli.layout import TextTable
 from tallymark.cli.printing import (
+    masses_wanted,
+    positive_label,
     print_json,
     print_notes,
     print_table,
@@ -21,9 +26,14 @@ from tallymark.cli.printing import (
 from tallymark.comparison import Comparison, compare
 from tallymark.errors import InputError
 from tallymark.simple import WithoutSimple, without_simple
+from tallymark.sources.any_columns import any_columns
+from tallymark.sources.constructors import panel as panel_of
+from tallymark.sources.duck import Progress
 from tallymark.sources.filepanel import FilePanel
+from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
+from tallymark.summaries.panel import Panel
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,8 @@ class Asked:
 
     file: str
     label: str
-    scores: Sequence[str]
+    scores: Sequence[str] = ()
+    predicted: Sequence[str] = ()
     pos_label: str | None = None
     weight: str | None = None
     count: str | None = None
@@ -59,32 +70,16 @@ def run(asked: Asked) -> Comparison:
     require_report_place(asked.report, asked.file)
     if len(asked.metrics) > 1:
         raise InputError("Compare by one --metric at a time.")
+    if bool(asked.scores) == bool(asked.predicted):
+        raise InputError("Compare columns of --score or columns of --predicted; name one of the two.")
     with progress_bar(f"Reading and comparing {asked.file}") as progress:
-        rows = Rows(
-            paths=asked.file,
-            where=asked.where,
-            memory_limit=asked.memory_limit,
-            threads=asked.threads,
-            progress=progress,
-            drop_missing=asked.drop_missing,
-            roles=Roles(
-                label=asked.label,
-                scores=tuple(asked.scores),
-                weight=asked.weight,
-                count=asked.count,
-                cluster=asked.cluster,
-                spelling=OPTION,
-            ),
-        )
-        with rows.open() as table:
-            table.choose_positive(asked.pos_label)
-            panel = table.panel() if table.small else FilePanel(replace(rows, roles=table.roles))
+        panel = _of_calls(asked) if asked.predicted else _of_scores(asked, progress)
         reduced = without_simple(panel) if asked.without_simple else None
         comparison = compare(
             panel if reduced is None else reduced.reduced,
-            metric=next(iter(asked.metrics), "auroc"),
+            metric=next(iter(asked.metrics), "accuracy" if asked.predicted else "auroc"),
             method=asked.method,  # type: ignore[arg-type]
-            threshold=asked.threshold,
+            threshold=0.5 if asked.predicted else asked.threshold,
             level=asked.level,
             equivalence=asked.equivalence,
             seed=asked.seed,
@@ -105,6 +100,47 @@ def run(asked: Asked) -> Comparison:
         print_notes(notes)
         print_written(asked.report)
     return comparison
+
+
+def _of_scores(asked: Asked, progress: Progress | None) -> Panel | FilePanel:
+    rows = Rows(
+        paths=asked.file, where=asked.where, memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
+        drop_missing=asked.drop_missing,
+        roles=Roles(
+            label=asked.label, scores=tuple(asked.scores), weight=asked.weight, count=asked.count, cluster=asked.cluster, spelling=OPTION
+        ),
+    )  # fmt: skip
+    with rows.open() as table:
+        table.choose_positive(asked.pos_label)
+        return table.panel() if table.small else FilePanel(replace(rows, roles=table.roles))
+
+
+def _of_calls(asked: Asked) -> Panel:
+    """Calls of two classes as scores of 0 and 1."""
+    refused = {
+        "--threshold": asked.threshold,
+        "--without-simple": asked.without_simple,
+        "--drop-missing": asked.drop_missing,
+    }
+    if used := [option for option, value in refused.items() if value]:
+        raise InputError(f"{', '.join(used)}: only with --score.")
+    wanted = [
+        Wanted(asked.label, "--label"),
+        *(Wanted(name, "--predicted") for name in asked.predicted),
+        *masses_wanted(asked.weight, asked.count),
+    ]
+    wanted += [] if asked.cluster is None else [Wanted(asked.cluster, "--cluster")]
+    columns = any_columns(asked.file, wanted, where=asked.where)
+    truth, labels = _check.binary_labels(
+        columns[asked.label], positive_label(columns, asked.label, asked.pos_label), asked.label
+    )
+    calls = {
+        name: np.asarray(_check.labels(columns[name], name) == labels[1], dtype=np.float64) for name in asked.predicted
+    }
+    return panel_of(
+        truth, calls, counts=None if asked.count is None else columns[asked.count],
+        weights=None if asked.weight is None else columns[asked.weight], clusters=None if asked.cluster is None else columns[asked.cluster],
+    )  # fmt: skip
 
 
 def _simple(reduced: WithoutSimple) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.cli.naming import listed
 from tallymark.cli.output import write_report
 from tallymark.cli.printing import (
-    listed,
     positive_label,
     print_json,
     print_rows,

@@ -10,8 +10,9 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._display import number
+from tallymark.cli.commands.requirements import Requirement, require_all
+from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
-    listed,
     masses_wanted,
     positive_label,
     print_json,
@@ -33,6 +34,7 @@ from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.notes import Note, emit
 from tallymark.registry import METRICS
 from tallymark.simple import without_simple
+from tallymark.sources.columns import rows_by_group
 from tallymark.sources.constructors import class_panel, confusion, is_saved, load
 from tallymark.sources.files import read_files
 from tallymark.sources.formats import Wanted
@@ -78,6 +80,7 @@ class Asked:
     sampling: str = "plain"
     seed: int = 0
     metrics: Sequence[str] | None = None
+    require: Sequence[str] = ()
     exact: bool | None = None
     drop_missing: bool = False
     memory_limit: str | None = None
@@ -100,8 +103,11 @@ class _Read:
 def run(asked: Asked) -> Evaluations:
     """Read, evaluate, print, write the report; gives back what was printed."""
     require_report_place(asked.report, asked.file)
+    required = [Requirement.of(text) for text in asked.require]
     options: dict[str, Any] = {
-        "metrics": asked.metrics,
+        "metrics": asked.metrics
+        if asked.metrics is None
+        else [*asked.metrics, *(one.metric for one in required if one.metric not in asked.metrics)],
         "threshold": asked.threshold,
         "prevalence": asked.prevalence,
         "level": asked.level,
@@ -124,6 +130,7 @@ def run(asked: Asked) -> Evaluations:
         _print(result, asked)
         print_notes(notes)
         print_written(asked.report)
+    require_all(required, result)
     return result
 
 
@@ -169,26 +176,40 @@ def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
     groups = listed(asked.by)
     if asked.scores:
         return _of_scores(asked, asked.label, groups, options, read)
-    _refuse(asked, "only with --score", "by", "where", "cluster", "drop_missing", "exact", "memory_limit", "threads")
+    _refuse(asked, "only with --score", "where", "cluster", "drop_missing", "exact", "memory_limit", "threads")
     pairs = [class_and_column(text) for text in asked.probabilities]
     wanted = [*_columns(asked, asked.label), *(Wanted(name, "--predicted") for name in asked.predicted)]
-    wanted += [Wanted(name, "--probability", "number") for _, name in pairs]
+    wanted += [Wanted(name, "--probability", "number") for _, name in pairs] + [Wanted(name, "--by") for name in groups]
     columns = read_files(asked.file, wanted)
     masses: dict[str, Any] = {
         "counts": None if asked.count is None else columns[asked.count],
         "weights": None if asked.weight is None else columns[asked.weight],
     }
     if pairs:
-        _refuse(asked, "only with --score or --predicted", "pos_label")
+        _refuse(asked, "only with --score or --predicted", "pos_label", "by")
         scored = evaluate(_class_panel(columns, asked.label, pairs, masses), **options)
         return Evaluations(("model",), {("probability",): scored})
     positive = positive_label(columns, asked.label, asked.pos_label)
-    return Evaluations(
-        ("model",),
+    # The classes of all rows: a group may lack one, and is still a part of the same table.
+    classes = sorted(
         {
-            (name,): evaluate(confusion(columns[asked.label], columns[name], pos_label=positive, **masses), **options)
-            for name in asked.predicted
-        },
+            *(
+                value
+                for name in (asked.label, *asked.predicted)
+                for value in _check.distinct(_check.labels(columns[name], name), name)
+            )
+        }
+    )
+    parts = {
+        (name, *key): confusion(
+            columns[asked.label][rows], columns[name][rows], pos_label=positive, classes=classes,
+            **{kind: None if mass is None else mass[rows] for kind, mass in masses.items()},
+        )
+        for name in asked.predicted
+        for key, rows in (rows_by_group([_check.groups(columns[one], one) for one in groups]) if groups else [((), slice(None))])
+    }  # fmt: skip
+    return Evaluations(
+        ("model", *groups), {key: evaluate(part, **options) for key, part in parts.items()}, by_model=True
     )
 
 
@@ -254,7 +275,7 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
     emit(hard_labels_of(tallies), strict=asked.strict)
     read.panel = panel
     read.tallies = {", ".join(map(str, key)): tally for key, tally in tallies.entries.items()}
-    if asked.metrics is None and not asked.every and not asked.as_json and asked.report is None:
+    if asked.metrics is None and not asked.every and not asked.as_json and asked.report is None and not asked.require:
         # Only what will be shown: intervals of the rest would be computed for nothing.
         probabilities = all(tally.is_probability for tally in tallies.values())
         options = options | {
@@ -414,7 +435,13 @@ def _group_table(result: Evaluations, asked: Asked) -> Any:
     names = _group_metrics(result, asked)
     cuts = {e.threshold for e in result.values()}
     policy = next(iter(result.values())).policy
-    said = f", threshold {number(next(iter(cuts)))}" if len(cuts) == 1 else f", threshold by {policy} in each"
+    said = (
+        ""
+        if cuts == {None}
+        else f", threshold {number(next(iter(cuts)))}"
+        if len(cuts) == 1
+        else f", threshold by {policy} in each"
+    )
     heads = [*((name, "left") for name in result.names), ("n", "right"), ("positive", "right")]
     heads += [("threshold", "right")] if len(cuts) > 1 else []
     rows = [

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
-    listed,
     print_json,
     print_table,
     print_text,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tallymark._display import number
+from tallymark.cli.naming import listed
 from tallymark.cli.output import write_report
 from tallymark.cli.printing import (
-    listed,
     positive_label,
     print_json,
     print_rows,

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from functools import reduce
 
 from tallymark._write import require_writable
-from tallymark.cli.printing import print_text
+from tallymark.cli.printing import print_json, print_text
 from tallymark.errors import InputError
 from tallymark.sources.constructors import load
 
 
-def run(files: Sequence[str], out: str) -> None:
+def run(files: Sequence[str], out: str, *, as_json: bool = False) -> None:
     """Load, merge, save."""
     require_writable(out, inputs=files)
     parts = [load(file) for file in files]
@@ -22,4 +22,7 @@ def run(files: Sequence[str], out: str) -> None:
         )
     whole = reduce(lambda a, b: a.merge(b), parts)
     whole.save(out)
+    if as_json:
+        print_json("merge", {"out": out, "files": len(files), **whole.to_dict()})
+        return
     print_text(f"{out}: {whole.heading()}, merged from {len(files)} files")

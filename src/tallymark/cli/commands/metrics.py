@@ -8,12 +8,16 @@ from typing import Any
 
 from tallymark import metrics
 from tallymark.cli.printing import print_json, print_table, print_text, table
+from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS, Metric
 
 
 def run(name: str | None, *, as_json: bool) -> None:
     """Print all metrics, or all that is known of one."""
     if as_json:
+        if name in _AVERAGES:
+            print_json("metrics", {"metrics": {name: _average(name)}})
+            return
         listed = [METRICS[name].name] if name else METRICS
         print_json("metrics", {"metrics": {key: describe(METRICS[key]) for key in listed}})
     elif name is None:
@@ -22,8 +26,28 @@ def run(name: str | None, *, as_json: bool) -> None:
             rows = [[m.name, f"{m.low:g} … {m.high:g}", ARROWS[m.better], m.meaning] for m in members]
             heads = [("metric", "left"), ("range", "right"), ("better", "left"), ("what it means", "prose")]
             print_table(table(family.capitalize(), heads, rows))
+        print_table(
+            table(
+                "Averages over classes",
+                [("metric", "left"), ("what it means", "prose")],
+                [[key, CLASS_METRICS[key].meaning] for key in _AVERAGES],
+            )
+        )
+    elif name in _AVERAGES:
+        told = _average(name)
+        print_text(f"{name} — {METRICS[told['metric']].title}, averaged over classes ({told['average']})", "bold")
+        print_text(told["meaning"])
     else:
         _explain(METRICS[name])
+
+
+#: Averages of a metric over K classes, which have names of their own.
+_AVERAGES = [key for key, one in CLASS_METRICS.items() if one.average is not None]
+
+
+def _average(name: str) -> dict[str, Any]:
+    one = CLASS_METRICS[name]
+    return {"metric": one.metric, "average": one.average, "meaning": one.meaning}
 
 
 def describe(metric: Metric) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy as np
 
 from tallymark._display import number
 from tallymark.cli.commands.evaluate import class_and_column
+from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
-    listed,
     positive_label,
     print_json,
     print_notes,

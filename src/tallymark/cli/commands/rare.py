@@ -10,9 +10,9 @@ import numpy as np
 
 from tallymark import rare
 from tallymark._display import number
+from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside
 from tallymark.cli.printing import (
-    listed,
     positive_label,
     print_json,
     print_notes,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tallymark.cli.naming import listed
 from tallymark.cli.output import write_report
 from tallymark.cli.printing import (
-    listed,
     positive_label,
     print_json,
     print_rows,

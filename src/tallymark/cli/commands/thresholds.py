@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tallymark._display import number
+from tallymark.cli.commands.sources import Source
 from tallymark.cli.printing import print_json, print_table, print_text, progress_bar, table
 from tallymark.errors import Undefined
 from tallymark.inference.limits.optimism import chosen_threshold
-from tallymark.sources.roles import OPTION, Roles
-from tallymark.sources.rows import Rows
 
 #: What is shown unless policies are named.
 _USUAL = ("youden", "f1", "mcc", "breakeven")
 
 
 def run(
-    file: str, label: str, score: str, pos_label: str | None, weight: str | None, policies: Sequence[str], metric: str | None,
+    file: str, label: str, score: str, pos_label: str | None, source: Source, policies: Sequence[str], metric: str | None,
     level: float, seed: int, sampling: str, parameters: Mapping[str, float], *, as_json: bool,
 ) -> None:  # fmt: skip
     """Read, choose and resample the choice, print."""
-    with progress_bar(f"Reading {file}") as progress:
-        source = Rows(
-            paths=file, roles=Roles(label=label, scores=(score,), weight=weight, spelling=OPTION), progress=progress
-        )
-        with source.open() as opened:
-            opened.choose_positive(pos_label)
-            tally = opened.tallies()[score]
+    tally = source.tally(file, label, score, pos_label)
     chosen = policies or _USUAL
     choices, reasons = [], {}
     with progress_bar("Resampling the choice") as progress:

@@ -8,9 +8,9 @@ from typing import Any
 
 from tallymark._display import number
 from tallymark._write import require_writable
+from tallymark.cli.naming import listed
 from tallymark.cli.output import write_report
 from tallymark.cli.printing import (
-    listed,
     print_json,
     print_table,
     print_text,

@@ -1,0 +1,79 @@
+"""A result's rows as text for a paper, a page or a spreadsheet: booktabs LaTeX, Markdown, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+#: What LaTeX takes for something else.
+_LATEX = str.maketrans({
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+})  # fmt: skip
+
+#: A cell that begins so is a formula to a spreadsheet.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+def latex(columns: Columns, shown: Callable[[Any], str], caption: str = "") -> str:
+    """A booktabs table; numbers to the right."""
+    numeric = {name: _numeric(values) for name, values in columns.items()}
+    lines = [r"\begin{table}", *([rf"\caption{{{caption.translate(_LATEX)}}}"] if caption else [])]
+    lines += [rf"\begin{{tabular}}{{{''.join('r' if numeric[name] else 'l' for name in columns)}}}", r"\toprule"]
+    lines += [" & ".join(name.translate(_LATEX) for name in columns) + r" \\", r"\midrule"]
+    lines += [
+        " & ".join(_minus(shown(value)).translate(_LATEX) for value in line) + r" \\"
+        for line in zip(*columns.values(), strict=True)
+    ]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+
+def markdown(columns: Columns, shown: Callable[[Any], str]) -> str:
+    """A pipe table; numbers to the right."""
+
+    def cell(text: str) -> str:
+        return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+    lines = ["| " + " | ".join(map(cell, columns)) + " |"]
+    lines.append("|" + "|".join("---:" if _numeric(values) else "---" for values in columns.values()) + "|")
+    lines += [
+        "| " + " | ".join(cell(_minus(shown(value))) for value in line) + " |"
+        for line in zip(*columns.values(), strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def comma_separated(columns: Columns) -> str:
+    """A CSV table with all digits; what a spreadsheet would run as a formula is quoted as text."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([_harmless(name) for name in columns])
+    for line in zip(*columns.values(), strict=True):
+        writer.writerow(
+            ["" if value is None else _harmless(value) if isinstance(value, str) else _plainly(value) for value in line]
+        )
+    return out.getvalue()
+
+
+def _plainly(value: Any) -> Any:
+    item = value.item() if hasattr(value, "item") and not isinstance(value, list | tuple) else value
+    return repr(item) if isinstance(item, float) else item
+
+
+def _numeric(values: Sequence[Any]) -> bool:
+    return any(
+        (isinstance(value, int | float) and not isinstance(value, bool)) or hasattr(value, "dtype") for value in values
+    )
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _minus(text: str) -> str:
+    """A number's hyphen as a minus."""
+    return "−" + text[1:] if text.startswith("-") and text[1:2].isdigit() else text
