@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -538,6 +538,24 @@ app.add_typer(studies.app, name="study")
 app.add_typer(auditing.app, name="audit")
 
 
+#: What stands for a value in the help, by how its explanation begins.
+_VALUES = {"Column": "COLUMN", "Score column": "COLUMN", "CLASS=": "CLASS=COLUMN", "SQLite file": "FILE", "Seed": "N"}
+_TYPES = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER"}
+
+
+def spelled(command: Any) -> Any:
+    """A command whose help says what belongs behind an option: COLUMN, FILE, NUMBER."""
+    for part in getattr(command, "commands", {}).values():
+        spelled(part)
+    for option in command.params:
+        told = getattr(option, "help", None) or ""
+        if option.param_type_name == "option" and not option.is_flag and not option.metavar:
+            starts = (name for start, name in _VALUES.items() if told.startswith(start))
+            files = "FILE" if " file" in told.partition(".")[0] else "TEXT"
+            option.metavar = next(starts, _TYPES.get(option.type.name, files))
+    return command
+
+
 def main() -> None:
     """Run a command; bad input ends with status 2 and one message on standard error."""
     _speak_any_encoding()
@@ -546,7 +564,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=GuardWarning)
     try:
         with standard_input(sys.argv):
-            app()
+            spelled(typer.main.get_command(app))()
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)
         sys.exit(2)

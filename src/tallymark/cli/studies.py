@@ -35,7 +35,10 @@ def run(
 
 @app.command()
 def show(file: File, json: Json = False) -> None:
-    """Mean losses of what is finished, and what failed."""
+    """Mean losses of what is finished, and what failed.
+
+    Example: tallymark study show forman.toml
+    """
     from tallymark.cli.commands import study as command
 
     command.show(file, as_json=json)
@@ -49,7 +52,7 @@ def export(
 ) -> None:
     """One line per data set, fold, prevalence and method.
 
-    Example: tallymark study show forman.toml
+    Example: tallymark study export forman.toml results.parquet
     """
     from tallymark.cli.commands import study as command
 
