@@ -539,20 +539,21 @@ app.add_typer(auditing.app, name="audit")
 
 
 #: What stands for a value in the help, by how its explanation begins.
-_VALUES = {"Column": "COLUMN", "Score column": "COLUMN", "CLASS=": "CLASS=COLUMN", "SQLite file": "FILE", "Seed": "N"}
-_TYPES = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER"}
+_VALUES = {
+    "Column": "COLUMN", "Score column": "COLUMN", "Or: column": "COLUMN", "CLASS=": "CLASS=COLUMN", "SQLite file": "FILE", "CSV file": "FILE",
+    "CSV or Parquet file": "FILE", "Also write a report": "FILE", "Write ": "FILE", "Only rows": "CONDITION", "Only target rows": "CONDITION",
+    "Only labelled rows": "CONDITION", "Only lines": "CONDITION",
+}  # fmt: skip
 
 
 def spelled(command: Any) -> Any:
-    """A command whose help says what belongs behind an option: COLUMN, FILE, NUMBER."""
+    """A command whose help says what belongs behind an option: COLUMN, FILE, CONDITION."""
     for part in getattr(command, "commands", {}).values():
         spelled(part)
     for option in command.params:
         told = getattr(option, "help", None) or ""
-        if option.param_type_name == "option" and not option.is_flag and not option.metavar:
-            starts = (name for start, name in _VALUES.items() if told.startswith(start))
-            files = "FILE" if " file" in told.partition(".")[0] else "TEXT"
-            option.metavar = next(starts, _TYPES.get(option.type.name, files))
+        if not getattr(option, "is_flag", True) and not option.metavar:
+            option.metavar = next((name for start, name in _VALUES.items() if told.startswith(start)), None)
     return command
 
 
