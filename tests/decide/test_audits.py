@@ -143,3 +143,18 @@ def test_plans_that_cannot_be_are_refused(options, message):
     data, _ = population(np.random.default_rng(0), 100)
     with pytest.raises(tm.InputError, match=message):
         tm.decide.audit_plan(data.assign(q=3.0), **({"score": "p"} | options))
+
+
+def test_metrics_by_group_are_those_of_the_group():
+    data, y = population(np.random.default_rng(8), 4_000)
+    label = np.where(np.arange(4_000) % 8 == 0, y, np.nan)
+    frame = data.assign(y=label)
+    found = tm.decide.audit_estimate(frame, label="y", score="p", threshold=0.1, by="region", estimator="expansion")
+    for (region,), measures in found.measures_by_group.items():
+        alone = tm.decide.audit_estimate(
+            frame[frame.region == region], label="y", score="p", threshold=0.1, estimator="expansion"
+        )
+        assert measures["precision"].value == pytest.approx(alone["precision"].value, nan_ok=True)
+        assert measures["recall"].low == alone["recall"].low
+    assert {line["group"]["region"] for line in found.to_dict()["groups"]} == {"a", "b", "c"}
+    assert "recall" in found.to_dict()["groups"][0]["metrics"]

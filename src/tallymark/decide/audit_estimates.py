@@ -113,13 +113,16 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
     prevalence: Prevalence
     measures: Mapping[str, Measure] = field(default_factory=dict)
     by_group: Prevalences | None = None
+    #: The metrics of the calls in each group.
+    measures_by_group: Mapping[tuple[Any, ...], Mapping[str, Measure]] = field(default_factory=dict)
     threshold: float | None = None
     #: What is estimated: rows, or a column's sum.
     value: str | None = None
     warnings: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "measures", FrozenDict(self.measures))
+        for name in ("measures", "measures_by_group"):
+            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
     def __getitem__(self, name: str) -> Measure:
         known = METRICS[name].name if name in METRICS else name
@@ -173,7 +176,10 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
         return {
             "prevalence": self.prevalence.to_dict(), "threshold": plain(self.threshold), "value": self.value, "sentence": self.sentence,
             "metrics": {name: measure.to_dict() for name, measure in self.measures.items()},
-            "groups": None if self.by_group is None else self.by_group.to_dict()["estimates"],
+            "groups": None if self.by_group is None else [
+                one | {"metrics": {name: m.to_dict() for name, m in self.measures_by_group.get(key, {}).items()}}
+                for key, one in zip(self.by_group.entries, self.by_group.to_dict()["estimates"], strict=True)
+            ],
         }  # fmt: skip
 
 
@@ -217,14 +223,19 @@ def audit_estimate(
     audit = audit_of(columns, label, score, [], inclusion, layers, value, pos_label)
     whole = audited(audit, asked, estimator, counted=value is None)
     calls = _calls(columns, audit, threshold, predicted, pos_label)
-    measures = {} if calls is None else _measures(audit, calls, asked, estimator)
-    parts = None
+    strata = audit.strata()
+    slope = slope_of(strata, estimator or usual(audit, strata))
+    measures = {} if calls is None else _measures(audit, calls, asked, slope)
+    parts, within = None, {}
     if groups:
         grouped = audit_of(columns, label, score, groups, inclusion, layers, value, pos_label)
         parts = audited(grouped, asked, estimator, counted=value is None)
+        if calls is not None:
+            # The slope is that of all rows, as for the groups' shares.
+            within = {key: _measures(audit.part(rows), calls[rows], asked, slope) for key, rows in grouped.groups}
     notes = whole.warnings if parts is None else tuple(dict.fromkeys((*whole.warnings, *parts.warnings)))
     emit(notes, strict=strict)
-    return AuditEstimate(whole, measures, parts, threshold, value, notes)  # type: ignore[arg-type]
+    return AuditEstimate(whole, measures, parts, within, threshold, value, notes)  # type: ignore[arg-type]
 
 
 def _calls(
@@ -235,10 +246,8 @@ def _calls(
     return None if threshold is None else np.asarray(audit.score >= _check.real(threshold, "threshold"))
 
 
-def _measures(audit: Audit, calls: Bools, level: float, estimator: str | None) -> dict[str, Measure]:
+def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[str, Measure]:
     """Each metric of the calls."""
-    whole = audit.strata()
-    slope = slope_of(whole, estimator or usual(audit, whole))
     sides: list[tuple[float, Share]] = []
     for rows in (calls, ~calls):
         strata = audit.strata(rows) if rows.any() else []
