@@ -125,3 +125,14 @@ def test_quantify_counts_by_the_audit_too_and_says_when_it_disagrees(truth):
 def test_an_audit_takes_one_file(truth):
     with pytest.raises(tm.InputError, match="leave the second file out"):
         run("quantify", "f.csv", "f.csv", "--label", "g", "--score", "p", "--pos-label", "n", "--audit")
+
+
+def test_numbers_of_a_csv_are_numbers_in_parquet(truth):
+    pd.DataFrame(
+        {"p": [0.1, 0.25, 0.5, 0.75] * 10, "code": ["01", "02", "10", "11"] * 10, "n": [1, 2, 3, 4] * 10}
+    ).to_csv("codes.csv", index=False)
+    run("audit", "plan", "codes.csv", "--score", "p", "--n", "10", "--all", "codes.parquet")
+    made = pd.read_parquet("codes.parquet")
+    assert made.p.tolist()[:4] == [0.1, 0.25, 0.5, 0.75]
+    assert made.code.tolist()[:2] == ["01", "02"]
+    assert made.n.sum() == 100

@@ -158,3 +158,46 @@ def test_metrics_by_group_are_those_of_the_group():
         assert measures["recall"].low == alone["recall"].low
     assert {line["group"]["region"] for line in found.to_dict()["groups"]} == {"a", "b", "c"}
     assert "recall" in found.to_dict()["groups"][0]["metrics"]
+
+
+def test_a_plan_for_the_recall_is_about_the_recall():
+    rng = np.random.default_rng(9)
+    data, _ = population(rng, 8_000)
+    plan = tm.decide.audit_plan(data, score="p", measure="recall", threshold=0.15, width=0.2)
+    ((value, low, high),) = plan.expected.values()
+    called = data.p >= 0.15
+    assert value == pytest.approx(data.p[called].sum() / data.p.sum())
+    assert high - low <= 0.2
+    widths = []
+    for seed in range(25):
+        y = rng.random(8_000) < data.p
+        one = tm.decide.audit_plan(data, score="p", measure="recall", threshold=0.15, n=plan.n, seed=seed)
+        label = np.where(np.isin(np.arange(8_000), one.drawn), y, np.nan)
+        found = tm.decide.audit_estimate(
+            data.assign(y=label, i=one.inclusion), label="y", score="p", inclusion="i", threshold=0.15
+        )["recall"]
+        widths.append(found.high - found.low)
+    assert np.mean(widths) == pytest.approx(0.2, rel=0.35)
+
+
+def test_a_plan_for_the_precision_gives_the_precision_and_no_more():
+    data, y = population(np.random.default_rng(10), 4_000)
+    plan = tm.decide.audit_plan(data, score="p", measure="precision", threshold=0.15, n=120)
+    label = np.where(np.isin(np.arange(4_000), plan.drawn), y, np.nan)
+    planned = data.assign(y=label, i=plan.inclusion)
+    for frame in (planned, planned[planned.y.notna()]):
+        found = tm.decide.audit_estimate(frame, label="y", score="p", inclusion="i", threshold=0.15)
+        truth = y[data.p >= 0.15].mean()
+        assert found["precision"].low <= truth <= found["precision"].high
+        assert found["recall"].reason is not None
+    assert tm.quantify.from_audit(planned, label="y", score="p", inclusion="i").reason is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"threshold": 0.0}, "no recall"), ({"threshold": 0.5, "score": "zero"}, "nothing is called positive")],
+)
+def test_recalls_that_cannot_be_planned_for(options, message):
+    data, _ = population(np.random.default_rng(0), 200)
+    with pytest.raises(tm.InputError, match=message):
+        tm.decide.audit_plan(data.assign(zero=0.0), **({"score": "p", "measure": "recall", "n": 20} | options))

@@ -120,3 +120,14 @@ def test_bad_input_is_refused(options, message):
     frame = sales(np.random.default_rng(0), 50).assign(other=9, gap=np.where(np.arange(50) == 3, np.nan, 1.0))
     with pytest.raises(tm.InputError, match=message):
         tm.decide.impact(frame, label="y", **({"value": "price"} | options))
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_extreme_units_change_nothing(scale):
+    frame = sales(np.random.default_rng(5), 400, 0.3)
+    one, other = (
+        tm.decide.impact(frame.assign(price=frame.price * k), label="y", predicted="called", value="price").parts[0]
+        for k in (1.0, scale)
+    )
+    assert one.relative("fp") == pytest.approx(other.relative("fp"))
+    assert one.verdict("total") == other.verdict("total")

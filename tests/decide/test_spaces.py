@@ -102,3 +102,20 @@ def test_paired_rows_are_surer_than_tables_alone():
 def test_bad_input_is_refused(data, options, message):
     with pytest.raises(tm.InputError, match=message):
         tm.decide.space(data, **options)
+
+
+def test_weights_are_no_repeated_rows():
+    rng = np.random.default_rng(2)
+    y = rng.random(300) < 0.5
+    scores = {"a": rng.normal(y), "b": rng.normal(1.1 * y)}
+    sure = [tm.decide.space(tm.panel(y, scores, weights=np.full(300, w)), threshold=0.5).best for w in (1.0, 100.0)]
+    assert sure[0] == sure[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"cluster": "nothing"}, "leave label="), ({"metric": "f1", "bogus": 3.0}, "no parameter")],
+)
+def test_options_that_would_do_nothing_are_refused(options, message):
+    with pytest.raises(tm.InputError, match=message):
+        tm.decide.space(tm.panel([0, 1, 0, 1], {"a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}), **options)

@@ -28,7 +28,7 @@ def costs(data: Costs, *, theme: str = "light") -> Any:
         for t, v in zip(*one.curve, strict=True)
     ]
     cuts = [
-        {"model": name, "threshold": one.threshold, "payoff": one.total / data.n}
+        {"model": name, "threshold": one.threshold, "payoff": one.total / data.weight}
         for name, one in named.items()
         if abs(one.threshold) < float("inf")
     ]
@@ -36,7 +36,7 @@ def costs(data: Costs, *, theme: str = "light") -> Any:
     tips = [alt.Tooltip("model:N"), alt.Tooltip("threshold:Q", format=".4~g"), alt.Tooltip("payoff:Q", format=".4~g")]
     x = alt.X("threshold:Q", title="threshold", scale=alt.Scale(zero=False))
     y = alt.Y("payoff:Q", title="payoff a row", scale=alt.Scale(zero=False))
-    none = next(iter(named.values())).call_none / data.n
+    none = next(iter(named.values())).call_none / data.weight
     layers = [
         alt.Chart(rows([{"payoff": none}])).mark_rule(strokeDash=[4, 3], color=palette(theme).faint).encode(y=y),
         alt.Chart(rows(items)).mark_line().encode(x=x, y=y, tooltip=tips, **look),

@@ -17,14 +17,14 @@ from tallymark import _check
 from tallymark._check import Bools
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
-from tallymark.errors import InputError, UnknownNameError, nearest
+from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.inference.limits.mover import Limits, ratio_limits, sum_limits
 from tallymark.measures import Measure
 from tallymark.notes import Note, emit
 from tallymark.quantify.audits.from_audit import audited, prevalence_of, usual
 from tallymark.quantify.audits.samples import Audit, audit_of
-from tallymark.quantify.audits.shares import Share, share, slope_of
+from tallymark.quantify.audits.shares import share, slope_of
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.registry import METRICS
 from tallymark.sources.any_columns import any_columns
@@ -80,6 +80,8 @@ def _specificity(t: Called) -> Limits:
 
 def _f1(t: Called) -> Limits:
     """2A / (C + A + B): 2 / F = 1 + (C + B) / A."""
+    if math.isnan(t.missed[0]) or math.isnan(t.hits[0]):
+        return math.nan, math.nan, math.nan
     if t.hits[0] <= 0.0:
         return 0.0, 0.0, (2.0 * t.hits[2] / (t.called + t.hits[2] + t.missed[1]) if t.hits[2] > 0.0 else 0.0)
     beyond: Limits = (t.called + t.missed[0], t.called + t.missed[1], t.called + t.missed[2])
@@ -222,7 +224,7 @@ def audit_estimate(
     columns = any_columns(data, wanted, where=where)
     audit = audit_of(columns, label, score, [], inclusion, layers, value, pos_label)
     whole = audited(audit, asked, estimator, counted=value is None)
-    calls = _calls(columns, audit, threshold, predicted, pos_label)
+    calls = _calls(columns, audit, threshold, predicted)
     strata = audit.strata()
     slope = slope_of(strata, estimator or usual(audit, strata))
     measures = {} if calls is None else _measures(audit, calls, asked, slope)
@@ -238,43 +240,52 @@ def audit_estimate(
     return AuditEstimate(whole, measures, parts, within, threshold, value, notes)  # type: ignore[arg-type]
 
 
-def _calls(
-    columns: Mapping[str, Any], audit: Audit, threshold: float | None, predicted: str | None, pos_label: Any
-) -> Bools | None:
+def _calls(columns: Mapping[str, Any], audit: Audit, threshold: float | None, predicted: str | None) -> Bools | None:
     if predicted is not None:
-        return _check.binary_labels(columns[predicted], pos_label, predicted, one_class=True)[0]
+        found = _check.labels(columns[predicted], predicted)
+        values = _check.distinct(found, predicted)
+        if audit.labels[1] not in values and (
+            len(values) > 1 or isinstance(values[0], str) != isinstance(audit.labels[1], str)
+        ):
+            raise InputError(
+                f"{predicted} has the values {shown(values)}, but the positive label is {audit.labels[1]!r}; both must use the same labels."
+            )
+        return np.asarray(found == audit.labels[1])
     return None if threshold is None else np.asarray(audit.score >= _check.real(threshold, "threshold"))
 
 
 def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[str, Measure]:
     """Each metric of the calls."""
-    sides: list[tuple[float, Share]] = []
-    for rows in (calls, ~calls):
+    parts: list[Limits] = []
+    sizes, unknown = [], []
+    for name, rows in (("called positive", calls), ("called negative", ~calls)):
         strata = audit.strata(rows) if rows.any() else []
-        sides.append(
+        size = sum(s.size for s in strata)
+        sizes.append(size)
+        if not rows.any() and not audit.listed:
+            unknown.append(f"no row that is {name} is in the list")
+            parts.append((math.nan, math.nan, math.nan))
+            continue
+        if not size > 0.0:
+            parts.append((0.0, 0.0, 0.0))
+            continue
+        one = prevalence_of(share(strata, slope), size, level, counted=False)
+        if one.reason is not None:
+            unknown.append(f"too few rows that are {name} were checked")
+        parts.append(
             (
-                sum(s.size for s in strata),
-                share(strata, slope) if strata else Share(0.0, 0.0, 0, 0, slope, 0.0, complete=True),
+                size * one.prevalence,
+                *((math.nan, math.nan) if one.low is None or one.high is None else (size * one.low, size * one.high)),
             )
         )
-    missing = [
-        name for name, (size, one) in zip(("called positive", "called negative"), sides, strict=True) if size > 0.0 and math.isnan(one.value)
-    ]  # fmt: skip
-    if missing:
-        reason = f"fewer than two rows that are {missing[0]} were checked"
-        return {name: Measure(name=name, value=math.nan, reason=reason) for name in OF_AUDIT}
-    parts = []
-    for size, one in sides:
-        made = prevalence_of(one, size, level, counted=False) if size > 0.0 else None
-        ends = (0.0, 0.0, 0.0) if made is None else (made.prevalence, made.low or 0.0, made.high or 0.0)
-        parts.append((size * ends[0], size * ends[1], size * ends[2]))
-    table = Called(sides[0][0], sides[1][0], parts[0], parts[1])
-    return {name: _measure(name, work(table), level) for name, work in OF_AUDIT.items()}
+    table = Called(sizes[0], sizes[1], parts[0], parts[1])
+    return {name: _measure(name, work(table), level, unknown) for name, work in OF_AUDIT.items()}
 
 
-def _measure(name: str, ends: Limits, level: float) -> Measure:
+def _measure(name: str, ends: Limits, level: float, unknown: Sequence[str]) -> Measure:
     value, low, high = ends
     if math.isnan(value):
-        return Measure(name=name, value=math.nan, reason="nothing that it is a share of was found")
+        reason = unknown[0] if unknown else "nothing that it is a share of was found"
+        return Measure(name=name, value=math.nan, reason=reason)
     low, high = min(max(low, 0.0), value), max(min(high, 1.0), value)
     return Measure(name=name, value=value, low=low, high=high, interval_method="mover", level=level)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +42,8 @@ class Scored:
     score: Floats
     worth: Floats
     groups: tuple[tuple[tuple[Any, ...], Ints], ...]
+    #: The value to expect where it is not the mean of what is measured: a ratio, whose rows are its positives.
+    ratio: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,7 +160,7 @@ def audit_plan(
     columns = any_columns(data, wanted, ordered=True)
     rows = _scored(columns, score, measure, threshold, groups, value)
     options = _Options(
-        _check.whole(strata, "strata", 1, 1_000), _check.whole(least, "least", 2), allocation, asked, draw
+        _check.whole(strata, "strata", 1, 1_000), _check.whole(least, "least", 2), allocation, asked, draw, rows.ratio
     )
     sizes = _sizes(rows, n, width, options)
     inclusion, stratum = np.zeros(len(rows.score)), np.full(len(rows.score), -1, dtype=np.int64)
@@ -170,7 +172,9 @@ def audit_plan(
         expected[key] = part.expected(asked)
         named = dict(zip(groups, key, strict=True))
         table += [{**named, **line} for line in part.table(int(stratum[members].min()))]
-        simple += _needed(rows.score[members], rows.worth[members], expected[key][2] - expected[key][1], asked)
+        simple += _needed(
+            rows.score[members], rows.worth[members], expected[key][2] - expected[key][1], asked, rows.ratio
+        )
     return AuditPlan(
         measure, design, np.sort(np.concatenate(drawn)), inclusion, stratum, rows.score, tuple(table), expected, simple, asked, tuple(groups)
     )  # fmt: skip
@@ -185,29 +189,41 @@ def _scored(
             f"{score} runs from {p.min():g} to {p.max():g}; a plan reads scores as probabilities, so calibrate them first "
             "(tm.calibration.fit)."
         )
-    kept, worth = np.ones(len(p), dtype=np.bool_), np.ones(len(p))
+    kept, worth, recall = np.ones(len(p), dtype=np.bool_), np.ones(len(p)), None
     if value is not None:
         worth = _check.weights(columns[value], value)
         worth = worth / worth.mean()
     if measure != "prevalence":
-        if threshold is None:
-            raise InputError(f"The {measure} belongs to a threshold; say which with threshold=.")
-        called = p >= _check.real(threshold, "threshold")
-        if not called.any():
-            raise InputError(f"No row has a score of {threshold!r} or more, so nothing is called positive.")
+        called = _called(p, measure, threshold)
         if measure == "precision":
             kept = called
         else:
             # A positive row moves the recall R by 1 - R where it is called, and by -R where it is not.
             recall = float(p[called].sum() / p.sum())
-            worth = worth * np.abs(called - recall) * len(p) / max(float(p.sum()), 1e-300)
+            worth = np.asarray((called - recall) * len(p) / float(p.sum()))
     keys = [_check.groups(columns[name], name) for name in by]
     grouped = []
     for key, rows in rows_by_group(keys) if keys else [((), np.arange(len(p)))]:
         members = np.asarray(rows)[kept[rows]]
         if len(members):
             grouped.append((key, members))
-    return Scored(kept, p, worth, tuple(grouped))
+    if value is not None and any(not worth[members].any() for _, members in grouped):
+        raise InputError(f"{value} is 0 in every row of a group; leave that group out.")
+    return Scored(kept, p, worth, tuple(grouped), recall)
+
+
+def _called(p: Floats, measure: str, threshold: float | None) -> Bools:
+    """The rows that are called positive, where there is something to plan for."""
+    if threshold is None:
+        raise InputError(f"The {measure} belongs to a threshold; say which with threshold=.")
+    called = p >= _check.real(threshold, "threshold")
+    if not called.any():
+        raise InputError(f"No row has a score of {threshold!r} or more, so nothing is called positive.")
+    if measure == "recall" and (called.all() or not p.any()):
+        raise InputError(
+            "Every row is called positive, or every score is 0: there is no recall to plan for at this threshold."
+        )
+    return np.asarray(called)
 
 
 @dataclass(frozen=True)
@@ -217,6 +233,7 @@ class _Options:
     allocation: str
     level: float
     draw: Callable[..., _Part]
+    ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -230,6 +247,7 @@ class _Part:
     taken: Ints
     inclusion: Floats
     by_chance: bool = False
+    ratio: float | None = None
 
     def draw(self, rng: np.random.Generator) -> Ints:
         return drawn_by(self.inclusion, rng) if self.by_chance else drawn_within(self.codes, self.taken, rng)
@@ -242,10 +260,15 @@ class _Part:
         return float(((1.0 - self.inclusion) / self.inclusion * p * (1.0 - p) * self.worth**2).sum()) / len(p) ** 2
 
     def expected(self, level: float) -> tuple[float, float, float]:
-        mean = float((self.score * self.worth).sum() / self.worth.sum())
         checked = int(self.taken.sum())
         found = round(float(self.inclusion @ self.score))
         complete = bool((self.inclusion >= 1.0).all())
+        if self.ratio is not None:
+            # A share of the positives: these are the rows it rests on.
+            rows = max(found, 2)
+            made = Share(self.ratio, self.variance, rows, round(self.ratio * rows), 0.0, float(rows), complete)
+            return self.ratio, *made.limits(level)
+        mean = float((self.score * self.worth).sum() / self.worth.sum())
         made = Share(mean, self.variance, checked, min(max(found, 0), checked), 0.0, float(checked), complete)
         low, high = made.limits(level)
         return mean, low, high
@@ -262,7 +285,7 @@ class _Part:
 
 
 def _planned(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:
-    return options.draw(score, worth, n, options)
+    return replace(options.draw(score, worth, n, options), ratio=options.ratio)
 
 
 def _stratified(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:
@@ -282,7 +305,7 @@ def _simple(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:  
 def _uncertain(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:  # noqa: ARG001
     codes = np.zeros(len(score), dtype=np.int64)
     taken = np.array([min(n, len(score))])
-    chance = chances(doubt(score) * worth, int(taken[0]))
+    chance = chances(doubt(score) * np.abs(worth), int(taken[0]))
     return _Part(score, worth, codes, Layers.of(codes, score, worth), taken, chance, by_chance=True)
 
 
@@ -323,6 +346,6 @@ def _search(score: Floats, worth: Floats, width: float, options: _Options) -> in
     return many
 
 
-def _needed(score: Floats, worth: Floats, width: float, level: float) -> int:
+def _needed(score: Floats, worth: Floats, width: float, level: float, ratio: float | None) -> int:
     """Rows that a simple random sample needs for an interval as wide."""
-    return _search(score, worth, width, _Options(1, 2, "proportional", level, _simple))
+    return _search(score, worth, width, _Options(1, 2, "proportional", level, _simple, ratio))

@@ -132,7 +132,7 @@ def impact(
     Calls are a column of `predicted` labels (of any number of classes, each then against the rest) or a `score` cut at a `threshold`.
     For each `period` and class: how far false positives move the mean value of what is classified positive, how far the absence of
     false negatives does, each with an interval (linearised, over clusters of rows where `cluster` is named), and the Kolmogorov–Smirnov
-    and Wasserstein distances of the errors' values from the true positives', with p-values corrected for their number (Holm). A shift
+    and Wasserstein distances of the errors' values from the true positives' (weights apart), with p-values corrected for their number (Holm). A shift
     whose whole interval lies within ± `tolerance` of the level is called minimal; one whose interval holds 0 and more than that cannot
     be told. Office for National Statistics, annex E.
 
@@ -166,6 +166,10 @@ def impact(
             f"{value} is missing or not finite in {bad} rows, the first at index {int(np.argmax(~np.isfinite(amounts)))}."
         )
     mass = np.ones(len(amounts)) if weight is None else _check.weights(columns[weight], weight)
+    if not mass.all():
+        # Rows that count nothing have no part.
+        held = mass > 0.0
+        columns, amounts, mass = {name: column[held] for name, column in columns.items()}, amounts[held], mass[held]
     groups = np.arange(len(amounts)) if cluster is None else checked_cluster(columns[cluster], cluster)
     made = [
         _part(when, name, truth[rows], called[rows], amounts[rows], mass[rows], groups[rows], confidence, small, cluster is not None)
@@ -221,6 +225,9 @@ def _part(
         "labelled": truth, "classified": called, "true positives": truth & called, "false positives": ~truth & called,
         "false negatives": truth & ~called,
     }  # fmt: skip
+    # In units in which squares neither vanish nor overflow.
+    unit = float(np.abs(values).max()) or 1.0
+    values = values / unit
     sizes = {group: int(np.count_nonzero(rows)) for group, rows in members.items()}
     means = {group: _mean(values[rows], mass[rows]) for group, rows in members.items()}
     own = np.unique(groups, return_inverse=True)[1]
@@ -239,12 +246,18 @@ def _part(
     for error, group in ERRORS.items():
         if len(tested[group]) and len(tested["true positives"]):
             ks[error], p[error], far[error] = _distances(tested[group], tested["true positives"])
+    means = {group: mean * unit for group, mean in means.items()}
+    shifts = {
+        error: replace(one, value=one.value * unit, low=one.low * unit, high=one.high * unit)
+        for error, one in shifts.items()
+    }
+    far = {error: distance * unit for error, distance in far.items()}
     edges = _edges(values[truth | called])
     counts = {
         group: np.histogram(values[rows], edges, weights=mass[rows])[0].astype(np.float64)
         for group, rows in members.items()
     }
-    return ErrorImpact(when, name, sizes, means, shifts, ks, far, p, edges, counts, tolerance)
+    return ErrorImpact(when, name, sizes, means, shifts, ks, far, p, edges * unit, counts, tolerance)
 
 
 def _mean(values: Floats, mass: Floats) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ class Costs(Shown):
     chosen: bool
     clusters: str | None = None
     by_class: tuple[Row, ...] = ()
+    #: What the rows count together: their number, where they are not weighed.
+    weight: float = 1.0
 
     @property
     def verdict(self) -> list[str]:
@@ -80,10 +82,12 @@ class Costs(Shown):
         said = []
         for one in self.models:
             naive, what = max((one.call_none, "calling none"), (one.call_all, "calling all"))
+            if self.by_class:
+                what = "always calling the same class"
             ends = f"{one.per_row.value:.4g} ({one.per_row.low:.4g} to {one.per_row.high:.4g}) a row"
             where = "" if math.isnan(one.threshold) else f" at {one.threshold:.4g}"
             honest = ", judged on rows on which the cut was not chosen" if self.chosen else ""
-            said.append(f"{one.name}{where} earns {ends}{honest}; {what} earns {naive / self.n:.4g}.")
+            said.append(f"{one.name}{where} earns {ends}{honest}; {what} earns {naive / self.weight:.4g}.")
         for pair in self.pairs:
             if pair["p_value"] < 1.0 - self.level:
                 ahead, other = (
@@ -138,6 +142,8 @@ def costs(
     confidence = checked_level(level)
     if (score is None) == (predicted is None):
         raise InputError("Models are columns of scores, score=, or of calls, predicted=; name one of the two.")
+    if predicted is not None and threshold is not None:
+        raise InputError("threshold= cuts scores; calls are made already.")
     scores, calls = (
         column_names(names or [], option) for names, option in ((score, "score="), (predicted, "predicted="))
     )
@@ -148,56 +154,111 @@ def costs(
         *([] if weight is None else [Wanted(weight, "weight=", "number")]), *([] if cluster is None else [Wanted(cluster, "cluster=")]),
     ]  # fmt: skip
     columns = any_columns(data, wanted, where=where)
-    rows = len(columns[label])
-    mass = np.ones(rows) if weight is None else _check.weights(columns[weight], weight)
-    groups = (
-        np.arange(rows)
-        if cluster is None
-        else np.unique(checked_cluster(columns[cluster], cluster), return_inverse=True)[1]
-    )
+    mass = np.ones(len(columns[label])) if weight is None else _check.weights(columns[weight], weight)
+    # Rows that count nothing have no part.
+    kept = mass > 0.0
+    columns = {name: column[kept] for name, column in columns.items()}
+    groups = np.arange(int(kept.sum()))
+    if cluster is not None:
+        groups = np.unique(checked_cluster(columns[cluster], cluster), return_inverse=True)[1]
+    if int(groups.max()) < 1:
+        raise InputError("All rows are one cluster, so nothing can be said of how they vary; name another cluster=.")
+    rows = _Rows(mass[kept], groups, confidence)
     if matrix is not None:
         if not calls:
             raise InputError("matrix= is the cost of calls; name their column with predicted=.")
-        return _of_matrix(columns, label, calls, matrix, mass, groups, confidence, cluster)
+        return _of_matrix(columns, label, calls, matrix, rows, cluster)
     truth, names = _check.binary_labels(columns[label], pos_label, label)
-    own = {name: _amount(one, name, columns, data, rows) for name, one in amounts.items()}
+    own = {name: _amount(one, name, columns, data, kept) for name, one in amounts.items()}
     # What a row earns when it is called, and when it is not.
-    yes = mass * np.where(truth, own["value_tp"], -own["cost_fp"])
-    no = mass * np.where(truth, -own["cost_fn"], own["value_tn"])
-    chosen = bool(scores) and threshold is None
+    yes = rows.mass * np.where(truth, own["value_tp"], -own["cost_fp"])
+    no = rows.mass * np.where(truth, -own["cost_fn"], own["value_tn"])
     made, payoffs = [], {}
     for name in scores:
         s = np.asarray(_check.scores(columns[name], name), dtype=np.float64)
-        one, payoffs[name] = _of_scores(name, s, yes, no, groups, threshold, confidence, seed)
+        one, payoffs[name] = _of_scores(name, s, yes, no, rows, threshold, seed)
         made.append(one)
     for name in calls:
-        called = np.asarray(_check.labels(columns[name], name) == names[1])
+        called = _calls(columns, name, label) == names[1]
         payoffs[name] = np.where(called, yes, no)
-        made.append(_fixed(name, math.nan, called, yes, no, groups, confidence, (np.zeros(0), np.zeros(0))))
-    return Costs(tuple(made), _pairs(payoffs, groups), rows, confidence, chosen, cluster)
+        made.append(_fixed(name, math.nan, called, yes, no, rows, _NO_CURVE))
+    chosen = bool(scores) and threshold is None
+    return Costs(
+        tuple(made), _pairs(payoffs, rows), len(truth), confidence, chosen, cluster, weight=float(rows.mass.sum())
+    )
 
 
-def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data: Any, rows: int) -> Floats:
+@dataclass(frozen=True)
+class _Rows:
+    """What rows count, which of them belong together, and the level of their intervals."""
+
+    mass: Floats
+    groups: Ints
+    level: float
+
+    def mean(self, payoff: Floats, level: float | None = None) -> Interval:
+        """A mean a row (by weight, where rows are weighed), with Student's limits over clusters."""
+        from scipy.special import stdtrit
+
+        asked = self.level if level is None else level
+        mean = float(payoff.sum() / self.mass.sum())
+        sums = np.bincount(self.groups, payoff - mean * self.mass)
+        number = len(sums)
+        error = math.sqrt(number / (number - 1) * float(np.sum(sums**2))) / float(self.mass.sum())
+        reach = float(stdtrit(number - 1, 0.5 + asked / 2)) * error
+        return Interval(mean, mean - reach, mean + reach, "linearised", asked)
+
+    def folds(self, order: tuple[Floats, ...], seed: Seed) -> Ints:
+        """A part for each row, whole clusters together; rows of their own by the order of their values, not by their place."""
+        number = int(self.groups.max()) + 1
+        dealt = np.random.default_rng(seeds(seed, 1)[0]).permutation(number) % min(_FOLDS, number)
+        if number < len(self.groups):
+            return np.asarray(dealt[self.groups])
+        place = np.empty(number, dtype=np.int64)
+        place[np.lexsort(order)] = np.arange(number)
+        return np.asarray(dealt[place])
+
+
+#: Calls have no thresholds to draw.
+_NO_CURVE: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
+
+#: Amounts beyond this leave the floats when they are squared and added.
+_LARGEST = 1e100
+
+
+def _calls(columns: Mapping[str, NDArray[Any]], name: str, label: str) -> NDArray[Any]:
+    """A column of calls, which must use the labels of the truth."""
+    found, known = _check.labels(columns[name], name), _check.distinct(_check.labels(columns[label], label), label)
+    if unknown := [value for value in _check.distinct(found, name) if value not in known]:
+        raise InputError(
+            f"{name} holds {shown(unknown, 3)}, which no row of {label} has; both must use the same labels."
+        )
+    return found
+
+
+def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data: Any, kept: Bools) -> Floats:
     if isinstance(value, str):
         found = numbers(columns[value], value)
     elif callable(value):
         try:
-            found = np.broadcast_to(np.asarray(value(data), dtype=np.float64), (rows,))
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
+            found = np.broadcast_to(np.asarray(value(data), dtype=np.float64), (len(kept),))[kept]
+        except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             raise InputError(
                 f"{name} is a function that gives no number for each row ({error}); it is called with the data."
             ) from None
     else:
-        found = np.full(rows, _check.real(value, name))
+        found = np.full(int(kept.sum()), _check.real(value, name))
     if bad := int((~np.isfinite(found)).sum()):
         raise InputError(
             f"{name} is missing or not finite in {bad} rows, the first at index {int(np.argmax(~np.isfinite(found)))}."
         )
+    if float(np.abs(found).max()) > _LARGEST:
+        raise InputError(f"{name} goes beyond {_LARGEST:g}; count in larger units.")
     return np.asarray(found)
 
 
 def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
-    """The threshold from which on calling rows gains most, and that gain; infinite where calling none is best."""
+    """The threshold from which on calling rows gains most, and that gain; inf where calling none is best, -inf where calling all is."""
     order = np.argsort(-scores, kind="stable")
     s, sums = scores[order], np.cumsum(gain[order])
     # Equal scores are called together.
@@ -205,85 +266,58 @@ def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
     best = int(np.argmax(sums[ends]))
     if sums[ends][best] <= 0.0:
         return math.inf, 0.0
-    return float(s[ends[best]]), float(sums[ends][best])
+    return (-math.inf if best == len(ends) - 1 else float(s[ends[best]])), float(sums[ends][best])
 
 
 def _of_scores(
-    name: str, s: Floats, yes: Floats, no: Floats, groups: Ints, threshold: float | None, level: float, seed: Seed
+    name: str, s: Floats, yes: Floats, no: Floats, rows: _Rows, threshold: float | None, seed: Seed
 ) -> tuple[ModelCost, Floats]:
-    curve = _curve(s, yes, no)
+    curve = _curve(s, yes, no, rows)
     if threshold is not None:
         called = s >= _check.real(threshold, "threshold")
-        return _fixed(name, float(threshold), called, yes, no, groups, level, curve), np.where(called, yes, no)
+        return _fixed(name, float(threshold), called, yes, no, rows, curve), np.where(called, yes, no)
     cut, _ = best_cut(s, yes - no)
-    # Whole clusters are dealt to parts; each part is judged by the cut of the others.
-    number = int(groups.max()) + 1
-    folds = (np.random.default_rng(seeds(seed, 1)[0]).permutation(number) % min(_FOLDS, number))[groups]
+    one = _fixed(name, cut, s >= cut, yes, no, rows, curve)
+    # Each part is judged by the cut of the others.
+    folds = rows.folds((no, yes, s), seed)
     called = np.zeros(len(s), dtype=np.bool_)
     for fold in np.unique(folds):
         held = folds == fold
-        called[held] = s[held] >= best_cut(s[~held], (yes - no)[~held])[0] if (~held).any() else s[held] >= cut
+        called[held] = s[held] >= best_cut(s[~held], (yes - no)[~held])[0]
     payoff = np.where(called, yes, no)
-    apparent = np.where(s >= cut, yes, no)
-    one = _fixed(name, cut, s >= cut, yes, no, groups, level, curve)
-    honest = _mean(payoff, groups, level)
-    return ModelCost(
-        name, cut, one.total, honest, float(apparent.mean() - payoff.mean()), one.called, one.call_none, one.call_all, curve
-    ), payoff  # fmt: skip
+    honest = rows.mean(payoff)
+    return replace(one, per_row=honest, optimism=one.per_row.value - honest.value), payoff
 
 
 def _fixed(
-    name: str,
-    cut: float,
-    called: Bools,
-    yes: Floats,
-    no: Floats,
-    groups: Ints,
-    level: float,
-    curve: tuple[Floats, Floats],
+    name: str, cut: float, called: Bools, yes: Floats, no: Floats, rows: _Rows, curve: tuple[Floats, Floats]
 ) -> ModelCost:
     payoff = np.where(called, yes, no)
+    share = float(rows.mass[called].sum() / rows.mass.sum())
     return ModelCost(
-        name, cut, float(payoff.sum()), _mean(payoff, groups, level), 0.0, float(called.mean()), float(no.sum()), float(yes.sum()), curve
-    )  # fmt: skip
+        name, cut, float(payoff.sum()), rows.mean(payoff), 0.0, share, float(no.sum()), float(yes.sum()), curve
+    )
 
 
-def _mean(values: Floats, groups: Ints, level: float) -> Interval:
-    """A mean a row, with Student's limits over clusters."""
-    from scipy.special import stdtrit
-
-    mean = float(values.mean())
-    sums = np.bincount(groups, values - mean)
-    number = len(sums)
-    if number < 2:
-        return Interval(mean, math.nan, math.nan, "linearised", level)
-    error = math.sqrt(number / (number - 1) * float(np.sum(sums**2))) / len(values)
-    reach = float(stdtrit(number - 1, 0.5 + level / 2)) * error
-    return Interval(mean, mean - reach, mean + reach, "linearised", level)
-
-
-def _curve(s: Floats, yes: Floats, no: Floats) -> tuple[Floats, Floats]:
+def _curve(s: Floats, yes: Floats, no: Floats, rows: _Rows) -> tuple[Floats, Floats]:
     """Thresholds and the payoff a row at each, thinned for drawing."""
     order = np.argsort(-s, kind="stable")
     ends = np.flatnonzero(np.concatenate((s[order][1:] != s[order][:-1], [True])))
     kept = ends[np.unique(np.linspace(0, len(ends) - 1, min(_POINTS, len(ends))).astype(np.int64))]
     sums = no.sum() + np.cumsum((yes - no)[order])
-    return s[order][kept], sums[kept] / len(s)
+    return s[order][kept], sums[kept] / rows.mass.sum()
 
 
-def _pairs(payoffs: Mapping[str, Floats], groups: Ints) -> tuple[Row, ...]:
+def _pairs(payoffs: Mapping[str, Floats], rows: _Rows) -> tuple[Row, ...]:
     from scipy.special import stdtr, stdtrit
 
-    freedom = max(int(groups.max()), 1)
+    freedom = int(rows.groups.max())
     lines: list[dict[str, Any]] = []
     for first, second in itertools.combinations(payoffs, 2):
-        found = _mean(payoffs[first] - payoffs[second], groups, 0.95)
-        error = (found.high - found.value) / float(stdtrit(freedom, 0.975))
-        p = (
-            1.0
-            if found.value == 0.0 and error == 0.0
-            else 2.0 * float(stdtr(freedom, -abs(found.value) / max(error, 1e-300)))
-        )
+        found = rows.mean(payoffs[first] - payoffs[second])
+        error = (found.high - found.value) / float(stdtrit(freedom, 0.5 + rows.level / 2))
+        same = found.value == 0.0 and error == 0.0
+        p = 1.0 if same else 2.0 * float(stdtr(freedom, -abs(found.value) / max(error, 1e-300)))
         lines.append(
             {"first": first, "second": second, "difference": found.value, "low": found.low, "high": found.high, "p": p}
         )
@@ -292,30 +326,25 @@ def _pairs(payoffs: Mapping[str, Floats], groups: Ints) -> tuple[Row, ...]:
 
 
 def _of_matrix(
-    columns: Mapping[str, NDArray[Any]], label: str, calls: Sequence[str], matrix: Mapping[Any, Mapping[Any, float]], mass: Floats,
-    groups: Ints, level: float, cluster: str | None,
+    columns: Mapping[str, NDArray[Any]], label: str, calls: Sequence[str], matrix: Mapping[Any, Mapping[Any, float]], rows: _Rows,
+    cluster: str | None,
 ) -> Costs:  # fmt: skip
     """Costs of K classes: what each truth costs when it is called each class."""
     truth = _check.labels(columns[label], label)
+    found = {name: _check.labels(columns[name], name) for name in calls}
     classes = sorted(
-        {
-            *_check.distinct(truth, label),
-            *(value for name in calls for value in _check.distinct(_check.labels(columns[name], name), name)),
-        },
+        {*_check.distinct(truth, label), *(value for name in calls for value in _check.distinct(found[name], name))},
         key=str,
     )
     table = _matrix(matrix, classes)
     codes = _check.encode(truth, classes, label)
     payoffs, made, by_class = {}, [], []
-    constant = {str(name): float(-(mass * table[codes, place]).sum()) for place, name in enumerate(classes)}
-    best = max(constant.values())
+    best = max(float(-(rows.mass * table[codes, place]).sum()) for place in range(len(classes)))
     for name in calls:
-        own = _check.encode(_check.labels(columns[name], name), classes, name)
-        payoff = -mass * table[codes, own]
+        payoff = -rows.mass * table[codes, _check.encode(found[name], classes, name)]
         payoffs[name] = payoff
-        found = _mean(payoff, groups, level)
         made.append(
-            ModelCost(name, math.nan, float(payoff.sum()), found, 0.0, math.nan, best, best, (np.zeros(0), np.zeros(0)))
+            ModelCost(name, math.nan, float(payoff.sum()), rows.mean(payoff), 0.0, math.nan, best, best, _NO_CURVE)
         )
         by_class += [
             {
@@ -327,14 +356,9 @@ def _of_matrix(
             for place, one in enumerate(classes)
         ]
     return Costs(
-        tuple(made),
-        _pairs(payoffs, groups),
-        len(truth),
-        level,
-        chosen=False,
-        clusters=cluster,
-        by_class=tuple(by_class),
-    )
+        tuple(made), _pairs(payoffs, rows), len(truth), rows.level, chosen=False, clusters=cluster, by_class=tuple(by_class),
+        weight=float(rows.mass.sum()),
+    )  # fmt: skip
 
 
 def _matrix(matrix: Mapping[Any, Mapping[Any, float]], classes: Sequence[Any]) -> Floats:

@@ -36,7 +36,8 @@ class Point(Shown):
     """A classifier in ROC space: where it is, and for which costs it is the best choice.
 
     `wins` are the ratios of the cost of a miss to that of a false alarm between which it has the least expected cost of all, None where
-    there are none; `sure` is the share of resamples in which that (that it wins somewhere, or that it never does) comes out again.
+    there are none; `sure` is the share of resamples in which it wins somewhere, or nowhere, as it does here. The ends of `wins` themselves are
+    estimates. Classifiers with the same rates win together.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Point(Shown):
 
     def sentence(self) -> str:
         """What can be said of it."""
-        again = f" (so in {100 * self.sure:.0f} % of resamples)"
+        again = f" (it wins {'nowhere' if self.wins is None else 'somewhere'} in {100 * self.sure:.0f} % of resamples)"
         if self.dominated_by:
             return f"{self.name} is never the best choice: {self.dominated_by[0]} finds at least as many with no more false alarms{again}."
         if self.wins is None:
@@ -133,7 +134,7 @@ def space(
     ...     return tm.Confusion.of_cells(tp=tpr * 1000, fp=fpr * 1000, fn=1000 - tpr * 1000, tn=1000 - fpr * 1000)
     >>> five = {"A": table(0.4, 0.05), "B": table(0.75, 0.2), "C": table(0.85, 0.35), "D": table(0.95, 0.6), "E": table(0.5, 0.4)}
     >>> print(tm.decide.space(five).verdict[4])
-    E is never the best choice: B finds at least as many with no more false alarms (so in 100 % of resamples).
+    E is never the best choice: B finds at least as many with no more false alarms (it wins nowhere in 100 % of resamples).
     """
     facts = METRICS[metric]
     if facts.cells is None:
@@ -141,6 +142,8 @@ def space(
             f"{metric} is no metric of the four cells; take one such as balanced_accuracy, f1 or expected_cost."
         )
     times = checked_number(replicates, "replicates", 100)
+    if unknown := set(parameters) - set(facts.parameters):
+        raise InputError(f"{metric} has no parameter {min(unknown)!r}; it has {', '.join(facts.parameters) or 'none'}.")
     tables, draws, paired = _drawn(data, label, predicted, threshold, cluster, pos_label, times, seed)
     share = (
         next(iter(tables.values())).prevalence if prevalence is None else _check.probability(prevalence, "prevalence")
@@ -180,7 +183,7 @@ def space(
 
 
 def _slopes(tpr: Floats, fpr: Floats) -> tuple[Floats, Floats]:
-    """For each point the slopes between which it maximises tpr - slope · fpr: (0, 0) where it never does, a tie not being a win."""
+    """For each point the slopes between which it maximises tpr - slope · fpr: (0, 0) where it never does."""
     low, high = np.zeros(len(tpr)), np.full(len(tpr), np.inf)
     for i in range(len(tpr)):
         rise, run = tpr[i] - tpr, fpr[i] - fpr
@@ -219,7 +222,14 @@ def _drawn(
     if isinstance(data, Mapping) and data and all(isinstance(one, Confusion) for one in data.values()):
         return _of_tables(data, times, rng)
     if isinstance(data, Panel):
+        if label is not None or predicted is not None or cluster is not None:
+            raise InputError(
+                "A panel knows its labels, scores and clusters; leave label=, predicted= and cluster= out."
+            )
         truth, mass, groups = data.is_positive, np.asarray(data.mass, dtype=np.float64), data.cluster
+        if groups is None and data.weights is not None:
+            # Weights are no repeated rows: each row is drawn with its own.
+            groups = np.arange(data.n)
         cuts = {model: data.tally(model).at(threshold).threshold for model in data.models}
         calls = {model: data.scores[model] >= cuts[model] for model in data.models}
         labels: Any = data.labels
@@ -274,6 +284,8 @@ def _of_tables(
             raise InputError(f"{name!r} must be a confusion of two classes with a known positive one and rows of both.")
         tables[str(name)] = table
         up, down = float(table.tp + table.fn), float(table.fp + table.tn)
+        if min(up, down) < 1.0:
+            raise InputError(f"{name!r} has less than one row of a class; tables to be resampled hold counts of rows.")
         draws.append(
             np.stack(
                 (
@@ -292,8 +304,9 @@ def _resampled(
     """Rates of every classifier in resamples of rows, or of clusters of rows."""
     # Rows with the same label and calls are alike: only their number is drawn.
     patterns, code = np.unique(np.column_stack((truth, calls)), axis=0, return_inverse=True)
-    uneven = groups is None and bool((mass != np.round(mass)).any())
-    own = np.arange(len(truth)) if uneven else None if groups is None else np.unique(groups, return_inverse=True)[1]
+    own = None if groups is None else np.unique(groups, return_inverse=True)[1]
+    if own is not None and int(own.max()) < 1:
+        raise InputError("All rows are one cluster, so nothing can be said of how they vary; name another cluster=.")
     if own is None:
         counts = np.bincount(code.ravel(), mass, len(patterns))
         drawn = rng.multinomial(round(counts.sum()), counts / counts.sum(), times).astype(np.float64)

@@ -85,7 +85,9 @@ def group_values(column: NDArray[Any]) -> list[Label]:
 def checked_cluster(values: object, name: str = "cluster") -> NDArray[Any]:
     """Names of clusters: whole numbers, or text."""
     array = _check.groups(values, name)
-    return array if array.dtype.kind in "biu" else np.array(list(map(str, group_values(array))))
+    if array.dtype.kind == "f" and (np.abs(array) < _check.EXACT_INTEGER).all() and (array == np.floor(array)).all():
+        array = array.astype(np.int64)
+    return array if array.dtype.kind in "iu" else np.array(list(map(str, group_values(array))))
 
 
 def checked_mass(counts: object, weights: object) -> tuple[Any, Any]:

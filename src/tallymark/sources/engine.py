@@ -181,11 +181,30 @@ class Engine:
         form = self._files.form
         rows = form.reader([*self._options, *form.verbatim, *form.thorough])
         kind = f"{'FORMAT parquet' if parquet else 'FORMAT csv, HEADER'}, USE_TMP_FILE false"
+        own = "r.*" if not (parquet and form is CSV) else self._typed(rows)
         named = ", ".join(f"c.{quoted(name)}" for name in columns if name != kept)
         condition = "" if kept is None else f" WHERE c.{quoted(kept)}"
         self.query(
-            f"COPY (SELECT r.*, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) TO {text(path)} ({kind})"
+            f"COPY (SELECT {own}, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) TO {text(path)} ({kind})"
         )
+
+    def _typed(self, rows: str) -> str:
+        """The columns of a CSV, numbers as numbers: all that are written as such; a code such as 01 stays text."""
+        asked = ", ".join(
+            f"bool_and({quoted(name)} IS NULL OR {quoted(name)} = '' OR regexp_full_match({quoted(name)}, {text(_WRITTEN_NUMBER)})) AS c{i}"
+            for i, name in enumerate(self.types)
+        )
+        found = self.query(f"SELECT {asked} FROM {rows}")
+        return ", ".join(
+            f"TRY_CAST(nullif(r.{quoted(name)}, '') AS DOUBLE) AS {quoted(name)}"
+            if bool(found[f"c{i}"][0])
+            else f"r.{quoted(name)}"
+            for i, name in enumerate(self.types)
+        )
+
+
+#: A number as it is written, in the engine's regular expressions.
+_WRITTEN_NUMBER = r"[+-]?(0|[1-9][0-9]{0,14})?(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?"
 
 
 @contextmanager

@@ -192,3 +192,32 @@ def test_forged_clusters_are_refused():
     header, arrays = t.pack()
     with pytest.raises(Exception, match=r"belong together"):
         tm.Tally.unpack(json.loads(json.dumps(header)), arrays | {"cluster.0.mass": arrays["cluster.0.mass"] * 2})
+
+
+def test_one_cluster_says_nothing_of_how_clusters_vary():
+    y, s, _ = copies(np.random.default_rng(0), 40)
+    known = tm.tally(y, s, clusters=np.zeros(len(y), int))
+    found = tm.quantify.estimate("pacc", known, tm.tally(scores=s, clusters=np.zeros(len(y), int)))
+    assert found.interval is None
+    positives = tm.tally(y, s, clusters=np.where(y, 0, np.arange(len(y))))
+    assert tm.quantify.estimate("pacc", positives, tm.tally(scores=s)).interval is None
+
+
+def test_what_does_not_vary_has_no_limits_of_no_width():
+    c = np.repeat(np.arange(30), 4)
+    y = c % 2 == 0
+    found = tm.evaluate(tm.tally(y, y.astype(float), clusters=c), threshold=0.5)
+    assert found["expected_cost"].interval is None
+    assert found["accuracy"].low < 0.95
+    for scores in (np.where(y, 0.75, 0.25), np.where(y, 0.7, 0.3)):
+        brier = tm.evaluate(tm.tally(y, scores, clusters=c), metrics=["brier"])["brier"]
+        assert brier.high - brier.low > 0.05
+
+
+def test_whole_floats_name_the_same_clusters():
+    y, s, c = copies(np.random.default_rng(1), 30)
+    half = len(y) // 2
+    merged = tm.tally(y[:half], s[:half], clusters=c[:half]).merge(
+        tm.tally(y[half:], s[half:], clusters=c[half:].astype(float))
+    )
+    assert len(merged.clusters) == 30

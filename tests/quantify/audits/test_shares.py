@@ -156,3 +156,28 @@ def test_a_group_with_a_single_checked_row_has_no_estimate():
     found = tm.quantify.from_audit(data, label="y", score="p", by="g")
     assert "checked" in found["alone"].reason
     assert found.total.reason is not None
+
+
+@pytest.mark.parametrize("wrong", ["1", "yes", 2])
+def test_a_positive_label_nobody_has_is_refused(wrong):
+    with pytest.raises(tm.InputError, match="does not occur"):
+        tm.quantify.from_audit(frame(SIMPLE), label="y", score="p", pos_label=wrong)
+
+
+def test_an_empty_label_is_not_a_finding():
+    data = frame(SIMPLE)
+    text = data.assign(y=data.y.map({1.0: "1", 0.0: "0"}).fillna(""))
+    found = tm.quantify.from_audit(text, label="y", score="p", pos_label="1")
+    assert found.interval == tm.quantify.from_audit(data, label="y", score="p").interval
+
+
+def test_values_of_nothing_have_a_reason():
+    data = frame(SIMPLE).assign(v=np.where(LAYER == 1, 2.0, 0.0))
+    found = tm.quantify.from_audit(data, label="y", score="p", by="h", value="v")
+    assert found[0].reason is not None
+    assert found[1].low < found[1].prevalence < found[1].high
+
+
+def test_rows_that_could_not_be_drawn_leave_nothing_to_say_of_all():
+    data = frame(SIMPLE & (LAYER == 1)).assign(i=np.where(LAYER == 1, 0.1, 0.0))
+    assert "inclusion 0" in tm.quantify.from_audit(data, label="y", score="p", inclusion="i").reason

@@ -43,8 +43,9 @@ class ClusterDraws:
 
 
 def fewest_clusters(tallies: Sequence[Tally]) -> int | None:
-    """The fewest clusters that any of the tallies has; None where none knows of any."""
-    return min((len(tally.clusters) for tally in tallies if tally.clusters is not None), default=None)
+    """The fewest clusters in which any class of the tallies has rows; None where none knows of any."""
+    known = (tally.clusters for tally in tallies if tally.clusters is not None)
+    return min((len(np.unique(one.codes)) for clusters in known for one in clusters.members), default=None)
 
 
 def widened(draws: Floats, estimate: Floats, clusters: int, level: float) -> Floats:

@@ -17,7 +17,7 @@ from tallymark.inference.limits.proportions import limits
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.values import values_of
-from tallymark.inference.scales import normal_quantile, on_scale, scale_of
+from tallymark.inference.scales import NO_SPREAD, normal_quantile, on_scale, scale_of
 from tallymark.summaries.clusters import Clusters
 from tallymark.summaries.tally import Tally
 
@@ -76,16 +76,17 @@ class Jackknife:
 
         if math.isnan(self.error):
             return math.nan, math.nan
+        # What is left of equal numbers is rounding.
+        varies = self.error > NO_SPREAD * abs(value)
         if not math.isfinite(high - low):
-            scale = scale_of(low, high)
+            # Where nothing was seen to vary there is no scale to say how much it might.
+            known = varies and low < value
             return (
-                on_scale(value, self.error, self.freedom, level, scale)
-                if self.error > 0.0 and (low < value)
-                else (value, value)
+                on_scale(value, self.error, self.freedom, level, scale_of(low, high)) if known else (math.nan, math.nan)
             )
         p = (value - low) / (high - low)
         shrunk = (normal_quantile(0.5 + level / 2) / float(stdtrit(self.freedom, 0.5 + level / 2))) ** 2
-        rows = p * (1.0 - p) / (self.error / (high - low)) ** 2 if self.error > 0.0 and 0.0 < p < 1.0 else self.groups
+        rows = p * (1.0 - p) / (self.error / (high - low)) ** 2 if varies and 0.0 < p < 1.0 else self.groups
         ends = limits(p * rows * shrunk, rows * shrunk, level)
         return low + float(ends[0]) * (high - low), low + float(ends[1]) * (high - low)
 

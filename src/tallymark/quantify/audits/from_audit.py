@@ -145,7 +145,10 @@ def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Pre
             method=METHOD, prevalence=math.nan, n=n, reason="the value is 0 in every row", details=details
         )
     if math.isnan(found.value):
-        reason = f"only {found.checked} of its rows {'was' if found.checked == 1 else 'were'} checked; two are needed, in every stratum"
+        reason = (
+            f"{found.checked} of its rows were checked, and at least two must be of every stratum; rows that could not be drawn "
+            "(inclusion 0) leave nothing to be said of all"
+        )
         return Prevalence(method=METHOD, prevalence=math.nan, n=n, reason=reason, details=details)
     low, high = found.limits(level)
     value = min(max(found.value, 0.0), 1.0)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Ints
-from tallymark.errors import InputError
+from tallymark._check import Bools, Floats, Ints, Label
+from tallymark.errors import InputError, shown
 from tallymark.quantify.audits.shares import Stratum
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
@@ -22,6 +22,9 @@ _ROWS_A_STRATUM = 4
 
 #: Of all rows of a target at least this share of those that should have been drawn were checked; of a sample alone far fewer.
 _DRAWN = 0.5
+
+#: Scores beyond this leave the floats when they are squared.
+_LARGEST = 1e100
 
 #: Checked rows from which a stratum has a variance of its own.
 FEW = 2
@@ -43,6 +46,8 @@ class Audit:
     listed: bool = True
     #: Whether the scores are probabilities, or at least lie within [0, 1].
     is_probability: bool = True
+    #: The negative and the positive label.
+    labels: tuple[Label, Label] = (0, 1)
 
     @property
     def n(self) -> float:
@@ -53,7 +58,8 @@ class Audit:
         """The strata of some rows; where one of them would have too few checked rows, all are one, weighed by their masses."""
         part = self.part(kept)
         codes = np.unique(part.stratum)
-        if len(codes) > 1 and any(_thin(part, part.stratum == code) for code in codes):
+        out_of_reach = part.inclusion == 0.0
+        if len(codes) > 1 and not out_of_reach.any() and any(_thin(part, part.stratum == code) for code in codes):
             return [_stratum(part, np.ones(len(part.truth), np.bool_), pooled=True)]
         return [_stratum(part, part.stratum == code) for code in codes]
 
@@ -105,11 +111,18 @@ def audit_of(
 ) -> Audit:  # fmt: skip
     """An audit from columns already read."""
     checked = ~is_missing(columns[label])
+    if (found := np.ma.getdata(columns[label])).dtype.kind in "OU":
+        # An empty cell is not a finding, wherever it was read from.
+        checked &= np.asarray([value != "" for value in found.tolist()], dtype=np.bool_)
     rows = len(checked)
     if not checked.any():
         raise InputError(f"No row has a value of {label}; an audit needs rows that were checked by hand.")
     truth = np.zeros(rows, dtype=np.bool_)
-    truth[checked] = _check.binary_labels(np.ma.getdata(columns[label])[checked], pos_label, label, one_class=True)[0]
+    present = np.ma.getdata(columns[label])[checked]
+    _require_known(present, pos_label, label)
+    truth[checked], labels = _check.binary_labels(present, pos_label, label, one_class=True)
+    if score is not None and float(np.abs(_check.scores(columns[score], score)).max()) > _LARGEST:
+        raise InputError(f"{score} goes beyond {_LARGEST:g}; divide the scores by a constant.")
     p = np.zeros(rows) if score is None else np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     worth = np.ones(rows) if value is None else _check.weights(columns[value], value)
     chance = _inclusion(columns, inclusion, checked)
@@ -124,8 +137,17 @@ def audit_of(
         chance = _sampled(layers, checked)
     return Audit(
         checked, truth, p, worth, chance, layers, tuple(rows_by_group(keys)) if by else (), tuple(by), listed,
-        bool(p.min() >= 0.0 and p.max() <= 1.0),
+        bool(p.min() >= 0.0 and p.max() <= 1.0), labels,
     )  # fmt: skip
+
+
+def _require_known(present: NDArray[Any], pos_label: Any, label: str) -> None:
+    """Refuse a positive label that two other values leave no room for, or that is of another kind than they are."""
+    if pos_label is None:
+        return
+    wanted, values = _check.plain_label(pos_label), _check.distinct(_check.labels(present, label), label)
+    if wanted not in values and (len(values) > 1 or isinstance(wanted, str) != isinstance(values[0], str)):
+        raise InputError(f"pos_label={pos_label!r} does not occur in {label}, which has the values {shown(values)}.")
 
 
 def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bools) -> Floats:
@@ -160,6 +182,12 @@ def _alike(chance: Floats, checked: Bools) -> Ints:
     if not np.isfinite(chance).all():
         return np.zeros(len(chance), dtype=np.int64)
     codes = np.unique(chance, return_inverse=True)[1].astype(np.int64)
+    if (chance == 0.0).any():
+        # Rows that could not be drawn stay apart: nothing can be said of them, or of all rows together.
+        within = _alike(chance[chance > 0.0], checked[chance > 0.0])
+        codes = np.full(len(chance), -1, dtype=np.int64)
+        codes[chance > 0.0] = within
+        return codes
     sizes, seen = np.bincount(codes), np.bincount(codes, checked)
     certain = (seen == sizes) & (np.unique(chance) >= 1.0)
     enough = ((seen >= FEW) | certain).all() and len(sizes) * _ROWS_A_STRATUM <= checked.sum()

@@ -143,6 +143,9 @@ def slope_of(strata: Sequence[Stratum], estimator: str) -> float:
 
 def share(strata: Sequence[Stratum], slope: float) -> Share:
     """The share of positives over all strata; nan where one has too few checked rows to say."""
+    strata = [s for s in strata if s.size > 0.0]
+    if not strata:
+        return Share(math.nan, math.nan, 0, 0, slope, 0.0, complete=False)
     size = sum(s.size for s in strata)
     value = variance = rows = 0.0
     several = len(strata) > 1

@@ -129,6 +129,9 @@ def estimate(
     confidence = None if level is None else checked_level(level)
     clusters = fewest_clusters([validation, *groups.values()])
     kind = _interval_of(problem, interval) if clusters is None else _CLUSTERED
+    if clusters is not None and clusters < 2:
+        # One cluster says nothing of how clusters vary.
+        confidence = None
     notes = guards.notes_of(problem, groups)
     if isinstance(target, Tallies) and population is not None:
         raise InputError(
