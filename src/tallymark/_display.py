@@ -6,6 +6,7 @@ import html
 import importlib.util
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,8 @@ def plain(value: Any) -> Any:
         return [plain(item) for item in value.tolist()]
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, date | datetime):
+        return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else ("inf" if value > 0 else "-inf")
     if isinstance(value, Mapping):

@@ -184,3 +184,29 @@ def test_stability_is_read_off_files(tmp_path):
     found = tm.advise(str(tmp_path / "f.csv"), period="m", label="y", value="v")
     assert found.to_dict() == tm.advise(frame, period="m", label="y", value="v").to_dict()
     assert found.evidence[1]["psi"] > 0.25
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": "x"}, "level"), ({"level": 5}, "level"), ({"value": "text"}, "no numbers"), ({"period": "gap"}, "missing"),
+        ({"impact": 5}, "expected what tm.decide.impact gives"), ({"prevalence_stable": "no"}, "expected True or False"),
+        ({"value": "nothing"}, "values stable"),
+    ],
+)  # fmt: skip
+def test_odd_input_is_named(options, message):
+    frame = pd.DataFrame(
+        {"m": [1, 2] * 20, "y": [0, 1, 1, 0] * 10, "v": 1.0, "text": "a", "nothing": np.nan, "gap": [1.0, np.nan] * 20}
+    )
+    with pytest.raises(tm.InputError, match=message):
+        tm.advise(frame, **({"period": "m", "label": "y", "value": "v"} | options))
+
+
+def test_months_are_compared_in_their_order():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"m": np.repeat(["9", "10", "11"], 100), "y": 1, "v": rng.normal(size=300)})
+    frame.loc[::3, "y"] = 0
+    assert [row["about"] for row in tm.advise(frame, period="m", label="y", value="v").evidence[1:]] == [
+        "values, 9 to 10",
+        "values, 10 to 11",
+    ]

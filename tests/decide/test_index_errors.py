@@ -36,13 +36,17 @@ def test_a_perfect_classifier_gives_the_true_index():
 def test_false_positives_pull_log_jevons_between_the_classes():
     # Given TP and FP the mean of log Jevons is (TP mu1 + FP mu0) / (TP + FP); with many products its mean is near that of the means.
     frame = sales(400, 400)
-    found = tm.decide.index_under_error(frame, formula="jevons", metric="recall", level=1.0, draws=400, **SALES)
     wide = frame.pivot(index="id", columns="t", values="p")
     change = np.log(wide[5] / wide[0]).to_numpy()
     own = np.arange(800) < 400
-    # Recall says nothing of specificity: every negative is drawn at one half on average over the isoline, here at its least, tnr 0.
+    found = tm.decide.index_under_error(frame.assign(c=True), formula="jevons", predicted="c", draws=20, **SALES)
     mixed = np.exp((400 * change[own].mean() + 400 * change[~own].mean()) / 800)
     assert np.nanmean(found.draws[:, -1]) == pytest.approx(mixed, abs=2e-3)
+    # A recall of 1 says nothing of specificity, which is then anything from 0 to 1: between the truth and that.
+    free = tm.decide.index_under_error(frame, formula="jevons", metric="recall", level=1.0, draws=400, **SALES)
+    assert free.truth[-1] + 0.01 < np.nanmean(free.draws[:, -1]) < mixed - 0.01
+    assert free.draws[:, -1].min() < free.truth[-1] + 0.01
+    assert isoline("recall", 0.933, 400, 400)[0] == pytest.approx(np.full(201, 0.933), abs=1e-9)
 
 
 def test_false_negatives_alone_leave_jevons_unbiased():
@@ -176,3 +180,32 @@ def test_the_metric_that_predicts_the_error_is_found():
 def test_errors_that_cannot_be_are_refused(options, message):
     with pytest.raises(tm.InputError, match=message):
         tm.decide.index_under_error(sales(), **SALES, **options)
+
+
+def test_products_of_one_text_are_classified_alike_whatever_they_are():
+    frame = sales(40, 40).assign(text=lambda f: f.id % 20, s=lambda f: np.where(f.own, 0.8, 0.3))
+    for options in (("random", None), ("price", None), ("scores", "s")):
+        _, wrong = index_errors._products(
+            frame, "t", "id", "p", "q", "own", None, options[0], 1.0, options[1], None, "text"
+        )
+        drawn = wrong.at_rates(np.full(300, 0.8), np.full(300, 0.9), np.random.default_rng(0))
+        assert all((drawn[:, i] == drawn[:, i + 20]).all() for i in range(60))
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda f: f.assign(c="yes"), {"predicted": "c"}, "same labels"),
+        (lambda f: f, {"errors": "price", "tilt": 1000.0}, "tilt is"),
+    ],
+)
+def test_calls_and_tilts_that_cannot_be(change, options, message):
+    with pytest.raises(tm.InputError, match=message):
+        tm.decide.index_under_error(change(sales()), **SALES, **options)
+
+
+def test_an_index_that_no_error_moves_is_said():
+    with pytest.raises(tm.InputError, match="No error moves this index"):
+        tm.decide.metrics_by_index_error(sales().assign(p=2.0), **SALES, draws=100)
+    with pytest.raises(tm.InputError, match="names none"):
+        tm.decide.metrics_by_index_error(sales(), **SALES, metrics=[])

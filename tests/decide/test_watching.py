@@ -1,5 +1,6 @@
 """Watching: run lengths against R's spc and by simulation, what a signal says, and a history that survives."""
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import textwrap
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import ks_2samp
 
 import tallymark as tm
 from tallymark.decide.control_charts import average_run_length, control_chart, cusum_limit, median_run_length
@@ -169,3 +171,59 @@ def test_bad_input_is_refused(options, message):
         watched(frame, **options)
     with pytest.raises(tm.InputError, match="needs a reference"):
         watched(frame[frame.m < 3])
+
+
+def test_periods_come_as_people_count_them(tmp_path):
+    frame = stream(np.random.default_rng(12), moved=13)
+    wanted = [one.signals for one in watched(frame).periods]
+    for spelled in (lambda m: str(m + 1), lambda m: f"2024-{m + 1}", lambda m: f"wave {m}"):
+        found = watched(frame.assign(m=[spelled(m) for m in frame.m]))
+        assert [one.signals for one in found.periods] == wanted
+    for month, part in frame.groupby("m"):
+        part.drop(columns=["m", "truth"]).to_csv(tmp_path / f"sales.2020.{month + 1}.csv", index=False)
+    folder = tm.decide.watch(tmp_path, score="p", label="y")
+    assert folder.periods[0].period == "sales.2020.1"
+    assert [one.signals for one in folder.periods] == wanted
+
+
+def test_the_plan_names_rows_of_the_data():
+    frame = stream(np.random.default_rng(13), classes_moved=18)
+    plan = watched(frame).plan
+    assert (frame.m.to_numpy()[plan.drawn] == 19).all()
+    assert plan.list_to_check().score.tolist() == frame.p[plan.drawn].tolist()
+
+
+def test_ties_do_not_look_like_drift():
+    frame = stream(np.random.default_rng(14)).assign(price=lambda f: f.price.round(0))
+    found = watched(frame, value="price")
+    usual, last = (frame.price[rows] for rows in (frame.m < 10, frame.m == 19))
+    assert found.periods[-1].value_ks == pytest.approx(ks_2samp(usual, last).statistic)
+    assert watched(frame.assign(price=3.0), value="price").periods[-1].value_ks == 0.0
+
+
+def test_an_alarm_is_not_unsaid(tmp_path):
+    frame, store = stream(np.random.default_rng(15), moved=14), tmp_path / "h.sqlite"
+    first = watched(frame, store=store)
+    told = {row["period"]: row["signal"] for row in first.history}
+    assert told[19]
+    again = watched(frame[frame.m >= 12], reference=7, store=store)
+    assert {row["period"]: row["signal"] for row in again.history if row["period"] < 19} == {
+        k: v for k, v in told.items() if k < 19
+    }
+
+
+def test_a_chart_is_even_handed():
+    rng = np.random.default_rng(16)
+    x = np.concatenate((rng.normal(size=40), [30.0], rng.normal(size=5)))
+    up, down = (control_chart(side * x, np.ones(46), 40, 370.0) for side in (1.0, -1.0))
+    assert up.standardised[40:] == pytest.approx(-down.standardised[40:])
+    assert (up.signals == down.signals).all()
+
+
+def test_what_does_not_correct_is_not_called_corrected():
+    frame = stream(np.random.default_rng(17), months=8, rows=80)
+    with pytest.raises(tm.InputError, match="does not correct"):
+        watched(frame, reference=4, method="cc")
+    json.dumps(watched(frame, reference=4, threshold=0.0).to_dict(), allow_nan=False)
+    json.dumps(watched(frame, label=None).to_dict(), allow_nan=False)
+    assert watched(frame, reference=4, audit=True).charts == watched(frame, reference=4).charts + 1

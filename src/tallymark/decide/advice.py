@@ -15,11 +15,13 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
+from tallymark._text import natural
 from tallymark.decide.impacts import ERRORS, Impact
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.interval import checked_level
 from tallymark.registry import METRICS, require_one_of
-from tallymark.sources.any_columns import any_columns
+from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.formats import Wanted
 
 Level = Literal["low", "balanced", "high"]
@@ -98,6 +100,11 @@ def advise(
     ('fbeta', 'pr', 0.5)
     """
     number = _check.whole(classes, "classes", 2)
+    if impact is not None and not isinstance(impact, Impact):
+        raise InputError(f"impact is a {type(impact).__name__}, expected what tm.decide.impact gives.")
+    for option, told in (("prevalence_stable", prevalence_stable), ("values_stable", values_stable)):
+        if told is not None and not isinstance(told, bool | np.bool_):
+            raise InputError(f"{option} is {told!r}, expected True or False.")
     evidence: list[Row] = []
     if data is not None:
         read = _read(data, period, label, value, pos_label, level)
@@ -259,17 +266,22 @@ def _read(
     ]
     columns = any_columns(data, wanted)
     positive, _ = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
-    times, t = np.unique(np.asarray(columns[period]), return_inverse=True)
+    times, t = np.unique(_check.groups(columns[period], period), return_inverse=True)
+    order = sorted(
+        range(len(times)),
+        key=lambda place: natural(times[place].item() if hasattr(times[place], "item") else times[place]),
+    )
+    times, t = times[order], np.argsort(order)[t]
     if len(times) < 2:
         raise InputError(f"{period} has one value only; stability is a matter of two or more periods.")
-    alpha = 1.0 - level
+    alpha = 1.0 - checked_level(level)
     evidence = [_of_prevalence(positive, t)]
     prices = None
     if value is not None:
-        numbers = np.ma.filled(np.ma.asarray(columns[value]).astype(np.float64), np.nan)
-        rows = _of_values(numbers, positive, t, times)
+        rows = _of_values(numbers(columns[value], value), positive, t, times)
         evidence += rows
-        prices = bool(rows) and min(row["p_value"] for row in rows) > alpha
+        # Where nothing could be compared, nothing is known.
+        prices = min(row["p_value"] for row in rows) > alpha if rows else None
     share = float(positive.mean())
     named: Level = "low" if share < _LOW else "high" if share > _HIGH else "balanced"
     return _Reading(evidence[0]["p_value"] > alpha, prices, named, evidence)

@@ -25,6 +25,9 @@ ALLOWANCE = 0.5
 #: Nodes of the integral equation of run lengths, and runs simulated for their median.
 _NODES, _RUNS = 80, 4_000
 
+#: Mean run lengths from which the median is not simulated.
+_LONG = 5_000.0
+
 #: Periods that a reference has at least: two leave no degree of freedom to standardise the next.
 FEWEST = 3
 
@@ -61,8 +64,9 @@ def control_chart(values: Floats, sizes: Floats, reference: int, run_length: flo
             error = np.sqrt(squares / freedom * (1.0 / sizes[t] + 1.0 / rows))
             gap = values[t] - mean
             if error > 0.0:
-                share = float(stdtr(freedom, gap / error))
-                standardised[t] = float(ndtri(min(max(share, 1e-300), 1.0 - 1e-16)))
+                # By the lower tail on both sides: an upper one is rounded to 1 long before.
+                tail = max(float(stdtr(freedom, -abs(gap) / error)), 1e-300)
+                standardised[t] = -np.sign(gap) * float(ndtri(tail))
             else:
                 # Nothing ever varied: any difference is one, and none is none.
                 standardised[t] = 0.0 if gap == 0.0 else np.sign(gap) * 8.0
@@ -112,7 +116,9 @@ def _one_sided(limit: float, shift: float) -> float:
 
 @lru_cache(maxsize=64)
 def median_run_length(limit: float) -> float:
-    """The median number of periods until a false signal, by simulation."""
+    """The median number of periods until a false signal, by simulation; of long ones as of an exponential time, which they are nearly."""
+    if (mean := average_run_length(limit)) > _LONG:
+        return float(np.log(2.0) * mean)
     rng = np.random.default_rng(0)
     up, down, alive, step = np.zeros(_RUNS), np.zeros(_RUNS), np.ones(_RUNS, dtype=np.bool_), 0
     while np.count_nonzero(alive) > _RUNS // 2 and step < 10**6:

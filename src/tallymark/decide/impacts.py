@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
+from tallymark._text import natural
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.interval import Interval, checked_level
@@ -183,7 +184,9 @@ def _periods(columns: Mapping[str, NDArray[Any]], period: str | None) -> Iterato
     if period is None:
         yield None, slice(None)
         return
-    for (when,), rows in rows_by_group([_check.groups(columns[period], period)]):
+    for (when,), rows in sorted(
+        rows_by_group([_check.groups(columns[period], period)]), key=lambda part: natural(part[0][0])
+    ):
         yield when, rows
 
 

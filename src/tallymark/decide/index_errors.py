@@ -18,7 +18,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark.decide.price_index import index_of, levels, require_formula
 from tallymark.decide.price_tables import PriceTable, price_table
 from tallymark.decide.product_errors import ProductErrors
-from tallymark.errors import InputError
+from tallymark.errors import InputError, shown
 from tallymark.inference.interval import Interval, Seed, checked_number
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.registry import METRICS, metric_names, require_one_of
@@ -27,6 +27,9 @@ from tallymark.sources.formats import Wanted, column_names
 
 #: On which products mistakes fall.
 Errors = Literal["random", "price", "scores"]
+
+#: The steepest tilt at which the rates that were asked for can still be reached.
+_STEEPEST = 5.0
 
 #: Draws worked on at a time.
 _BLOCK = 1_000
@@ -260,7 +263,9 @@ def metrics_by_index_error(
 
     require_formula(formula, quantity)
     number = checked_number(draws, "draws", 100)
-    names = metric_names(list(metrics))
+    names = metric_names(metrics)
+    if not names:
+        raise InputError("metrics= names none; name some, or leave it out.")
     for name in names:
         _level(name, METRICS[name].high)
     table, wrong = _products(
@@ -277,6 +282,10 @@ def metrics_by_index_error(
         up = members[:, wrong.positive].sum(axis=1), members[:, ~wrong.positive].sum(axis=1)
         cells.append(np.stack((*up, wrong.positive.sum() - up[0], (~wrong.positive).sum() - up[1])))
     error, table_cells = np.concatenate(off), np.concatenate(cells, axis=1)
+    if not float(np.nanmax(error) - np.nanmin(error)) > 0.0:
+        raise InputError(
+            "No error moves this index: all products' prices move alike, so no metric can predict anything."
+        )
     found = {}
     for name in names:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -332,7 +341,14 @@ def _products(
     own = share > 0.5
     called = None
     if predicted is not None:
-        calls = _check.labels(columns[predicted], predicted) == labels[1]
+        made = _check.labels(columns[predicted], predicted)
+        if unknown := [
+            one for one in _check.distinct(made, predicted) if one not in labels and labels[0] != f"not {labels[1]}"
+        ]:
+            raise InputError(
+                f"{predicted} holds {shown(unknown, 3)}, which no line of {label} has; both must use the same labels."
+            )
+        calls = made == labels[1]
         called = np.bincount(of, np.asarray(calls)[sold], len(place)) / count
     fate = np.arange(len(place))
     if together is not None:
@@ -356,7 +372,11 @@ def _prone(
     if errors == "price":
         dear = np.log(np.nanmean(table.prices, axis=0))
         spread = float(dear.std())
-        return np.exp(_check.real(tilt, "tilt") * (dear - dear.mean()) / spread) if spread > 0.0 else np.ones(len(own))
+        if abs(_check.real(tilt, "tilt")) > _STEEPEST:
+            raise InputError(
+                f"tilt is {tilt!r}; beyond {_STEEPEST:g} hardly any product but the dearest would be taken wrongly."
+            )
+        return np.exp(tilt * (dear - dear.mean()) / spread) if spread > 0.0 else np.ones(len(own))
     if score is not None:
         p = numbers(columns[score], score)
         if not (np.isfinite(p) & (p >= 0.0) & (p <= 1.0)).all():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Bools, Floats
+from tallymark._text import natural
 from tallymark.errors import InputError, shown
 from tallymark.sources.duck import quoted
 from tallymark.sources.engine import engine
@@ -176,6 +177,10 @@ def _tabled(
 ) -> PriceTable:
     """Lines put together: quantities added up, prices averaged by quantity (plainly where there are none)."""
     times, t = np.unique(periods, return_inverse=True)
+    if times.dtype.kind in "OU":
+        # Months that are text come as people count them.
+        order = sorted(range(len(times)), key=lambda place: natural(times[place]))
+        times, t = times[order], np.argsort(order)[t]
     codes = np.zeros(len(t), dtype=np.int64)
     for key in keys:
         values, code = np.unique(key, return_inverse=True)

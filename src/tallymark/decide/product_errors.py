@@ -68,7 +68,10 @@ class ProductErrors:
         return np.minimum(high[:, None] * prone[None, :], 1.0)
 
     def _decided(self, chance: Floats, rng: np.random.Generator) -> Floats:
-        # One number for all products that share their fate.
+        # One number, and one chance, for all products that share their fate.
+        number = np.bincount(self.fate)
+        if number.max() > 1:
+            chance = np.stack([np.bincount(self.fate, line) / number for line in chance])[:, self.fate]
         luck = rng.random((len(chance), int(self.fate.max()) + 1))[:, self.fate]
         return (luck < chance).astype(np.float64)
 
@@ -77,6 +80,9 @@ def isoline(metric: str, level: float, positives: int, negatives: int) -> tuple[
     """Pairs (tpr, tnr) at which a metric has a value, evenly spaced by tpr; none where it is never reached."""
     facts = METRICS[metric]
     fine = np.linspace(0.0, 1.0, _FINE)
+    if (free := _recall_alone(metric, level, positives, negatives)) is not None:
+        # A metric that does not look at negatives leaves the specificity free.
+        return np.full(_POINTS, free), np.linspace(0.0, 1.0, _POINTS)
     tprs, tnrs = [], []
     for tpr in np.linspace(0.0, 1.0, _POINTS):
         tp, fp = tpr * positives, (1.0 - fine) * negatives
@@ -91,3 +97,19 @@ def isoline(metric: str, level: float, positives: int, negatives: int) -> tuple[
             tprs.append(tpr)
             tnrs.append(fine[reached[0]])
     return np.array(tprs), np.array(tnrs)
+
+
+def _recall_alone(metric: str, level: float, positives: int, negatives: int) -> float | None:
+    """The recall at which a metric that depends on nothing else has a value; None for all other metrics."""
+    facts = METRICS[metric]
+    fine = np.linspace(0.0, 1.0, _FINE)
+
+    def at(tpr: Floats, tnr: float) -> Floats:
+        tp, fp = tpr * positives, np.full(len(tpr), (1.0 - tnr) * negatives)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(facts.cells(tp, fp, positives - tp, negatives - fp, **facts.parameters))  # type: ignore[misc]
+
+    one, other = at(fine, 0.25), at(fine, 0.75)
+    if not np.allclose(one, other, equal_nan=True) or not one.min() <= level <= one.max():
+        return None
+    return float(np.interp(level, one, fine))

@@ -11,19 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from tallymark._display import plain
+from tallymark._text import natural
 from tallymark.errors import InputError
 
 #: What marks a database as a watch's.
 _APPLICATION = 0x7411_0002
 
-_TABLE = "CREATE TABLE IF NOT EXISTS periods (period TEXT PRIMARY KEY, place INTEGER NOT NULL, found TEXT NOT NULL) WITHOUT ROWID"
+_TABLE = "CREATE TABLE IF NOT EXISTS periods (period TEXT PRIMARY KEY, found TEXT NOT NULL) WITHOUT ROWID"
 
 
 def remember(path: str | PathLike[str], found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Keep what was found of each period, replacing what was known of it; gives back the whole history, oldest first.
 
-    Periods that earlier runs found and this one did not see stay.
+    Periods that earlier runs found and this one did not see stay. So does what was said of a period that this run takes for part of its
+    reference, as long as its rows are the same: an alarm is not unsaid because the files before it are gone.
     """
+    if not isinstance(path, str | PathLike) or fspath(path) == ":memory:":
+        raise InputError(f"store is {path!r}, expected the path of a file.")
     place = Path(path)
     if not place.parent.is_dir():
         raise InputError(
@@ -33,21 +37,26 @@ def remember(path: str | PathLike[str], found: Sequence[Mapping[str, Any]]) -> l
         with closing(sqlite3.connect(place, timeout=30.0)) as connection:
             _ours(connection, place)
             with connection:
+                connection.execute("BEGIN IMMEDIATE")
                 connection.execute(_TABLE)
-                known = dict(connection.execute("SELECT period, place FROM periods"))
-                last = max(known.values(), default=-1)
+                known = {
+                    name: json.loads(text) for name, text in connection.execute("SELECT period, found FROM periods")
+                }
                 for row in found:
-                    name = str(row["period"])
-                    if name not in known:
-                        last += 1
-                        known[name] = last
-                    connection.execute(
-                        "INSERT OR REPLACE INTO periods VALUES (?, ?, ?)",
-                        (name, known[name], json.dumps(plain(dict(row)), ensure_ascii=False, allow_nan=False)),
-                    )
-            return [json.loads(text) for (text,) in connection.execute("SELECT found FROM periods ORDER BY place")]
+                    made = plain(dict(row))
+                    old = known.get(str(row["period"]))
+                    if old is not None and made["reference"] and not old["reference"] and _same(old, made):
+                        continue
+                    text = json.dumps(made, ensure_ascii=False, allow_nan=False)
+                    connection.execute("INSERT OR REPLACE INTO periods VALUES (?, ?)", (str(row["period"]), text))
+            history = [json.loads(text) for (text,) in connection.execute("SELECT found FROM periods")]
+            return sorted(history, key=lambda row: natural(row["period"]))
     except sqlite3.Error as error:
         raise InputError(f"Cannot keep the history in {fspath(path)!r}: {error}.") from None
+
+
+def _same(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    return bool(old["rows"] == new["rows"] and old["mean_score"] == new["mean_score"])
 
 
 def _ours(connection: sqlite3.Connection, path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
+from tallymark._text import natural
 from tallymark.curves.isolines import metric_at_rates
 from tallymark.decide.audit_plans import AuditPlan, audit_plan
 from tallymark.decide.control_charts import FEWEST, ControlChart, control_chart, median_run_length
 from tallymark.decide.watch_store import remember
 from tallymark.errors import InputError, shown
 from tallymark.inference.interval import Seed, checked_level
-from tallymark.notes import GuardWarning
+from tallymark.notes import GuardWarning, Note, emit
 from tallymark.quantify.audits.from_audit import audited
 from tallymark.quantify.audits.samples import audit_of
 from tallymark.quantify.estimation.class_drift import class_drift
@@ -38,6 +39,9 @@ from tallymark.summaries.tally import Tally
 
 #: Share of rows that no mixture of the classes explains below which a contradiction does not matter.
 _MATTERS = 0.02
+
+#: Rows of a period from which a plan is made.
+_FEWEST_TO_PLAN = 50
 
 #: Width of the interval that an audit after a signal is planned for.
 _AUDIT_WIDTH = 0.05
@@ -99,11 +103,12 @@ class Watch(Shown):
     run_length: float
     median_run_length: float
     charts: int
-    threshold: float
+    threshold: float | None
     plan: AuditPlan | None
     history: tuple[Row, ...]
     #: Whether scores were read as probabilities, so that counts and expected metrics are there.
     counted: bool
+    warnings: tuple[Note, ...] = ()
 
     @property
     def signals(self) -> tuple[Watched, ...]:
@@ -160,8 +165,9 @@ def watch(
     - the mean rank of `value`, a price, among the reference's, by the same CUSUM.
 
     Together they signal falsely once in `run_length` periods on average where nothing moves and periods are independent. A signal says which
-    of two things happened: the prevalence moved, and the corrected figure stands; or the classes themselves moved, and rows must be
-    labelled (`plan` draws them). `store` keeps the history in an SQLite file, one transaction a run.
+    of two things the scores tell: they moved as a moved prevalence moves them, and the corrected figure stands if each class's scores stayed as
+    they were; or no prevalence explains them, so the classes themselves moved and rows must be labelled (`plan` draws them). A move of both
+    classes that looks like a moved prevalence can be told by labels alone (`audit`). `store` keeps the history in an SQLite file, one transaction a run.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -178,11 +184,17 @@ def watch(
     for name in chosen:
         if METRICS[name].needs != "confusion":
             raise InputError(f"{name} is no metric at one threshold; prior shift predicts those only.")
+    if not QUANTIFIERS[method].shift_proof:
+        raise InputError(
+            f"{method} does not correct for the classifier's errors; count with one that does, such as bayes, ac or ms."
+        )
     length = _check.real(run_length, "run_length")
-    if length < 2.0:
-        raise InputError(f"run_length is {run_length!r}, expected 2 periods or more between false alarms.")
+    if not 2.0 <= length <= 1e5:
+        raise InputError(f"run_length is {run_length!r}, expected 2 to 100 000 periods between false alarms.")
     columns = _columns(data, score, period, label, value, where)
-    parts = list(rows_by_group([_check.groups(columns[_PERIOD], period or "file")]))
+    parts = sorted(
+        rows_by_group([_check.groups(columns[_PERIOD], period or "file")]), key=lambda part: natural(part[0][0])
+    )
     scores = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     labelled = ~is_missing(columns[label]) if label is not None else np.zeros(len(scores), dtype=np.bool_)
     first = _reference(parts, labelled, reference)
@@ -190,12 +202,13 @@ def watch(
     known = np.concatenate([np.asarray(rows) for _, rows in parts[:first]])
     truth = _truth(columns, label, labelled, pos_label)
     validation = _validation(scores, truth, labelled, known)
-    charts = 1 + (validation is not None) + (amounts is not None)
+    charts = 1 + (validation is not None) * (1 + audit) + (amounts is not None)
     sizes = np.array([len(rows) for _, rows in parts], dtype=np.float64)
     # Each chart errs so seldom that all together err once in the asked number of periods.
     own = length * charts
     of_scores = control_chart(np.array([scores[rows].mean() for _, rows in parts]), sizes, first, own)
-    of_values, ranks = _chart_of_values(amounts, parts, known, sizes, first, own)
+    of_values = _chart_of_values(amounts, parts, known, sizes, first, own)
+    usual = None if amounts is None else np.sort(amounts[known])
     made = []
     for place, ((when,), rows) in enumerate(parts):
         look = _Look(
@@ -212,17 +225,38 @@ def watch(
             1.0 / own,
         )
         made.append(
-            _watched(when, look, validation, place, of_scores, of_values, None if amounts is None else ranks[rows])
+            _watched(
+                when,
+                look,
+                validation,
+                place,
+                of_scores,
+                of_values,
+                None if amounts is None or usual is None else (usual, amounts[rows]),
+            )
         )
-    plan = _plan(scores[parts[-1][1]], made[-1], seed)
+    plan = _plan(scores, np.asarray(parts[-1][1]), made[-1], seed)
     rows_found = [one.row() for one in made]
     history = tuple(rows_found) if store is None else tuple(remember(store, rows_found))
-    cut = math.nan if validation is None else validation.at(threshold).threshold
+    cut = None if validation is None else validation.at(threshold).threshold
+    notes = tuple(
+        dict.fromkeys(
+            note
+            for one in made
+            if one.prevalence is not None
+            for note in one.prevalence.warnings
+            if note.code in _OF_METHOD
+        )
+    )
+    emit(notes)
     return Watch(
-        tuple(made), of_scores.limit, length, median_run_length(of_scores.limit) / charts, charts, float(cut or math.nan), plan, history,
-        validation is not None,
+        tuple(made), of_scores.limit, length, median_run_length(of_scores.limit) / charts, charts, cut, plan, history,
+        validation is not None, notes,
     )  # fmt: skip
 
+
+#: Guards that speak of the method and not of one period.
+_OF_METHOD = frozenset({"TM110"})
 
 #: The column under which periods are kept, whatever they were called.
 _PERIOD = "\0period"
@@ -238,18 +272,21 @@ def _columns(
     ]  # fmt: skip
     folder = isinstance(data, str | PathLike) and Path(data).is_dir()
     if folder:
-        files = sorted(path for path in Path(data).iterdir() if path.is_file() and _is_table(path))
+        files = sorted(
+            (path for path in Path(data).iterdir() if path.is_file() and _is_table(path)),
+            key=lambda path: natural(path.name),
+        )
         if not files:
             raise InputError(f"{str(data)!r} has no CSV, Parquet or JSON lines file to watch.")
         if period is None:
-            read = {path: any_columns(str(path), wanted, where=where) for path in files}
+            read = {path: any_columns(str(path), wanted, where=where, ordered=True) for path in files}
             joined = {name: _joined([read[path][name] for path in files]) for name, *_ in wanted}
-            names = [path.name.partition(".")[0] for path in files]
+            names = [_stem(path) for path in files]
             return joined | {_PERIOD: np.repeat(names, [len(read[path][score]) for path in files])}
         data = [str(path) for path in files]
     if period is None:
         raise InputError("Say which column has the period with period=, or pass a folder with a file for each.")
-    columns = any_columns(data, wanted, where=where)
+    columns = any_columns(data, wanted, where=where, ordered=True)
     return columns | {_PERIOD: columns[period]}
 
 
@@ -259,6 +296,11 @@ def _joined(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
         np.concatenate([is_missing(one) for one in columns]),
     )
     return np.ma.MaskedArray(values, mask=missing) if missing.any() else values
+
+
+def _stem(path: Path) -> str:
+    """A file's name without what says its kind."""
+    return Path(path.name.removesuffix(".gz").removesuffix(".zst")).stem
 
 
 def _is_table(path: Path) -> bool:
@@ -309,15 +351,17 @@ def _chart_of_values(
     sizes: Floats,
     first: int,
     run_length: float,
-) -> tuple[ControlChart | None, Floats]:
-    """The chart of a value's mean rank among the reference's, and the ranks."""
+) -> ControlChart | None:
+    """The chart of a value's mean rank among the reference's."""
     if amounts is None:
-        return None, np.zeros(0)
-    ordered = np.sort(amounts[known])
-    ranks = (np.searchsorted(ordered, amounts, "left") + np.searchsorted(ordered, amounts, "right")) / (
-        2.0 * len(ordered)
-    )
-    return control_chart(np.array([ranks[rows].mean() for _, rows in parts]), sizes, first, run_length), ranks
+        return None
+    usual = np.sort(amounts[known])
+    return control_chart(np.array([_ranks(usual, amounts[rows]).mean() for _, rows in parts]), sizes, first, run_length)
+
+
+def _ranks(usual: Floats, values: Floats) -> Floats:
+    """Mid-ranks among ordered values, as shares."""
+    return (np.searchsorted(usual, values, "left") + np.searchsorted(usual, values, "right")) / (2.0 * len(usual))
 
 
 @dataclass(frozen=True)
@@ -344,7 +388,7 @@ def _watched(
     place: int,
     of_scores: ControlChart,
     of_values: ControlChart | None,
-    ranks: Floats | None,
+    values: tuple[Floats, Floats] | None,
 ) -> Watched:
     prevalence, fit, awaited = _counted(look, validation)
     checked = _checked(look)
@@ -358,11 +402,11 @@ def _watched(
             signals.append("prevalence" if prevalence is not None else "scores")
         if of_values is not None and of_values.signals[place]:
             signals.append("values")
-    ks = math.nan if ranks is None else _ks_uniform(ranks)
+    ks, mean = (math.nan, math.nan) if values is None else (_ks(*values), float(_ranks(*values).mean()))
     return Watched(
         when, len(look.scores), look.reference, float(look.scores.mean()), prevalence, checked, awaited,
         math.nan if fit is None else fit.p_value, math.nan if fit is None else fit.distance, drift,
-        math.nan if ranks is None else float(ranks.mean()), ks, float(max(of_scores.up[place], of_scores.down[place])),
+        mean, ks, float(max(of_scores.up[place], of_scores.down[place])),
         math.nan if of_values is None else float(max(of_values.up[place], of_values.down[place])), tuple(signals),
         _advice(signals, prevalence, checked),
     )  # fmt: skip
@@ -401,14 +445,17 @@ def _drift(look: _Look, validation: Tally | None) -> float:
     if not look.audit or look.reference or validation is None or not look.truth[rows].any() or look.truth[rows].all():
         return math.nan
     own = Tally.of(look.scores[rows], look.truth[rows], (0, 1))
-    return class_drift(Tallies(("sample",), {("reference",): validation, ("period",): own}), seed=look.seed).p_value
+    return class_drift(
+        Tallies(("sample",), {("reference",): validation, ("period",): own}, by_model=False), seed=look.seed
+    ).p_value
 
 
-def _ks_uniform(ranks: Floats) -> float:
-    """How far a period's values are from the reference's: Kolmogorov and Smirnov's distance, by their ranks among it."""
-    ordered, n = np.sort(ranks), len(ranks)
-    steps = np.arange(n + 1) / n
-    return float(max(np.max(steps[1:] - ordered), np.max(ordered - steps[:-1])))
+def _ks(usual: Floats, values: Floats) -> float:
+    """Kolmogorov and Smirnov's distance of a period's values from the reference's (ordered ones)."""
+    own = np.sort(values)
+    steps = np.unique(np.concatenate((usual, own)))
+    shares = [np.searchsorted(part, steps, "right") / len(part) for part in (usual, own)]
+    return float(np.abs(shares[0] - shares[1]).max())
 
 
 def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prevalence | None) -> str:
@@ -417,7 +464,10 @@ def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prev
         if signal == "prevalence" and prevalence is not None:
             best = checked if checked is not None and checked.reason is None else prevalence
             ends = "" if best.low is None or best.high is None else f" ({best.low:.3f} to {best.high:.3f})"
-            said.append(f"the prevalence moved: the corrected share is {best.prevalence:.3f}{ends}")
+            said.append(
+                f"the scores moved as a moved prevalence moves them: the corrected share is {best.prevalence:.3f}{ends}, if each class's scores "
+                "stayed as they were, which only labels can tell"
+            )
         elif signal == "scores":
             said.append("the scores moved; without labelled rows of the reference it cannot be told why")
         elif signal == "classes":
@@ -429,8 +479,12 @@ def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prev
     return "; ".join(said)
 
 
-def _plan(scores: Floats, last: Watched, seed: Seed) -> AuditPlan | None:
-    """The rows to label where the classes moved in the last period."""
-    if "classes" not in last.signals or scores.min() < 0.0 or scores.max() > 1.0 or len(scores) < 50:
+def _plan(scores: Floats, rows: NDArray[Any], last: Watched, seed: Seed) -> AuditPlan | None:
+    """The rows to label where the classes moved in the last period, by their places in the data."""
+    own = scores[rows]
+    if "classes" not in last.signals or own.min() < 0.0 or own.max() > 1.0 or len(own) < _FEWEST_TO_PLAN:
         return None
-    return audit_plan({"score": scores}, score="score", width=_AUDIT_WIDTH, seed=seed)
+    made = audit_plan({"score": own}, score="score", width=_AUDIT_WIDTH, seed=seed)
+    inclusion, stratum = np.zeros(len(scores)), np.full(len(scores), -1, dtype=np.int64)
+    inclusion[rows], stratum[rows] = made.inclusion, made.stratum
+    return replace(made, drawn=rows[made.drawn], inclusion=inclusion, stratum=stratum, scores=scores)

@@ -31,6 +31,8 @@ def any_columns(
                 raise ColumnError.missing(name, list(data), option)
         return {name: data[name] for name, *_ in wanted}
     if isinstance(data, str | PathLike | list):
+        if isinstance(data, list) and not all(isinstance(one, str | PathLike) for one in data):
+            raise InputError("Got a list, expected a dataframe or the paths of files.")
         with engine(data, wanted, where=where) as source:
             if ordered:
                 source.keep_order()

@@ -53,3 +53,13 @@ def test_what_cannot_be_ranked_is_refused():
     data = frame(np.random.default_rng(0), 100, 2).assign(w=1.5)
     with pytest.raises(tm.InputError, match="weights"):
         tm.quantify.class_drift(tm.tally(data, label="y", score="p", by="g", weight="w"))
+
+
+def test_models_are_no_groups():
+    data = frame(np.random.default_rng(0), 200, 2).assign(q=lambda f: f.p**2)
+    with pytest.raises(tm.InputError, match="one model"):
+        tm.quantify.class_drift(tm.tally(data, label="y", score=["p", "q"]))
+    with pytest.raises(tm.InputError, match="one model"):
+        tm.quantify.class_drift(tm.tally(data, label="y", score=["p", "q"], by="g"))
+    one = tm.quantify.class_drift(tm.tally(data, label="y", score=["p"], by="g"))
+    assert one.p_value == drift(data).p_value

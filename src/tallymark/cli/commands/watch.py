@@ -12,6 +12,7 @@ from tallymark.cli.naming import listed
 from tallymark.cli.output import write_report
 from tallymark.cli.printing import (
     print_json,
+    print_notes,
     print_table,
     print_text,
     print_written,
@@ -49,7 +50,7 @@ def run(
         )
     write_report(found, report, data)
     if as_json:
-        print_json("watch", found.to_dict())
+        print_json("watch", found.to_dict(), found.warnings)
         return found
     print_text(f"{data}: {found.verdict}", "bold")
     awaited = list(dict.fromkeys(name for one in found.periods for name in one.expected))
@@ -68,6 +69,7 @@ def run(
     print_text(f"{found.rate}. Charts signal above {found.limit:.2f}.", "dim")
     if found.plan is not None:
         print_text(f"To know the share of the last period to {0.05:g}: {found.plan.heading()}", "yellow")
+    print_notes(found.warnings)
     print_written(report)
     return found
 

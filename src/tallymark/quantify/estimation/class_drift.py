@@ -96,6 +96,11 @@ def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_
         raise InputError(
             "class_drift takes labelled tallies of two groups or more: tm.tally(frame, label='y', score='p', by='month')."
         )
+    if tallies.by_model:
+        if len({key[0] for key in tallies.entries}) > 1:
+            raise InputError("class_drift compares groups of one model; pass the tallies of one score column.")
+        tallies = Tallies(tallies.names[1:], {key[1:]: t for key, t in tallies.entries.items()}, by_model=False)
+    times = checked_number(permutations, "permutations", 99)
     if any(t.weighted or t.grid is not None for t in tallies.values()):
         raise InputError(
             "class_drift ranks rows, so it takes neither weights nor cells; pass exact tallies without weights."
@@ -107,7 +112,7 @@ def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_
     freedom = np.array([len(np.unique(codes)) - 1 for _, codes in sides])
     thin = any(count < _FEW for _, codes in sides for count in np.bincount(codes, minlength=len(keys)))
     if thin:
-        drawn = _permuted(sides, len(keys), checked_number(permutations, "permutations", 99), seed)
+        drawn = _permuted(sides, len(keys), times, seed)
         both, negative, positive = (
             (1 + int(np.count_nonzero(d >= own - 1e-9))) / (1 + len(d))
             for d, own in ((drawn.sum(axis=1), h.sum()), (drawn[:, 0], h[0]), (drawn[:, 1], h[1]))
