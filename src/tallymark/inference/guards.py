@@ -14,6 +14,7 @@ from tallymark.inference.table import inference_of
 from tallymark.metrics.ranking import auroc_of
 from tallymark.notes import Note
 from tallymark.registry import METRICS, Metric
+from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tally import Tally
 
 #: Fewer rows of a class than this make every number shaky.
@@ -85,11 +86,13 @@ def _repeats(tally: Tally) -> Iterator[Note]:
     """Scores of many digits that come again and again, each with one label only, are copies of one object."""
     if tally.clusters is not None or tally.weighted or tally.grid is not None or tally.n_rows < _COPIES * _OBJECTS:
         return
-    scores, counts = [], []
-    for run in tally.runs:
-        starts = np.flatnonzero(np.concatenate(([True], run.scores[1:] != run.scores[:-1])))
-        scores.append(run.scores[starts])
-        counts.append(np.add.reduceat(run.mass, starts))
+    # Where most scores come once there is nothing to look for; that is seen at a glance.
+    distinct = sum(1 + int(np.count_nonzero(run.scores[1:] != run.scores[:-1])) for run in tally.runs)
+    if distinct > tally.n_rows * (0.5 + 0.5 / _COPIES):
+        return
+    starts = [starts_of_groups(run.scores) for run in tally.runs]
+    scores = [run.scores[first] for run, first in zip(tally.runs, starts, strict=True)]
+    counts = [np.add.reduceat(run.mass, first) for run, first in zip(tally.runs, starts, strict=True)]
     pure = [~np.isin(own, other, assume_unique=True) for own, other in (scores, scores[::-1])]
     # Rounded scores and votes repeat by themselves.
     fine = [np.abs(own - np.round(own, 4)) > 1e-9 * np.abs(own) for own in scores]
