@@ -266,6 +266,16 @@ def binary_labels(
     return is_positive, (negative, positive)
 
 
+def calls(values: object, truth: object, name: str, label: str) -> NDArray[Any]:
+    """A column of predicted labels, which must be labels that the truth has too."""
+    made, known = labels(values, name), distinct(labels(truth, label), label)
+    if unknown := [value for value in distinct(made, name) if value not in known]:
+        raise InputError(
+            f"{name} holds {shown(unknown, 3)}, which no row of {label} has; both must use the same labels."
+        )
+    return made
+
+
 def obvious_positive(labels: Sequence[Label]) -> int | None:
     """The place of the positive one of two labels that need no `pos_label`."""
     for negative, positive in _OBVIOUS:

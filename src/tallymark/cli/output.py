@@ -9,10 +9,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tallymark._write import replacing, require_writable
-from tallymark.cli.printing import progress_bar
+from tallymark.cli.printing import positive_label, progress_bar
 from tallymark.errors import InputError
 from tallymark.sources.engine import engine
-from tallymark.sources.formats import expanded
+from tallymark.sources.files import read_files
+from tallymark.sources.formats import Wanted, expanded
 
 
 def require_table_place(out: str | None, *files: str) -> None:
@@ -40,3 +41,8 @@ def write_report(made: Any, report: str | None, file: str) -> None:
 
         with progress_bar(f"Writing {report}") as progress:
             write(made, report, title=file, progress=progress)
+
+
+def typed_label(file: str, label: str, text: str | None) -> Any:
+    """The positive label as it was typed, in the type it has in a file."""
+    return None if text is None else positive_label(read_files(file, [Wanted(label, "--label")]), label, text)

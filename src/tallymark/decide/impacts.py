@@ -203,12 +203,9 @@ def _classes(
         truth, names = _check.binary_labels(columns[label], pos_label, label)
         yield str(names[1]), truth, _check.scores(columns[score], score) >= _check.real(threshold, "threshold")
         return
-    truth, calls = (_check.labels(columns[name], name) for name in (label, predicted or ""))
+    truth = _check.labels(columns[label], label)
+    calls = _check.calls(columns[predicted or ""], truth, predicted or "", label)
     present = _check.distinct(truth, label)
-    if unknown := [one for one in _check.distinct(calls, predicted or "") if one not in present]:
-        raise InputError(
-            f"{predicted} holds {shown(unknown, 3)}, which no row of {label} has; both must use the same labels."
-        )
     chosen = present if pos_label is None else [_check.plain_label(pos_label)]
     if pos_label is None and (place := _check.obvious_positive(present)) is not None:
         chosen = [present[place]]

@@ -18,7 +18,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark.decide.price_index import index_of, levels, require_formula
 from tallymark.decide.price_tables import PriceTable, price_table
 from tallymark.decide.product_errors import ProductErrors
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError
 from tallymark.inference.interval import Interval, Seed, checked_number
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.registry import METRICS, metric_names, require_one_of
@@ -341,14 +341,7 @@ def _products(
     own = share > 0.5
     called = None
     if predicted is not None:
-        made = _check.labels(columns[predicted], predicted)
-        if unknown := [
-            one for one in _check.distinct(made, predicted) if one not in labels and labels[0] != f"not {labels[1]}"
-        ]:
-            raise InputError(
-                f"{predicted} holds {shown(unknown, 3)}, which no line of {label} has; both must use the same labels."
-            )
-        calls = made == labels[1]
+        calls = _check.calls(columns[predicted], columns[label], predicted, label) == labels[1]
         called = np.bincount(of, np.asarray(calls)[sold], len(place)) / count
     fate = np.arange(len(place))
     if together is not None:

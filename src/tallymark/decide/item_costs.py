@@ -179,7 +179,7 @@ def costs(
         one, payoffs[name] = _of_scores(name, s, yes, no, rows, threshold, seed)
         made.append(one)
     for name in calls:
-        called = _calls(columns, name, label) == names[1]
+        called = _check.calls(columns[name], columns[label], name, label) == names[1]
         payoffs[name] = np.where(called, yes, no)
         made.append(_fixed(name, math.nan, called, yes, no, rows, _NO_CURVE))
     chosen = bool(scores) and threshold is None
@@ -224,16 +224,6 @@ _NO_CURVE: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))
 
 #: Amounts beyond this leave the floats when they are squared and added.
 _LARGEST = 1e100
-
-
-def _calls(columns: Mapping[str, NDArray[Any]], name: str, label: str) -> NDArray[Any]:
-    """A column of calls, which must use the labels of the truth."""
-    found, known = _check.labels(columns[name], name), _check.distinct(_check.labels(columns[label], label), label)
-    if unknown := [value for value in _check.distinct(found, name) if value not in known]:
-        raise InputError(
-            f"{name} holds {shown(unknown, 3)}, which no row of {label} has; both must use the same labels."
-        )
-    return found
 
 
 def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data: Any, kept: Bools) -> Floats:

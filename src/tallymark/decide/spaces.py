@@ -14,7 +14,7 @@ from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
 from tallymark.curves.isolines import dominated, metric_at_rates
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_number
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.registry import METRICS
@@ -262,14 +262,7 @@ def _of_columns(
     truth, labels = _check.binary_labels(columns[label], pos_label, label)
     calls = {}
     for name in names:
-        found = _check.labels(columns[name], name)
-        if unknown := [
-            value for value in _check.distinct(found, name) if value not in _check.distinct(columns[label], label)
-        ]:
-            raise InputError(
-                f"{name} holds {shown(unknown, 3)}, which no row of {label} has; both must use the same labels."
-            )
-        calls[name] = np.asarray(found == labels[1])
+        calls[name] = np.asarray(_check.calls(columns[name], columns[label], name, label) == labels[1])
     return truth, labels, calls, None if cluster is None else checked_cluster(columns[cluster], cluster)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallymark.cli.output import write_report
+from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
-    positive_label,
     print_json,
     print_rows,
     print_table,
@@ -17,8 +16,6 @@ from tallymark.cli.printing import (
 )
 from tallymark.decide.advice import advise
 from tallymark.errors import InputError
-from tallymark.sources.files import read_files
-from tallymark.sources.formats import Wanted
 
 
 def run(
@@ -28,9 +25,7 @@ def run(
     require_report_place(report, file)
     if file is None and (label is not None or options["period"] is not None):
         raise InputError("--period, --label and --value name columns of a file; name the file first.")
-    positive = None
-    if file is not None and label is not None and pos_label is not None:
-        positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+    positive = None if file is None or label is None else typed_label(file, label, pos_label)
     advice = advise(file, label=label, pos_label=positive, **options)
     write_report(advice, report, file or "Which metric to watch")
     if as_json:

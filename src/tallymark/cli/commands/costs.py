@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from tallymark.cli.naming import listed
-from tallymark.cli.output import write_report
+from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
-    positive_label,
     print_json,
     print_rows,
     print_text,
@@ -34,9 +33,7 @@ def run(
     require_report_place(report, file, matrix)
     own: dict[str, Any] = {name: _amount(text) for name, text in amounts.items()}
     with progress_bar(f"Reading {file}"):
-        positive = None
-        if pos_label is not None:
-            positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+        positive = typed_label(file, label, pos_label)
         found = costs(
             file, label=label, score=listed(score) or None, predicted=listed(predicted) or None, pos_label=positive,
             matrix=None if matrix is None else _matrix(matrix), **own, **options,

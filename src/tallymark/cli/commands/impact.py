@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tallymark._display import number
-from tallymark.cli.output import write_report
+from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
-    positive_label,
     print_json,
     print_table,
     print_text,
@@ -17,17 +16,13 @@ from tallymark.cli.printing import (
     table,
 )
 from tallymark.decide.impacts import Impact, impact
-from tallymark.sources.files import read_files
-from tallymark.sources.formats import Wanted
 
 
 def run(file: str, *, as_json: bool, report: str | None, label: str, pos_label: str | None, **options: Any) -> Impact:
     """Compare, print; gives back what was printed."""
     require_report_place(report, file)
     with progress_bar(f"Reading {file}"):
-        positive = None
-        if pos_label is not None:
-            positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+        positive = typed_label(file, label, pos_label)
         found = impact(file, label=label, pos_label=positive, **options)
     write_report(found, report, file)
     if as_json:

@@ -8,9 +8,8 @@ from typing import Any
 
 from tallymark._display import number
 from tallymark.cli.naming import listed
-from tallymark.cli.output import write_report
+from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
-    positive_label,
     print_json,
     print_rows,
     print_table,
@@ -23,8 +22,6 @@ from tallymark.cli.printing import (
 from tallymark.decide.index_errors import IndexUnderError, index_under_error
 from tallymark.decide.price_index import PriceIndex, index
 from tallymark.errors import InputError
-from tallymark.sources.files import read_files
-from tallymark.sources.formats import Wanted
 
 
 def run(
@@ -78,9 +75,7 @@ def under_error(
         )
     require_report_place(report, file)
     with progress_bar(f"Drawing classifiers for {file}"):
-        positive = None
-        if pos_label is not None:
-            positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+        positive = typed_label(file, label, pos_label)
         found = index_under_error(
             file, formula=listed(formulas)[0], product=listed(product), label=label, pos_label=positive, **options
         )

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tallymark.cli.naming import listed
-from tallymark.cli.output import write_report
+from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
-    positive_label,
     print_json,
     print_rows,
     print_text,
@@ -17,8 +16,6 @@ from tallymark.cli.printing import (
     require_report_place,
 )
 from tallymark.decide.spaces import Space, space
-from tallymark.sources.files import read_files
-from tallymark.sources.formats import Wanted
 
 
 def run(
@@ -27,9 +24,7 @@ def run(
     """Place, print; gives back what was printed."""
     require_report_place(report, file)
     with progress_bar(f"Reading {file}"):
-        positive = None
-        if pos_label is not None:
-            positive = positive_label(read_files(file, [Wanted(label, "--label")]), label, pos_label)
+        positive = typed_label(file, label, pos_label)
         found = space(file, label=label, predicted=listed(predicted), pos_label=positive, **options)
     write_report(found, report, file)
     if as_json:
