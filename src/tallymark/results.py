@@ -26,7 +26,7 @@ from tallymark.decide.index_errors import IndexUnderError, MetricsByIndexError
 from tallymark.decide.item_costs import Costs, ModelCost
 from tallymark.decide.price_index import PriceIndex
 from tallymark.decide.spaces import Point, Space
-from tallymark.decide.watching import Watch, Watched
+from tallymark.decide.watch_results import Watch, Watched
 from tallymark.inference.by_sample_size import BySize
 from tallymark.inference.hypothesis_tests.delong import DeLong
 from tallymark.inference.hypothesis_tests.mann_whitney import MannWhitney

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tallymark.charts.theme import altair, finished, palette, require_kind, rows
-from tallymark.decide.watching import Watch
+from tallymark.decide.watch_results import Watch
 
 
 def watch(data: Watch, *, theme: str = "light") -> Any:

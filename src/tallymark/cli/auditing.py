@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.learning import Json, Level, PosLabel, Report, Seed
+from tallymark.cli.options import Json, Level, PosLabel, Report, Seed
 
 app = typer.Typer(
     help="Check rows by hand: plan which, and say what they tell.", no_args_is_help=True, rich_markup_mode=None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.learning import Json, Level, PosLabel, Report, Seed
+from tallymark.cli.options import Json, Level, PosLabel, Report, Seed
 
 
 def index(

@@ -6,12 +6,7 @@ from typing import Annotated
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Report = Annotated[str | None, typer.Option(help="Also write a report to this HTML file.")]
-PosLabel = Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")]
-Level = Annotated[float, typer.Option(help="Level of the confidence intervals.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Threads to work with.")]
+from tallymark.cli.options import Jobs, Json, Level, PosLabel, Report, Seed
 
 
 def rare(

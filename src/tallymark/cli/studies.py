@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.learning import Json, Level
+from tallymark.cli.options import Json, Level
 
 app = typer.Typer(
     help="Compare quantifiers on many data sets: run, look at, export, test, report.",

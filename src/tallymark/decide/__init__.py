@@ -18,7 +18,8 @@ from tallymark.decide.index_errors import (
 from tallymark.decide.item_costs import Costs, ModelCost, costs
 from tallymark.decide.price_index import FORMULAS, PriceIndex, index
 from tallymark.decide.spaces import Point, Space, space
-from tallymark.decide.watching import Watch, Watched, watch
+from tallymark.decide.watch_results import Watch, Watched
+from tallymark.decide.watching import watch
 
 __all__ = [
     "FORMULAS", "Advice", "AuditEstimate", "AuditPlan", "Costs", "ErrorImpact", "Impact", "IndexUnderError", "MetricsByIndexError", "ModelCost", "Point", "PriceIndex", "Space", "Watch", "Watched", "advise", "audit_estimate", "audit_plan", "costs", "impact", "index",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark.decide.watching import Watch
+from tallymark.decide.watch_results import Watch
 from tallymark.reporting.content import Content, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.of_decisions import only

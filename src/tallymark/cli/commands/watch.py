@@ -21,7 +21,8 @@ from tallymark.cli.printing import (
     table,
     with_limits,
 )
-from tallymark.decide.watching import Watch, Watched, watch
+from tallymark.decide.watch_results import Watch, Watched
+from tallymark.decide.watching import watch
 from tallymark.sources.formats import expanded
 
 #: Metrics to expect unless others are named.
