@@ -22,6 +22,7 @@ from tallymark.decide.advice import Advice
 from tallymark.decide.audit_estimates import AuditEstimate
 from tallymark.decide.audit_plans import AuditPlan
 from tallymark.decide.impacts import ErrorImpact, Impact
+from tallymark.decide.index_audits import IndexAudit
 from tallymark.decide.index_errors import IndexUnderError, MetricsByIndexError
 from tallymark.decide.item_costs import Costs, ModelCost
 from tallymark.decide.price_index import PriceIndex
@@ -97,6 +98,7 @@ __all__ = [
     "FilePanel",
     "GainCurve",
     "Impact",
+    "IndexAudit",
     "IndexUnderError",
     "Interval",
     "MannWhitney",

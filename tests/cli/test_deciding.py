@@ -185,3 +185,29 @@ def test_advice_from_a_file(folder, tmp_path):
     shown = CliRunner().invoke(app, [*arguments, "--report", "a.html"], catch_exceptions=False).output
     assert "chi-square" in shown
     assert (tmp_path / "a.html").exists()
+
+
+def test_products_to_check_for_an_index(folder, tmp_path):
+    folder.assign(s=0.1 + 0.15 * folder.id).to_csv("s.csv", index=False)
+    options = [
+        "audit",
+        "index",
+        "s.csv",
+        "--period",
+        "t",
+        "--product",
+        "id",
+        "--price",
+        "p",
+        "--quantity",
+        "q",
+        "--score",
+        "s",
+        "--n",
+        "2",
+    ]
+    answer = json.loads(CliRunner().invoke(app, [*options, "--json"], catch_exceptions=False).output)
+    assert answer["n"] == 2
+    shown = CliRunner().invoke(app, [*options, "--report", "x.html"], catch_exceptions=False).output
+    assert "expected to shrink" in " ".join(shown.split())
+    assert (tmp_path / "x.html").exists()

@@ -56,6 +56,7 @@ def roc_space(
     chart = altair().layer(
         _isolines(lines, metric, theme),
         line_of_chance([(0, 0), (1, 1)], theme),
+        _naive(theme),
         _points(cells, "false positive rate", "true positive rate", metric, theme),
     )
     return finished(chart, f"ROC space, lines of equal {metric} at prevalence {share:.3g}", theme)
@@ -119,6 +120,30 @@ def _share(points: Mapping[str, Confusion], prevalence: float | None) -> float:
 
 def _value(metric: str, tpr: float, fpr: float, share: float, parameters: Mapping[str, float]) -> float:
     return float(metric_at_rates(metric, tpr, fpr, share, parameters))
+
+
+def _naive(theme: str) -> Any:
+    """Calling none and calling all, which need no classifier."""
+    alt = altair()
+    base = alt.Chart(
+        rows(
+            [
+                {"x": 0.0, "y": 0.0, "who": "call none", "side": "left"},
+                {"x": 1.0, "y": 1.0, "who": "call all", "side": "right"},
+            ]
+        )
+    )
+    colour = palette(theme).faint
+    marks = base.mark_point(shape="cross", size=70, filled=True, color=colour).encode(
+        x="x:Q", y="y:Q", tooltip=[alt.Tooltip("who:N", title=" ")]
+    )
+    left, right = (
+        base.transform_filter(f"datum.side == '{side}'")
+        .mark_text(align=side, dx=shift, dy=-9, fontSize=10, color=colour)
+        .encode(x="x:Q", y="y:Q", text="who:N")
+        for side, shift in (("left", 8), ("right", -8))
+    )
+    return marks + left + right
 
 
 def _isolines(lines: list[dict[str, Any]], metric: str, theme: str) -> Any:

@@ -97,3 +97,34 @@ def estimate(
         inclusion=inclusion, stratum=stratum or [], value=value, pos_label=pos_label, estimator=estimator, level=level, where=where,
         strict=strict,
     )  # fmt: skip
+
+
+@app.command("index")
+def of_index(
+    file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, a line per sale.")],
+    period: Annotated[str, typer.Option(help="Column with the period.", show_default=False)] = ...,  # type: ignore[assignment]
+    product: Annotated[
+        list[str], typer.Option(help="Columns that make a product (comma or repeat).", show_default=False)
+    ] = ...,  # type: ignore[assignment]
+    price: Annotated[str, typer.Option(help="Column with the price.", show_default=False)] = ...,  # type: ignore[assignment]
+    score: Annotated[str, typer.Option(help="Column with the probability.", show_default=False)] = ...,  # type: ignore[assignment]
+    quantity: Annotated[str | None, typer.Option(help="Column with the quantity.")] = None,
+    formula: Annotated[str, typer.Option(help="A formula of `tallymark index`.")] = "fisher",
+    chained: Annotated[bool, typer.Option("--chained", help="Compare each period with the one before.")] = False,
+    n: Annotated[int | None, typer.Option("--n", min=1, help="How many products can be checked.")] = None,
+    width: Annotated[float | None, typer.Option(help="Or: how wide the index may remain.")] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    json: Json = False,
+    report: Report = None,
+) -> None:
+    """Say which products to check by hand so that an index is known well enough.
+
+    Example: tallymark audit index sales.csv --period month --product id --price p --quantity q --score s --width 0.01
+    """
+    from tallymark.cli.commands import audit as command
+
+    command.of_index(
+        file, as_json=json, report=report, period=period, product=product, price=price, quantity=quantity, score=score, formula=formula,
+        chained=chained, n=n, width=width, level=level, seed=seed,
+    )  # fmt: skip

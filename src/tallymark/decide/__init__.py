@@ -9,6 +9,7 @@ from tallymark.decide.advice import Advice, advise
 from tallymark.decide.audit_estimates import AuditEstimate, audit_estimate
 from tallymark.decide.audit_plans import AuditPlan, audit_plan
 from tallymark.decide.impacts import ErrorImpact, Impact, impact
+from tallymark.decide.index_audits import IndexAudit, index_audit
 from tallymark.decide.index_errors import (
     IndexUnderError,
     MetricsByIndexError,
@@ -22,7 +23,7 @@ from tallymark.decide.watch_results import Watch, Watched
 from tallymark.decide.watching import watch
 
 __all__ = [
-    "FORMULAS", "Advice", "AuditEstimate", "AuditPlan", "Costs", "ErrorImpact", "Impact", "IndexUnderError", "MetricsByIndexError", "ModelCost", "Point", "PriceIndex", "Space", "Watch", "Watched", "advise", "audit_estimate", "audit_plan", "costs", "impact", "index",
+    "FORMULAS", "Advice", "AuditEstimate", "AuditPlan", "Costs", "ErrorImpact", "Impact", "IndexAudit", "IndexUnderError", "MetricsByIndexError", "ModelCost", "Point", "PriceIndex", "Space", "Watch", "Watched", "advise", "audit_estimate", "audit_plan", "costs", "impact", "index", "index_audit",
     "index_under_error", "metrics_by_index_error", "space", "watch",
 ]  # fmt: skip
 

@@ -329,11 +329,10 @@ def _products(
     ]  # fmt: skip
     columns = any_columns(data, wanted)
     positive, labels = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
-    place = {name: number for number, name in enumerate(table.products)}
-    rows = np.array([place.get(key, -1) for key in _keys(columns, keys)])
+    rows, size = table.places(columns), len(table.products)
     sold = rows >= 0
-    of, count = rows[sold], np.bincount(rows[sold], minlength=len(place))
-    share = np.bincount(of, positive[sold], len(place)) / count
+    of, count = rows[sold], np.bincount(rows[sold], minlength=size)
+    share = np.bincount(of, positive[sold], size) / count
     if mixed := [table.products[i] for i in np.flatnonzero((share > 0.0) & (share < 1.0))]:
         raise InputError(
             f"The product {mixed[0]!r} is in the class in some lines and not in others; a product belongs to one."
@@ -342,10 +341,10 @@ def _products(
     called = None
     if predicted is not None:
         calls = _check.calls(columns[predicted], columns[label], predicted, label) == labels[1]
-        called = np.bincount(of, np.asarray(calls)[sold], len(place)) / count
-    fate = np.arange(len(place))
+        called = np.bincount(of, np.asarray(calls)[sold], size) / count
+    fate = np.arange(size)
     if together is not None:
-        fate = np.zeros(len(place), dtype=np.int64)
+        fate = np.zeros(size, dtype=np.int64)
         fate[of] = np.unique(_check.groups(columns[together], together)[sold].astype(str), return_inverse=True)[1]
     return table, ProductErrors(own, _prone(errors, table, own, tilt, columns, score, rows, sold, count), fate, called)
 
@@ -378,12 +377,6 @@ def _prone(
         # Nothing is quite certain, or rates could not be reached.
         return np.asarray(np.clip(np.where(own, 1.0 - mean, mean), 0.001, None))
     return np.ones(len(own))
-
-
-def _keys(columns: Any, keys: Sequence[str]) -> list[Any]:
-    """The product of every line, as the table names it."""
-    parts = [np.ma.getdata(columns[name]).tolist() for name in keys]
-    return parts[0] if len(parts) == 1 else list(zip(*parts, strict=True))
 
 
 def _only(table: PriceTable, kept: Bools) -> PriceTable:

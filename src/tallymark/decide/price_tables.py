@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from tallymark._check import Bools, Floats
+from tallymark._check import Bools, Floats, Ints
 from tallymark._text import natural
 from tallymark.errors import InputError, shown
 from tallymark.sources.duck import quoted
@@ -39,6 +39,14 @@ class PriceTable:
     def values(self) -> Floats:
         """Expenditure, or one for each product sold where there are no quantities."""
         return np.where(self.sold, self.prices * self.quantities if self.weighted else 1.0, 0.0)
+
+    def places(self, columns: Mapping[str, Any]) -> Ints:
+        """The product of every line of columns that name them, by its place in the table; -1 for one that was never sold."""
+        parts = [np.ma.getdata(columns[name]).tolist() for name in self.product]
+        place = {name: number for number, name in enumerate(self.products)}
+        return np.array(
+            [place.get(key, -1) for key in (parts[0] if len(parts) == 1 else zip(*parts, strict=True))], dtype=np.int64
+        )
 
     def require_common(self, *, chained: bool) -> None:
         """Refuse a period that shares no product with the one it is compared with."""

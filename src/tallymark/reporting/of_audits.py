@@ -9,6 +9,7 @@ from tallymark import charts
 from tallymark._display import number
 from tallymark.decide.audit_estimates import AuditEstimate
 from tallymark.decide.audit_plans import AuditPlan
+from tallymark.decide.index_audits import IndexAudit
 from tallymark.reporting.content import Content, Remark, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.of_decisions import only
@@ -22,6 +23,18 @@ def _of_plan(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Con
         Section("Rows to check", "Rows are counted from 0.", (), [table_of(plan.to_dict()["sample"])]),
     ]
     return Content(request.title or "Audit plan", f"{len(plan.inclusion)} rows", [plan.heading()], (), sections)
+
+
+@contents(IndexAudit)
+def _of_index(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    found = only(named)
+    section = Section(
+        "Products to check",
+        "The most telling first; the effect is what a product's membership does to the index.",
+        (),
+        [table_of(found.rows())],
+    )
+    return Content(request.title or "Audit of an index", f"{found.n} products", [found.heading() + "."], (), [section])
 
 
 @contents(AuditEstimate)

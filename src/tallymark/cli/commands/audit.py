@@ -26,6 +26,7 @@ from tallymark.cli.printing import (
 )
 from tallymark.decide.audit_estimates import AuditEstimate, audit_estimate
 from tallymark.decide.audit_plans import AuditPlan, audit_plan
+from tallymark.decide.index_audits import IndexAudit, index_audit
 from tallymark.errors import InputError, shown
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
@@ -99,6 +100,21 @@ def estimate(
         return made
     _print(made, file)
     print_notes(made.warnings)
+    print_written(report)
+    return made
+
+
+def of_index(file: str, *, as_json: bool, report: str | None, product: Sequence[str], **options: Any) -> IndexAudit:
+    """Choose products, print; gives back the plan."""
+    require_report_place(report, file)
+    with progress_bar(f"Drawing indices for {file}"):
+        made = index_audit(file, product=listed(product), **options)
+    write_report(made, report, file)
+    if as_json:
+        print_json("audit index", made.to_dict())
+        return made
+    print_text(made.heading() + ".", "bold")
+    print_rows(made.rows())
     print_written(report)
     return made
 
