@@ -27,8 +27,8 @@ from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import checked_cluster, group_values, rows_by_group
 from tallymark.sources.formats import Wanted
 
-#: Bins of a distribution that is drawn.
-_BINS = 40
+#: Bins of a distribution that is drawn, at least and at most.
+_LEAST_BINS, _BINS = 10, 40
 
 #: The groups whose values are compared.
 GROUPS = ("labelled", "classified", "true positives", "false positives", "false negatives")
@@ -252,7 +252,7 @@ def _part(
         for error, one in shifts.items()
     }
     far = {error: distance * unit for error, distance in far.items()}
-    edges = _edges(values[truth | called])
+    edges = _edges(values[truth | called], min((n for n in sizes.values() if n), default=1))
     counts = {
         group: np.histogram(values[rows], edges, weights=mass[rows])[0].astype(np.float64)
         for group, rows in members.items()
@@ -317,16 +317,17 @@ def _distances(errors: Floats, right: Floats) -> tuple[float, float, float]:
     return float(found.statistic), float(found.pvalue), float(wasserstein_distance(errors, right))
 
 
-def _edges(values: Floats) -> Floats:
-    """Bins of the values' range; of equal ratio where they are positive and spread far."""
+def _edges(values: Floats, fewest: int) -> Floats:
+    """Bins of the values' range, fewer where a group has few rows; of equal ratio where values are positive and spread far."""
+    number = int(min(max(2.0 * math.sqrt(fewest), _LEAST_BINS), _BINS))
     if not len(values):
         return np.array([0.0, 1.0])
     low, high = (float(end) for end in np.quantile(values, [0.005, 0.995]))
     if low == high:
         return np.array([low - 0.5, low + 0.5])
     if low > 0.0 and high > 10.0 * low:
-        return np.geomspace(low, high, _BINS + 1)
-    return np.linspace(low, high, _BINS + 1)
+        return np.geomspace(low, high, number + 1)
+    return np.linspace(low, high, number + 1)
 
 
 def _corrected(parts: Sequence[ErrorImpact]) -> Iterator[ErrorImpact]:
