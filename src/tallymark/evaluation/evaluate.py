@@ -103,7 +103,11 @@ def evaluate(
 def _averages(metrics: Metrics) -> tuple[list[str], list[str]]:
     """Names that are averages over classes, such as f1_macro, and all others."""
     names = [metrics] if isinstance(metrics, str) else list(metrics) if isinstance(metrics, Iterable) else []
-    averages = [name for name in names if name in CLASS_METRICS and CLASS_METRICS[name].average is not None]
+    averages = [
+        name
+        for name in names
+        if isinstance(name, str) and name in CLASS_METRICS and CLASS_METRICS[name].average is not None
+    ]
     return averages, [name for name in names if name not in averages]
 
 
