@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from tallymark import results as results
     from tallymark import scorers as scorers
     from tallymark import study as study
-    from tallymark.comparison import Comparison as Comparison
-    from tallymark.comparison import compare as compare
+    from tallymark.comparison.comparing import compare as compare
+    from tallymark.comparison.results import Comparison as Comparison
     from tallymark.curves import brier_curve as brier_curve
     from tallymark.curves import calibration_curve as calibration_curve
     from tallymark.curves import cost_curve as cost_curve
@@ -78,7 +78,8 @@ if TYPE_CHECKING:
 
 #: Where each public name lives.
 _HOMES = {
-    "comparison": ("Comparison", "compare"),
+    "comparison.comparing": ("compare",),
+    "comparison.results": ("Comparison",),
     "curves": (
         "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds",
         "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",

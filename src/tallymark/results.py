@@ -1,7 +1,7 @@
 """What public functions return, importable from one place for annotations and ``isinstance``."""
 
 from tallymark.calibration.maps import CalibrationMap
-from tallymark.comparison import Comparison, Pair
+from tallymark.comparison.results import Comparison, Pair
 from tallymark.curves.base import Curve
 from tallymark.curves.cutoff import (
     CutoffCurve,

@@ -9,7 +9,7 @@ import numpy as np
 
 from tallymark._text import shortened
 from tallymark.charts.theme import altair, by_model, colours_of, finished, palette, require_kind, rows
-from tallymark.comparison import Comparison
+from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
 from tallymark.inference.by_sample_size import BySize
 from tallymark.measures import Evaluation, Evaluations, Measure

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tallymark.comparison import Comparison, Pair
+from tallymark.comparison.results import Comparison, Pair
 from tallymark.measures import Evaluation
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.registry import QUANTIFIERS

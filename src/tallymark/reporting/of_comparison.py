@@ -7,7 +7,7 @@ from typing import Any
 
 from tallymark import charts
 from tallymark._display import number
-from tallymark.comparison import Comparison
+from tallymark.comparison.results import Comparison
 from tallymark.decide.verdicts import comparison_facts
 from tallymark.errors import InputError
 from tallymark.reporting.content import Cell, Content, Section, Table, with_limits

@@ -9,7 +9,8 @@ from tallymark import charts
 from tallymark._display import number
 from tallymark.charts.estimates import in_forest
 from tallymark.charts.inputs import tallies_of
-from tallymark.comparison import Comparison, compare
+from tallymark.comparison.comparing import compare
+from tallymark.comparison.results import Comparison
 from tallymark.curves.base import Curve
 from tallymark.decide.advice import Advice
 from tallymark.decide.verdicts import MANY_SIMPLE, ModelFacts, model_facts

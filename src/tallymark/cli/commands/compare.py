@@ -23,7 +23,8 @@ from tallymark.cli.printing import (
     require_report_place,
     table,
 )
-from tallymark.comparison import Comparison, compare
+from tallymark.comparison.comparing import compare
+from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
 from tallymark.simple import WithoutSimple, without_simple
 from tallymark.sources.any_columns import any_columns

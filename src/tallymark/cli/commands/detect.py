@@ -24,7 +24,7 @@ from tallymark.cli.printing import (
     table,
     with_limits,
 )
-from tallymark.comparison import compare
+from tallymark.comparison.comparing import compare
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.simple import without_simple

@@ -25,7 +25,7 @@ from tallymark.cli.printing import (
     table,
     with_limits,
 )
-from tallymark.comparison import compare
+from tallymark.comparison.comparing import compare
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.evaluation.request import Progress

@@ -7,15 +7,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark._display import Limited, Row, Shown, number, plain
-from tallymark._mappings import FrozenDict
-from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.comparison.results import Comparison, Pair
+from tallymark.errors import InputError
 from tallymark.inference.guards import comparison_notes
 from tallymark.inference.hypothesis_tests.delong import DeLong, covariance, delong, error_of_difference
 from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
@@ -41,9 +40,8 @@ from tallymark.inference.hypothesis_tests.permutation import permutation_p
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.resampling.delete_groups import Jackknife, jackknifed
-from tallymark.inference.scales import NO_SPREAD, normal_quantile
+from tallymark.inference.scales import NO_SPREAD
 from tallymark.inference.table import Inference, inference_of
-from tallymark.measures import SAMPLED
 from tallymark.metrics.declare import cell_settings
 from tallymark.notes import Note, emit
 from tallymark.registry import Metric, asked_parameters, require_one_of
@@ -51,181 +49,6 @@ from tallymark.sources.filepanel import FilePanel
 from tallymark.sources.table import Table
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tally import Tally
-
-
-@dataclass(frozen=True)
-class Pair(Limited):
-    """Two models: first less second."""
-
-    first: str
-    second: str
-    difference: float
-    error: float
-    low: float
-    high: float
-    p_value: float
-    #: p-value corrected for the number of pairs (Holm).
-    p_holm: float
-    verdict: str
-    method: str
-    #: Level of the limits: that of the comparison, or the stricter one at which Holm's correction decided about this pair.
-    level: float
-    #: p-value of the two one-sided tests of equivalence, corrected likewise; None where no margin was asked for.
-    p_equivalence: float | None = None
-
-    @property
-    def value(self) -> float:
-        """The difference."""
-        return self.difference
-
-    @property
-    def interval_method(self) -> str:
-        """How the limits were found: as the test was made."""
-        return self.method
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
-    """Every pair of models of a panel compared by one metric.
-
-    `values` are the models' own values. With two models `difference`, `low`, `high` and `p_value` are theirs. Of several
-    pairs p-values, verdicts and limits are corrected together (Holm), so that limits without 0 and "is better" always
-    go together.
-    """
-
-    metric: str
-    values: Mapping[str, float]
-    pairs: tuple[Pair, ...]
-    level: float
-    n: int
-    positives: int
-    equivalence: float | None = None
-    #: What each model was cut at, for a metric at one threshold.
-    thresholds: Mapping[str, float] | None = None
-    #: What is taken as drawn at random: all rows (plain), rows of each class (stratified), or clusters of rows.
-    sampling: str = "plain"
-    #: Parameters of the metric, such as the costs, where it has any.
-    parameters: Mapping[str, float] | None = None
-    warnings: tuple[Note, ...] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", FrozenDict(self.values))
-
-    def __getitem__(self, models: tuple[str, str]) -> Pair:
-        for pair in self.pairs:
-            if (pair.first, pair.second) == models:
-                return pair
-            if (pair.second, pair.first) == models:
-                raise UnknownNameError(f"{models!r} was compared the other way round: {models[::-1]!r}.")
-        raise UnknownNameError(f"No pair {models!r}; there are {shown([(p.first, p.second) for p in self.pairs])}.")
-
-    @property
-    def difference(self) -> float:
-        """First model less second."""
-        return self._only.difference
-
-    @property
-    def low(self) -> float:
-        """Lower limit of the difference."""
-        return self._only.low
-
-    @property
-    def high(self) -> float:
-        """Upper limit of the difference."""
-        return self._only.high
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p-value of no difference."""
-        return self._only.p_value
-
-    @property
-    def verdict(self) -> str:
-        """What can be said."""
-        return self._only.verdict
-
-    @property
-    def table(self) -> list[Row]:
-        """One line per pair."""
-        return self.rows()
-
-    def power(self, difference: float, *, pair: tuple[str, str] | None = None) -> float:
-        """Chance that data like this shows a true difference of this size, at the comparison's level."""
-        from scipy.special import ndtr
-
-        ratio = abs(_check.real(difference, "difference")) / self._error(pair)
-        z = normal_quantile(0.5 + self.level / 2)
-        return float(ndtr(ratio - z) + ndtr(-ratio - z))
-
-    def sample_size(
-        self, difference: float, *, power: float = 0.8, pair: tuple[str, str] | None = None
-    ) -> dict[str, int]:
-        """Rows and positives like these that show a true difference of this size with the given power.
-
-        With more than two models say which `pair`. A pilot knows its own variance only roughly: `positives_low` and
-        `positives_high` hold 90 % of what such pilots would say, if differences of influence were normal.
-        """
-        from scipy.special import chdtri
-
-        gap = abs(_check.real(difference, "difference"))
-        if not gap or not 0.0 < _check.real(power, "power") < 1.0:
-            raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
-        z = normal_quantile(0.5 + self.level / 2) + normal_quantile(power)
-        factor = (z * self._error(pair) / gap) ** 2
-        fewest = min(self.positives, self.n - self.positives)
-        low, high = (float(chdtri(fewest - 1, tail)) / (fewest - 1) for tail in (0.95, 0.05))
-        sizes = {"n": self.n, "positives": self.positives, "positives_low": low * self.positives}
-        return {
-            name: math.ceil(size * factor) for name, size in (sizes | {"positives_high": high * self.positives}).items()
-        }
-
-    def _error(self, models: tuple[str, str] | None) -> float:
-        pair = self._only if models is None else self[models]
-        if not pair.error > 0.0:
-            raise InputError("The two models do not differ on any row, so nothing can be planned from them.")
-        return pair.error
-
-    @property
-    def _only(self) -> Pair:
-        if len(self.pairs) != 1:
-            raise InputError(
-                f"{len(self.pairs)} pairs were compared; take one: comparison['a', 'b'] (or pair=('a', 'b')), or .table for all."
-            )
-        return self.pairs[0]
-
-    def heading(self) -> str:
-        """The models' values."""
-        values = ", ".join(f"{model} {number(float(value))}" for model, value in self.values.items())
-        return f"{self.metric} on the same {self.n} rows ({self.positives} positive){self.conditions}: {values}"
-
-    @property
-    def conditions(self) -> str:
-        """What the limits and p-values speak of, in words."""
-        sizes = SAMPLED[self.sampling]
-        costs = "".join(f", {name} {number(value)}" for name, value in (self.parameters or {}).items())
-        held = ", thresholds held fixed" if self.thresholds else ""
-        return f"{costs}, {sizes}{held}"
-
-    def rows(self) -> list[Row]:
-        """One line per pair; the corrected p-value where there are several."""
-        left_out = {"error", "level"} if len(self.pairs) > 1 else {"error", "level", "p_holm"}
-        left_out |= {"p_equivalence"} if self.equivalence is None else set()
-        return [{name: value for name, value in vars(pair).items() if name not in left_out} for pair in self.pairs]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, as ``tallymark compare --json`` prints them."""
-        return {
-            "metric": self.metric,
-            "level": self.level,
-            "n": self.n,
-            "positives": self.positives,
-            "equivalence": self.equivalence,
-            "sampling": self.sampling,
-            "parameters": plain(dict(self.parameters or {})),
-            "thresholds": None if self.thresholds is None else plain(dict(self.thresholds)),
-            "values": plain(dict(self.values)),
-            "pairs": plain([vars(pair) for pair in self.pairs]),
-        }
 
 
 def compare(

@@ -1,0 +1,1 @@
+"""Which model is better on the same rows, and is it sure."""
