@@ -137,6 +137,7 @@ def test_predicted_labels_will_do():
         ({"n": 10, "measure": "precision", "threshold": 2.0}, "nothing is called positive"),
         ({"n": 10, "design": "psychic"}, "design"),
         ({"n": 10, "score": "q"}, "calibrate them first"),
+        ({"n": 10, "measure": "recall", "threshold": 0.1, "by": "region"}, "for all rows together"),
     ],
 )
 def test_plans_that_cannot_be_are_refused(options, message):

@@ -9,9 +9,6 @@ import numpy as np
 
 from tallymark._check import Bools, Floats, Ints
 
-#: Cells of a score's distribution on which strata are cut.
-_CELLS = 1_000
-
 #: Share of the sample that is spread evenly over all rows, whatever the scores say: scores that are too sure of themselves would otherwise
 #: leave the rows they call impossible unchecked, and limits that hold only for honest scores (88 % instead of 95 % at a tenth).
 _EVEN = 0.3

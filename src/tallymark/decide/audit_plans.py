@@ -134,8 +134,8 @@ def audit_plan(
     - ``uncertainty``: each row with a probability in proportion to :math:`\sqrt{p(1-p)}`.
     - ``simple``: every row alike.
 
-    Three tenths of a sample are spread evenly whatever the scores say, so that scores that are too sure of themselves cost precision and
-    not truth. With `by` every group is planned on its own: `width` holds in each, `n` is shared out between them. The plan reads scores as
+    Three tenths of a sample are spread evenly whatever the scores say, so that scores that are too sure of themselves
+    do less harm. With `by` every group is planned on its own: `width` holds in each, `n` is shared out between them. The plan reads scores as
     probabilities; the estimate afterwards (``tm.quantify.from_audit`` and ``tm.decide.audit_estimate``, with ``inclusion=``) does not.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
@@ -153,6 +153,8 @@ def audit_plan(
         )
     asked = checked_level(level)
     groups = column_names(by or [], "by=")
+    if groups and measure == "recall":
+        raise InputError("A recall is planned for all rows together; leave by= out, or plan for each group on its own.")
     wanted = [
         Wanted(score, "score=", "number"), *(Wanted(name, "by=") for name in groups),
         *([] if value is None else [Wanted(value, "value=", "number")]),
