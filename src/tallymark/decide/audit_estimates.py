@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from tallymark.inference.limits.mover import Limits, ratio_limits, sum_limits
 from tallymark.measures import Measure
 from tallymark.notes import Note, emit
 from tallymark.quantify.audits.from_audit import audited, prevalence_of, usual
-from tallymark.quantify.audits.samples import Audit, audit_of
+from tallymark.quantify.audits.samples import Audit, audit_of, columns_wanted
 from tallymark.quantify.audits.shares import share, slope_of
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.registry import METRICS
@@ -215,14 +215,11 @@ def audit_estimate(
         raise InputError("Calls are made by threshold= of the score or by the column predicted=, not by both.")
     if threshold is not None and score is None:
         raise InputError("threshold= cuts the score; name its column with score=.")
-    wanted = [
-        Wanted(label, "label="), *(Wanted(name, "by=") for name in groups), *(Wanted(name, "stratum=") for name in layers),
-        *([] if predicted is None else [Wanted(predicted, "predicted=")]),
-        *(Wanted(name, option, "number") for name, option in ((score, "score="), (inclusion, "inclusion="), (value, "value="))
-          if name is not None),
-    ]  # fmt: skip
+    wanted = columns_wanted(label, score, groups, inclusion, layers, value)
+    wanted += [] if predicted is None else [Wanted(predicted, "predicted=")]
     columns = any_columns(data, wanted, where=where)
-    audit = audit_of(columns, label, score, [], inclusion, layers, value, pos_label)
+    grouped = audit_of(columns, label, score, groups, inclusion, layers, value, pos_label)
+    audit = replace(grouped, groups=(), by=())
     whole = audited(audit, asked, estimator, counted=value is None)
     calls = _calls(columns, audit, threshold, predicted)
     strata = audit.strata()
@@ -230,7 +227,6 @@ def audit_estimate(
     measures = {} if calls is None else _measures(audit, calls, asked, slope)
     parts, within = None, {}
     if groups:
-        grouped = audit_of(columns, label, score, groups, inclusion, layers, value, pos_label)
         parts = audited(grouped, asked, estimator, counted=value is None)
         if calls is not None:
             # The slope is that of all rows, as for the groups' shares.

@@ -36,9 +36,8 @@ Wished = Literal["prevalence", "precision", "recall"]
 
 @dataclass(frozen=True)
 class Scored:
-    """Rows to plan for: which of them the figure is about, their scores, what each weighs in it, and their groups."""
+    """Rows to plan for: their scores, what each weighs in the figure, and by group those that it is about."""
 
-    kept: Bools
     score: Floats
     worth: Floats
     groups: tuple[tuple[tuple[Any, ...], Ints], ...]
@@ -211,7 +210,7 @@ def _scored(
             grouped.append((key, members))
     if value is not None and any(not worth[members].any() for _, members in grouped):
         raise InputError(f"{value} is 0 in every row of a group; leave that group out.")
-    return Scored(kept, p, worth, tuple(grouped), recall)
+    return Scored(p, worth, tuple(grouped), recall)
 
 
 def _called(p: Floats, measure: str, threshold: float | None) -> Bools:

@@ -97,12 +97,19 @@ def read_audit(
 ) -> Audit:  # fmt: skip
     """An audit from a dataframe or files: a null label is a row that was not checked."""
     groups, layers = column_names(by or [], "by="), column_names(stratum or [], "stratum=")
-    wanted = [
-        Wanted(label, "label="), *(Wanted(name, "by=") for name in groups), *(Wanted(name, "stratum=") for name in layers),
-        *(Wanted(name, option, "number") for name, option in ((score, "score="), (inclusion, "inclusion="), (value, "value="))
-          if name is not None),
-    ]  # fmt: skip
+    wanted = columns_wanted(label, score, groups, inclusion, layers, value)
     return audit_of(any_columns(data, wanted, where=where), label, score, groups, inclusion, layers, value, pos_label)
+
+
+def columns_wanted(
+    label: str, score: str | None, by: Sequence[str], inclusion: str | None, stratum: Sequence[str], value: str | None
+) -> list[Wanted]:
+    """The columns an audit names."""
+    amounts = ((score, "score="), (inclusion, "inclusion="), (value, "value="))
+    return [
+        Wanted(label, "label="), *(Wanted(name, "by=") for name in by), *(Wanted(name, "stratum=") for name in stratum),
+        *(Wanted(name, option, "number") for name, option in amounts if name is not None),
+    ]  # fmt: skip
 
 
 def audit_of(
