@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark._numbers import number
 from tallymark._tables import comma_separated, latex, markdown
 from tallymark.errors import InputError
 
@@ -67,26 +68,6 @@ class Limited:
     def interval(self) -> tuple[float, float] | None:
         """Low and high together, None while there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
-
-
-def number(value: object) -> str:
-    """A number as people read it; text unchanged."""
-    if value is None:
-        return ""
-    if isinstance(value, tuple):
-        return " … ".join(map(number, value))
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
-        return str(value)
-    if float(value).is_integer() and abs(float(value)) < 1e15 and not isinstance(value, float | np.floating):
-        return f"{int(value)}"
-    if math.isnan(float(value)):
-        return "nan"
-    magnitude = abs(float(value))
-    if float(value).is_integer() and 1e4 <= magnitude < 1e15:
-        return f"{float(value):.0f}"
-    if 1e4 <= magnitude < 1e15:
-        return f"{float(value):.1f}"
-    return f"{float(value):.4f}" if magnitude == 0 or 1e-3 <= magnitude < 1e4 else f"{float(value):.4g}"
 
 
 def plain(value: Any) -> Any:

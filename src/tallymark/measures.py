@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from tallymark._display import Limited, Row, Shown, columns_of, frame, number, plain
+from tallymark._display import Limited, Row, Shown, columns_of, frame, plain
 from tallymark._mappings import FrozenDict, Keyed
+from tallymark._numbers import number
 from tallymark.errors import UnknownNameError, nearest
 from tallymark.notes import Note
 from tallymark.registry import METRICS

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.charts.theme import altair, finished, palette, require_kind, rows, titled
 from tallymark.errors import InputError
 from tallymark.measures import Evaluation

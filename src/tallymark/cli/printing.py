@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,8 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from tallymark import __version__, _check
-from tallymark._display import columns_of, number, plain
+from tallymark._display import columns_of, plain
+from tallymark._numbers import number
 from tallymark._text import visible
 from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.notes import Note
@@ -97,20 +97,6 @@ def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
 def table(title: str, columns: Sequence[tuple[Any, ...]], rows: Iterable[Sequence[str]]) -> TextTable:
     """A table of (heading, left|right|prose, optional) columns."""
     return TextTable(title, [Head(*column) for column in columns], [list(row) for row in rows])
-
-
-#: An interval wider than this says nothing about decimals.
-_COUNTED = 10.0
-
-
-def with_limits(value: float, low: float, high: float) -> str:
-    """A number and its limits, all to the same decimals."""
-    if _COUNTED < high - low < math.inf:
-        return f"{value:.0f} ({low:.0f}{' to ' if low < 0 else '–'}{high:.0f})"
-    text = number(value)
-    decimals = len(text.partition(".")[2]) if "." in text and "e" not in text else None
-    ends = [number(end) if decimals is None or math.isinf(end) else f"{end:.{decimals}f}" for end in (low, high)]
-    return f"{text} ({(' to ' if low < 0 else '–').join(ends)})"
 
 
 def require_report_place(path: str | None, *files: str | None) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallymark import _check
-from tallymark._display import Limited, Row, Shown, number, plain
+from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict
+from tallymark._numbers import number
 from tallymark.errors import InputError, UnknownNameError, shown
 from tallymark.inference.scales import normal_quantile
 from tallymark.measures import SAMPLED

@@ -10,7 +10,8 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
-from tallymark._display import Row, Shown, frame, number, plain
+from tallymark._display import Row, Shown, frame, plain
+from tallymark._numbers import number
 from tallymark.decide.audit_designs import (
     ALLOCATIONS,
     Layers,

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from tallymark import _check
-from tallymark._display import Limited, Row, Shown, number, plain
+from tallymark._display import Limited, Row, Shown, plain
+from tallymark._numbers import number
 from tallymark.errors import InputError, Undefined
 
 Seed = int | np.random.Generator

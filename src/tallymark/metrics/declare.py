@@ -13,7 +13,7 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats, Label
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.errors import InputError, Undefined, UndefinedWarning, shown
 from tallymark.metrics import expressions
 from tallymark.metrics.margins import Margins

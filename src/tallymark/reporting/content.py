@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallymark._display import Row, columns_of, number
+from tallymark._display import Row, columns_of
+from tallymark._numbers import number, with_limits
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.summaries.tally import Tally
@@ -70,11 +71,6 @@ class Content:
     #: Costs and beta that were asked for, and the stated prevalence: where the sliders start.
     parameters: Mapping[str, float] = field(default_factory=dict)
     prevalence: float | None = None
-
-
-def with_limits(value: float, low: float | None, high: float | None) -> str:
-    """A value and its limits as text."""
-    return number(value) if low is None or high is None else f"{number(value)} ({number(low)} to {number(high)})"
 
 
 def measured(measure: Any) -> Cell:

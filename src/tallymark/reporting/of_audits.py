@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.decide.audit_estimates import AuditEstimate
 from tallymark.decide.audit_plans import AuditPlan
 from tallymark.decide.index_audits import IndexAudit

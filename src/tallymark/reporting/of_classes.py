@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
+from tallymark._numbers import with_limits
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation
-from tallymark.reporting.content import Cell, Content, Remark, Section, Table, measured, metric_table, once, with_limits
+from tallymark.reporting.content import Cell, Content, Remark, Section, Table, measured, metric_table, once
 from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores

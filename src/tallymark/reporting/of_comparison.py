@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark.comparison.results import Comparison
 from tallymark.decide.verdicts import comparison_facts
 from tallymark.errors import InputError
-from tallymark.reporting.content import Cell, Content, Section, Table, with_limits
+from tallymark.reporting.content import Cell, Content, Section, Table
 from tallymark.reporting.contents import ReportRequest, contents
 
 

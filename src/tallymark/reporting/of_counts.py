@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark.decide.verdicts import count_facts
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
@@ -17,7 +17,7 @@ from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
-from tallymark.reporting.content import Cell, Content, Remark, Section, Table, measured, with_limits
+from tallymark.reporting.content import Cell, Content, Remark, Section, Table, measured
 from tallymark.reporting.contents import ReportRequest, contents
 
 Estimates = Mapping[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallymark import charts
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark.charts.estimates import in_forest
 from tallymark.charts.inputs import tallies_of
 from tallymark.comparison.comparing import compare
@@ -18,7 +18,7 @@ from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation, Evaluations
 from tallymark.notes import Note
-from tallymark.reporting.content import Content, Remark, Section, metric_table, once, with_limits
+from tallymark.reporting.content import Content, Remark, Section, metric_table, once
 from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.of_comparison import compared_section, compared_sentence
 from tallymark.simple import without_simple

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._display import Row, number
+from tallymark._display import Row
+from tallymark._numbers import number
 from tallymark.errors import InputError
 from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.reporting.content import Content, Remark, Section, table_of

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Ints, Label
-from tallymark._display import Row, Shown, number
+from tallymark._display import Row, Shown
+from tallymark._numbers import number
 from tallymark.errors import InputError
 from tallymark.summaries import promises, storage
 from tallymark.summaries.confusion import Confusion

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Floats, Ints, Label, Masses
-from tallymark._display import Row, Shown, number
+from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
+from tallymark._numbers import number
 from tallymark.errors import InputError, shown
 from tallymark.summaries import promises, storage
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Ints, Label, Masses
-from tallymark._display import Row, Shown, number
+from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
+from tallymark._numbers import number
 from tallymark.errors import InputError
 from tallymark.summaries import promises, storage
 

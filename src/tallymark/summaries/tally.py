@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
-from tallymark._display import number as shown_number
+from tallymark._numbers import number as shown_number
 from tallymark.errors import InputError
 from tallymark.notes import Note, emit
 from tallymark.registry import parse_policy

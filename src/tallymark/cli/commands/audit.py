@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside, write_report
 from tallymark.cli.printing import (
@@ -22,7 +22,6 @@ from tallymark.cli.printing import (
     progress_bar,
     require_report_place,
     table,
-    with_limits,
 )
 from tallymark.decide.audit_estimates import AuditEstimate, audit_estimate
 from tallymark.decide.audit_plans import AuditPlan, audit_plan

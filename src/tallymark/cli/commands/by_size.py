@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark.cli.commands.sources import Source
-from tallymark.cli.printing import print_json, print_table, print_text, progress_bar, table, with_limits
+from tallymark.cli.printing import print_json, print_table, print_text, progress_bar, table
 from tallymark.inference.by_sample_size import by_sample_size
 
 

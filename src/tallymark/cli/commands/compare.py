@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.cli.layout import TextTable
 from tallymark.cli.printing import (
     masses_wanted,

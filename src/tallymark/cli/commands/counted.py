@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallymark._display import number
-from tallymark.cli.printing import print_table, print_text, table, with_limits
+from tallymark._numbers import number, with_limits
+from tallymark.cli.printing import print_table, print_text, table
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.quantify.estimation.class_drift import ClassDrift

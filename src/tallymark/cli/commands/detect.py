@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark.cli.commands.compare import compared_table
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside
@@ -22,7 +22,6 @@ from tallymark.cli.printing import (
     progress_bar,
     require_report_place,
     table,
-    with_limits,
 )
 from tallymark.comparison.comparing import compare
 from tallymark.errors import InputError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark.cli.commands.requirements import Requirement, require_all
 from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
@@ -23,7 +23,6 @@ from tallymark.cli.printing import (
     progress_bar,
     require_report_place,
     table,
-    with_limits,
 )
 from tallymark.comparison.comparing import compare
 from tallymark.errors import InputError, shown

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tallymark._numbers import with_limits
 from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
     print_json,
     print_table,
     print_text,
     table,
-    with_limits,
 )
 from tallymark.quantify.estimation.audit_table import from_counts
 from tallymark.quantify.estimation.prevalence import Prevalence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
     print_json,

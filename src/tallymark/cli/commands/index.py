@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.cli.naming import listed
 from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (

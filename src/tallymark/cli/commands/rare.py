@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import rare
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside
 from tallymark.cli.printing import (

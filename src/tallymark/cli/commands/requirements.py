@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import typer
 
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.errors import InputError
 from tallymark.measures import Evaluations
 

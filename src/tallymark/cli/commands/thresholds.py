@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tallymark._display import number
+from tallymark._numbers import number
 from tallymark.cli.commands.sources import Source
 from tallymark.cli.printing import print_json, print_table, print_text, progress_bar, table
 from tallymark.errors import Undefined

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tallymark._display import number
+from tallymark._numbers import number, with_limits
 from tallymark._write import require_writable
 from tallymark.cli.naming import listed
 from tallymark.cli.output import write_report
@@ -19,7 +19,6 @@ from tallymark.cli.printing import (
     progress_bar,
     require_report_place,
     table,
-    with_limits,
 )
 from tallymark.decide.watch_results import Watch, Watched
 from tallymark.decide.watching import watch

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark._display import Limited, Row, Shown, number, plain
+from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict, Keyed
+from tallymark._numbers import number
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.notes import Note

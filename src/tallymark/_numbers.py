@@ -1,0 +1,162 @@
+"""How numbers are written: the same in a terminal, a notebook, LaTeX and the report, whose JavaScript follows this file.
+
+Digits go by what is known: a number with limits is written to the first digits that its limits leave open.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+#: Between groups of three digits, and before numbers below nought.
+THIN, MINUS = "\u202f", "\u2212"
+
+#: Numbers from here on are parted into groups of three digits.
+_GROUPED = 10_000
+
+#: Decimals beyond which powers of ten are shorter.
+_MOST_DECIMALS = 7
+
+#: Half an interval is written with two digits up to this, with one beyond (the particle physicists' rule).
+_TWO_DIGITS = 3.55
+
+
+def number(value: object) -> str:
+    """A number as people read it; text unchanged.
+
+    >>> [number(x) for x in (0.97, 12, 59799.0, 3e-7, -0.5, None)]
+    ['0.9700', '12', '59\u202f799', '3e\u22127', '\u22120.5000', '']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, tuple):
+        return " … ".join(map(number, value))
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return str(value)
+    real = float(value)
+    if not math.isfinite(real):
+        return "nan" if math.isnan(real) else f"{MINUS if real < 0 else ''}∞"
+    size = abs(real)
+    whole = real.is_integer() and size < 1e15
+    if whole and (size >= _GROUPED or not isinstance(value, float | np.floating)):
+        return fixed(real, 0)
+    if _GROUPED <= size < 1e15:
+        return fixed(real, 1)
+    return fixed(real, 4) if size == 0 or 1e-3 <= size < _GROUPED else _powers(real, 4)
+
+
+def fixed(value: float, decimals: int) -> str:
+    """So many decimals, digits in groups of three, a true minus; what rounds to nought has no sign.
+
+    >>> fixed(-1234567.891, 1), fixed(-0.001, 2)
+    ('\u22121\u202f234\u202f567.9', '0.00')
+    """
+    text = f"{abs(value):.{decimals}f}"
+    whole, point, rest = text.partition(".")
+    if len(whole) > len(str(_GROUPED)) - 1:
+        first = len(whole) % 3
+        whole = THIN.join(part for part in (whole[:first], *(whole[i : i + 3] for i in range(first, len(whole), 3))) if part)  # fmt: skip
+    nought = not text.strip("0.")
+    return (MINUS if value < 0 and not nought else "") + whole + point + rest
+
+
+def count(value: float) -> str:
+    """A number of things: whole.
+
+    >>> count(2900.3)
+    '2900'
+    """
+    return fixed(value, 0) if math.isfinite(value) else number(float(value))
+
+
+def decimals_of(low: float, high: float) -> int | None:
+    """How many decimals limits leave standing; None where they do not say.
+
+    >>> decimals_of(0.950, 0.979), decimals_of(35.0, 53.0), decimals_of(0.5, 0.5)
+    (3, 0, None)
+    """
+    half = (high - low) / 2
+    if not math.isfinite(half) or half <= 0:
+        return None
+    return max(0, -math.floor(math.log10(half / _TWO_DIGITS)))
+
+
+def with_limits(value: float, low: float | None, high: float | None) -> str:
+    """A number and its limits, all to the decimals that the limits leave standing.
+
+    >>> with_limits(0.96763, 0.9503, 0.9789), with_limits(2900.3162, 1522.3, 5978.1), with_limits(0.0213, -0.01, 0.05)
+    ('0.968 (0.950–0.979)', '2900 (1522–5978)', '0.021 (\u22120.010 to 0.050)')
+    """
+    if low is None or high is None:
+        return number(value)
+    return f"{_written(value, low, high)} ({_between(low, high)})"
+
+
+def per_cent(value: float, low: float | None = None, high: float | None = None) -> str:
+    """A share in per cent, with its limits where there are any.
+
+    >>> per_cent(0.4359, 0.347, 0.528), per_cent(0.00195), per_cent(0.5)
+    ('44 % (35–53)', '0.195 %', '50 %')
+    """
+    if low is None or high is None:
+        return f"{_significant(100.0 * value, 3)} %"
+    ends = 100.0 * low, 100.0 * high
+    return f"{_written(100.0 * value, *ends)} % ({_between(*ends)})"
+
+
+def p_value(p: float) -> str:
+    """A p-value: two digits, and no more than four decimals.
+
+    >>> [p_value(p) for p in (3e-7, 0.00083, 0.0421, 1.0)]
+    ['< 0.0001', '0.0008', '0.042', '1']
+    """
+    if math.isnan(p):
+        return "nan"
+    if p < 1e-4:
+        return "< 0.0001"
+    return f"{p:.4f}" if p < 1e-3 else f"{p:.2g}"
+
+
+def equals_p(p: float) -> str:
+    """A p-value in a sentence.
+
+    >>> equals_p(3e-7), equals_p(0.5)
+    ('p < 0.0001', 'p = 0.5')
+    """
+    text = p_value(p)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def _between(low: float, high: float) -> str:
+    ends = [_written(end, low, high) for end in (low, high)]
+    # A dash beside a minus is hard to read.
+    return (" to " if low < 0 else "–").join(ends)
+
+
+def _written(value: float, low: float, high: float) -> str:
+    decimals = decimals_of(low, high)
+    if decimals is None or not math.isfinite(value):
+        return number(float(value))
+    if decimals > _MOST_DECIMALS:
+        return _powers(value, 3)
+    return fixed(value, decimals)
+
+
+def _significant(value: float, digits: int) -> str:
+    """So many digits at the most, without noughts at the end."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else number(float(value))
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    if decimals > _MOST_DECIMALS:
+        return _powers(value, digits)
+    text = fixed(value, max(0, decimals))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _powers(value: float, digits: int) -> str:
+    """A number by powers of ten, such as 3e−7."""
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}e{int(power)}".replace("-", MINUS)
