@@ -92,7 +92,7 @@ def from_audit(
     >>> frame = pd.DataFrame({"p": p, "checked": (rng.random(10_000) < p).astype(float)})
     >>> frame.loc[400:, "checked"] = None
     >>> tm.quantify.from_audit(frame, label="checked", score="p")
-    audit: 0.0958 (0.0722 to 0.1240, 95 % mid_p), 958 (722 to 1240) of 10 000
+    audit: 0.0958 (0.0722 to 0.1240, 95 % mid_p), 958 (722 to 1240) of 10 000
     """
     asked = checked_level(level)
     audit = read_audit(
