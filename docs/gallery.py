@@ -49,6 +49,40 @@ def _rare(way: str) -> Any:
     return getattr(tm.rare, way)(texts(known), known, texts(rare), target_labels=rare, **options)
 
 
+@cache
+def _by_region() -> Any:
+    rng = np.random.default_rng(9)
+    y, region = (rng.random(3_000) < 0.15).astype(int), rng.integers(8, size=3_000)
+    scores = rng.normal(np.where(region == 3, 0.8, 2.0) * y)
+    frame = pd.DataFrame({"y": y, "p": scores, "region": np.array(list("ABCDEFGH"))[region]})
+    return tm.evaluate(tm.tally(frame, label="y", score="p", by="region"), metrics=["auroc"])
+
+
+@cache
+def _by_year() -> Any:
+    rng = np.random.default_rng(10)
+    known, year = rng.random(2_000) < 0.3, np.repeat([2021, 2022, 2023, 2024], 1_000)
+    new = rng.random(4_000) < 0.1 + 0.04 * (year - 2021)
+    frame = pd.DataFrame({"p": rng.normal(2.0 * new), "year": year})
+    return tm.quantify.estimate("pacc", tm.tally(known, rng.normal(2.0 * known)), tm.tally(frame, score="p", by="year"))
+
+
+@cache
+def _classes() -> Any:
+    rng = np.random.default_rng(11)
+    classes = ["bread", "milk", "tea"]
+
+    def rows(shares: Any) -> tuple[Any, Any]:
+        truth = rng.choice(3, 600, p=shares)
+        scores = rng.dirichlet(np.ones(3), 600) + 1.2 * np.eye(3)[truth] * rng.random((600, 1))
+        return np.array(classes)[truth], scores / scores.sum(axis=1, keepdims=True)
+
+    truth, scores = rows([0.4, 0.3, 0.3])
+    _, new = rows([0.2, 0.2, 0.6])
+    known, target = tm.class_panel(truth, scores, classes=classes), tm.class_panel(scores=new, classes=classes)
+    return tm.quantify.estimate("em", known, target, replicates=200)
+
+
 _SALES = {"period": "month", "product": "id", "price": "price", "quantity": "q"}
 
 
@@ -178,6 +212,11 @@ def pictures() -> dict[str, Callable[..., Any]]:
         "by-size": lambda theme: c.by_sample_size(sizes, theme=theme),
         "size-scatter": lambda theme: c.size_scatter(sizes, theme=theme),
         "counts": lambda theme: c.prevalences(estimates, theme=theme),
+        "groups": lambda theme: c.groups(_by_region(), metric="auroc", total=tm.evaluate(t, metrics=["auroc"]), theme=theme),
+        "counts-over-time": lambda theme: c.counts_over_time(_by_year(), along="year", theme=theme),
+        "growth": lambda theme: c.growth({"pacc": _by_year().growths("year")}, theme=theme),
+        "class-counts": lambda theme: c.class_prevalences({"em": _classes()}, theme=theme),
+        "sensitivity": lambda theme: c.sensitivity(tm.quantify.sensitivity(t, unseen, ["pacc"]), theme=theme),
         "rare-count": lambda theme: c.rare_count(_rare("bootstrap"), theme=theme),
         "class-weights": lambda theme: c.class_weight_sweep(_rare("class_weight_sweep"), theme=theme),
         "critical-difference": lambda theme: c.critical_difference(_study().test("ae"), theme=theme),

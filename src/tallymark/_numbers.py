@@ -70,6 +70,15 @@ def count(value: float) -> str:
     return fixed(value, 0) if math.isfinite(value) else number(float(value))
 
 
+def amount(value: float) -> str:
+    """A number of rows, or a sum of weights.
+
+    >>> amount(59799.0), amount(314.073)
+    ('59\u202f799', '314.1')
+    """
+    return count(value) if not math.isfinite(value) or float(value).is_integer() else fixed(float(value), 1)
+
+
 def decimals_of(low: float, high: float) -> int | None:
     """How many decimals limits leave standing; None where they do not say.
 

@@ -163,6 +163,15 @@ class Metric:
     holds_from: tuple[int, int] = (0, 0)
     #: Adds up over rows: twice the rows have twice the value.
     extensive: bool = False
+    #: What it says of a classifier in a few words, for a table's head.
+    brief: str = ""
+    #: The name people say, where it is not the title.
+    short: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name people say: a heading of a table."""
+        return self.short or self.title.partition(" (")[0]
 
     def __post_init__(self) -> None:
         if self.needs == "confusion" and self.cells is None:

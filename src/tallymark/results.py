@@ -30,6 +30,7 @@ from tallymark.decide.spaces import Point, Space
 from tallymark.decide.watch_results import Watch, Watched
 from tallymark.inference.by_sample_size import BySize
 from tallymark.inference.hypothesis_tests.delong import DeLong
+from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity
 from tallymark.inference.hypothesis_tests.mann_whitney import MannWhitney
 from tallymark.inference.interval import Interval
 from tallymark.inference.limits.bands import Band
@@ -97,6 +98,7 @@ __all__ = [
     "FileNoSimple",
     "FilePanel",
     "GainCurve",
+    "Heterogeneity",
     "Impact",
     "IndexAudit",
     "IndexUnderError",

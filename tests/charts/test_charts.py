@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tallymark as tm
-from tallymark.charts.theme import PALETTES
+from tallymark._numbers import with_limits
+from tallymark.charts.theme import PALETTES, by_model, shape_of
 from tallymark.charts.thinning import thinned
 
 pytestmark = pytest.mark.costly
@@ -49,6 +50,9 @@ def test_every_picture_is_drawn_in_both_themes(name, theme):
     svg = vl_convert.vegalite_to_svg(chart.to_dict())
     assert PALETTES[theme].paper in svg
     assert svg.count("<path") > 3
+    # What is read aloud in its place begins with the title.
+    title = chart.title if isinstance(chart.title, str) else chart.title.text
+    assert chart.description.startswith(str(title)[:20])
 
 
 def test_every_chart_is_in_the_gallery():
@@ -107,7 +111,8 @@ def test_dominated_classifiers_are_hollow():
 
 def test_histograms_hold_every_row():
     t = tm.tally(*sample())
-    rows = values(tm.charts.score_histogram(t), "share")
+    panels = tm.charts.score_histogram(t).to_dict()["vconcat"]
+    rows = [row for panel in panels for part in _layers(panel) for row in part["data"]["values"]]
     for label, run in zip(("0", "1"), t.runs, strict=True):
         own = [row for row in rows if row["class"] == label]
         assert sum(row["count"] for row in own) == run.total
@@ -204,3 +209,112 @@ def _values(chart):
     elif isinstance(chart, list):
         for part in chart:
             yield from _values(part)
+
+
+#: Machado, Oliveira & Fernandes (2009), IEEE TVCG 15(6): what is seen without one kind of cones, in linear light.
+CVD = {
+    "all cones": np.eye(3),
+    "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def linear_light(colour):
+    c = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light):
+    xyz = np.array(
+        [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]]
+    )
+    f = np.array([v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz @ light / [0.95047, 1, 1.08883]])
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def luminance(colour):
+    return float(linear_light(colour) @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_models_are_told_apart_without_any_kind_of_cones(theme):
+    colours = PALETTES[theme].models
+    for kind, matrix in CVD.items():
+        seen = [lab(np.clip(np.array(matrix) @ linear_light(c), 0, 1)) for c in colours]
+        nearest = min(np.linalg.norm(a - b) for i, a in enumerate(seen) for b in seen[:i])
+        assert nearest > 15, kind
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_have_the_contrast_of_text(theme):
+    p = PALETTES[theme]
+    for colour in (*p.models, p.ink, p.faint, p.positive, p.negative):
+        assert contrast(colour, p.paper) >= 4.5, colour
+
+
+def test_colours_dashes_and_shapes_come_round_at_different_places():
+    names = [f"m{i}" for i in range(14)]
+    look = by_model(names, "light")
+    colours, dashes = (look[name].to_dict()["scale"]["range"] for name in ("color", "strokeDash"))
+    assert len(set(zip(colours, map(tuple, dashes), strict=True))) == 14
+    assert len(set(shape_of(names[:8]).to_dict()["scale"]["range"])) == 8
+
+
+def test_alternative_texts_have_the_values():
+    y, s = sample()
+    panel = tm.panel(y, {"a": s, "b": s**2})
+    assert f"a {tm.metrics.auroc(panel.tally('a')):.3f}" in tm.charts.roc(panel).description
+    c = panel.tally("a").at(0.5)
+    assert str(c.tp) in tm.charts.confusion(c).description
+    ev = tm.evaluate(panel.tally("a"), metrics=["auroc"])
+    assert with_limits(ev["auroc"].value, ev["auroc"].low, ev["auroc"].high) in tm.charts.forest(ev).description
+
+
+def test_degenerate_data_say_why_there_is_no_picture():
+    flat = tm.tally([0, 1] * 20, [0.5] * 40)
+    assert "All scores are equal" in tm.charts.over_thresholds(flat).description
+    far = tm.tally([1] + [0] * 999, np.linspace(0.999, 0.9, 1_000)[::-1])
+    assert "calibrate" in tm.charts.decision_curve(far).description
+
+
+def test_matrices_are_shaded_by_what_they_print():
+    c = tm.Confusion.of_cells(tp=38, fp=84, fn=79, tn=59_799)
+    for rates in (False, True):
+        (rows,) = [
+            part["data"]["values"]
+            for part in _layers(tm.charts.confusion(c, rates=rates).to_dict())
+            if part["mark"]["type"] == "rect"
+        ]
+        number = lambda row: float(row["text"].replace("\u202f", "").replace(" %", ""))
+        assert sorted(rows, key=number) == sorted(rows, key=lambda row: (row["shade"], number(row)))
+        # Positives first, truth down.
+        assert (rows[0]["row"], rows[0]["column"]) == ("1", "1")
+
+
+def test_groups_outside_their_bar_are_unlike_the_total():
+    found = gallery._by_region()
+    total = tm.evaluate(tm.tally([0, 1] * 500, list(range(1_000))), metrics=["auroc"])
+    rows = values(tm.charts.groups(found, total=total), "from")
+    for row in rows:
+        inside = row["from"] <= row["value"] <= row["to"]
+        assert inside == (row["low"] <= total["auroc"].value <= row["high"])
+
+
+def test_reliability_of_rare_positives_stays_on_the_page():
+    rng = np.random.default_rng(0)
+    y = rng.random(20_000) < 0.002
+    t = tm.tally(y, np.clip(rng.beta(1, 300, 20_000) + 0.3 * y, 0, 1))
+    chart = tm.charts.calibration_curve({"a": t}, log=True).to_dict()
+    for part in _layers(chart):
+        for row in part["data"]["values"]:
+            assert all(
+                row[name] > 0
+                for name in ("mean", "observed", "low", "x", "y")
+                if isinstance(row.get(name), float) and (name != "observed" or part["mark"]["type"] != "rule")
+            )

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallymark as tm
-from tallymark.decide.verdicts import comparison_facts, count_facts, model_facts
+from tallymark.decide.verdicts import (
+    RARE_SHARE,
+    alarms,
+    count_facts,
+    group_facts,
+    group_metrics,
+    leading_metrics,
+    model_facts,
+)
 from tallymark.quantify import Prevalence
 from tallymark.registry import QUANTIFIERS
 
@@ -53,21 +61,84 @@ def test_an_estimate_without_a_value_does_not_speak():
     assert count_facts([estimate("cc", 0.3, 0.1)]).naive.method == "cc"
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_leaders_have_the_highest_values(seed):
+def evaluated(panel, **options):
+    return {key[0]: one for key, one in tm.evaluate(panel, **options).entries.items()}
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.02, 0.3]))
+def test_only_a_test_makes_a_model_best(seed, share):
     rng = np.random.default_rng(seed)
-    y = np.arange(60) % 3 == 0
-    panel = tm.panel(y, {name: rng.normal(scale * y) for name, scale in (("a", 1.0), ("b", 1.0), ("c", 0.5))})
-    evaluations = {
-        key[0]: ev for key, ev in tm.evaluate(panel, metrics=["auroc", "average_precision"], level=None).entries.items()
-    }
+    y = np.arange(300) < share * 300
+    panel = tm.panel(y, {name: rng.normal(scale * y) for name, scale in zip("abc", rng.uniform(0, 3, 3), strict=True)})
+    evaluations = evaluated(panel, metrics=["auroc", "average_precision"], level=None)
+    comparisons = [tm.compare(panel, metric=metric) for metric in ("auroc", "average_precision")]
+    facts = model_facts(evaluations, comparisons)
+    assert facts.leading == ("average_precision" if share < RARE_SHARE else "auroc")
+    values = {name: one[facts.leading].value for name, one in evaluations.items()}
+    assert [values[name] for name in facts.order] == sorted(values.values(), reverse=True)
+    tested = next(one for one in comparisons if one.metric == facts.leading)
+    worse = {name for name in facts.order[1:] if tested.told_apart(facts.order[0], name)}
+    assert (facts.best == facts.order[0]) == (len(worse) == 2)
+    assert facts.best is not None or set(facts.tied) == set(facts.order) - worse
+    if facts.otherwise is not None:
+        comparison, pair = facts.otherwise
+        assert comparison.metric != facts.leading
+        assert pair.p_holm < 0.05
+        assert comparison.values[facts.order[0]] < max(comparison.values[pair.first], comparison.values[pair.second])
+
+
+def test_without_a_test_nobody_is_best():
+    rng = np.random.default_rng(0)
+    y = np.arange(100) % 2
+    evaluations = evaluated(tm.panel(y, {"a": y + 0.1 * rng.random(100), "b": rng.random(100)}), metrics=["auroc"])
     facts = model_facts(evaluations)
-    for metric, leader in facts.leaders.items():
-        assert evaluations[leader][metric].value == max(ev[metric].value for ev in evaluations.values())
-    assert facts.speaks == facts.leaders["auroc"]
-    assert (facts.rivals is None) == (facts.leaders["auroc"] == facts.leaders["average_precision"])
-    assert facts.same_rows
-    assert model_facts(evaluations, same_rows=False).rivals is None
+    assert facts.best is None
+    assert facts.tested is None
+
+
+def test_costs_that_were_asked_for_lead():
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.02
+    one = tm.evaluate(tm.tally(y, rng.normal(y * 2.0)), threshold="cost:1,50", level=None)
+    assert leading_metrics(one)[0] == "expected_cost"
+    assert leading_metrics(tm.evaluate(tm.tally(y, rng.normal(y * 2.0)), level=None))[0] == "average_precision"
+    # The prevalence that is looked at decides, not the sample's.
+    seen = tm.evaluate(tm.tally(y, rng.normal(y * 2.0)), prevalence=0.4, level=None)
+    assert leading_metrics(seen)[0] == "auroc"
+
+
+def test_alarms_are_the_cells():
+    y, s = [0, 0, 0, 1, 1], [0.1, 0.9, 0.2, 0.8, 0.3]
+    found = alarms(tm.evaluate(tm.tally(y, s), threshold=0.5))
+    assert (found.found, found.positives, found.called) == (1, 2, 2)
+    # At another prevalence nobody has counted anything.
+    assert alarms(tm.evaluate(tm.tally(y, s), threshold=0.5, prevalence=0.1)) is None
+
+
+def test_no_group_below_ten_positives_is_named():
+    rng = np.random.default_rng(0)
+    sizes = {"large": (40, 200), "also": (30, 100), "lucky": (1, 50)}
+    entries = {}
+    for name, (up, down) in sizes.items():
+        y = np.arange(up + down) < up
+        entries[name] = tm.tally(y, rng.normal(y * (9.0 if name == "lucky" else 1.0)))
+    own = {name: tm.evaluate(one, metrics=["auroc"]) for name, one in entries.items()}
+    total = tm.evaluate(entries["large"].merge(entries["also"], entries["lucky"]), metrics=["auroc"])
+    facts = group_facts(own, total, "auroc")
+    assert own["lucky"]["auroc"].value > max(own["large"]["auroc"].value, own["also"]["auroc"].value)
+    assert facts.small == ("lucky",)
+    assert set(facts.order) == {"large", "also"}
+    assert facts.worst == min(("large", "also"), key=lambda name: own[name]["auroc"].value)
+    assert facts.test.groups == ("large", "also")
+
+
+def test_groups_with_thresholds_of_their_own_are_compared_by_ranking_alone():
+    rng = np.random.default_rng(0)
+    y = rng.random(200) < 0.4
+    own = {name: tm.evaluate(tm.tally(y, rng.normal(y * 1.0)), threshold="f1", level=None) for name in "ab"}
+    assert group_metrics(own) == ("auroc",)
+    fixed = {name: tm.evaluate(tm.tally(y, rng.normal(y * 1.0)), threshold=0.5, level=None) for name in "ab"}
+    assert set(group_metrics(fixed)) == {"auroc", "recall", "precision", "specificity"}
 
 
 @pytest.mark.parametrize(
@@ -78,33 +149,3 @@ def test_rare_and_few(positives, rows, rare, few):
     ev = tm.evaluate(tm.tally(y, np.random.default_rng(0).random(rows)), metrics=["auroc"], level=None)
     facts = model_facts({"m": ev})
     assert (facts.rare, facts.few) == (rare, few)
-
-
-def test_samples_of_other_sizes_are_not_the_same_rows():
-    rng = np.random.default_rng(0)
-    evaluations = {
-        str(n): tm.evaluate(tm.tally(np.arange(n) % 2, rng.random(n)), metrics=["auroc"], level=None) for n in (40, 60)
-    }
-    assert not model_facts(evaluations).same_rows
-
-
-def test_who_is_ahead_in_the_clearest_pair():
-    rng = np.random.default_rng(1)
-    y = rng.random(600) < 0.4
-    names = {"strong": 2.0, "weak": 0.5, "also weak": 0.5}
-    found = tm.compare(tm.panel(y, {name: rng.normal(scale * y) for name, scale in names.items()}))
-    facts = comparison_facts(found)
-    assert facts.ahead[0] == "strong"
-    assert facts.pairs == 3
-    assert facts.undecided == sum(pair.p_holm >= 0.05 for pair in found.pairs)
-    nothing = comparison_facts(tm.compare(tm.panel(y, {"a": (s := rng.random(600)), "b": s})))
-    assert nothing.ahead is None
-    assert nothing.undecided == 1
-
-
-def test_losses_are_led_by_the_lower():
-    rng = np.random.default_rng(2)
-    y = rng.random(800) < 0.4
-    good = np.clip(np.where(y, 0.8, 0.2) + rng.normal(0, 0.1, 800), 0, 1)
-    found = tm.compare(tm.panel(y, {"bad": rng.random(800), "good": good}), metric="brier")
-    assert comparison_facts(found).ahead == ("good", "bad")

@@ -1,10 +1,8 @@
-"""Reports in a real browser: no request, no error, and numbers that are the library's own."""
+"""What pages hold, without a browser."""
 
 import json
-import math
 import os
-import shutil
-from pathlib import Path
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,180 +11,37 @@ from typer.testing import CliRunner
 
 import tallymark as tm
 from tallymark.cli.app import app
-from tallymark.metrics.declare import cell_settings
-from tallymark.metrics.expressions import to_numpy
+from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.registry import METRICS
-from tallymark.reporting.explorer import formulas
+from tallymark.reporting.explorer import explored, formulas, glossary
+from tallymark.reporting.mathml import formula
 
 pytestmark = pytest.mark.costly
 
-HOSTILE = "<script>alert(1)</script>\"'&"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-browser_only = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
-
-def panel(n=3_000, names=("forest", HOSTILE)):
+def panel(n=1_500, names=("a", "b"), weights=None):
     rng = np.random.default_rng(0)
     y = (rng.random(n) < 0.1).astype(int)
     scores = [1 / (1 + np.exp(-rng.normal(gap * y - 1))) for gap in (2.2, 1.4)]
-    return tm.panel(y, dict(zip(names, scores, strict=True)))
+    return tm.panel(y, dict(zip(names, scores, strict=True)), weights=weights)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    # Screenshots are kept where CI can pick them up, or thrown away.
-    kept = os.environ.get("TALLYMARK_SCREENSHOTS")
-    made = Path(kept) if kept else tmp_path_factory.mktemp("reports")
-    made.mkdir(parents=True, exist_ok=True)
-    return made
+def written(tmp_path, frame, *arguments):
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    out = tmp_path / "r.html"
+    out.unlink(missing_ok=True)
+    command, *options = arguments
+    result = CliRunner().invoke(app, [command, str(tmp_path / "d.csv"), *options, "--report", str(out)], catch_exceptions=False)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    return out.read_text(encoding="utf-8"), result
 
 
-@pytest.fixture(scope="module")
-def reports(folder):
-    p = panel()
-    t = p.tally("forest")
-    u = tm.tally(scores=1 / (1 + np.exp(-np.random.default_rng(1).normal(-1, 1, 1_000))))
-    estimates = {name: tm.quantify.estimate(name, t, u, replicates=100) for name in ("cc", "ac", "bayes")}
-    fit = tm.quantify.mixture_fit(t, u)
-    made = {
-        "models": tm.report(p, folder / "models.html", threshold="f1"),
-        "comparison": tm.report(tm.compare(p), folder / "comparison.html", title=HOSTILE),
-        "count": tm.report(estimates, folder / "count.html", fit=fit, expectation=tm.quantify.expected(t, u)),
-    }
-    return made, p
+def data_of(text):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL).group(1))
 
 
-@pytest.fixture(scope="module")
-def browser():
-    from playwright.sync_api import sync_playwright
-
-    flags = [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-background-networking",
-        "--disable-dev-shm-usage",
-    ]
-    with sync_playwright() as play:
-        made = play.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield made
-        made.close()
-
-
-@pytest.fixture
-def visit(browser):
-    pages = []
-
-    def go(path, width=1_000, scheme="light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        page = context.new_page()
-        trouble = []
-        page.on(
-            "console", lambda message: trouble.append(message.text) if message.type in {"error", "warning"} else None
-        )
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("dialog", lambda dialog: trouble.append(f"dialog {dialog.message}"))
-        page.on(
-            "request",
-            lambda request: trouble.append(request.url) if not request.url.startswith(("file:", "data:")) else None,
-        )
-        page.goto(Path(path).as_uri())
-        pages.append((context, trouble))
-        return page
-
-    yield go
-    for context, trouble in pages:
-        context.close()
-        assert trouble == []
-
-
-@browser_only
-@pytest.mark.parametrize("name", ["models", "comparison", "count"])
-def test_pages_open_at_every_width_without_errors_or_requests(reports, folder, visit, name):
-    for width, scheme in ((1_000, "light"), (1_000, "dark"), (360, "light")):
-        page = visit(reports[0][name], width, scheme)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
-        if name != "count":
-            assert "<script>alert(1)</script>" in page.inner_text("body")
-
-
-@browser_only
-def test_sliders_give_exactly_what_the_library_computes(reports, visit):
-    made, p = reports
-    page = visit(made["models"])
-    t = p.tally("forest")
-    data = json.loads(page.evaluate("document.getElementById('data').textContent"))
-    thresholds = data["explorer"]["models"][0]["thresholds"]
-    assert thresholds[data["explorer"]["models"][0]["start"]] == t.at("f1").threshold
-    for index, prevalence in ((len(thresholds) // 3, None), (len(thresholds) // 2, -2.5), (5, -1.0)):
-        page.evaluate(
-            "i => { const e = document.getElementById('threshold'); e.value = i; e.dispatchEvent(new Event('input')); }",
-            index,
-        )
-        seen = t
-        if prevalence is not None:
-            page.evaluate(
-                "v => { const e = document.getElementById('prevalence'); e.value = v; e.dispatchEvent(new Event('input')); }",
-                prevalence,
-            )
-            seen = t.at_prevalence(1 / (1 + math.exp(-prevalence)))
-        cells = seen.at(thresholds[index]).cells
-        for name, metric in METRICS.items():
-            if metric.expression is None:
-                continue
-            shown = page.evaluate(f"document.getElementById('live-{name}').dataset.value")
-            settings = cell_settings(metric, {}, float(thresholds[index]))
-            ours = float(to_numpy(metric.expression)(*cells, **settings))
-            theirs = float(shown.replace("Infinity", "inf"))
-            assert (
-                theirs == ours or (math.isnan(theirs) and math.isnan(ours)) or theirs == pytest.approx(ours, rel=1e-12)
-            ), name
-        dot = page.query_selector("#roc .point")
-        assert float(dot.get_attribute("data-y")) == pytest.approx(float(cells.tp / (cells.tp + cells.fn)), rel=1e-12)
-
-
-@browser_only
-def test_costs_models_and_the_keyboard(reports, visit):
-    made, p = reports
-    page = visit(made["models"])
-    value = lambda name: float(page.evaluate(f"document.getElementById('live-{name}').dataset.value"))
-    before = value("expected_cost")
-    page.fill("#cost_fn", "50")
-    c = p.tally("forest").at("f1")
-    assert value("expected_cost") == pytest.approx(tm.metrics.expected_cost(c, cost_fn=50.0)) != before
-    start = page.input_value("#threshold")
-    page.focus("#threshold")
-    page.keyboard.press("ArrowRight")
-    assert page.input_value("#threshold") != start
-    page.select_option("#model", "1")
-    assert value("recall") == pytest.approx(tm.metrics.recall(p.tally(HOSTILE).at("f1")))
-    lines = len(page.query_selector_all("#roc path[stroke-width]"))
-    page.uncheck("#shown input >> nth=0")
-    assert len(page.query_selector_all("#roc path[stroke-width]")) == lines - 1
-    page.click("#reset")
-
-
-@browser_only
-def test_tables_sort_copy_and_explain(reports, visit):
-    page = visit(reports[0]["models"])
-    table = page.locator("table.sortable").nth(1)
-    table.locator("thead button").nth(1).click()
-    numbers = [
-        float(v)
-        for v in table.locator("tbody tr td:nth-child(2)").evaluate_all("cells => cells.map(c => c.dataset.value)")
-        if v
-    ]
-    assert numbers == sorted(numbers)
-    assert table.locator("thead th").nth(1).get_attribute("aria-sort") == "ascending"
-    copies = page.locator(".copy").nth(1).locator("button")
-    for i, part in enumerate(("metric,", "\\begin{tabular}", "| --- |")):
-        copies.nth(i).click()
-        assert part in copies.nth(i).get_attribute("data-copied")
-    page.locator("button.metric[data-metric=mcc]").first.click()
-    assert "Matthews" in page.inner_text("#explained")
-    page.keyboard.press("Escape")
-    assert not page.is_visible("#explained")
+def frame_of(p, **more):
+    return pd.DataFrame({"y": p.is_positive.astype(int), **p.scores, **more})
 
 
 def test_formulas_come_from_the_registry():
@@ -195,37 +50,51 @@ def test_formulas_come_from_the_registry():
         assert (f'"{name}":' in text) == (metric.expression is not None)
 
 
-def test_nothing_of_the_users_text_is_markup(reports):
-    for path in reports[0].values():
-        text = path.read_text(encoding="utf-8")
-        assert "<script>alert(1)" not in text
-        assert text.count("<script") == 2
-        assert text.count("<svg") == text.count('role="img"')
-        assert len(text) < 3_000_000
+def test_every_formula_is_mathml():
+    for name, facts in glossary().items():
+        assert facts["formula"].startswith("<math"), name
+        assert "\\" not in facts["formula"], name
+
+
+def test_a_formula_cannot_be_markup():
+    for text in (r"\text{<img src=x onerror=alert(1)>}", "<script>alert(1)</script>", r"\frac{", r"a^", "&lt;b&gt;"):
+        made = formula(text)
+        assert "<img" not in made
+        assert "<script" not in made
+        assert "<b>" not in made
 
 
 def test_the_command_line_writes_reports(tmp_path):
-    p = panel(names=("a", "b"))
-    frame = pd.DataFrame(
-        {
-            "y": p.is_positive.astype(int),
-            "a": p.scores["a"],
-            "b": p.scores["b"],
-            "hat": (p.scores["a"] > 0.5).astype(int),
-        }
-    )
-    frame.to_csv(tmp_path / "d.csv", index=False)
-    out = tmp_path / "r.html"
+    p = panel()
+    frame = frame_of(p, hat=(p.scores["a"] > 0.5).astype(int))
     both = ("--label", "y", "--score", "a", "--score", "b")
     for arguments in (
-        ("evaluate", tmp_path / "d.csv", *both), ("compare", tmp_path / "d.csv", *both),
-        ("quantify", tmp_path / "d.csv", tmp_path / "d.csv", "--label", "y", "--score", "a"),
-        ("evaluate", tmp_path / "d.csv", "--label", "y", "--predicted", "hat"),
-    ):  # fmt: skip
-        out.unlink(missing_ok=True)
-        result = CliRunner().invoke(app, [*map(str, arguments), "--report", str(out)], catch_exceptions=False)
+        ("evaluate", *both),
+        ("compare", *both),
+        ("evaluate", "--label", "y", "--predicted", "hat"),
+    ):
+        text, result = written(tmp_path, frame, *arguments)
         assert "open it in a browser" in result.stdout
-        assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
+        assert text.startswith("<!doctype html>")
+        assert "<h1>d.csv</h1>" in text
+        assert str(tmp_path) not in text
+    text, _ = written(tmp_path, frame, "quantify", str(tmp_path / "d.csv"), "--label", "y", "--score", "a")
+    assert "There are about" in text
+
+
+def test_pages_name_their_day_and_their_seed(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    text, _ = written(tmp_path, frame_of(panel()), "evaluate", "--label", "y", "--score", "a", "--seed", "7")
+    assert "2 January 1970" in text
+    assert "seed 7" in text
+    assert f"Tallymark {tm.__version__}" in text
+
+
+def test_same_seed_same_page(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    t = panel(400).tally("a")
+    pages = [tm.report(t, tmp_path / f"{i}.html", threshold="f1").read_bytes() for i in range(2)]
+    assert pages[0] == pages[1]
 
 
 def test_what_cannot_be_written_or_drawn_says_so(tmp_path):
@@ -235,40 +104,149 @@ def test_what_cannot_be_written_or_drawn_says_so(tmp_path):
         tm.report(tm.tally(scores=[0.1, 0.2]), tmp_path / "r.html")
 
 
-def test_the_page_starts_at_the_threshold_of_the_verdict(tmp_path):
-    from tallymark.reporting.explorer import explored
-
+def test_the_sliders_start_at_the_threshold_of_the_verdict():
     for y, p in (([0, 0, 1, 1, 0, 1] * 10, [0.2, 0.4, 0.45, 0.8, 0.6, 0.9] * 10), ([0, 1] * 20, [0.1, 0.9] * 20)):
         t = tm.tally(y, p)
-        found = explored({"a": t}, {"a": 0.5})["models"][0]
+        found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.5)}, "a")["models"][0]
         assert (found["tp"][found["start"]], found["fp"][found["start"]]) == (t.at(0.5).tp, t.at(0.5).fp)
+        assert found["thresholds"][:-1] == sorted(found["thresholds"][:-1])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("prevalence", [None, 0.02])
+def test_limits_at_every_step_are_the_librarys(weighted, prevalence):
+    rng = np.random.default_rng(0)
+    t = panel(weights=rng.choice([0.5, 1, 3], 1_500) if weighted else None).tally("a")
+    found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.3, prevalence=prevalence)}, "a")["models"][0]
+    seen = t.at_prevalence(prevalence)
+    for place in (0, 40, len(found["thresholds"]) // 2, len(found["thresholds"]) - 2):
+        cut = seen.at(found["thresholds"][place])
+        for name, (low, high, _) in rate_limits(["recall", "precision", "f1", "mcc"], cut, 0.95, "plain").items():
+            shown = [found["limits"][name][side][place] for side in (0, 1)]
+            assert shown == pytest.approx([low, high], rel=1e-5), name
+
+
+def test_rows_in_clusters_get_limits_at_the_evaluated_threshold_only():
+    p = panel()
+    frame = frame_of(p, who=np.arange(1_500) // 5)
+    t = tm.tally(frame, label="y", score="a", cluster="who")
+    found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.5)}, "a")["models"][0]
+    assert found["limits"] == {}
+    assert found["bands"] is None
+    assert found["chosen"]["recall"][0] < found["chosen"]["recall"][1]
+
+
+def test_rare_positives_get_logarithmic_axes():
+    rng = np.random.default_rng(0)
+    y = rng.random(5_000) < 0.01
+    t = tm.tally(y, 1 / (1 + np.exp(-rng.normal(3 * y - 3))))
+    found = explored({"a": t}, {"a": tm.evaluate(t)}, "a")
+    assert found["least"] == pytest.approx(0.5 / float(t.negatives))
+    assert found["models"][0]["histogram"]["logit"]
+    common = explored({"a": panel().tally("a")}, {"a": tm.evaluate(panel().tally("a"))}, "a")
+    assert common["least"] is None
+
+
+def test_weighted_models_of_the_same_rows_are_models(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = frame_of(panel(), w=rng.random(1_500) + 0.1)
+    text, _ = written(tmp_path, frame, "evaluate", "--label", "y", "--score", "a", "--score", "b", "--weight", "w")
+    assert "Compare by AUROC" in text
+    assert "1500 rows" in text
+    assert "groups of" not in text
+
+
+def test_groups_of_equal_size_are_groups(tmp_path):
+    rng = np.random.default_rng(1)
+    y = np.tile([1] * 30 + [0] * 70, 2)
+    frame = pd.DataFrame({"y": y, "s": rng.normal(y * 1.0), "region": ["north"] * 100 + ["south"] * 100})
+    text, _ = written(tmp_path, frame, "evaluate", "--label", "y", "--score", "s", "--by", "region")
+    assert "200 rows in 2 groups of region" in text
+    assert "better of the two" not in text
 
 
 def test_groups_are_not_ranked_against_each_other(tmp_path):
     groups = ["a"] * 80 + ["b"] * 119 + ["alone"]
     frame = pd.DataFrame({"y": [0, 1] * 100, "p": np.random.default_rng(0).random(200), "g": groups})
-    frame.to_csv(tmp_path / "d.csv", index=False)
+    text, _ = written(tmp_path, frame, "evaluate", "--label", "y", "--score", "p", "--by", "g")
+    assert "200 rows in 3 groups of g" in text
+    assert "Rows of one class only: alone" in text
+
+
+def test_saved_tallies_do_not_say_that_their_rows_are_the_same(tmp_path):
+    frame_of(panel()).to_csv(tmp_path / "d.csv", index=False)
+    tm.scan(str(tmp_path / "d.csv"), label="y", score=["a", "b"]).save(tmp_path / "t.tally")
     out = tmp_path / "r.html"
-    CliRunner().invoke(
-        app, ["evaluate", str(tmp_path / "d.csv"), "--label", "y", "--score", "p", "--by", "g", "--report", str(out)],
-        catch_exceptions=False,
+    CliRunner().invoke(app, ["evaluate", str(tmp_path / "t.tally"), "--report", str(out)], catch_exceptions=False)
+    assert "2 evaluations that were not compared." in out.read_text(encoding="utf-8")
+
+
+def test_a_stated_prevalence_and_costs_reach_the_sliders(tmp_path):
+    text, _ = written(
+        tmp_path, frame_of(panel()), "evaluate", "--label", "y", "--score", "a", "--prevalence", "0.2", "--threshold", "cost:1,20",
     )  # fmt: skip
-    text = out.read_text(encoding="utf-8")
-    assert "3 evaluations of groups, 200 rows in all" in text
-    assert "p, alone has rows of one class only" in text
-    assert "ranks best" not in text
+    assert data_of(text)["explorer"]["prevalence"] == 0.2
+    assert re.search(r'id="cost_fn"[^>]*value="20', text)
+    assert "At a prevalence of 20 %" in text
 
 
-def test_several_pairs_are_told_with_holms_p():
-    from tallymark.reporting.of_comparison import of_comparison
-
+def test_warnings_are_words_with_an_explanation(tmp_path):
     rng = np.random.default_rng(0)
-    y = rng.random(300) < 0.3
-    found = tm.compare(tm.panel(y, {name: rng.normal(y * gap) for name, gap in (("a", 2.0), ("b", 1.0), ("c", 1.9))}))
-    (sentence,) = of_comparison(found, title="x").verdict
-    assert "is better than" in sentence
-    assert "Holm" in sentence
-    assert "undecided" in sentence
+    y = rng.random(3_000) < 0.01
+    text = tm.report(tm.tally(y, rng.normal(y * 2.0)), tmp_path / "r.html", threshold="f1").read_text(encoding="utf-8")
+    links = set(re.findall(r'href="#(why-[\w-]+)"', text))
+    assert "why-rare" in links
+    assert "why-chosen" in links
+    assert links <= set(re.findall(r'id="(why-[\w-]+)"', text))
+    assert not re.search(r"<li>TM\d+", text)
+    off = tm.evaluate(tm.tally(y, rng.normal(y * 2.0)), threshold="f1")["f1"].optimism
+    assert off is not None
+    assert re.search(r"F1 is about \d\.\d{3} too good \(measured by resampling\)", text)
+
+
+def test_twelve_groups_and_six_models_stay_small(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(3_000) < 0.2
+    frame = pd.DataFrame(
+        {
+            "y": y.astype(int),
+            "g": rng.integers(12, size=3_000),
+            **{f"m{i}": rng.normal(y * (1 + i / 5)) for i in range(6)},
+        }
+    )
+    scores = [word for i in range(6) for word in ("--score", f"m{i}")]
+    text, _ = written(tmp_path, frame, "evaluate", "--label", "y", *scores)
+    assert len(text) < 3_000_000
+    assert "Models that share a letter cannot be told apart." in text
+    text, _ = written(tmp_path, frame, "evaluate", "--label", "y", "--score", "m5", "--by", "g")
+    assert len(text) < 1_500_000
+
+
+def test_counts_by_year_have_their_growth(tmp_path):
+    rng = np.random.default_rng(0)
+    known = rng.random(800) < 0.3
+    year = np.repeat([2021, 2022, 2023], 400)
+    new = rng.random(1_200) < 0.1 + 0.1 * (year - 2021)
+    target = pd.DataFrame({"p": rng.normal(2.0 * new), "year": year})
+    target.to_csv(tmp_path / "new.csv", index=False)
+    frame = pd.DataFrame({"y": known.astype(int), "p": rng.normal(2.0 * known)})
+    text, _ = written(tmp_path, frame, "quantify", str(tmp_path / "new.csv"), "--label", "y", "--score", "p", "--method", "pacc,bayes", "--by", "year", "--growth", "year")  # fmt: skip
+    assert "Estimated count by year" in text
+    assert "Growth of the count" in text
+    assert "Methods that correct for the classifier" in text
+
+
+def test_classes_have_a_verdict_and_their_confusions(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(50, size=3_000)
+    call = np.where(rng.random(3_000) < 0.7, truth, (truth + 1) % 50)
+    text = tm.report(tm.confusion(truth, call), tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "rows are classified as they are" in text
+    assert "Most frequent confusions: " in text
+    matrix = tm.confusion(truth, call).matrix.copy()
+    np.fill_diagonal(matrix, 0)
+    assert f"{matrix.max()} times" in text
+    assert "All 50 classes" in text
 
 
 def test_any_number_of_classes(tmp_path):
@@ -286,3 +264,10 @@ def test_what_no_report_is_about_is_named(tmp_path):
         tm.report(tm.evaluate(t), tmp_path / "r.html")
     with pytest.raises(tm.InputError, match="no report about Tally and BinaryConfusion"):
         tm.report({"a": t, "b": t.at(0.5)}, tmp_path / "r.html")
+
+
+def test_paths_do_not_travel_with_the_page(tmp_path, monkeypatch):
+    from tallymark.cli.printing import shown_command
+
+    monkeypatch.setattr("sys.argv", ["x", "evaluate", str(tmp_path / "d.csv"), "--where", "a/b > 3", "--report", os.fspath(tmp_path / "r.html")])  # fmt: skip
+    assert shown_command() == "tallymark evaluate d.csv --where 'a/b > 3' --report r.html"

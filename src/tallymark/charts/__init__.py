@@ -6,26 +6,31 @@ PNG, SVG and PDF are drawn without a browser. Every chart has a ``theme``, ``"li
 from tallymark.charts.audits import audit_estimate as audit_estimate
 from tallymark.charts.audits import audit_plan as audit_plan
 from tallymark.charts.costs import costs as costs
-from tallymark.charts.curves import brier_curve as brier_curve
-from tallymark.charts.curves import calibration_curve as calibration_curve
-from tallymark.charts.curves import cost_curve as cost_curve
-from tallymark.charts.curves import decision_curve as decision_curve
+from tallymark.charts.counts import class_prevalences as class_prevalences
+from tallymark.charts.counts import counts_over_time as counts_over_time
+from tallymark.charts.counts import growth as growth
+from tallymark.charts.counts import prevalences as prevalences
+from tallymark.charts.counts import sensitivity as sensitivity
 from tallymark.charts.curves import det as det
 from tallymark.charts.curves import gain as gain
-from tallymark.charts.curves import over_prevalence as over_prevalence
-from tallymark.charts.curves import over_thresholds as over_thresholds
 from tallymark.charts.curves import pr as pr
 from tallymark.charts.curves import roc as roc
 from tallymark.charts.estimates import by_sample_size as by_sample_size
 from tallymark.charts.estimates import comparison as comparison
 from tallymark.charts.estimates import forest as forest
-from tallymark.charts.estimates import prevalences as prevalences
 from tallymark.charts.estimates import size_scatter as size_scatter
 from tallymark.charts.estimates import without_simple as without_simple
+from tallymark.charts.groups import groups as groups
 from tallymark.charts.impacts import impact as impact
 from tallymark.charts.impacts import impact_by_period as impact_by_period
 from tallymark.charts.matrices import class_correlations as class_correlations
 from tallymark.charts.matrices import confusion as confusion
+from tallymark.charts.operating import brier_curve as brier_curve
+from tallymark.charts.operating import calibration_curve as calibration_curve
+from tallymark.charts.operating import cost_curve as cost_curve
+from tallymark.charts.operating import decision_curve as decision_curve
+from tallymark.charts.operating import over_prevalence as over_prevalence
+from tallymark.charts.operating import over_thresholds as over_thresholds
 from tallymark.charts.prices import index_under_error as index_under_error
 from tallymark.charts.prices import price_index as price_index
 from tallymark.charts.rare import class_weight_sweep as class_weight_sweep
@@ -50,11 +55,13 @@ __all__ = [
     "by_sample_size",
     "calibration_curve",
     "class_correlations",
+    "class_prevalences",
     "class_weight_sweep",
     "comparison",
     "confusion",
     "cost_curve",
     "costs",
+    "counts_over_time",
     "critical_difference",
     "decision_curve",
     "det",
@@ -63,6 +70,8 @@ __all__ = [
     "errors_by_prevalence",
     "forest",
     "gain",
+    "groups",
+    "growth",
     "impact",
     "impact_by_period",
     "index_under_error",
@@ -78,6 +87,7 @@ __all__ = [
     "roc",
     "roc_space",
     "score_histogram",
+    "sensitivity",
     "size_scatter",
     "study_errors",
     "watch",

@@ -1,24 +1,22 @@
-"""Curves of one or several models."""
+"""Curves over all thresholds, of one or several models: ROC, precision and recall, DET, gain and lift."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tallymark import _check, curves
-from tallymark.charts.inputs import Drawn, by_name, curves_of, tallies_of
+from tallymark._numbers import per_cent
+from tallymark.charts import layers
+from tallymark.charts.inputs import curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
-from tallymark.charts.theme import altair, by_model, finished, palette, rows, titled
+from tallymark.charts.theme import altair, by_model, finished, rows
 from tallymark.charts.thinning import points
-from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve, ThresholdCurve
-from tallymark.curves.decision import DecisionCurve
-from tallymark.curves.isolines import precision_at_f
-from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve
+from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve
 from tallymark.errors import InputError
-from tallymark.inference.limits.bands import calibration_band, pr_band, roc_band
-from tallymark.summaries.tally import Tally
+from tallymark.inference.limits.bands import pr_band, roc_band
 
 
 def roc(
@@ -28,13 +26,15 @@ def roc(
     band: bool = False,
     hull: bool = False,
     partial: tuple[float, float] | None = None,
+    log: bool = False,
     theme: str = "light",
     seed: int = 0,
 ) -> Any:
     """ROC curves: true positive rate against false positive rate, with the line of chance.
 
     `data` is a tally, a curve, several by name, or a panel. `thresholds` are numbers or policies marked on each curve;
-    `band` adds 95 % bands, `hull` the convex hulls, `partial` shades the area between two false positive rates.
+    `band` adds 95 % bands, `hull` the convex hulls, `partial` shades the area between two false positive rates; `log` makes
+    the false positive rate logarithmic, which shows the few false alarms that a rare event can bear.
 
     >>> import tallymark as tm
     >>> chart = tm.charts.roc(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]))
@@ -42,27 +42,27 @@ def roc(
     'ROC'
     """
     drawn = curves_of(data, RocCurve, curves.roc, area="auroc", thin=True)
-    tallies, made = _apart(drawn)
-    names = [_with_area(name, one) for name, one in drawn.items()]
+    tallies, made = layers.apart(drawn)
+    names = [layers.with_area(name, one) for name, one in drawn.items()]
     lines = [
         row
         for shown, curve in zip(names, made.values(), strict=True)
         for row in points(curve.columns(), "fpr", "tpr", model=shown)
     ]
-    layers = [line_of_chance([(0.0, 0.0), (1.0, 1.0)], theme)]
+    least = _least_rate(tallies.values()) if log else None
+    grid = None if least is None else np.geomspace(least, 1.0, 101)
+    diagonal = np.linspace(0.0, 1.0, 2) if grid is None else grid
+    drawn_layers = [line_of_chance([(float(v), float(v)) for v in diagonal], theme)]
     if partial is not None:
-        layers.append(_shaded(made, names, partial, theme))
+        drawn_layers.append(layers.shaded(made, names, partial, theme))
     if band:
-        layers.append(
-            _bands(
-                {n: roc_band(t, seed=seed).points for n, t in zip(names, tallies.values(), strict=True)}, names, theme
-            )
-        )
+        limits = {n: roc_band(t, seed=seed, at=grid).points for n, t in zip(names, tallies.values(), strict=True)}
+        drawn_layers.append(layers.bands(limits, names, theme))
     if hull:
-        layers.append(_hulls(made, names, theme))
-    layers.append(
-        _lines(lines, "fpr", "tpr", "false positive rate", "true positive rate", names, theme, "area under the curve")
-    )
+        drawn_layers.append(layers.hulls(made, names, theme))
+    x = layers.rate_axis("fpr", "false positive rate", least)
+    y = axis("y", "tpr", "true positive rate")
+    drawn_layers.append(layers.lines(lines, x, y, names, theme, "area under the curve", more=["threshold"]))
     marks = [
         {
             "model": name,
@@ -76,8 +76,13 @@ def roc(
         for c in [tally.at(threshold)]
     ]
     if marks:
-        layers.append(_marks(marks, "fpr", "tpr", names, theme))
-    return finished(altair().layer(*layers), "ROC", theme)
+        drawn_layers.append(layers.marks(marks, "fpr", "tpr", names, theme))
+    return finished(altair().layer(*drawn_layers), "ROC", theme, says=layers.areas_said("Area under the curve", drawn))
+
+
+def _least_rate(tallies: Any) -> float:
+    """Where a logarithmic axis of false positive rates begins: half a negative row, or a hundred-thousandth."""
+    return max(1e-5, min(0.5 / max(float(tally.negatives), 1.0) for tally in tallies))
 
 
 def pr(
@@ -95,8 +100,8 @@ def pr(
     """
     seen = data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
     drawn = curves_of(seen, PrCurve, curves.pr, area="average_precision", thin=True)
-    tallies, made = _apart(drawn)
-    names = [_with_area(name, one) for name, one in drawn.items()]
+    tallies, made = layers.apart(drawn)
+    names = [layers.with_area(name, one) for name, one in drawn.items()]
     lines = [
         row
         for shown, curve in zip(names, made.values(), strict=True)
@@ -108,20 +113,16 @@ def pr(
         )
     ]
     first = next(iter(tallies.values()))
-    layers = [
-        _equal_f(isolines, beta, theme),
+    drawn_layers = [
+        layers.equal_f(isolines, beta, theme),
         line_of_chance([(0.0, first.prevalence), (1.0, first.prevalence)], theme),
     ]
     if band:
-        layers.append(
-            _bands(
-                {n: pr_band(t, seed=seed).points for n, t in zip(names, tallies.values(), strict=True)}, names, theme
-            )
-        )
-    layers.append(
-        _lines(
-            lines, "recall", "precision", "recall", "precision", names, theme, "average precision", steps="step-before"
-        )
+        limits = {n: pr_band(t, seed=seed).points for n, t in zip(names, tallies.values(), strict=True)}
+        drawn_layers.append(layers.bands(limits, names, theme))
+    x, y = axis("x", "recall", "recall"), axis("y", "precision", "precision")
+    drawn_layers.append(
+        layers.lines(lines, x, y, names, theme, "average precision", steps="step-before", more=["threshold"])
     )
     marks = []
     for name, tally in zip(names, tallies.values(), strict=True):
@@ -137,9 +138,10 @@ def pr(
                     }
                 )
     if marks:
-        layers.append(_marks(marks, "recall", "precision", names, theme))
+        drawn_layers.append(layers.marks(marks, "recall", "precision", names, theme))
     at = "" if prevalence is None else f" at prevalence {prevalence:g}"
-    return finished(altair().layer(*layers), f"Precision and recall{at}", theme)
+    said = layers.areas_said("Average precision", drawn)
+    return finished(altair().layer(*drawn_layers), f"Precision and recall{at}", theme, says=said)
 
 
 def det(data: object, *, theme: str = "light") -> Any:
@@ -152,7 +154,7 @@ def det(data: object, *, theme: str = "light") -> Any:
     from scipy.special import ndtri
 
     alt = altair()
-    tallies, made = _apart(curves_of(data, DetCurve, curves.det, thin=True))
+    tallies, made = layers.apart(curves_of(data, DetCurve, curves.det, thin=True))
     lines = []
     for name, curve in made.items():
         with np.errstate(divide="ignore"):
@@ -182,323 +184,34 @@ def det(data: object, *, theme: str = "light") -> Any:
     return finished(chart, "Detection error trade-off", theme)
 
 
-def gain(data: object, *, lift: bool = False, theme: str = "light") -> Any:
-    """Cumulative gain (recall against the share of rows predicted positive), or lift.
+def gain(data: object, *, lift: bool = False, log: bool = False, theme: str = "light") -> Any:
+    """Cumulative gain (recall against the share of rows predicted positive), or lift; `log` makes that share logarithmic.
 
     >>> import tallymark as tm
     >>> tm.charts.gain(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), lift=True).to_dict()["title"]["text"]
     'Lift'
     """
-    tallies, made = _apart(curves_of(data, GainCurve, curves.gain, thin=True))
+    tallies, made = layers.apart(curves_of(data, GainCurve, curves.gain, thin=True))
     y, title = ("lift", "lift") if lift else ("recall", "share of positives found")
-    lines = []
+    items = []
     for name, curve in made.items():
-        lines += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
-    chance = [(0.0, 1.0), (1.0, 1.0)] if lift else [(0.0, 0.0), (1.0, 1.0)]
-    layers = [line_of_chance(chance, theme)]
-    layers.append(
-        _lines(lines, "rate", y, "share of rows predicted positive", title, list(tallies), theme, None, unit=not lift)
-    )
-    return finished(altair().layer(*layers), "Lift" if lift else "Cumulative gain", theme)
-
-
-def cost_curve(data: object, *, theme: str = "light") -> Any:
-    """Normalised expected cost against the probability-cost function, beside predicting all or none positive.
-
-    >>> import tallymark as tm
-    >>> tm.charts.cost_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
-    'Cost curve'
-    """
-    tallies, made = _apart(curves_of(data, CostCurve, curves.cost_curve, thin=True))
-    lines = [
-        row for name, curve in made.items() for row in points(curve.columns(), "probability_cost", "cost", model=name)
-    ]
-    layers = [line_of_chance([(0.0, 0.0), (0.5, 0.5), (1.0, 0.0)], theme)]
-    layers.append(
-        _lines(
-            lines,
-            "probability_cost",
-            "cost",
-            "probability cost",
-            "normalised expected cost",
-            list(tallies),
-            theme,
-            None,
-            unit=False,
-        )
-    )
-    return finished(altair().layer(*layers), "Cost curve", theme)
-
-
-def brier_curve(data: object, *, theme: str = "light") -> Any:
-    """Loss of probabilities used as they are, against the share of the cost that false positives have.
-
-    >>> import tallymark as tm
-    >>> tm.charts.brier_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
-    'Brier curve'
-    """
-    tallies, made = _apart(curves_of(data, BrierCurve, curves.brier_curve, thin=True))
-    lines = [row for name, curve in made.items() for row in points(curve.columns(), "cost_share", "loss", model=name)]
-    chart = _lines(
-        lines,
-        "cost_share",
-        "loss",
-        "share of the cost of a false positive",
-        "loss",
-        list(tallies),
+        items += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
+    known = [float(tally.n) for tally in tallies.values() if tally is not None]
+    least = max(1e-5, 0.5 / max(known)) if log and known else None
+    ends = np.linspace(0.0, 1.0, 2) if least is None else np.geomspace(least, 1.0, 101)
+    chance = [(float(v), 1.0 if lift else float(v)) for v in ends]
+    shown = layers.lines(
+        [row for row in items if least is None or row["rate"] > 0],
+        layers.rate_axis("rate", "share of rows predicted positive", least),
+        axis("y", y, title, unit=not lift),
+        list(made),
         theme,
         None,
-        unit=False,
     )
-    return finished(altair().layer(chart), "Brier curve", theme)
-
-
-def calibration_curve(data: object, *, bins: int = 10, theme: str = "light") -> Any:
-    """Observed shares of positives against mean probabilities, bins of equal size; of tallies with 95 % intervals.
-
-    >>> import tallymark as tm
-    >>> tm.charts.calibration_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), bins=2).to_dict()["title"]["text"]
-    'Reliability'
-    """
-    alt = altair()
-    items = []
-    named = by_name(data)
-    for name, one in named.items():
-        if isinstance(one, Tally) and one.clusters is not None:
-            # Limits that take rows one by one would be far too sure.
-            one = curves.calibration_curve(one, bins=bins)  # noqa: PLW2901
-        if isinstance(one, CalibrationCurve):
-            points_of = {"mean": one.mean_score, "observed": one.observed, "rows": one.mass}
-        else:
-            band = calibration_band(tallies_of({name: one})[name], bins=bins).points
-            points_of = {
-                "mean": band["x"],
-                "observed": band["value"],
-                "low": band["low"],
-                "high": band["high"],
-                "rows": band["n"],
-            }
-        lines_of = zip(*(np.asarray(values, dtype=np.float64).tolist() for values in points_of.values()), strict=True)
-        items += [{"model": name, **dict(zip(points_of, line, strict=True))} for line in lines_of]
-    look = by_model(list(named), theme)
-    base = alt.Chart(rows(items))
-    x, y = axis("x", "mean", "mean probability"), axis("y", "observed", "observed share of positives")
-    spans = (
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(opacity=0.7)
-        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=look["color"])
+    tenth = {name: float(np.interp(0.1, curve.rate, curve.recall)) for name, curve in made.items()}
+    said = (
+        f"Positives found in the first tenth of the rows: {', '.join(f'{n} {per_cent(v)}' for n, v in tenth.items())}."
     )
-    lines = base.mark_line(point=True).encode(
-        x=x, y=y, tooltip=tips("model", "mean", "observed", "low", "high", "rows"), **look
+    return finished(
+        altair().layer(line_of_chance(chance, theme), shown), "Lift" if lift else "Cumulative gain", theme, says=said
     )
-    return finished(alt.layer(line_of_chance([(0, 0), (1, 1)], theme), spans, lines), "Reliability", theme)
-
-
-def decision_curve(data: object, *, theme: str = "light") -> Any:
-    """Decision curves of probabilities, beside acting on everyone and on no one.
-
-    >>> import tallymark as tm
-    >>> tm.charts.decision_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
-    'Decision curve'
-    """
-    alt = altair()
-    _, made = _apart(curves_of(data, DecisionCurve, curves.decision_curve))
-    lines = [
-        row
-        for name, curve in made.items()
-        for row in points(
-            {"threshold": curve.threshold, "net benefit": curve.net_benefit}, "threshold", "net benefit", model=name
-        )
-    ]
-    first = next(iter(made.values()))
-    # Acting on everyone soon costs far more than anyone would look at.
-    least = -0.25 * max(first.prevalence, *(float(curve.net_benefit.max()) for curve in made.values()))
-    x = axis("x", "threshold", "probability from which one would act")
-    y = alt.Y("net benefit:Q", title="net benefit per row", scale=alt.Scale(domainMin=least))
-    base = alt.Chart(rows([row for row in lines if row["net benefit"] >= least]))
-    own = base.mark_line().encode(
-        x=x, y=y, order="order:Q", tooltip=tips("model", "threshold", "net benefit"), **by_model(list(made), theme)
-    )
-    # Named on the line, so that the legend is the models' alone.
-    others = []
-    for who, values, dash, side in (
-        ("act on everyone", first.treat_all, [1, 0], {"align": "left", "dx": 6}),
-        ("act on no one", first.treat_none, [2, 3], {"align": "right", "dx": -4, "dy": 8}),
-    ):
-        shown = [
-            {"threshold": float(t), "net benefit": float(v), "who": who}
-            for t, v in zip(first.threshold, values, strict=True)
-            if v >= least
-        ]
-        line = alt.Chart(rows(shown)).encode(x=x, y=y, tooltip=tips("who", "threshold", "net benefit"))
-        others.append(line.mark_line(color="grey", strokeDash=dash))
-        label = alt.Chart(rows(shown[-1:])).mark_text(color="grey", **side)
-        others.append(label.encode(x=x, y=y, text="who:N"))
-    return finished(alt.layer(*others, own), "Decision curve", theme)
-
-
-def over_thresholds(
-    data: object, *, metrics: Sequence[str] = ("recall", "specificity", "precision", "f1"), theme: str = "light"
-) -> Any:
-    """Metrics against the threshold, one model.
-
-    >>> import tallymark as tm
-    >>> tm.charts.over_thresholds(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
-    'Metrics by threshold'
-    """
-    name, drawn = _one(curves_of(data, ThresholdCurve, lambda tally: curves.over_thresholds(tally, metrics), thin=True))
-    curve = drawn.curve
-    metrics = list(curve.values)
-    lines = [
-        row
-        for metric in metrics
-        for row in points({"threshold": curve.thresholds, "value": curve[metric]}, "threshold", "value", model=metric)
-    ]
-    chart = _lines(
-        lines, "threshold", "value", "threshold", "value", list(metrics), theme, None, unit=False, steps="step-after"
-    )
-    return finished(altair().layer(chart), titled("Metrics by threshold", name), theme)
-
-
-def over_prevalence(
-    data: object,
-    *,
-    metrics: Sequence[str] = ("precision", "f1", "mcc", "accuracy"),
-    threshold: float | str = 0.5,
-    theme: str = "light",
-) -> Any:
-    """Metrics at one threshold against the prevalence they would have, on a logarithmic scale.
-
-    >>> import tallymark as tm
-    >>> tm.charts.over_prevalence(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
-    'Metrics by prevalence'
-    """
-    alt = altair()
-    if isinstance(data, PrevalenceCurve):
-        name, curve = "model", data
-    else:
-        name, tally = _one(tallies_of(data))
-        curve = curves.over_prevalence(tally.at(threshold), metrics, np.geomspace(1e-4, 0.5, 60))
-    metrics = list(curve.values)
-    lines = [
-        row
-        for metric in metrics
-        for row in points({"prevalence": curve.prevalence, "value": curve[metric]}, "prevalence", "value", model=metric)
-    ]
-    base = alt.Chart(rows(lines)).mark_line().encode(
-        x=alt.X("prevalence:Q", title="prevalence", scale=alt.Scale(type="log")), y=alt.Y("value:Q", title="value"),
-        order="order:Q", tooltip=tips("model", "prevalence", "value"), **by_model(list(metrics), theme),
-    )  # fmt: skip
-    return finished(base, titled("Metrics by prevalence", name), theme)
-
-
-def _one(models: Mapping[str, Any]) -> tuple[str, Any]:
-    if len(models) != 1:
-        raise InputError(f"This picture shows one model, got {len(models)}; draw one for each.")
-    return next(iter(models.items()))
-
-
-def _apart(drawn: Mapping[str, Drawn]) -> tuple[dict[str, Tally], dict[str, Any]]:
-    """The tallies and the curves, by name."""
-    return {name: one.tally for name, one in drawn.items()}, {name: one.curve for name, one in drawn.items()}
-
-
-def _with_area(name: str, drawn: Drawn) -> str:
-    return name if drawn.area is None else f"{name} ({drawn.area:.3f})"
-
-
-def _lines(
-    found: list[dict[str, Any]], x: str, y: str, x_title: str, y_title: str, names: Sequence[str], theme: str,
-    legend: str | None, *, unit: bool = True, steps: str = "linear",
-) -> Any:  # fmt: skip
-    alt = altair()
-    extra = [name for name in ("threshold",) if found and name in found[len(found) // 2] and name not in {x, y}]
-    return alt.Chart(rows(found)).mark_line(strokeWidth=2, interpolate=steps).encode(
-        x=axis("x", x, x_title, unit=unit), y=axis("y", y, y_title, unit=unit), order="order:Q",
-        tooltip=tips("model", x, y, *extra), **by_model(names, theme, legend),
-    )  # fmt: skip
-
-
-def _bands(bands: Mapping[str, Mapping[str, Any]], names: Sequence[str], theme: str) -> Any:
-    alt = altair()
-    items = [
-        {"model": name, "x": float(x), "low": float(low), "high": float(high)}
-        for name, band in bands.items()
-        for x, low, high in zip(band["x"], band["low"], band["high"], strict=True)
-        if np.isfinite([x, low, high]).all()
-    ]
-    return (
-        alt.Chart(rows(items))
-        .mark_area(opacity=0.18)
-        .encode(x="x:Q", y=alt.Y("low:Q"), y2="high:Q", color=by_model(names, theme, legend=False)["color"])
-    )
-
-
-def _hulls(made: Mapping[str, Any], names: Sequence[str], theme: str) -> Any:
-    alt = altair()
-    items = [
-        row
-        for shown, curve in zip(names, made.values(), strict=True)
-        for hull in [curve.hull()]
-        for row in points({"x": hull.fpr, "y": hull.tpr}, "x", "y", model=shown)
-    ]
-    return (
-        alt.Chart(rows(items))
-        .mark_line(strokeWidth=1, opacity=0.8)
-        .encode(
-            x="x:Q", y="y:Q", order="order:Q", color=by_model(names, theme, legend=False)["color"], detail="model:N"
-        )
-    )
-
-
-def _shaded(made: Mapping[str, Any], names: Sequence[str], partial: tuple[float, float], theme: str) -> Any:
-    alt = altair()
-    low, high = _check.pair(partial, "partial")
-    grid = np.linspace(low, high, 100)
-    items = [
-        {"model": shown, "x": float(x), "y": float(y)}
-        for shown, curve in zip(names, made.values(), strict=True)
-        for x, y in zip(grid, np.interp(grid, curve.fpr, curve.tpr), strict=True)
-    ]
-    return (
-        alt.Chart(rows(items))
-        .mark_area(opacity=0.2)
-        .encode(x="x:Q", y=alt.Y("y:Q", stack=None), color=by_model(names, theme, legend=False)["color"])
-    )
-
-
-def _marks(found: list[dict[str, Any]], x: str, y: str, names: Sequence[str], theme: str) -> Any:
-    alt = altair()
-    base = alt.Chart(rows(found)).encode(x=f"{x}:Q", y=f"{y}:Q")
-    dots = base.mark_point(size=70, filled=True).encode(
-        color=by_model(names, theme, legend=False)["color"], tooltip=tips("model", "at", x, y)
-    )
-    if len(names) > 1:
-        return dots
-    return dots + base.mark_text(dx=9, align="left", color=palette(theme).ink).encode(text="at:N")
-
-
-def _equal_f(levels: Sequence[float], beta: float, theme: str) -> Any:
-    """Lines along which F-beta is the same: precision = F r / ((1 + b²) r - b² F)."""
-    alt = altair()
-    found, ends = [], []
-    beta = _check.real(beta, "beta")
-    for level in (_check.probability(one, "isolines") for one in _check.listed(levels)):
-        r = np.linspace(0.001, 1.0, 200)
-        p = precision_at_f(level, beta, r)
-        held = np.isfinite(p)
-        found += [{"x": float(a), "y": float(b), "level": level} for a, b in zip(r[held], p[held], strict=True)]
-        if held.any():
-            ends.append({"x": 1.0, "y": float(p[held][-1]), "text": f"F {level:g}"})
-    colour = palette(theme).faint
-    lines = (
-        alt.Chart(rows(found))
-        .mark_line(strokeWidth=0.7, color=colour, opacity=0.7)
-        .encode(x="x:Q", y="y:Q", detail="level:N")
-    )
-    words = (
-        alt.Chart(rows(ends))
-        .mark_text(align="right", dx=-3, dy=-5, fontSize=9, color=colour)
-        .encode(x="x:Q", y="y:Q", text="text:N")
-    )
-    return lines + words

@@ -1,19 +1,19 @@
-"""Numbers with their intervals: metrics, comparisons, sample sizes, counts."""
+"""Numbers with their intervals: metrics, comparisons, sample sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from tallymark._numbers import number, with_limits
 from tallymark._text import shortened
-from tallymark.charts.theme import altair, by_model, colours_of, finished, palette, require_kind, rows
+from tallymark.charts.theme import altair, by_model, finished, palette, require_kind, rows, shape_of
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
 from tallymark.inference.by_sample_size import BySize
 from tallymark.measures import Evaluation, Evaluations, Measure
-from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
+from tallymark.registry import METRICS
 from tallymark.simple import WithoutSimple
 
 
@@ -32,7 +32,7 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
         if isinstance(data, Evaluation)
         else {", ".join(map(str, k)): v for k, v in data.entries.items()}
     )
-    items = [
+    items: list[dict[str, Any]] = [
         {"model": name, "metric": m.name, "value": m.value, "low": m.low, "high": m.high, "chance": m.chance}
         for name, ev in several.items()
         for m in ev.values()
@@ -54,10 +54,14 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
     spans = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("low:Q", title="value"), x2="high:Q", color=colour, tooltip=tips
     )
-    dots = base.mark_point(filled=True, size=60).encode(x="value:Q", color=colour, tooltip=tips)
+    dots = base.mark_point(filled=True, size=60).encode(x="value:Q", color=colour, shape=shape_of(names), tooltip=tips)
     ticks = base.mark_tick(color=palette(theme).faint, thickness=2, size=12).encode(x="chance:Q", tooltip=tips)
     title = "Metrics" if level is None else f"Metrics with {100 * level:g} % intervals"
-    return finished(alt.layer(spans, ticks, dots), title, theme, height=max(60, 22 * len(order) * max(1, len(names))))
+    said = "; ".join(
+        f"{row['model']} {row['metric']} {with_limits(row['value'], row['low'], row['high'])}" for row in items[:24]
+    )
+    height = max(60, 22 * len(order) * max(1, len(names)))
+    return finished(alt.layer(spans, ticks, dots), title, theme, says=f"{said}.", height=height)
 
 
 def in_forest(measure: Measure) -> bool:
@@ -76,14 +80,15 @@ def comparison(data: Comparison, *, theme: str = "light") -> Any:
     >>> import tallymark as tm
     >>> p = tm.panel([0, 1, 0, 1, 0, 1], {"a": [1, 2, 3, 4, 5, 6], "b": [2, 1, 6, 3, 4, 5]})
     >>> tm.charts.comparison(tm.compare(p)).to_dict()["title"]["text"]
-    'Difference of auroc with 95 % intervals'
+    'Difference of AUROC with 95 % intervals'
     """
     require_kind(data, Comparison, "tm.compare")
     alt = altair()
     colours = palette(theme)
-    lines = [
-        {"pair": f"{shortened(p.first, _HALF)} − {shortened(p.second, _HALF)}", "difference": p.difference, "low": p.low, "high": p.high, "p": p.p_value, "verdict": p.verdict,
-         "shown": p.p_holm < 1.0 - data.level}
+    words = ("shown", "not shown")
+    lines: list[dict[str, Any]] = [
+        {"pair": f"{shortened(p.first, _HALF)} − {shortened(p.second, _HALF)}", "difference": p.difference, "low": p.low, "high": p.high, "p": p.p_holm, "verdict": p.verdict,
+         "model": words[0] if p.p_holm < 1.0 - data.level else words[1]}
         for p in data.pairs
     ]  # fmt: skip
     base = alt.Chart(rows(lines)).encode(y=alt.Y("pair:N", sort=None, title=None))
@@ -92,16 +97,27 @@ def comparison(data: Comparison, *, theme: str = "light") -> Any:
         *(alt.Tooltip(f"{n}:Q", format=".4~g") for n in ("difference", "low", "high", "p")),
         alt.Tooltip("verdict:N"),
     ]
-    colour = alt.condition("datum.shown", alt.value(colours.positive), alt.value(colours.faint))
+    scale = alt.Scale(domain=list(words), range=[colours.positive, colours.faint])
+    legend = alt.Legend(title="difference", orient="bottom")
+    colour = alt.Color("model:N", scale=scale, legend=legend)
+    shape = alt.Shape("model:N", scale=alt.Scale(domain=list(words), range=["circle", "diamond"]), legend=legend)
+    together = "simultaneous " if len(lines) > 1 else ""
     layers = [
-        base.mark_rule(strokeWidth=2).encode(
-            x=alt.X("low:Q", title=f"difference of {data.metric}"), x2="high:Q", color=colour, tooltip=tips
-        ),
-        base.mark_point(filled=True, size=70).encode(x="difference:Q", color=colour, tooltip=tips),
         alt.Chart(rows([{"x": 0.0}])).mark_rule(strokeDash=[3, 3], color=colours.ink).encode(x="x:Q"),
+        base.mark_rule(strokeWidth=2).encode(
+            x=alt.X("low:Q", title=f"difference of {METRICS[data.metric].label}"),
+            x2="high:Q",
+            color=colour,
+            tooltip=tips,
+        ),
+        base.mark_point(filled=True, size=70).encode(x="difference:Q", color=colour, shape=shape, tooltip=tips),
     ]
-    title = f"Difference of {data.metric} with {100 * data.level:g} % intervals"
-    return finished(alt.layer(*layers), title, theme, height=max(60, 28 * len(lines)))
+    title = f"Difference of {METRICS[data.metric].label} with {together}{100 * data.level:g} % intervals"
+    said = "; ".join(
+        f"{row['pair']} {with_limits(row['difference'], row['low'], row['high'])}, {row['verdict']}"
+        for row in lines[:15]
+    )
+    return finished(alt.layer(*layers), title, theme, says=f"{said}.", height=max(60, 28 * len(lines)))
 
 
 def without_simple(
@@ -132,7 +148,12 @@ def without_simple(
         base.mark_point(size=70, filled=True, color=colours.positive).encode(x="without:Q", tooltip=tips),
     ]
     title = f"{metric} without simple objects ({100 * data.share:.1f} % of the rows)"
-    return finished(alt.layer(*layers), title, theme, height=max(60, 30 * len(lines)))
+    said = "; ".join(
+        f"{row['model']} {number(row['with'])} with them, {number(row['without'])} without" for row in lines
+    )
+    return finished(
+        alt.layer(*layers), title, theme, says=f"Open marks: all rows. {said}.", height=max(60, 30 * len(lines))
+    )
 
 
 def by_sample_size(data: BySize, *, theme: str = "light") -> Any:
@@ -195,71 +216,3 @@ def size_scatter(data: BySize, *, theme: str = "light") -> Any:
         )
     )
     return finished(chart, f"{second} against {first} of subsamples", theme)
-
-
-def prevalences(
-    data: Prevalence | Prevalences | Mapping[str, Any], *, counts: bool = False, theme: str = "light"
-) -> Any:
-    """Estimated shares (or counts) with their intervals, by method and by group.
-
-    >>> import tallymark as tm
-    >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
-    >>> u = tm.tally(scores=[0.1, 0.2, 0.3, 0.9])
-    >>> found = {name: tm.quantify.estimate(name, t, u) for name in ("cc", "ac")}
-    >>> tm.charts.prevalences(found).to_dict()["title"]["text"]
-    'Estimated prevalence with 95 % intervals'
-    """
-    require_kind(data, (Prevalence, Prevalences, Mapping), "tm.quantify.estimate")
-    alt = altair()
-    several = (
-        {data.method: data}
-        if isinstance(data, Prevalence)
-        else data
-        if isinstance(data, Mapping) and not isinstance(data, Prevalences)
-        else {"": data}
-    )
-    lines = []
-    for name, entry in several.items():
-        require_kind(entry, (Prevalence, Mapping), "tm.quantify.estimate")
-        parts = (
-            {(): entry}
-            if isinstance(entry, Prevalence)
-            else {k if isinstance(k, tuple) else (k,): v for k, v in entry.items()}
-        )
-        for key, one in parts.items():
-            require_kind(one, Prevalence, "tm.quantify.estimate")
-            if not np.isfinite(one.prevalence):
-                continue
-            factor = float(one.n) if counts else 1.0
-            lines.append(
-                {
-                    "method": one.method if not name else str(name),
-                    "group": ", ".join(map(str, key)),
-                    "value": factor * one.prevalence,
-                    "low": None if one.low is None else factor * one.low,
-                    "high": None if one.high is None else factor * one.high,
-                    "level": one.level,
-                }
-            )
-    if not lines:
-        raise InputError("There is nothing to draw: no estimate has a value.")
-    grouped = any(line["group"] for line in lines)
-    methods = list(dict.fromkeys(line["method"] for line in lines))
-    side = {"yOffset": alt.YOffset("method:N", sort=methods)} if grouped and len(methods) > 1 else {}
-    main = "group" if grouped else "method"
-    colours = [colours_of(theme)[i % len(colours_of(theme))] for i in range(len(methods))]
-    legend = alt.Legend(orient="bottom", title=None) if grouped and len(methods) > 1 else None
-    colour = alt.Color("method:N", scale=alt.Scale(domain=methods, range=colours), legend=legend)
-    base = alt.Chart(rows(lines)).encode(y=alt.Y(f"{main}:N", sort=None, title=None), color=colour, **side)
-    tips = [
-        alt.Tooltip("method:N"),
-        alt.Tooltip("group:N"),
-        *(alt.Tooltip(f"{n}:Q", format=".5~g") for n in ("value", "low", "high")),
-    ]
-    what = "count" if counts else "prevalence"
-    spans = base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", title=what), x2="high:Q", tooltip=tips)
-    dots = base.mark_point(filled=True, size=70).encode(x=alt.X("value:Q", title=what), tooltip=tips)
-    level = next((line["level"] for line in lines if line["level"] is not None), None)
-    title = f"Estimated {what}" + ("" if level is None else f" with {100 * level:g} % intervals")
-    height = 28 * len(dict.fromkeys(line[main] for line in lines)) * (max(1, len(methods)) if side else 1)
-    return finished(alt.layer(spans, dots), title, theme, height=max(60, height))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._numbers import number
+from tallymark._numbers import amount, per_cent
 from tallymark.charts.theme import altair, finished, palette, require_kind, rows, titled
 from tallymark.errors import InputError
 from tallymark.measures import Evaluation
@@ -14,7 +14,10 @@ from tallymark.summaries.confusion import Confusion
 
 
 def confusion(data: Confusion, *, rates: bool = False, name: str | None = None, theme: str = "light") -> Any:
-    """A confusion matrix: counts, or with `rates` shares of each true class; `name` is the model's.
+    """A confusion matrix, true classes down: counts, or with `rates` shares of each true class; `name` is the model's.
+
+    Shaded by what it prints. Of two classes the positive one comes first; of many, cells are shaded and only tooltips have
+    the numbers.
 
     >>> import tallymark as tm
     >>> chart = tm.charts.confusion(tm.confusion([0, 1, 1], [0, 1, 0]))
@@ -22,22 +25,20 @@ def confusion(data: Confusion, *, rates: bool = False, name: str | None = None, 
     'Confusion matrix'
     """
     require_kind(data, Confusion, "tm.confusion")
-    matrix = data.matrix.astype(np.float64)
+    order = [1, 0] if data.positive == 1 and len(data.labels) == 2 else list(range(len(data.labels)))
+    matrix = data.matrix[np.ix_(order, order)].astype(np.float64)
     totals = matrix.sum(axis=1, keepdims=True)
     shares = np.divide(matrix, totals, out=np.zeros_like(matrix), where=totals > 0)
-    shown = [
-        [f"{100 * v:.1f} %" if rates else number(c) for v, c in zip(*line, strict=True)]
-        for line in zip(shares, data.matrix, strict=True)
-    ]
-    labels = [str(label) for label in data.labels]
-    return _grid(
-        labels,
-        shares,
-        shown,
-        titled("Confusion matrix" + (" (% of the true class)" if rates else ""), name),
-        theme,
-        ("truth", "predicted"),
-    )
+    labels = [str(data.labels[i]) for i in order]
+    # Counts spread over powers of ten: by their logarithm a thousand and a million are both seen.
+    logged = np.log1p(matrix) / max(float(np.log1p(matrix).max()), 1.0)
+    shown = [[per_cent(v) if rates else amount(c) for v, c in zip(*line, strict=True)] for line in zip(shares, matrix, strict=True)]  # fmt: skip
+    hits = float(np.trace(matrix)) / float(matrix.sum()) if matrix.sum() else 0.0
+    title = titled("Confusion matrix" + (" (% of the true class)" if rates else ""), name)
+    says = f"{per_cent(hits)} of the rows are on the diagonal."
+    if len(labels) == 2:
+        says = f"Of {amount(totals[0, 0])} rows of class {labels[0]}, {amount(matrix[0, 0])} are predicted {labels[0]}; of {amount(totals[1, 0])} of class {labels[1]}, {amount(matrix[1, 0])} are."
+    return _grid(labels, shares if rates else logged, shown, title, theme, ("truth", "predicted"), says)
 
 
 def class_correlations(data: Evaluation, *, table: str = "spcc_one_vs_one", theme: str = "light") -> Any:
@@ -72,7 +73,15 @@ def class_correlations(data: Evaluation, *, table: str = "spcc_one_vs_one", them
     )
 
 
-def _grid(labels: list[str], shade: Any, shown: list[list[str]], title: str, theme: str, names: tuple[str, str]) -> Any:
+def _grid(
+    labels: list[str],
+    shade: Any,
+    shown: list[list[str]],
+    title: str,
+    theme: str,
+    names: tuple[str, str],
+    says: str = "",
+) -> Any:
     alt = altair()
     colours = palette(theme)
     items = [
@@ -91,15 +100,23 @@ def _grid(labels: list[str], shade: Any, shown: list[list[str]], title: str, the
     )
     # Opacity instead of mixed colours: a page that turns dark then needs to know no more than the two ends.
     squares = base.mark_rect(color=colours.negative).encode(
-        opacity=alt.Opacity("shade:Q", scale=alt.Scale(domain=[0, 1], range=[0, 1]), legend=None),
+        opacity=alt.Opacity("shade:Q", scale=alt.Scale(domain=[0, 1], range=[0, _DARKEST]), legend=None),
         tooltip=[
             alt.Tooltip("row:N", title=names[0]),
             alt.Tooltip("column:N", title=names[1]),
             alt.Tooltip("text:N", title="value"),
         ],
     )
-    words = base.mark_text(fontSize=13 if len(labels) < 8 else 9).encode(
-        text="text:N", color=alt.condition("datum.shade > 0.55", alt.value(colours.paper), alt.value(colours.ink))
-    )
-    size = max(180, min(560, 64 * len(labels)))
-    return finished(squares + words, title, theme, width=size, height=size)
+    size = max(150, min(560, 74 * len(labels)))
+    layers = [squares]
+    if len(labels) <= _WRITTEN:
+        # The squares are drawn at most half as dark as the ink, so that one colour of letters is read on all of them.
+        layers.append(base.mark_text(fontSize=13 if len(labels) < 8 else 11, color=colours.ink).encode(text="text:N"))
+    return finished(altair().layer(*layers), title, theme, says=says, width=size, height=size)
+
+
+#: Classes up to which the numbers are written into the squares: more would be smaller than anyone reads.
+_WRITTEN = 12
+
+#: Opacity of the darkest square: ink on it still has a contrast of 4.5.
+_DARKEST = 0.45

@@ -8,19 +8,24 @@ from typing import Any
 import numpy as np
 
 from tallymark import curves
+from tallymark._numbers import number
+from tallymark._text import shortened, visible
+from tallymark.charts import layers
 from tallymark.charts.inputs import by_name, curves_of
-from tallymark.charts.theme import altair, finished, palette, require_kind, rows, spell_out, titled
+from tallymark.charts.theme import WIDTH, altair, finished, palette, require_kind, rows, spell_out, titled
 from tallymark.curves.histogram import ScoreHistogram
 from tallymark.quantify.estimation.mixture_test import MixtureFit
 from tallymark.summaries.tally import Tally
 
 
 def score_histogram(
-    data: object, *, bins: int = 40, log: bool = False, calibrated: Tally | None = None, theme: str = "light"
-) -> Any:
-    """Histograms of the scores by class: shares of each class, so that a rare one can be seen.
+    data: object, *, bins: int = 40, log: bool = False, logit: bool = False, threshold: float | None = None,
+    calibrated: Tally | None = None, theme: str = "light",
+) -> Any:  # fmt: skip
+    """Histograms of the scores, a row for each class: shares of the class, so that a rare one can be seen.
 
-    `log` draws counts on a logarithmic scale instead; `calibrated` (the tally after calibration) is shown below.
+    `log` draws counts on a logarithmic scale instead; `logit` draws probabilities by their log odds, `threshold` is marked;
+    `calibrated` (the tally after calibration) is shown beside.
 
     >>> import tallymark as tm
     >>> tm.charts.score_histogram(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
@@ -32,37 +37,73 @@ def score_histogram(
     if calibrated is not None:
         (first,) = parts.values()
         parts = {"before": first, "after": calibrated}
-    made = curves_of(parts, ScoreHistogram, lambda tally: curves.score_histogram(tally, bins=bins))
+    made = curves_of(parts, ScoreHistogram, lambda tally: curves.score_histogram(tally, bins=bins, logit=logit))
     items = [
         {"model": name, **dict(zip(columns, line, strict=True))}
         for name, drawn in made.items()
         for columns in [drawn.curve.columns()]
         for line in zip(*(values.tolist() for values in columns.values()), strict=True)
     ]
-    labels = list(dict.fromkeys(row["class"] for row in items))
-    field, title = ("count", "rows") if log else ("share", "share of the class")
-    scale = alt.Scale(type="log", domainMin=0.5) if log else alt.Scale()
-    chart = alt.Chart(rows(row for row in items if row["count"] > 0)).mark_bar(opacity=0.55).encode(
-        x=alt.X("low:Q", title="score", bin="binned"), x2="high:Q", y=alt.Y(f"{field}:Q", title=title, stack=None, scale=scale),
-        **({"y2": alt.datum(0.5)} if log else {}),
-        color=alt.Color("class:N", scale=alt.Scale(domain=labels, range=[colours.negative, colours.positive]),
-                        legend=alt.Legend(title=None, orient="bottom")),
-        tooltip=[alt.Tooltip("class:N"), alt.Tooltip("low:Q", format=".4~g"), alt.Tooltip("high:Q", format=".4~g"),
-                 alt.Tooltip("count:Q", format=",.6~g"), alt.Tooltip("share:Q", format=".4~g")],
-    )  # fmt: skip
-    if len(parts) == 1:
-        return finished(chart, titled("Scores by class", next(iter(parts))), theme)
-    sized = chart.properties(width=340, height=140).facet(
-        row=alt.Row("model:N", title=None, sort=list(parts), header=alt.Header(labelAngle=0, labelOrient="top", labelAnchor="start"))
-    ).resolve_scale(y="independent", x="independent")  # fmt: skip
-    return _themed_facets(sized, "Scores by class", theme)
+    # The positive class on top.
+    labels = list(dict.fromkeys(row["class"] for row in items))[::-1]
+    for row in items:
+        row["from"], row["to"] = (layers.log_odds(v) if logit else v for v in (row["low"], row["high"]))
+        row["part"] = row["class"] if len(parts) == 1 else f"{row['class']}, {row['model']}"
+    field, title = ("count", "rows") if log else ("share", "share")
+    least = 10.0 ** np.floor(np.log10(min((row["count"] for row in items if row["count"] > 0), default=1.0)) - 1)
+    scale = alt.Scale(type="log", domainMin=float(least)) if log else alt.Scale()
+    ends = float(min(row["from"] for row in items)), float(max(row["to"] for row in items))
+    order = list(dict.fromkeys(row["part"] for label in labels for row in items if row["class"] == label))
+    panels = []
+    for part in order:
+        own = [row for row in items if row["part"] == part and row["count"] > 0]
+        last = part == order[-1]
+        x = _score_axis(ends, logit=logit, titled=last)
+        bars = alt.Chart(rows(own)).mark_bar(stroke=colours.paper, strokeWidth=0.5).encode(
+            x=x, x2="to:Q", y=alt.Y(f"{field}:Q", title=title, stack=None, scale=scale, axis=alt.Axis(tickCount=4)),
+            y2=alt.datum(float(least) if log else 0.0),
+            color=alt.value(colours.positive if own and own[0]["class"] == labels[0] else colours.negative),
+            tooltip=[alt.Tooltip("class:N"), alt.Tooltip("low:Q", format=".4~g"), alt.Tooltip("high:Q", format=".4~g"),
+                     alt.Tooltip("count:Q", format=",.6~g"), alt.Tooltip("share:Q", format=".4~g")],
+        )  # fmt: skip
+        panel = [bars]
+        if threshold is not None and np.isfinite(threshold):
+            at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
+            text = layers.threshold_text(threshold) if part == order[0] else ""
+            panel.append(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))
+        panels.append(alt.layer(*panel).properties(width=WIDTH, height=110, title=_small_title(part)))
+    said = []
+    for name, drawn in made.items():
+        if drawn.tally is not None:
+            up, down = (number(_median(run)) for run in drawn.tally.runs[::-1])
+            said.append(f"{name}: half of the positives score {up} or more, half of the negatives {down} or more.")
+    shown = titled("Scores by class", next(iter(parts)) if len(parts) == 1 else None)
+    return _themed_facets(alt.vconcat(*panels, spacing=8), shown, theme, " ".join(said))
 
 
-def _themed_facets(chart: Any, title: str, theme: str) -> Any:
-    """Facets have sizes of their own."""
-    made = finished(altair().layer(), title, theme)
+def _score_axis(ends: tuple[float, float], *, logit: bool, titled: bool) -> Any:
+    alt = altair()
+    if logit:
+        return layers.logit_axis("from", "score", *ends, named=titled)
+    return alt.X("from:Q", title="score" if titled else None, scale=alt.Scale(domain=list(ends), nice=False))
+
+
+def _small_title(part: str) -> Any:
+    return altair().Title(shortened(visible(f"class {part}"), 60), anchor="start", fontSize=12, fontWeight="normal")
+
+
+def _median(run: Any) -> float:
+    """The score that half of a class reaches."""
+    half = float(run.total) / 2.0
+    before = run.mass_before(np.arange(len(run)))
+    return float(run.scores[int(np.searchsorted(before, half, "right")) - 1])
+
+
+def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Any:
+    """Pictures above each other have sizes of their own."""
+    made = finished(altair().layer(), title, theme, says=says)
     spell_out(chart)
-    chart = chart.properties(title=made.title)
+    chart = chart.properties(title=made.title, description=made.description)
     chart.config = made.config
     return chart
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,20 +23,24 @@ class Palette(NamedTuple):
     positive: str
 
 
-#: Okabe and Ito's colours; on dark paper their lighter sisters.
+#: Colours that stay apart for people who see no red, no green or no blue, each with the contrast that text needs on its
+#: paper; a test simulates them.
 PALETTES = {
     "light": Palette(
         "#ffffff", "#1b1f24", "#57606a", "#dfe3e8",
-        ("#0072b2", "#d55e00", "#007a5a", "#9b4f96", "#8a6d00", "#3a7ca5", "#6b6b6b"), "#0072b2", "#d55e00",
+        ("#0072b2", "#b85000", "#264e1f", "#9200ff", "#de1749", "#8a587b", "#0c39ab"), "#0072b2", "#b85000",
     ),
     "dark": Palette(
         "#15181c", "#e6e8eb", "#a5adb6", "#343a41",
-        ("#56b4e9", "#ff9d5c", "#2fc79a", "#e39ad0", "#e8c547", "#9ecae9", "#b5b5b5"), "#56b4e9", "#ff9d5c",
+        ("#56b4e9", "#ff9d5c", "#39e9d4", "#9386ff", "#ff6d9b", "#9f9c6a", "#8df63e"), "#56b4e9", "#ff9d5c",
     ),
 }  # fmt: skip
 
 #: Shapes and dashes go along with colours, so that a print in grey is still read.
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
+
+#: Vega's names of marks; the page draws the same ones in the same order.
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 
 WIDTH, HEIGHT = 340, 300
 
@@ -77,6 +82,13 @@ def by_model(names: Sequence[str], theme: str, title: str | None = None, *, lege
     }
 
 
+def shape_of(names: Sequence[str]) -> Any:
+    """The mark of each model, for points: colour alone does not reach everyone."""
+    alt = altair()
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
+    return alt.Shape("model:N", scale=alt.Scale(domain=list(names), range=shapes), legend=None)
+
+
 def rows(values: Iterable[Any]) -> Any:
     """Inline data: no dataframe library is needed."""
     alt = altair()
@@ -96,18 +108,23 @@ def require_kind(data: object, kinds: type | tuple[type, ...], made_by: str) -> 
         raise InputError(f"Got a {type(data).__name__} to draw, expected what {made_by} gives.")
 
 
-def finished(chart: Any, title: str, theme: str, *, width: int | str = WIDTH, height: int = HEIGHT) -> Any:
-    """A picture with its title, size and the theme's colours."""
+def finished(
+    chart: Any, title: str, theme: str, *, says: str = "", width: int | str = WIDTH, height: int = HEIGHT
+) -> Any:
+    """A picture with its title, size and the theme's colours; `says` are its numbers in words, for those who cannot see it."""
     alt = altair()
     colours = palette(theme)
     spell_out(chart)
     axis = {
         "labelColor": colours.ink, "titleColor": colours.ink, "gridColor": colours.grid, "domainColor": colours.faint,
-        "tickColor": colours.faint, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
+        "tickColor": colours.faint, "tickCount": 5, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
     }  # fmt: skip
     text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
     return chart.properties(
-        title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0), width=width, height=height
+        title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0),
+        description=visible(f"{title}. {says}".strip()),
+        width=width,
+        height=height,
     ).configure(
         background=colours.paper,
         font="system-ui, sans-serif",
@@ -117,6 +134,17 @@ def finished(chart: Any, title: str, theme: str, *, width: int | str = WIDTH, he
         view={"stroke": None},
         header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
     )
+
+
+def nothing_to_draw(title: str, why: str, theme: str) -> Any:
+    """A frame that says why there is no picture."""
+    alt = altair()
+    words = (
+        alt.Chart(rows([{"why": textwrap.wrap(visible(why), 44)}]))
+        .mark_text(color=palette(theme).ink, fontSize=12, lineHeight=17)
+        .encode(text="why:N", x=alt.value(WIDTH / 2), y=alt.value(40))
+    )
+    return finished(words, title, theme, says=why, height=110)
 
 
 #: Characters of a name that a picture has room for.

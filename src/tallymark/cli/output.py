@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tallymark._write import replacing, require_writable
-from tallymark.cli.printing import positive_label, progress_bar
+from tallymark.cli.printing import positive_label, progress_bar, shown_command
 from tallymark.errors import InputError
 from tallymark.sources.engine import engine
 from tallymark.sources.files import read_files
@@ -40,7 +40,7 @@ def write_report(made: Any, report: str | None, file: str) -> None:
         from tallymark.reporting.pages import report as write
 
         with progress_bar(f"Writing {report}") as progress:
-            write(made, report, title=file, progress=progress)
+            write(made, report, title=Path(file).name, command=shown_command(), progress=progress)
 
 
 def typed_label(file: str, label: str, text: str | None) -> Any:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -105,6 +107,12 @@ def require_report_place(path: str | None, *files: str | None) -> None:
         from tallymark.reporting.pages import require_place
 
         require_place(path, [name for file in files if file is not None for name in expanded(file)])
+
+
+def shown_command() -> str:
+    """The command as it was typed; of paths the file's name alone, for pages travel."""
+    typed = [Path(word).name if os.sep in word and Path(word).parent.exists() else word for word in sys.argv[1:]]
+    return shlex.join(["tallymark", *typed])
 
 
 def masses_wanted(weight: str | None, count: str | None) -> list[Wanted]:

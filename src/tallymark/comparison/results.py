@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+import string
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +13,12 @@ from tallymark import _check
 from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
+from tallymark.comparison.letters import alike
 from tallymark.errors import InputError, UnknownNameError, shown
 from tallymark.inference.scales import normal_quantile
 from tallymark.measures import SAMPLED
 from tallymark.notes import Note
+from tallymark.registry import METRICS
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,42 @@ class Comparison(Shown):
         """One line per pair."""
         return self.rows()
 
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The models, the best value first; where neither direction is better, the highest."""
+        lower = METRICS[self.metric].better == "lower"
+        return tuple(sorted(self.values, key=lambda model: self.values[model] if lower else -self.values[model]))
+
+    @property
+    def best(self) -> str | None:
+        """The model that is shown to be better than every other one, if there is one."""
+        first = self.ranked[0]
+        if METRICS[self.metric].better not in {"higher", "lower"}:
+            return None
+        return first if all(self.told_apart(first, other) for other in self.ranked[1:]) else None
+
+    def told_apart(self, one: str, other: str) -> bool:
+        """Whether a difference between two models is shown, all pairs taken together (Holm)."""
+        pair = next(pair for pair in self.pairs if {pair.first, pair.second} == {one, other})
+        return pair.p_holm < 1.0 - self.level
+
+    @property
+    def alike(self) -> tuple[tuple[str, ...], ...]:
+        """Sets of models, as large as can be, no two of which are told apart; those with the best models first.
+
+        A model can be in several: not to be told apart is not to be the same.
+        """
+        return alike(self.ranked, self.told_apart)
+
+    @property
+    def letters(self) -> dict[str, str]:
+        """A letter for each set of :attr:`alike` that a model is in: models that share one cannot be told apart."""
+        sets = self.alike
+        return {
+            model: "".join(letter for letter, members in zip(_letters(), sets, strict=False) if model in members)
+            for model in self.ranked
+        }
+
     def power(self, difference: float, *, pair: tuple[str, str] | None = None) -> float:
         """Chance that data like this shows a true difference of this size, at the comparison's level."""
         from scipy.special import ndtr
@@ -188,5 +228,15 @@ class Comparison(Shown):
             "parameters": plain(dict(self.parameters or {})),
             "thresholds": None if self.thresholds is None else plain(dict(self.thresholds)),
             "values": plain(dict(self.values)),
+            "letters": self.letters,
             "pairs": plain([vars(pair) for pair in self.pairs]),
         }
+
+
+def _letters() -> Iterator[str]:
+    """A to z, then aa, ab, …"""
+    return (
+        "".join(letters)
+        for length in itertools.count(1)
+        for letters in itertools.product(string.ascii_lowercase, repeat=length)
+    )

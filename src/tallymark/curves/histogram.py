@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Floats
 from tallymark.curves.base import Curve, of_a_tally
+from tallymark.errors import InputError
 from tallymark.summaries.tally import Tally
 
 #: More bins than any picture can show.
@@ -34,8 +35,11 @@ class ScoreHistogram(Curve):
 
 
 @of_a_tally
-def score_histogram(tally: Tally, *, bins: int = 40) -> ScoreHistogram:
+def score_histogram(tally: Tally, *, bins: int = 40, logit: bool = False) -> ScoreHistogram:
     """How the scores of each class are distributed: over [0, 1] for probabilities, else over their range.
+
+    With `logit` bins of probabilities have equal width in log odds, which shows the ends where rare positives live; `low` and
+    `high` stay probabilities.
 
     >>> import tallymark as tm
     >>> h = tm.score_histogram(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), bins=2)
@@ -43,8 +47,7 @@ def score_histogram(tally: Tally, *, bins: int = 40) -> ScoreHistogram:
     ([2.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.5, 0.5])
     """
     number = _check.whole(bins, "bins", 1, _MOST_BINS)
-    low, high = (0.0, 1.0) if tally.is_probability else tally.range
-    edges = np.linspace(low, high if high > low else low + 1.0, number + 1)
+    edges = _log_odds_edges(tally, number) if logit else _equal_edges(tally, number)
     counts = []
     for run in tally.runs:
         places = np.append(np.searchsorted(run.scores, edges[:-1], "left"), len(run))
@@ -54,3 +57,23 @@ def score_histogram(tally: Tally, *, bins: int = 40) -> ScoreHistogram:
     labels = np.repeat(np.array([str(label) for label in tally.labels or ()], dtype=object), number)
     both = [np.concatenate(parts) for parts in (counts, shares)]
     return ScoreHistogram(labels, np.tile(edges[:-1], 2), np.tile(edges[1:], 2), both[0], both[1])
+
+
+def _equal_edges(tally: Tally, number: int) -> Floats:
+    low, high = (0.0, 1.0) if tally.is_probability else tally.range
+    return np.linspace(low, high if high > low else low + 1.0, number + 1)
+
+
+#: Log odds beyond which all scores share a bin: a probability of one in a hundred thousand.
+_FURTHEST = 11.5
+
+
+def _log_odds_edges(tally: Tally, number: int) -> Floats:
+    """Edges between the lowest and highest log odds of the scores, in equal steps; the outer bins reach 0 and 1."""
+    if not tally.is_probability:
+        raise InputError("logit=True is for probabilities; these scores lie outside [0, 1].")
+    with np.errstate(divide="ignore"):
+        ends = [np.clip(np.log(p) - np.log1p(-p), -_FURTHEST, _FURTHEST) for p in tally.range]
+    low, high = (float(end) for end in ends)
+    steps = np.linspace(low, high if high > low else low + 1.0, number + 1)
+    return np.asarray(1.0 / (1.0 + np.exp(-steps)))

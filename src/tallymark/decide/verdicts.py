@@ -1,4 +1,4 @@
-"""The facts behind a report's sentences: who leads, what is rare, which estimate speaks, what disagrees.
+"""The facts behind a report's sentences: what leads, who is ahead after a test, which group is worst, which estimate speaks.
 
 Nothing here is text; a sentence that cannot be read off these facts has no place in a report.
 """
@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tallymark.comparison.results import Comparison, Pair
-from tallymark.measures import Evaluation
+from tallymark.errors import InputError
+from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST, Heterogeneity, heterogeneity
+from tallymark.measures import Evaluation, Measure
 from tallymark.quantify.estimation.prevalence import Prevalence
-from tallymark.registry import QUANTIFIERS
+from tallymark.registry import METRICS, QUANTIFIERS
 
 #: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
@@ -20,22 +22,100 @@ RARE_SHARE, FEW_POSITIVES = 0.05, 50
 #: Share of rows that every model gets right from which their differences hide behind them.
 MANY_SIMPLE = 0.3
 
-#: Metrics by which models are ranked over all thresholds, the first one leading.
-LEADING = ("auroc", "average_precision")
+#: Metrics that lead a report, by what matters: costs that were asked for, a rare class, or neither. The first one leads;
+#: the others stand beside it.
+_LEADING = {
+    "costs": ("expected_cost", "precision", "recall", "auroc"),
+    "rare": ("average_precision", "precision", "recall", "auroc"),
+    "common": ("auroc", "precision", "recall", "balanced_accuracy"),
+}
+
+#: Metrics over all thresholds by which models are told apart beside the leading one.
+_WHOLE_LIST = ("auroc", "average_precision")
+
+
+def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
+    """The metrics that matter at this prevalence and these costs, the one that leads first; only those evaluated.
+
+    >>> import tallymark as tm
+    >>> leading_metrics(tm.evaluate(tm.tally([1] + [0] * 49, range(50)), level=None))
+    ('average_precision', 'precision', 'recall', 'auroc')
+    """
+    there = [name for name in _LEADING[_matters(evaluation)] if name in evaluation]
+    return tuple(there) or tuple(itertools.islice(evaluation, 4))
+
+
+def metrics_to_compare(evaluation: Evaluation) -> tuple[str, ...]:
+    """The metrics that models are to be compared by before one of them is called best."""
+    return tuple(dict.fromkeys(name for name in (leading_metrics(evaluation)[0], *_WHOLE_LIST) if name in evaluation))
+
+
+def _matters(evaluation: Evaluation) -> str:
+    share = evaluation.prevalence if evaluation.prevalence is not None else _share(evaluation)
+    if {"cost_fp", "cost_fn"} & set(evaluation.parameters):
+        return "costs"
+    return "rare" if share < RARE_SHARE else "common"
+
+
+def _share(evaluation: Evaluation) -> float:
+    return float(evaluation.positives or 0) / float(evaluation.n)
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """What a threshold finds, in numbers of rows: `found` of `positives`, and `found` of `called`."""
+
+    found: float
+    positives: float
+    called: float
+    recall: Measure
+    #: Undefined where nothing is predicted positive.
+    precision: Measure
+
+
+def alarms(evaluation: Evaluation) -> Alarms | None:
+    """The rows found and called at the threshold; None where there is no threshold, or its metrics were not asked for."""
+    if evaluation.confusion is None or not {"recall", "precision"} <= set(evaluation.measures):
+        return None
+    c = evaluation.confusion.cells
+    sampled = evaluation.prevalence is None
+    # At a stated prevalence the cells are those of a population nobody has seen.
+    return (
+        Alarms(float(c.tp), float(c.tp + c.fn), float(c.tp + c.fp), evaluation["recall"], evaluation["precision"])
+        if sampled
+        else None
+    )
 
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What evaluations of one or several models say. `leaders` names the model with the highest value of each metric."""
+    """What evaluations of models on the same rows, or of one model, say together with the tests between them."""
 
-    leaders: Mapping[str, str]
-    #: The model that the sentences are about: the leader by the first metric, else the first model.
-    speaks: str
-    #: All are models of the same rows, so that ranking them means something.
-    same_rows: bool
-    #: Share of positives in the first sample, and how many they are.
+    #: The metric that matters most here, and those that stand beside it.
+    metrics: tuple[str, ...]
+    #: Models by the leading metric, the best value first.
+    order: tuple[str, ...]
+    #: The comparison by the leading metric, where models were compared by it.
+    tested: Comparison | None
+    #: The model shown to be better than every other one by the leading metric.
+    best: str | None
+    #: Where none is: the models that are not shown to be worse than the one with the best value.
+    tied: tuple[str, ...]
+    #: A comparison by another metric in which a model is shown to be better that is not first by the leading one, and the pair.
+    otherwise: tuple[Comparison, Pair] | None
+    #: Share of positives, and how many they are.
     share: float
     positives: float
+
+    @property
+    def leading(self) -> str:
+        """The metric that leads."""
+        return self.metrics[0]
+
+    @property
+    def speaks(self) -> str:
+        """The model that the sentences are about."""
+        return self.order[0]
 
     @property
     def rare(self) -> bool:
@@ -47,51 +127,97 @@ class ModelFacts:
         """Whether positives are so few that a handful of rows can turn the picture."""
         return self.positives < FEW_POSITIVES
 
-    @property
-    def rivals(self) -> tuple[str, str] | None:
-        """The leaders by the two metrics, where they are two different models of the same rows."""
-        names = [self.leaders.get(metric) for metric in LEADING]
-        if not self.same_rows or None in names or names[0] == names[1]:
-            return None
-        return names[0], names[1]  # type: ignore[return-value]
 
-
-def model_facts(evaluations: Mapping[str, Evaluation], *, same_rows: bool | None = None) -> ModelFacts:
-    """The facts of evaluations by model or group; left out, rows are the same where all have as many of each class."""
+def model_facts(evaluations: Mapping[str, Evaluation], comparisons: Sequence[Comparison] = ()) -> ModelFacts:
+    """The facts of models evaluated on the same rows (or of one model), and of the comparisons between them."""
     first = next(iter(evaluations.values()))
-    if same_rows is None:
-        # Sums of weights agree up to the order they were added in.
-        same_rows = len({(ev.n_rows, f"{float(ev.positives or 0):.9g}") for ev in evaluations.values()}) == 1
-    leaders = {}
-    for metric in LEADING:
-        values = {n: ev[metric].value for n, ev in evaluations.items() if metric in ev and ev[metric].reason is None}
-        if values:
-            leaders[metric] = max(values, key=lambda name: values[name])
-    speaks = leaders.get(LEADING[0], next(iter(evaluations)))
-    positives = float(first.positives or 0)
-    return ModelFacts(leaders, speaks, same_rows, positives / float(first.n), positives)
+    metrics = leading_metrics(first)
+    order = by_metric(evaluations, metrics[0])
+    tested = next((one for one in comparisons if one.metric == metrics[0]), None)
+    best, tied = None, tuple(order)
+    if len(order) == 1:
+        tied = ()
+    elif tested is not None:
+        best = tested.best
+        tied = () if best else tuple(n for n in order if n == order[0] or not tested.told_apart(order[0], n))
+    others = (one for one in comparisons if one.metric != metrics[0])
+    otherwise = next(((one, pair) for one in others for pair in [_ahead_of(one, order[0])] if pair is not None), None)
+    return ModelFacts(metrics, tuple(order), tested, best, tied, otherwise, _share(first), float(first.positives or 0))
+
+
+def by_metric(evaluations: Mapping[str, Evaluation], metric: str) -> list[str]:
+    """Names by a metric, the best value first and those without one last."""
+    sign = {"lower": 1.0}.get(METRICS[metric].better, -1.0)
+
+    def key(name: str) -> tuple[bool, float]:
+        one = evaluations[name]
+        missing = metric not in one or one[metric].reason is not None
+        return missing, 0.0 if missing else sign * one[metric].value
+
+    return sorted(evaluations, key=key)
+
+
+def _ahead_of(comparison: Comparison, model: str) -> Pair | None:
+    """The clearest pair in which another model is shown to be better than this one."""
+    pairs = [
+        pair
+        for pair in comparison.pairs
+        if model in {pair.first, pair.second} and pair.p_holm < 1.0 - comparison.level
+        and comparison.ranked.index(model) > comparison.ranked.index(_other(pair, model))
+    ]  # fmt: skip
+    return min(pairs, key=lambda pair: pair.p_holm, default=None)
+
+
+def _other(pair: Pair, model: str) -> str:
+    return pair.second if pair.first == model else pair.first
 
 
 @dataclass(frozen=True)
-class ComparisonFacts:
-    """What a comparison shows: its clearest pair, who is ahead in it, and how many pairs are left open."""
+class GroupFacts:
+    """What the groups of one model say: all rows together, the range over groups large enough, and whether they differ."""
 
-    clearest: Pair
-    #: The model that is ahead and the other one, where the clearest difference is shown.
-    ahead: tuple[str, str] | None
-    undecided: int
-    pairs: int
+    metric: str
+    total: Evaluation
+    #: Groups with at least ten rows of each class, the best value first, and the others.
+    order: tuple[str, ...]
+    small: tuple[str, ...]
+    #: Whether the groups differ by more than chance explains; None where fewer than two are large enough.
+    test: Heterogeneity | None
+
+    @property
+    def worst(self) -> str | None:
+        """The group with the worst value, where there are at least two."""
+        return self.order[-1] if len(self.order) > 1 else None
 
 
-def comparison_facts(comparison: Comparison) -> ComparisonFacts:
-    """The facts of a comparison."""
-    pair = min(comparison.pairs, key=lambda one: one.p_value)
-    open_pairs = sum(one.p_holm >= 1.0 - comparison.level for one in comparison.pairs)
-    ahead = None
-    if pair.p_holm < 1.0 - comparison.level:
-        names = (pair.first, pair.second)
-        ahead = names if pair.verdict.startswith(pair.first) else names[::-1]
-    return ComparisonFacts(pair, ahead, open_pairs, len(comparison.pairs))
+def group_facts(evaluations: Mapping[str, Evaluation], total: Evaluation, metric: str) -> GroupFacts:
+    """The facts of one model's groups by a metric."""
+    large = {name: one for name, one in evaluations.items() if _large(one) and _known(one, metric)}
+    small = tuple(name for name in evaluations if name not in large)
+    try:
+        test = heterogeneity(large, metric)
+    except InputError:
+        test = None
+    return GroupFacts(metric, total, tuple(by_metric(large, metric)), small, test)
+
+
+def _large(one: Evaluation) -> bool:
+    return min(float(one.positives or 0), float(one.n) - float(one.positives or 0)) >= FEWEST
+
+
+def _known(one: Evaluation, metric: str) -> bool:
+    return metric in one and one[metric].reason is None
+
+
+def group_metrics(evaluations: Mapping[str, Evaluation]) -> tuple[str, ...]:
+    """Metrics that groups can be compared by: those that do not move with the prevalence, at one threshold only if it is the same."""
+    first = next(iter(evaluations.values()))
+    one_cut = len({one.threshold for one in evaluations.values()}) == 1
+    return tuple(
+        name
+        for name in ("auroc", "recall", "precision", "specificity")
+        if name in first and (one_cut or METRICS[name].needs != "confusion")
+    )
 
 
 @dataclass(frozen=True)
@@ -104,6 +230,8 @@ class CountFacts:
     naive: Prevalence | None
     #: The first two corrected estimates whose intervals do not meet.
     apart: tuple[str, str] | None
+    #: Least and most of the corrected estimates' counts.
+    range: tuple[float, float] | None
 
 
 def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
@@ -113,8 +241,12 @@ def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
     naive = [one for one in known if not QUANTIFIERS[one.method].shift_proof]
     speaks = min(corrected, key=lambda one: QUANTIFIERS[one.method].precedence, default=None)
     apart = next((pair for pair in itertools.combinations(corrected, 2) if _apart(*pair)), None)
+    counts = sorted(one.count for one in corrected)
     return CountFacts(
-        speaks, naive[0] if naive else None, None if apart is None else (apart[0].method, apart[1].method)
+        speaks,
+        naive[0] if naive else None,
+        None if apart is None else (apart[0].method, apart[1].method),
+        (counts[0], counts[-1]) if len(counts) > 1 else None,
     )
 
 

@@ -60,6 +60,8 @@ def metric(
     top_heavy: bool = False,
     holds_from: tuple[int, int] = (0, 0),
     extensive: bool = False,
+    brief: str = "",
+    short: str = "",
 ) -> Callable[[Callable[Concatenate[Summary, Parameters], float]], Callable[Concatenate[Summary, Parameters], float]]:
     """Declare a function of a summary as a metric.
 
@@ -106,6 +108,8 @@ def metric(
                 top_heavy=top_heavy,
                 holds_from=holds_from,
                 extensive=extensive,
+                brief=brief,
+                short=short,
                 chance=chance if callable(chance) else lambda *_, **__: chance,
                 compute=compute,
                 function=public,
@@ -152,6 +156,8 @@ def cell_metric(
     proportion: tuple[Cells, Cells] | None = None,
     model_free: bool = False,
     of_classes: Callable[[Margins], Floats] | None = None,
+    brief: str = "",
+    short: str = "",
 ) -> CellFunction:
     """Declare a metric by its formula of tp, fp, fn, tn.
 
@@ -212,7 +218,7 @@ def cell_metric(
         prevalence_free=prevalence_free, rank_only=True, aliases=aliases,
         chance=lambda confusion, **options: compute(confusion.independent(), **options), compute=compute, function=public,
         cells=evaluate, expression=expression, parameters=defaults, threshold_parameter=threshold_parameter,
-        one_class=True, proportion=proportion, model_free=model_free, of_classes=of_classes,
+        one_class=True, proportion=proportion, model_free=model_free, of_classes=of_classes, brief=brief, short=short,
     )  # fmt: skip
     METRICS.add(facts)
 

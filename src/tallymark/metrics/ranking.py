@@ -32,7 +32,7 @@ def best_informedness(tally: Tally) -> float:
 
 
 @metric(
-    title="Area under the ROC curve", family="ranking", needs="tally", low=0.0, high=1.0, better="higher", chance=0.5,
+    title="Area under the ROC curve", brief="the whole list", short="AUROC", family="ranking", needs="tally", low=0.0, high=1.0, better="higher", chance=0.5,
     prevalence_free=True, rank_only=True, bound="order", aliases=("roc_auc", "auc"),
     formula=r"\frac{U^+}{P N} = \Pr(s^+ > s^-) + \tfrac12 \Pr(s^+ = s^-)",
     meaning="Chance that a random positive scores higher than a random negative.",

@@ -1,15 +1,17 @@
-"""What a page is made of: remarks, sections, pictures and tables."""
+"""What a page is made of: a verdict, bars, remarks, sections, pictures and tables."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tallymark._display import Row, columns_of
 from tallymark._numbers import number, with_limits
-from tallymark.measures import Evaluation
-from tallymark.notes import Note
+from tallymark.measures import Evaluation, Measure
+from tallymark.notes import GUARDS, Note
+from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
 
@@ -26,34 +28,96 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and lines; a column of numbers stands to the right."""
+    """Columns and lines; a column of numbers stands to the right. Lines can be parted into named blocks."""
 
     columns: Sequence[str]
     lines: Sequence[Sequence[Cell]]
     caption: str = ""
+    #: Heads of blocks by the line they stand before; a table of blocks can be searched.
+    blocks: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with pictures and tables below it."""
+    """A heading with pictures and tables below it; what is `folded` opens on a click."""
 
     title: str
     text: str = ""
+    pictures: Sequence[Any] = ()
+    tables: Sequence[Table] = ()
+    folded: Sequence[Fold] = ()
+
+    @property
+    def all_pictures(self) -> list[Any]:
+        """The open ones and the folded."""
+        return [*self.pictures, *(picture for fold in self.folded for picture in fold.pictures)]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Details behind a line that can be opened."""
+
+    title: str
     pictures: Sequence[Any] = ()
     tables: Sequence[Table] = ()
 
 
 @dataclass(frozen=True)
 class Remark:
-    """Something a reader must know beside the numbers; `code` is a guard's, or a word for what the report alone says."""
+    """Something a reader must know beside the numbers.
+
+    `code` is a guard's, or a word for what the report alone says; `why` explains it further down the page.
+    """
 
     code: str
     message: str
+    why: str = ""
 
     @classmethod
     def of(cls, note: Note) -> Remark:
         """A guard's note."""
-        return cls(note.code, note.message)
+        guard = GUARDS[note.code]
+        return cls(note.code, note.message, f"It warns when {guard.means}. What to do: {guard.do}.")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number on a track: where it, its limits and chance stand, as shares of the track."""
+
+    label: str
+    brief: str
+    text: str
+    at: float | None = None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+
+    @classmethod
+    def of(cls, measure: Measure) -> Bar:
+        """A measure on a track from the least to the most it can be."""
+        facts = METRICS[measure.name]
+        if measure.reason is not None:
+            return cls(facts.label, facts.brief, "undefined: " + measure.reason)
+        text = with_limits(measure.value, measure.low, measure.high)
+        if not (math.isfinite(facts.low) and math.isfinite(facts.high)):
+            return cls(facts.label, facts.brief, text)
+
+        def place(value: float | None) -> float | None:
+            if value is None or not math.isfinite(value):
+                return None
+            return min(max((value - facts.low) / (facts.high - facts.low), 0.0), 1.0)
+
+        return cls(facts.label, facts.brief, text, *map(place, (measure.value, measure.low, measure.high, measure.chance)))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A model or a total on the first screen."""
+
+    name: str
+    bars: Sequence[Bar]
+    #: Which colour and shape are the model's.
+    index: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,16 +125,23 @@ class Content:
     """Everything a page shows."""
 
     title: str
-    what: str
+    #: What was looked at: rows, positives, sampling, threshold.
+    what: Sequence[str]
     verdict: Sequence[str]
     warnings: Sequence[Remark] = ()
     sections: Sequence[Section] = ()
-    #: Tallies and thresholds the sliders run over.
+    #: The verdict in a line that can be quoted.
+    headline: str = ""
+    #: One line for each model.
+    lines: Sequence[Line] = ()
+    #: Tallies and evaluations the sliders run over.
     tallies: Mapping[str, Tally] = field(default_factory=dict)
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    #: Costs and beta that were asked for, and the stated prevalence: where the sliders start.
-    parameters: Mapping[str, float] = field(default_factory=dict)
-    prevalence: float | None = None
+    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+
+    @property
+    def speaks(self) -> str:
+        """The model that the sliders begin with: that of the first line which can be explored."""
+        return next((line.name for line in self.lines if line.name in self.tallies), next(iter(self.tallies)))
 
 
 def measured(measure: Any) -> Cell:
@@ -96,15 +167,38 @@ def once(notes: Sequence[Remark]) -> list[Remark]:
     return list(dict.fromkeys(notes))
 
 
+#: Heads of the metrics' families, in the order a reader wants them.
+FAMILIES = {
+    "ranking": "Ranking: all thresholds at once",
+    "threshold": "At the threshold",
+    "probability": "Probabilities",
+    "counting": "Counting",
+    "correlation": "Correlation and discriminability",
+}
+
+
 def metric_table(evaluations: Mapping[str, Evaluation], first: Sequence[str] = ()) -> Table:
-    """Metrics down (some of them first), models across, and what chance reaches."""
+    """Metrics down in their families (some of them first), models across, and what chance reaches."""
     there = dict.fromkeys(name for ev in evaluations.values() for name in ev)
-    names = list(dict.fromkeys((*(name for name in first if name in there), *there)))
-    lines = []
-    for name in names:
-        chances = [ev[name].chance for ev in evaluations.values() if name in ev and ev[name].chance is not None]
-        shown = dict.fromkeys(number(chance) for chance in chances)
-        cells = [measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()]
-        lines.append([Cell(name, name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)])
+    leading = [name for name in first if name in there]
+    families = {family: [n for n in there if n not in leading and _family(n) == family] for family in (*FAMILIES, "")}
+    lines: list[list[Cell]] = []
+    blocks: dict[int, str] = {}
+    for head, names in (("Leading here", leading), *((FAMILIES.get(family, "Others"), names) for family, names in families.items())):  # fmt: skip
+        if names:
+            blocks[len(lines)] = head
+            lines += [_metric_line(name, evaluations) for name in names]
     one = next(iter(evaluations.values()))
-    return Table(["metric", *evaluations, "chance"], lines, one.intervals or "")
+    return Table(["metric", *evaluations, "chance"], lines, one.intervals or "", blocks)
+
+
+def _family(name: str) -> str:
+    return METRICS[name].family if name in METRICS else ""
+
+
+def _metric_line(name: str, evaluations: Mapping[str, Evaluation]) -> list[Cell]:
+    chances = [ev[name].chance for ev in evaluations.values() if name in ev and ev[name].chance is not None]
+    shown = dict.fromkeys(number(chance) for chance in chances)
+    cells = [measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()]
+    label = METRICS[name].label if name in METRICS else name
+    return [Cell(label, name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import tallymark.reporting
@@ -28,6 +28,8 @@ class ReportRequest:
     title: str | None = None
     threshold: float | str | None = None
     level: float = 0.95
+    prevalence: float | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
     sampling: Sampling = "plain"
     fit: MixtureFit | None = None
     expectation: Evaluation | None = None
@@ -80,3 +82,10 @@ def _builder_of(things: list[Any]) -> Builder | None:
         if things and all(isinstance(one, kinds) for one in things):
             return builder
     return None
+
+
+def only(named: Mapping[str, Any], what: str = "result") -> Any:
+    """The one result a page is about."""
+    if len(named) > 1:
+        raise InputError(f"A report shows one {what}; write one for each.")
+    return next(iter(named.values()))

@@ -1,23 +1,40 @@
-"""The page's own arithmetic: thresholds with exact counts, and the registry's formulas in JavaScript."""
+"""What the page's sliders run over: thresholds with exact counts, the library's own limits at each, bands, and scores by class."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tallymark._check import Ints
+from tallymark._check import Floats, Ints
 from tallymark._display import plain
+from tallymark.charts.layers import log_odds
 from tallymark.charts.thinning import thinned
+from tallymark.curves.histogram import score_histogram
+from tallymark.decide.verdicts import RARE_SHARE, leading_metrics
+from tallymark.inference.limits.bands import pr_band, roc_band
+from tallymark.inference.limits.cell_metrics import Asked, limits_of_many
 from tallymark.inference.resampling.strata import Pool
+from tallymark.measures import Evaluation
 from tallymark.metrics import expressions
+from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS
+from tallymark.reporting.mathml import formula
 from tallymark.summaries.tally import Tally
 
-#: Thresholds the slider runs over, and the cells of a large tally they are taken from.
-_MOST, _CELLS = 1_500, 2**15
+#: Thresholds the sliders run over, and the cells of a large tally they are taken from.
+_MOST, _CELLS = 400, 2**15
+
+#: Metrics beside the sliders; the others can be opened.
+_SHOWN = ("recall", "precision", "f1", "mcc", "specificity", "balanced_accuracy", "expected_cost", "net_benefit")
+
+#: Rows beyond which a band is hardly wider than its line, and not worth its resampling.
+_BANDS_UP_TO = 100_000
+
+#: Bins of the scores by class.
+_BINS = 48
 
 
 def parameters() -> dict[str, float]:
@@ -26,36 +43,141 @@ def parameters() -> dict[str, float]:
     return {name: entries[name] for name in ("beta", "cost_fp", "cost_fn")}
 
 
-def explored(tallies: Mapping[str, Tally], thresholds: Mapping[str, float]) -> dict[str, Any]:
-    """For each model the thresholds of the slider with exact counts; the chosen threshold is among them."""
-    models = [_model(name, tally, thresholds[name]) for name, tally in tallies.items()]
-    return {"models": models}
+def explored(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], speaks: str) -> dict[str, Any]:
+    """The models' thresholds with counts and limits; the chosen threshold is among them. `speaks` is looked at first. Rare positives get a logarithmic axis."""
+    first = next(iter(evaluations.values()))
+    rare = float(first.positives or 0) / float(first.n) < RARE_SHARE
+    fewest = max(float(tally.negatives) for tally in tallies.values())
+    leading = [name for name in leading_metrics(first) if METRICS[name].expression is not None]
+    return {
+        "models": [_model(name, tally, evaluations[name], rare=rare) for name, tally in tallies.items()],
+        "first": list(tallies).index(speaks),
+        "least": max(1e-5, 0.5 / fewest) if rare else None,
+        "prevalence": first.prevalence,
+        "parameters": list(parameters()),
+        "leading": list(dict.fromkeys((*leading, *_SHOWN))),
+    }
 
 
-def _model(name: str, tally: Tally, threshold: float) -> dict[str, Any]:
+def limits_note(evaluations: Mapping[str, Evaluation]) -> str:
+    """What the limits beside the sliders hold for."""
+    first = next(iter(evaluations.values()))
+    if first.level is None:
+        return "Counts are exact at every step of the slider."
+    if first.sampling == "clusters":
+        return (
+            "Counts are exact at every step. Rows come in clusters, so limits stand only at the threshold of the table."
+        )
+    text = f"Counts are exact at every step. {100 * first.level:g} % limits are those of a threshold fixed beforehand"
+    text += "; at the chosen one they allow for the choosing" if first.policy is not None else ""
+    return text + ". Where the prevalence or the costs are moved, limits that depend on them are left out."
+
+
+def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool) -> dict[str, Any]:
+    threshold = float(evaluation.threshold or 0.0)
     cut = Pool.of(tally, _CELLS, [threshold]).thinned().cutoffs if sum(map(len, tally.runs)) > _CELLS else tally.cutoffs
     fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
-    kept = _drawn(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)
+    # Thresholds ascend, as people expect of a slider.
+    kept = _kept(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)[::-1]
+    thresholds = np.asarray(cut.thresholds)[kept]
+    logit = rare and tally.is_probability
     return {
         "name": name,
         "P": plain(tally.positives),
         "N": plain(tally.negatives),
-        "start": _at(cut.thresholds[kept], threshold),
-        "thresholds": plain(cut.thresholds[kept]),
+        "start": int(np.searchsorted(thresholds, threshold, "left").clip(0, len(thresholds) - 1)),
+        "thresholds": plain(thresholds),
         "tp": plain(cut.tp[kept]),
         "fp": plain(cut.fp[kept]),
+        "limits": _limits(tally, evaluation, thresholds),
+        "chosen": {
+            m: [one.low, one.high]
+            for m, one in evaluation.items()
+            if m in _SHOWN and one.interval is not None and one.reason is None
+        },
+        "bands": _bands(tally, evaluation, rare=rare),
+        "histogram": _histogram(tally, logit=logit),
+        "probabilities": tally.is_probability,
     }
 
 
-def _drawn(fpr: Any, tpr: Any, thresholds: Any, chosen: float) -> Ints:
+def _kept(fpr: Floats, tpr: Floats, thresholds: Floats, chosen: float) -> Ints:
     """Places of the thresholds that are kept: along the curve, and the chosen one; highest threshold first."""
     along = thinned(fpr, tpr, _MOST)
-    return np.unique(np.append(along, _at(thresholds, chosen)))
+    # The lowest threshold that is not below the chosen one: both call the same rows positive.
+    at = max(int(np.searchsorted(-thresholds, -chosen, "right")) - 1, 0)
+    return np.unique(np.append(along, at))
 
 
-def _at(thresholds: Any, chosen: float) -> int:
-    """The place of the lowest threshold that is not below the chosen one: both call the same rows positive."""
-    return max(int(np.searchsorted(-thresholds, -chosen, "right")) - 1, 0)
+def _limits(tally: Tally, evaluation: Evaluation, thresholds: Sequence[float] | Floats) -> dict[str, Any]:
+    """The library's limits of the shown metrics at every threshold, as those of thresholds fixed beforehand."""
+    if evaluation.level is None or evaluation.sampling == "clusters":
+        return {}
+    seen = tally.at_prevalence(evaluation.prevalence)
+    given = evaluation.parameters
+    asked = []
+    for threshold in map(float, thresholds):
+        settings = {
+            name: cell_settings(
+                METRICS[name],
+                {p: v for p, v in given.items() if p in METRICS[name].parameters},
+                threshold if 0.0 <= threshold < 1.0 else None,
+            )
+            for name in _SHOWN
+        }
+        asked.append(Asked(_SHOWN, seen.at(threshold), settings))
+    found = limits_of_many(asked, evaluation.level, evaluation.sampling)  # type: ignore[arg-type]
+    return {
+        name: [[None if name not in one else _short(float(one[name][side])) for one in found] for side in (0, 1)]
+        for name in _SHOWN
+    }
+
+
+def _bands(tally: Tally, evaluation: Evaluation, *, rare: bool) -> dict[str, Any] | None:
+    if evaluation.level is None or tally.clusters is not None or evaluation.n_rows > _BANDS_UP_TO:
+        return None
+    at = np.geomspace(max(1e-5, 0.5 / float(tally.negatives)), 1.0, 81) if rare else None
+    found = {
+        "roc": roc_band(tally, level=evaluation.level, at=at).points,
+        "pr": pr_band(tally.at_prevalence(evaluation.prevalence), level=evaluation.level).points,
+    }
+    return {
+        name: {side: [_short(v) for v in band[side].tolist()] for side in ("x", "low", "high")}
+        for name, band in found.items()
+    }
+
+
+def _histogram(tally: Tally, *, logit: bool) -> dict[str, Any]:
+    """Shares of each class by score; edges and ticks stand on the picture's own scale."""
+    found = score_histogram(tally, bins=_BINS, logit=logit)
+    edges = np.append(found.low[:_BINS], found.high[_BINS - 1])
+    edges = log_odds(edges) if logit else edges
+    negative, positive = (found.share[_BINS * side : _BINS * (side + 1)] for side in (0, 1))
+    return {
+        "edges": [_short(v) for v in edges.tolist()],
+        "positive": [_short(v) for v in positive.tolist()],
+        "negative": [_short(v) for v in negative.tolist()],
+        "logit": logit,
+        "ticks": _ticks(float(edges[0]), float(edges[-1]), logit=logit),
+    }
+
+
+_ODDS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+
+
+def _ticks(low: float, high: float, *, logit: bool) -> list[tuple[float, str]]:
+    """Places on the picture's scale and what is written there."""
+    if logit:
+        return [(at, f"{p:g}") for p in _ODDS for at in [float(log_odds(p))] if low <= at <= high]
+    step = 10.0 ** np.floor(np.log10((high - low) / 3)) if high > low else 1.0
+    step *= next((m for m in (1, 2, 5, 10) if m * step * 6 >= high - low), 10)
+    places = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
+    return [(float(at), f"{at:.6g}".replace("-", "−")) for at in places.tolist()]
+
+
+def _short(value: float) -> float | None:
+    """A number for a picture or a limit: six digits are more than anyone sees."""
+    return float(f"{value:.6g}") if np.isfinite(value) else None
 
 
 def formulas() -> str:
@@ -77,18 +199,24 @@ def formulas() -> str:
     return "const FORMULAS = {\n" + ",\n".join(lines) + "\n};"
 
 
+#: Which way is better, in words.
+_BETTER = {"higher": "higher is better", "lower": "lower is better", "zero": "best at 0", "neither": "an amount"}
+
+
 def glossary() -> dict[str, dict[str, Any]]:
     """What a click on a metric explains."""
     return {
         name: {
+            "label": m.label,
             "title": m.title,
             "meaning": m.meaning,
-            "formula": m.expression or m.formula,
-            "low": plain(m.low),
-            "high": plain(m.high),
-            "better": m.better,
+            "formula": formula(m.formula),
+            "low": "−∞" if m.low == -np.inf else f"{m.low:g}".replace("-", "−"),
+            "high": "∞" if m.high == np.inf else f"{m.high:g}",
+            "better": _BETTER[m.better],
             "reference": m.reference,
             "moves": not m.prevalence_free,
+            "parameters": list(m.parameters),
         }
         for name, m in METRICS.items()
     }

@@ -6,68 +6,69 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark._numbers import number, with_limits
+from tallymark._numbers import amount, number, p_value, with_limits
 from tallymark.comparison.results import Comparison
-from tallymark.decide.verdicts import comparison_facts
-from tallymark.errors import InputError
-from tallymark.reporting.content import Cell, Content, Section, Table
-from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.measures import SAMPLED
+from tallymark.reporting.content import Cell, Content, Remark, Section, Table
+from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.reporting.sentences import comparison_headline, comparison_sentences, named
 
 
 def compared_section(comparison: Comparison) -> Section:
-    """Every pair, with its picture."""
+    """The models best first with their letters, every pair, and its picture."""
     lines = [
         [
             Cell(f"{p.first} − {p.second}"),
-            Cell(with_limits(p.difference, p.low, p.high), p.difference),
-            Cell(f"{p.p_value:.4g}", p.p_value),
-            Cell(f"{p.p_holm:.4g}", p.p_holm),
+            Cell(with_limits(p.difference, p.low, p.high), p.difference, None, p.low, p.high),
+            Cell(p_value(p.p_value), p.p_value),
+            *([Cell(p_value(p.p_holm), p.p_holm)] if len(comparison.pairs) > 1 else []),
             Cell(p.verdict),
             Cell(p.method),
         ]
         for p in comparison.pairs
     ]
-    heads = ["pair", f"difference of {comparison.metric}", "p", "p (Holm)", "verdict", "method"]
-    text = "The same rows, so most of the chance cancels. " + compared_sentence(comparison)
+    several = ["p (Holm)"] if len(comparison.pairs) > 1 else []
+    heads = ["pair", f"difference of {named(comparison.metric)}", "p", *several, "verdict", "method"]
+    together = " Limits of all pairs hold together." if several else ""
+    text = f"The same rows, so most of the chance cancels.{together} {comparison_headline(comparison)} {' '.join(comparison_sentences(comparison))}"
     return Section(
-        "Which model is better",
+        f"Compare by {named(comparison.metric)}",
         text,
         [charts.comparison(comparison)],
-        [Table(heads, lines, f"{100 * comparison.level:g} % intervals")],
+        [_values(comparison), Table(heads, lines, f"{100 * comparison.level:g} % intervals")],
     )
 
 
-def compared_sentence(comparison: Comparison) -> str:
-    """The clearest difference, and how many are left open."""
-    facts = comparison_facts(comparison)
-    pair = facts.clearest
-    limits = f"{pair.first} − {pair.second}: {with_limits(pair.difference, pair.low, pair.high)}, p = {pair.p_holm:.2g}"
-    if facts.pairs > 1:
-        limits += " after Holm's correction"
-    verdict = pair.verdict
-    if facts.ahead is not None:
-        ahead, other = facts.ahead
-        for word in ("better", "higher"):
-            verdict = verdict.replace(f"{ahead} is {word}", f"{ahead} is {word} than {other}")
-    rest = f" {facts.undecided} of {facts.pairs} pairs are undecided." if facts.pairs > 1 and facts.undecided else ""
-    return f"By {comparison.metric}, {verdict} ({limits}).{rest}"
+def _values(comparison: Comparison) -> Table:
+    letters = comparison.letters
+    lettered = len(letters) > 2
+    lines = [
+        [Cell(name), Cell(number(float(comparison.values[name])), float(comparison.values[name])), *([Cell(letters[name])] if lettered else [])]
+        for name in comparison.ranked
+    ]  # fmt: skip
+    caption = "Models that share a letter cannot be told apart." if lettered else ""
+    return Table(["model", named(comparison.metric), *(["letter"] if lettered else [])], lines, caption)
 
 
 @contents(Comparison)
-def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    if len(named) > 1:
-        raise InputError("A report shows one comparison; write one for each.")
-    (comparison,) = named.values()
-    return of_comparison(comparison, title=request.title or "Comparison of models")
+def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    return of_comparison(only(named_, "comparison"), title=request.title or "Comparison of models")
 
 
 def of_comparison(comparison: Comparison, *, title: str) -> Content:
     """The report of a comparison alone."""
-    values = Table(
-        ["model", comparison.metric],
-        [[Cell(name), Cell(number(float(v)), float(v))] for name, v in comparison.values.items()],
+    what = [
+        f"{len(comparison.values)} models on the same {amount(comparison.n)} rows",
+        f"{amount(comparison.positives)} positive",
+        SAMPLED[comparison.sampling],
+        *(["thresholds held fixed"] if comparison.thresholds else []),
+        f"{100 * comparison.level:g} % intervals",
+    ]
+    return Content(
+        title,
+        what,
+        comparison_sentences(comparison),
+        list(map(Remark.of, comparison.warnings)),
+        [compared_section(comparison)],
+        headline=comparison_headline(comparison),
     )
-    section = compared_section(comparison)
-    what = f"{len(comparison.values)} models on the same {comparison.n} rows, {comparison.positives} positive"
-    first = Section("Values", tables=[values])
-    return Content(title, what, [compared_sentence(comparison)], [], [first, section])

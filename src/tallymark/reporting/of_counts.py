@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._numbers import number, with_limits
+from tallymark._numbers import amount, count, number, p_value, per_cent, with_limits
 from tallymark.decide.verdicts import count_facts
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
@@ -17,8 +17,10 @@ from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
+from tallymark.registry import QUANTIFIERS
 from tallymark.reporting.content import Cell, Content, Remark, Section, Table, measured
 from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.reporting.sentences import listed
 
 Estimates = Mapping[str, Any]
 
@@ -57,9 +59,7 @@ def of_counts(
         else:
             lines.append([Cell(entry.method), *_counted(entry)])
     table = Table(["method", *grouped, "prevalence", "count", "of", "interval"], lines)
-    flat = {name: entry for name, entry in estimates.items() if not isinstance(entry, ClassPrevalences)}
-    pictures = [charts.prevalences(flat | audits)] if flat else []
-    sections = [Section("Estimates", _known_said(estimates, known), pictures, [table])]
+    sections = [Section("Estimates", _known_said(estimates, known), _pictures(estimates, audits, growth), [table])]
     if growth is not None:
         sections.append(_grown(estimates, growth))
     if fit is not None:
@@ -75,7 +75,7 @@ def of_counts(
             Section(
                 "Is this prior shift?",
                 _fit_said(fit, fits, unseen),
-                [charts.mixture_fit(fit)],
+                [charts.mixture_fit(fit), *([] if unseen is None else [charts.sensitivity(unseen)])],
                 [
                     *([] if fits is None else [_fits_table(fits)]),
                     *([] if unseen is None else [_unseen_table(unseen)]),
@@ -95,21 +95,40 @@ def of_counts(
         if not isinstance(entry, ClassPrevalences)
     ]
     whole = next(iter(ones), None)
-    what = "" if whole is None else f"{number(whole.n)} rows without labels"
-    return Content(title, what, _counts_said(ones, fit, fits), list(map(Remark.of, warnings)), sections)
+    what = [] if whole is None else [f"{amount(float(whole.n))} rows without labels"]
+    classes = {name: entry for name, entry in estimates.items() if isinstance(entry, ClassPrevalences)}
+    headline, said = _counts_said(ones, fit, fits) if ones else _classes_said(classes)
+    return Content(title, what, said, list(map(Remark.of, warnings)), sections, headline=headline)
+
+
+def _pictures(estimates: Estimates, audits: Estimates, along: str | None) -> list[Any]:
+    """Counts along time where they are followed, the classes' shares, or estimates side by side."""
+    classes = {name: entry for name, entry in estimates.items() if isinstance(entry, ClassPrevalences)}
+    flat = {name: entry for name, entry in estimates.items() if name not in classes} | dict(audits)
+    pictures = [charts.class_prevalences(classes)] if classes else []
+    if along is not None:
+        pictures.append(
+            charts.counts_over_time({n: e for n, e in flat.items() if isinstance(e, Prevalences)}, along=along)
+        )
+    else:
+        totals = {n: e.total if isinstance(e, Prevalences) else e for n, e in flat.items()}
+        if len(totals) > 1 and totals != flat:
+            pictures.append(charts.prevalences(totals, counts=True))
+        pictures += [charts.prevalences(flat)] if flat else []
+    return pictures
 
 
 def _counted(one: Prevalence) -> list[Cell]:
     if one.reason is not None:
         return [Cell("–"), Cell("–"), Cell(number(one.n), float(one.n)), Cell(one.reason)]
-    count = (
-        f"{one.count:.0f}"
+    shown = (
+        count(one.count)
         if one.low is None or one.high is None
-        else f"{one.count:.0f} ({one.low * one.n:.0f} to {one.high * one.n:.0f})"
+        else f"{count(one.count)} ({count(one.low * one.n)} to {count(one.high * one.n)})"
     )
     return [
         Cell(with_limits(one.prevalence, one.low, one.high), one.prevalence),
-        Cell(count, one.count),
+        Cell(shown, one.count),
         Cell(number(one.n), float(one.n)),
         Cell(one.interval_method or ""),
     ]
@@ -121,7 +140,9 @@ def _known_said(estimates: Estimates, known: tuple[float, float] | None) -> str:
         return ""
     totals = [entry.total if isinstance(entry, Prevalences) else entry for entry in estimates.values()]
     sums = ", ".join(
-        f"{one.method} {one.count + known[1]:.0f}" for one in totals if isinstance(one, Prevalence) and not one.reason
+        f"{one.method} {count(one.count + known[1])}"
+        for one in totals
+        if isinstance(one, Prevalence) and not one.reason
     )
     return f"With the {number(known[0])} labelled rows, {number(known[1])} of them positive, the whole population has: {sums}."
 
@@ -144,7 +165,12 @@ def _grown(estimates: Estimates, along: str) -> Section:
                 [Cell(name), *groups, Cell(str(line["from"])), Cell(str(line["to"])), Cell(told, line["growth"])]
             )
     text = "Both periods are counted with the same labelled rows, so most of their error cancels."
-    return Section("Growth of the count", text, (), [Table(["method", *others, "from", "to", "growth"], lines)])
+    drawable = {
+        name: entry.growths(along) for name, entry in estimates.items()
+        if isinstance(entry, Prevalences) and any(line["reason"] is None for line in entry.growths(along))
+    }  # fmt: skip
+    pictures = [charts.growth(drawable)] if drawable else []
+    return Section("Growth of the count", text, pictures, [Table(["method", *others, "from", "to", "growth"], lines)])
 
 
 def _fit_said(fit: MixtureFit, fits: MixtureFits | None, unseen: Sensitivity | None) -> str:
@@ -157,7 +183,7 @@ def _fits_table(fits: MixtureFits) -> Table:
         [
             *(Cell(str(row[name])) for name in fits.names),
             Cell(number(row["misfit"]), row["misfit"]),
-            Cell(f"{row['p_value']:.3g}", row["p_value"]),
+            Cell(p_value(row["p_value"]), row["p_value"]),
             Cell("contradicted" if row["contradicted"] else "not contradicted"),
         ]
         for row in fits.rows()
@@ -178,23 +204,40 @@ def _unseen_table(unseen: Sensitivity) -> Table:
     return Table(["positives' scores move by", "noticed", *(f"count by {name} moves by" for name in names)], lines)
 
 
-def _counts_said(ones: Sequence[Prevalence], fit: MixtureFit | None, fits: MixtureFits | None = None) -> list[str]:
+def _counts_said(
+    ones: Sequence[Prevalence], fit: MixtureFit | None, fits: MixtureFits | None = None
+) -> tuple[str, list[str]]:
+    """The count that speaks in a line, and what stands against it."""
     facts = count_facts(ones)
     sentences = []
     best, naive = facts.speaks, facts.naive
+    headline = ""
     if best is not None:
-        limits = (
-            "" if best.interval is None else f" ({best.interval[0] * best.n:.0f} to {best.interval[1] * best.n:.0f})"
-        )
-        sentences.append(f"There are about {best.count:.0f}{limits} positives among {number(best.n)} ({best.method}).")
-        if naive is not None:
-            sentences.append(
-                f"Counting predicted positives ({naive.method}) gives {naive.count:.0f}, which is not corrected for the classifier's errors."
-            )
-    if facts.apart is not None:
+        limits = "" if best.interval is None else f" ({count(best.interval[0] * best.n)} to {count(best.interval[1] * best.n)})"  # fmt: skip
+        headline = f"There are about {count(best.count)}{limits} positives among {amount(float(best.n))} rows."
         sentences.append(
-            f"The methods disagree beyond their intervals ({' and '.join(facts.apart)}): doubt the assumption behind them."
+            f"That is the estimate by {best.method}, the first in the fixed order of methods that were asked for."
         )
-    if fit is not None and len(sentences) < 3:
+    if facts.range is not None:
+        low, high = facts.range
+        sentences.append(f"Methods that correct for the classifier's errors say {count(low)} to {count(high)}.")
+    if naive is not None:
+        sentences.append(f"Counting predicted positives ({naive.method}) gives {count(naive.count)}, which is not corrected for the classifier's errors.")  # fmt: skip
+    if facts.apart is not None:
+        sentences.append(f"The methods disagree beyond their intervals ({' and '.join(facts.apart)}): doubt the assumption behind them.")  # fmt: skip
+    if fit is not None:
         sentences.append(_fit_said(fit, fits, None))
-    return sentences
+    return headline, sentences
+
+
+def _classes_said(classes: Mapping[str, ClassPrevalences]) -> tuple[str, list[str]]:
+    """The largest classes by the method that speaks."""
+    known = {name: entry for name, entry in classes.items() if any(one.reason is None for one in entry.values())}
+    if not known:
+        return "", []
+    name = min(known, key=lambda one: QUANTIFIERS[one].precedence if one in QUANTIFIERS and QUANTIFIERS[one].shift_proof else 1_000)  # fmt: skip
+    told = sorted(
+        (item for item in known[name].items() if item[1].reason is None), key=lambda item: -item[1].prevalence
+    )
+    parts = [f"{label} {per_cent(one.prevalence, one.low, one.high)}" for label, one in told[:3]]
+    return f"The largest class{'es are' if len(parts) > 1 else ' is'} {listed(parts)}.", [f"Shares by {name}; the table has every class and method."]  # fmt: skip

@@ -6,20 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
+from tallymark._numbers import count, per_cent
 from tallymark.decide.advice import Advice
 from tallymark.decide.impacts import Impact
 from tallymark.decide.item_costs import Costs
 from tallymark.decide.spaces import Space
-from tallymark.errors import InputError
 from tallymark.reporting.content import Content, Remark, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents
-
-
-def only(named: Mapping[str, Any]) -> Any:
-    """The one result a page is about."""
-    if len(named) > 1:
-        raise InputError("A report shows one of these; write one for each.")
-    return next(iter(named.values()))
+from tallymark.reporting.contents import ReportRequest, contents, only
 
 
 @contents(Impact)
@@ -42,7 +35,7 @@ def _of_impact(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
     sections.append(
         Section("Distributions", "", [charts.impact(found, part=found.parts.index(part)) for part in last.values()])
     )
-    return Content(request.title or "What errors do", f"{len(found.parts)} comparisons", said, (), sections)
+    return Content(request.title or "What errors do", [f"{len(found.parts)} comparisons"], said, (), sections)
 
 
 @contents(Advice)
@@ -51,7 +44,7 @@ def _of_advice(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
     first, *doubts = found.heading().splitlines()
     tables = [table_of(found.rows()), *([table_of(found.evidence, "What the data say")] if found.evidence else [])]
     warnings = [Remark("doubtful", doubt.removeprefix("Doubtful: ")) for doubt in doubts]
-    return Content(request.title or "Which metric to watch", "", [first], warnings, [Section("Why", "", (), tables)])
+    return Content(request.title or "Which metric to watch", (), [first], warnings, [Section("Why", "", (), tables)])
 
 
 @contents(Costs)
@@ -64,7 +57,7 @@ def _of_costs(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
         *([table_of(found.by_class)] if found.by_class else []),
     ]
     section = Section("What calls earn", "Costs are negative.", [charts.costs(found)] if drawn else [], tables)
-    return Content(request.title or "Costs", f"{found.n} rows", found.verdict, (), [section])
+    return Content(request.title or "Costs", [f"{count(found.n)} rows"], found.verdict, (), [section])
 
 
 @contents(Space)
@@ -85,7 +78,7 @@ def _of_space(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
     ]
     return Content(
         request.title or "ROC and PR space",
-        f"{len(found.points)} classifiers at prevalence {found.prevalence:.3g}",
+        [f"{len(found.points)} classifiers", f"prevalence {per_cent(found.prevalence)}"],
         found.verdict,
         (),
         sections,

@@ -1,4 +1,4 @@
-"""The report of one or several models on labelled data, or of models in several groups."""
+"""The report of one or several models on labelled data."""
 
 from __future__ import annotations
 
@@ -6,50 +6,77 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallymark import charts
-from tallymark._numbers import number, with_limits
-from tallymark.charts.estimates import in_forest
+from tallymark._numbers import amount, count, fixed, number, per_cent
 from tallymark.charts.inputs import tallies_of
 from tallymark.comparison.comparing import compare
 from tallymark.comparison.results import Comparison
 from tallymark.curves.base import Curve
 from tallymark.decide.advice import Advice
-from tallymark.decide.verdicts import MANY_SIMPLE, ModelFacts, model_facts
+from tallymark.decide.verdicts import (
+    MANY_SIMPLE,
+    ModelFacts,
+    metrics_to_compare,
+    model_facts,
+)
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
-from tallymark.measures import Evaluation, Evaluations
+from tallymark.measures import SAMPLED, Evaluation
 from tallymark.notes import Note
-from tallymark.reporting.content import Content, Remark, Section, metric_table, once
+from tallymark.registry import METRICS
+from tallymark.reporting.content import Bar, Content, Fold, Line, Remark, Section, metric_table, once
 from tallymark.reporting.contents import ReportRequest, contents
-from tallymark.reporting.of_comparison import compared_section, compared_sentence
+from tallymark.reporting.of_comparison import compared_section
+from tallymark.reporting.of_groups import of_groups
+from tallymark.reporting.sentences import model_headline, model_sentences, named
 from tallymark.simple import without_simple
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
-#: Metrics that are drawn; the table has all.
-_HEADLINE = (
-    "auroc", "average_precision", "h_measure", "spcc", "recall", "precision", "f1", "mcc", "balanced_accuracy", "kappa",
-)  # fmt: skip
+#: Bands need resampling; of more rows than this they are hardly wider than the line.
+BANDS_UP_TO = 100_000
 
 
 @contents(Tally, Tallies, Panel, Curve)
-def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
-    """Models evaluated and, on the same rows, compared."""
-    tallies = tallies_of(data if isinstance(data, Tallies | Panel) else named)
-    evaluations = {
-        name: evaluate(tally, threshold=request.threshold, level=request.level, sampling=request.sampling)
-        for name, tally in tallies.items()
+def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
+    """Models evaluated and, on the same rows, compared; groups beside their total."""
+    options: dict[str, Any] = {
+        "threshold": request.threshold,
+        "level": request.level,
+        "sampling": request.sampling,
+        "prevalence": request.prevalence,
+        **request.parameters,
     }
+    title = request.title or "Evaluation of a classifier"
+    if isinstance(data, Tallies) and len(data.names) > data.by_model:
+        return of_groups(data, evaluate(data, **options), options, title=title)
+    tallies = tallies_of(data if isinstance(data, Tallies | Panel) else named_)
+    evaluations = {name: evaluate(tally, **options) for name, tally in tallies.items()}
     panel = data if isinstance(data, Panel) and len(tallies) > 1 else None
-    compared = None if panel is None else compare(panel, metric="auroc", level=request.level, sampling=request.sampling)
     return of_models(
         tallies,
         evaluations,
-        title=request.title or "Evaluation of a classifier",
-        comparison=compared,
+        title=title,
+        same_rows=panel is not None or len(tallies) == 1,
+        comparisons=() if panel is None else compared(panel, evaluations, request.level, request.sampling),
         simple=None if panel is None else without_simple(panel),
         advice=request.advice,
     )
+
+
+def compared(
+    panel: Any, evaluations: Mapping[str, Evaluation], level: float, sampling: Any, metrics: Sequence[str] | None = None
+) -> list[Comparison]:
+    """The models of a panel compared by the metrics that a verdict rests on, at the thresholds they were evaluated at."""
+    first = next(iter(evaluations.values()))
+    found = []
+    for metric in metrics_to_compare(first) if metrics is None else metrics:
+        facts = METRICS[metric]
+        at_cut = facts.needs == "confusion"
+        given: dict[str, Any] = {name: v for name, v in first.parameters.items() if name in facts.parameters and at_cut}
+        threshold = (first.policy or first.threshold) if at_cut else None
+        found.append(compare(panel, metric=metric, threshold=threshold, level=level, sampling=sampling, **given))
+    return found
 
 
 def of_models(
@@ -57,102 +84,85 @@ def of_models(
     evaluations: Mapping[str, Evaluation],
     *,
     title: str,
-    comparison: Comparison | None = None,
+    same_rows: bool,
+    comparisons: Sequence[Comparison] = (),
     simple: Any = None,
     notes: Sequence[Note] | None = None,
-    same_rows: bool | None = None,
     advice: Advice | None = None,
 ) -> Content:
-    """The report of one or several models on labelled data, or of models in several groups.
-
-    `same_rows` says that all are models of the same rows; left out, that is so if their numbers of rows and positives agree.
-    """
+    """The report of one model, of several on the same rows (`same_rows`), or of several that have nothing to do with each other."""
     one_class = [name for name, tally in tallies.items() if not tally.positives or not tally.negatives]
     tallies = {name: tally for name, tally in tallies.items() if name not in one_class}
     if not tallies:
         raise InputError("There is nothing to draw: no model or group has rows of both classes.")
-    first = evaluations[next(iter(tallies))]
-    thresholds = {
-        name: float(evaluations[name].threshold or 0.0) for name in tallies if evaluations[name].threshold is not None
-    }
-    facts = model_facts({name: evaluations[name] for name in tallies}, same_rows=same_rows)
-    said = (
-        [
-            Remark(note.code, note.message if len(evaluations) == 1 else f"{name}: {note.message}")
-            for name, ev in evaluations.items()
-            for note in ev.warnings
-        ]
-        if notes is None
-        else list(map(Remark.of, notes))
-    )
-    warnings = [*(_remarks(facts) if facts.same_rows else []), *said]
-    warnings += [
-        Remark("one class", f"{name} has rows of one class only and is left out of the pictures.") for name in one_class
-    ]
-    if simple is not None and simple.share > MANY_SIMPLE:
-        warnings.append(
-            Remark(
-                "simple",
-                f"{100 * simple.share:.0f} % of the rows are right for every model at any threshold; "
-                "differences between models hide behind them.",
-            )
-        )
-    cut = {name: tally.at(thresholds[name]) for name, tally in tallies.items() if name in thresholds}
-    one = len(tallies) == 1
-    # Bands need resampling; of a million rows they are thinner than the line.
-    band = one and first.n_rows <= 100_000 and next(iter(tallies.values())).clusters is None
-    pictures: list[Any] = [charts.roc(tallies, band=band, thresholds=sorted(set(thresholds.values())) if one else ())]
-    pictures.append(
-        charts.pr(tallies, thresholds=sorted(set(thresholds.values())) if one else (), prevalence=first.prevalence)
-    )
-    first_of = () if advice is None else advice.metrics
-    by_model = [charts.score_histogram({name: tally}, log=facts.rare) for name, tally in tallies.items()]
-    probabilities = all(tally.is_probability for tally in tallies.values())
-    shape = [charts.calibration_curve(tallies)] if probabilities else []
-    sections = [
-        Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures),
-        Section("Metrics", "Every number with its interval; a click on a name explains it. Grey ticks are what chance reaches.",
-                _forest(evaluations, first_of), [metric_table(evaluations, first_of)]),
-        Section("Scores", "How the scores of each class are distributed, and whether probabilities mean what they say.", [*by_model, *shape]),
-        Section("At the threshold", "What the chosen threshold predicts positive, and what other thresholds would give.",
-                [*(charts.confusion(c, name=n) for n, c in cut.items()), *(charts.over_thresholds({n: t}) for n, t in tallies.items())]),
-        Section("At other prevalences and costs", "What would become of the same classifier where positives are rarer or commoner.",
-                [*(charts.over_prevalence({n: t}, threshold=thresholds.get(n, 0.5)) for n, t in tallies.items()), charts.gain(tallies), charts.cost_curve(tallies),
-                 *([charts.decision_curve(tallies)] if probabilities else [])]),
+    drawn = {name: evaluations[name] for name in tallies}
+    first = next(iter(drawn.values()))
+    facts = model_facts(drawn, comparisons)
+    rare = facts.rare
+    advised = () if advice is None else advice.metrics
+    leading = tuple(dict.fromkeys((*(name for name in advised if name in first), *facts.metrics)))
+    warnings = [
+        *(_remarks(facts) if same_rows else []),
+        *_flattered(drawn),
+        *_noted(evaluations, notes),
+        *(Remark("one class", f"{name} has rows of one class only and is left out of the pictures.",
+                 "Curves and rankings need positives and negatives.") for name in one_class),
+        *_many_simple(simple),
     ]  # fmt: skip
-    if comparison is not None:
-        sections.insert(2, compared_section(comparison))
-    if simple is not None:
-        sections.append(
-            Section(
-                "Without simple objects",
-                "Objects that every model gets right at any threshold flatter all models.",
-                [charts.without_simple(simple)],
-            )
-        )
-    advised = [] if advice is None else [advice.heading().splitlines()[0]]
-    verdict = [
-        *advised,
-        *_sentences(evaluations, facts),
-        *([compared_sentence(comparison)] if comparison is not None else []),
-    ]
-    what = (
-        first.heading()
-        if facts.same_rows
-        else f"{len(evaluations)} evaluations of groups, {sum(ev.n_rows for ev in evaluations.values())} rows in all"
-    )
+    order = facts.order if same_rows else tuple(drawn)
+    index = {name: i for i, name in enumerate(tallies)}
+    sections = [
+        *(compared_section(one) for one in comparisons),
+        *([] if all(one.threshold is not None for one in drawn.values()) else [_ranking(tallies, first)]),
+        _lists(tallies, rare=rare),
+        _scores(tallies, drawn, rare=rare),
+        _elsewhere(tallies, drawn, rare=rare),
+        *([] if simple is None else [_without_simple(simple)]),
+        Section("All metrics", "Every number with its interval; a click on a name explains it.",
+                (), [metric_table({name: evaluations[name] for name in (*order, *one_class)}, leading)]),
+    ]  # fmt: skip
+    advised_line = [] if advice is None else [advice.heading().splitlines()[0]]
     return Content(
-        title, what, verdict[: 3 + len(advised)], once(warnings), sections, tallies, thresholds,
-        {k: v for k, v in first.parameters.items() if k in {"cost_fp", "cost_fn", "beta"}}, first.prevalence,
-    )  # fmt: skip
+        title,
+        described(first) if same_rows else [f"{len(drawn)} evaluations, each of rows of its own"],
+        [*advised_line, *(model_sentences(drawn, facts) if same_rows else _apart(drawn))],
+        once(warnings),
+        sections,
+        headline=model_headline(drawn, facts) if same_rows else f"{len(drawn)} evaluations that were not compared.",
+        lines=[
+            Line(name, [Bar.of(drawn[name][m]) for m in leading[:4] if m in drawn[name]], index[name]) for name in order
+        ],
+        tallies=tallies,
+        evaluations=drawn,
+    )
 
 
-def _forest(evaluations: Mapping[str, Evaluation], first: Sequence[str] = ()) -> list[Any]:
-    """The headline metrics drawn, recommended ones too, or whatever was asked for instead; nothing where no number can stand beside others."""
-    drawable = {m.name for ev in evaluations.values() for m in ev.values() if in_forest(m)}
-    chosen = tuple(name for name in dict.fromkeys((*first, *_HEADLINE)) if name in drawable) or tuple(drawable)
-    together = Evaluations(("model",), {(name,): ev for name, ev in evaluations.items()})
-    return [charts.forest(together, metrics=chosen)] if chosen else []
+def described(one: Evaluation) -> list[str]:
+    """What was evaluated: rows, positives, what is taken as random, the threshold, the level."""
+    weight = [] if one.n == one.n_rows else [f"weight {amount(float(one.n))}"]
+    positives = float(one.positives or 0)
+    parts = [
+        f"{count(one.n_rows)} rows",
+        *weight,
+        f"{amount(positives)} positive ({per_cent(positives / float(one.n))})",
+    ]
+    parts += [] if one.prevalence is None else [f"seen at a prevalence of {per_cent(one.prevalence)}"]
+    parts.append(SAMPLED[one.sampling])
+    if one.policy is not None:
+        parts.append(f"thresholds chosen by {one.policy} on these rows")
+    elif one.threshold is not None:
+        parts.append(f"threshold {number(one.threshold)}")
+    parts += [f"{name.replace('_', ' ')} {number(value)}" for name, value in one.parameters.items() if name in {"cost_fp", "cost_fn", "beta"}]  # fmt: skip
+    return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
+
+
+def _apart(evaluations: Mapping[str, Evaluation]) -> list[str]:
+    """Models whose rows may differ, one by one."""
+    few = list(evaluations.items())[:3]
+    return [
+        f"{name}: {' '.join(model_sentences({name: one}, model_facts({name: one})))}"
+        for name, one in few
+    ]  # fmt: skip
 
 
 def _remarks(facts: ModelFacts) -> list[Remark]:
@@ -161,54 +171,136 @@ def _remarks(facts: ModelFacts) -> list[Remark]:
     if facts.rare:
         items.append(
             Remark(
-                "imbalance",
-                f"Only {100 * facts.share:.3g} % of the rows are positive: saying no to everything has an accuracy "
-                f"of {1 - facts.share:.4f}. Read precision, recall and average precision instead.",
+                "rare",
+                f"Only {per_cent(facts.share)} of the rows are positive: saying no to everything is right {per_cent(1 - facts.share)} of the time.",
+                "Where one class is rare, accuracy and AUROC are led by the many negatives. Precision, recall and average precision "
+                "speak of the positives; this report leads with them.",
             )
         )
     if facts.few:
         items.append(
-            Remark("few", f"Few positives ({number(facts.positives)}): a handful of rows can turn the picture.")
+            Remark(
+                "few",
+                f"Few positives ({amount(facts.positives)}): intervals are wide, and one more positive row moves recall by {per_cent(1 / facts.positives)}.",
+                "Recall and everything built on it rests on the positive rows alone, however many negatives there are.",
+            )
         )
     return items
 
 
-def _sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> list[str]:
-    """The facts in words."""
+def _flattered(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
+    """By how much a threshold chosen on the same rows flatters what is measured at it, as resampling says."""
+    parts = []
+    for name, one in evaluations.items():
+        metric = next(
+            (m for m in ("f1", "balanced_accuracy", "recall") if m in one and one[m].optimism is not None), None
+        )
+        if one.policy is None or metric is None:
+            continue
+        off = one[metric].optimism or 0.0
+        whose = f"{name}'s " if len(evaluations) > 1 else ""
+        parts.append(f"{whose}{named(metric)} is about {fixed(abs(off), 3)} too {'good' if off >= 0 else 'low'}")
+    if not parts:
+        return []
+    policy = next(one.policy for one in evaluations.values() if one.policy)
+    return [
+        Remark(
+            "chosen",
+            f"Thresholds were chosen on these rows ({policy}): {'; '.join(parts)} (measured by resampling).",
+            "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled rows and judged "
+            "on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for it.",
+        )
+    ]
 
-    def said(name: str, metric: str) -> str:
-        measure = evaluations[name][metric]
-        return with_limits(measure.value, measure.low, measure.high)
 
-    sentences = []
-    best = facts.leaders.get("auroc")
-    if best is not None:
-        ranked = facts.same_rows and len(evaluations) > 1
-        sentence = (
-            f"{best} {'has the highest AUROC in these rows,' if ranked else 'has an AUROC of'} {said(best, 'auroc')}"
+def _noted(evaluations: Mapping[str, Evaluation], notes: Sequence[Note] | None) -> list[Remark]:
+    """Guards that fired: those passed on, or each evaluation's own."""
+    if notes is not None:
+        return list(map(Remark.of, notes))
+    several = len(evaluations) > 1
+    return [
+        Remark.of(Note(note.code, f"{name}: {note.message}" if several else note.message))
+        for name, one in evaluations.items()
+        for note in one.warnings
+    ]
+
+
+def _many_simple(simple: Any) -> list[Remark]:
+    if simple is None or simple.share <= MANY_SIMPLE:
+        return []
+    return [
+        Remark(
+            "simple",
+            f"{per_cent(simple.share)} of the rows are right for every model at any threshold; differences between models hide behind them.",
+            "Rows that nobody gets wrong flatter every model alike. The section “Without simple objects” leaves them out.",
         )
-        if "average_precision" in facts.leaders and "average_precision" in evaluations[best]:
-            chance = evaluations[best]["average_precision"].chance
-            beside = "." if chance is None else f", where chance has {number(chance)}."
-            sentence += f" and an average precision of {said(best, 'average_precision')}{beside}"
-            if facts.rivals is not None:
-                top = facts.rivals[1]
-                sentence += f" At the top of the list {top} is ahead: its average precision is {said(top, 'average_precision')}."
-        else:
-            sentence += "."
-        sentences.append(sentence)
-    name = facts.speaks
-    ev = evaluations[name]
-    if "recall" in ev and "precision" in ev and ev.threshold is not None:
-        off = ev["recall"].optimism
-        flatters = "" if off is None else f"; that flatters recall by about {number(off)}"
-        policy = f" ({ev.policy}, chosen on these rows{flatters})" if ev.policy else ""
-        right = (
-            "nothing is predicted positive"
-            if ev["precision"].reason
-            else f"{said(name, 'precision')} of its predicted positives are right"
-        )
-        sentences.append(
-            f"At threshold {number(ev.threshold)}{policy} {name} finds {said(name, 'recall')} of the positives; {right}."
-        )
-    return sentences
+    ]
+
+
+def bands(tallies: Mapping[str, Tally]) -> bool:
+    """Whether curves get bands: rows are few enough to be resampled, and not in clusters."""
+    return all(t.clusters is None and sum(run.n_rows for run in t.runs) <= BANDS_UP_TO for t in tallies.values())
+
+
+def _ranking(tallies: Mapping[str, Tally], first: Evaluation) -> Section:
+    """The curves of models without a threshold to explore."""
+    band = bands(tallies)
+    pictures = [charts.roc(tallies, band=band), charts.pr(tallies, band=band, prevalence=first.prevalence)]
+    return Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures)
+
+
+def _lists(tallies: Mapping[str, Tally], *, rare: bool) -> Section:
+    pictures = [charts.gain(tallies, log=rare), charts.gain(tallies, lift=True, log=rare)]
+    return Section("Ranking and lists", "How many positives a list from the top holds, and how much better that is than a list drawn at random.", pictures)  # fmt: skip
+
+
+def _scores(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], *, rare: bool) -> Section:
+    cut = {name: one.threshold for name, one in evaluations.items()}
+    shapes = {
+        name: charts.score_histogram({name: tally}, logit=rare and tally.is_probability, threshold=cut[name])
+        for name, tally in tallies.items()
+    }
+    folded = list(shapes.items())[_OPEN:]
+    reliable = [charts.calibration_curve(tallies, log=rare)] if all(t.is_probability for t in tallies.values()) else []
+    return Section(
+        "Scores and calibration",
+        "How the scores of each class are distributed"
+        + (
+            ", and whether probabilities mean what they say: below the line they promise too much." if reliable else "."
+        ),
+        [*list(shapes.values())[:_OPEN], *reliable],
+        folded=[Fold(name, [picture]) for name, picture in folded],
+    )
+
+
+#: Models whose own pictures are open; those of others are folded.
+_OPEN = 2
+
+
+def _elsewhere(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], *, rare: bool) -> Section:
+    """What other thresholds, prevalences and costs would give."""
+    own: dict[str, list[Any]] = {}
+    for name, tally in tallies.items():
+        cut = evaluations[name].threshold
+        logit = rare and tally.is_probability
+        own[name] = [charts.over_thresholds({name: tally}, threshold=cut, logit=logit)]
+        if cut is not None:
+            own[name].append(charts.over_prevalence({name: tally}, threshold=cut))
+            own[name].append(charts.confusion(tally.at(cut), name=name))
+    probabilities = all(t.is_probability for t in tallies.values())
+    shared = [charts.cost_curve(tallies), *([charts.decision_curve(tallies)] if probabilities else [])]
+    open_ = [picture for name in list(own)[:1] for picture in own[name]] if len(own) == 1 else []
+    return Section(
+        "At other thresholds, prevalences and costs",
+        "What would become of the same classifier with another threshold, where positives are rarer or commoner, or where errors cost otherwise.",
+        [*shared, *open_],
+        folded=[] if open_ else [Fold(name, pictures) for name, pictures in own.items()],
+    )
+
+
+def _without_simple(simple: Any) -> Section:
+    return Section(
+        "Without simple objects",
+        "Rows that every model gets right at any threshold flatter all models.",
+        [charts.without_simple(simple)],
+    )

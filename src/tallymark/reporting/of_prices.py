@@ -10,8 +10,7 @@ from tallymark import charts
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
 from tallymark.reporting.content import Content, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents
-from tallymark.reporting.of_decisions import only
+from tallymark.reporting.contents import ReportRequest, contents, only
 
 
 @contents(PriceIndex)
@@ -24,7 +23,7 @@ def _of_indices(named: Mapping[str, Any], data: Any, request: ReportRequest) -> 
             f"From {one.periods[0]} to {one.periods[-1]} prices changed by {100 * (one.values[-1] - 1):+.2f} % by {one.formula}; "
             f"{100 * one.matched[-1]:.1f} % of the last period's expenditure is in products that were there to compare with."
         )
-    what = f"{len(next(iter(named.values())).periods)} periods"
+    what = [f"{len(next(iter(named.values())).periods)} periods"]
     return Content(request.title or "Price index", what, said, (), sections)
 
 
@@ -41,5 +40,5 @@ def _of_errors(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
         "The index under error", one.heading() + ".", [charts.index_under_error(one)], [table_of(one.rows())]
     )
     return Content(
-        request.title or "Price index under classification error", f"{len(one.periods)} periods", said, (), [section]
+        request.title or "Price index under classification error", [f"{len(one.periods)} periods"], said, (), [section]
     )

@@ -10,10 +10,9 @@ import numpy as np
 from tallymark import charts
 from tallymark._display import Row
 from tallymark._numbers import number
-from tallymark.errors import InputError
 from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.reporting.content import Content, Remark, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.reporting.contents import ReportRequest, contents, only
 
 _ABOUT_TABLE = (
     "sd is the within-sample Bernoulli deviation, which knows nothing of the machines' own error; low and high span the chance in "
@@ -23,9 +22,7 @@ _ABOUT_TABLE = (
 
 @contents(RareCount)
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    if len(named) > 1:
-        raise InputError("A report shows one count of rare texts; write one for each.")
-    (count,) = named.values()
+    count = only(named, "count of rare texts")
     return of_rare(count, title=request.title or "Rare events in text")
 
 
@@ -66,7 +63,8 @@ def of_rare(result: RareCount, *, title: str) -> Content:
         f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated).",
         text,
     ]
-    what = f"{number(len(result.scores))} texts, {int(np.count_nonzero(~result.counted))} of them left out; {_details(result)}"
+    left_out = int(np.count_nonzero(~result.counted))
+    what = [f"{number(len(result.scores))} texts", f"{left_out} of them left out", _details(result)]
     return Content(title, what, said, list(map(Remark.of, result.warnings)), sections)
 
 

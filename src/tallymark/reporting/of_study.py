@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark.errors import InputError
 from tallymark.reporting.content import Content, Remark, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.reporting.contents import ReportRequest, contents, only
 from tallymark.study.outcomes import StudyResults, StudyTest
 
 
 @contents(StudyResults)
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    if len(named) > 1:
-        raise InputError("A report shows one study; write one for each.")
-    (results,) = named.values()
+    results = only(named, "study")
     return of_study(results, title=request.title or f"Study {results.name}", level=request.level)
 
 
@@ -49,7 +46,7 @@ def of_study(results: StudyResults, *, title: str, level: float = 0.95) -> Conte
     remarks += [Remark("failed", f"{c.method} on {c.dataset}, fold {c.fold}: {c.error}") for c in results.failed[:10]]
     if results.unfinished:
         remarks.append(Remark("unfinished", f"{results.unfinished} cells were not run yet."))
-    return Content(title, results.heading(), verdict, remarks, sections)
+    return Content(title, [results.heading()], verdict, remarks, sections)
 
 
 def _said(test: StudyTest) -> str:

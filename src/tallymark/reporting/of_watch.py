@@ -8,8 +8,7 @@ from typing import Any
 from tallymark import charts
 from tallymark.decide.watch_results import Watch
 from tallymark.reporting.content import Content, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents
-from tallymark.reporting.of_decisions import only
+from tallymark.reporting.contents import ReportRequest, contents, only
 
 #: Columns of the history that a page does without.
 _LEFT_OUT = frozenset({"reference", "mean_score", "count", "fit_distance", "value_mean", "value_ks"})
@@ -38,4 +37,4 @@ def _of_watch(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
                 [table_of(found.plan.to_dict()["sample"])],
             )
         )
-    return Content(request.title or "Watch", f"{len(found.periods)} periods", said, (), sections)
+    return Content(request.title or "Watch", [f"{len(found.periods)} periods"], said, (), sections)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import html
 import json
+import math
+import os
 import re
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -13,7 +16,7 @@ from typing import Any
 from warnings import warn
 
 from tallymark import __version__
-from tallymark._display import plain
+from tallymark._display import columns_of, plain
 from tallymark._write import replacing, require_writable
 from tallymark.charts.drawing import Progress, drawn
 from tallymark.charts.theme import PALETTES
@@ -27,22 +30,25 @@ from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.reporting.content import Content
 from tallymark.reporting.contents import ReportRequest, content_of
-from tallymark.reporting.explorer import explored, formulas, glossary, parameters
+from tallymark.reporting.explorer import explored, formulas, glossary, limits_note, parameters
 
 
 def report(
-    data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, title: str | None = None,
+    data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, prevalence: float | None = None,
+    title: str | None = None, command: str | None = None,
     fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
     growth: str | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
-    known: tuple[float, float] | None = None, audit: Prevalence | Prevalences | None = None, advice: Advice | None = None, sampling: Sampling = "plain", progress: Progress | None = None,
+    known: tuple[float, float] | None = None, audit: Prevalence | Prevalences | None = None, advice: Advice | None = None,
+    sampling: Sampling = "plain", progress: Progress | None = None, **parameters: float,
 ) -> Path:  # fmt: skip
     """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
 
-    `data` is a labelled tally, several by name, or a panel (models); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
+    `data` is a labelled tally, a panel (models on the same rows, which are then compared), tallies by group, or several tallies by name (which are not
+    compared: nothing says that their rows are the same); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
     method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, `fits`
     the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population, `audit` what they say of all of it). With `advice` (:func:`tallymark.advise`) the
-    metrics it recommends come first. `threshold` is a number or a policy, `sampling` as for :func:`tallymark.evaluate`; `progress` is called with the percentage of the pictures
-    that are drawn.
+    metrics it recommends come first. `threshold`, `prevalence`, `sampling` and `parameters` (costs, beta) are those of :func:`tallymark.evaluate`; `command` is shown
+    as what made the page; `progress` is called with the percentage of the pictures that are drawn.
 
     >>> import tallymark as tm, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
@@ -53,17 +59,25 @@ def report(
     >>> folder.cleanup()
     """
     request = ReportRequest(
-        title=title, threshold=threshold, level=level, sampling=sampling, fit=fit, expectation=expectation, warnings=warnings,
+        title=title, threshold=threshold, level=level, prevalence=prevalence, parameters=parameters, sampling=sampling, fit=fit, expectation=expectation, warnings=warnings,
         growth=growth, fits=fits, unseen=unseen, known=known, audit=audit, advice=advice,
     )  # fmt: skip
-    return write(content_of(data, request), path, progress)
+    return write(content_of(data, request), path, progress, command=command)
 
 
-def write(content: Content, path: str | PathLike[str], progress: Progress | None = None) -> Path:
+def write(
+    content: Content,
+    path: str | PathLike[str],
+    progress: Progress | None = None,
+    *,
+    command: str | None = None,
+    seed: int | None = None,
+) -> Path:
     """Write a page; all of it or nothing. `progress` is called with the percentage of the pictures that are drawn."""
     with replacing(path, over=_PAGE) as temporary:
         # A lone surrogate, which no file can hold, is spelled out.
-        temporary.write_text(page(content, progress), encoding="utf-8", errors="backslashreplace")
+        text = page(content, progress, command=command, seed=seed)
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return Path(path)
 
 
@@ -76,35 +90,110 @@ def require_place(path: str | PathLike[str], inputs: Iterable[str]) -> None:
     require_writable(path, inputs=inputs, over=_PAGE)
 
 
-def page(content: Content, progress: Progress | None = None) -> str:
+#: The page's scripts, in the order they build on each other.
+_SCRIPTS = ("page.js", "numbers.js", "plot.js", "tables.js", "pictures.js", "explorer.js", "start.js")
+
+
+def page(
+    content: Content, progress: Progress | None = None, *, command: str | None = None, seed: int | None = None
+) -> str:
     """The page as text."""
     try:
-        import vl_convert  # noqa: F401 - asked for here, used where pictures are drawn
+        import latex2mathml  # noqa: F401 - asked for here, used where formulas and pictures are drawn
+        import vl_convert  # noqa: F401
         from jinja2 import Environment
     except ImportError:
         raise InputError(
-            "Reports need Jinja2 and Altair; install them with: pip install 'tallymark[report]'."
+            "Reports need Jinja2, Altair and latex2mathml; install them with: pip install 'tallymark[report]'."
         ) from None
-    here = files("tallymark.reporting")
+    here = files("tallymark.reporting") / "page"
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    charts = [chart for section in content.sections for chart in section.pictures]
+    charts = [chart for section in content.sections for chart in section.all_pictures]
     pictures = _drawn_all(charts, progress) if charts else {}
-    environment.filters |= {"drawn": lambda chart: pictures[id(chart)], "js": _javascript}
-    template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
-    data = {
-        "explorer": explored(content.tallies, content.thresholds) if content.thresholds else None,
-        "glossary": glossary(),
-        "parameters": list(parameters()),
-        "prevalence": content.prevalence,
+    places = {id(chart): i for i, chart in enumerate(charts)}
+    environment.filters |= {
+        "drawn": lambda chart: pictures[id(chart)],
+        "place": lambda chart: places[id(chart)],
+        "title_of": _title,
+        "js": _javascript,
+        "slug": lambda text: re.sub(r"\W+", "-", text),
+        "shape": lambda index: _SHAPES[index % len(_SHAPES)],
     }
+    template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
+    explorable = content.tallies and all(content.evaluations[name].threshold is not None for name in content.tallies)
+    explorer = explored(content.tallies, content.evaluations, content.speaks) if explorable else None
+    data = {
+        "explorer": explorer,
+        "glossary": glossary(),
+        "pictures": [_data_of(chart.to_dict(validate=False)) for chart in charts],
+    }
+    sentences = list(content.verdict)
+    asked = {} if explorer is None else next(iter(content.evaluations.values())).parameters
     return template.render(
         content=content,
+        what=[*content.what, *([] if seed is None else [f"seed {seed}"]), f"Tallymark {__version__}", _today()],
+        headline=content.headline or (sentences.pop(0) if sentences else ""),
+        sentences=sentences,
+        command=command,
+        explained=list({note.code: note for note in content.warnings if note.why}.values()),
+        explorer=explorer,
+        explorer_note="" if explorer is None else limits_note(content.evaluations),
         version=__version__,
-        parameters=parameters() | dict(content.parameters),
+        parameters=parameters() | {name: value for name, value in asked.items() if name in parameters()},
         css=_css((here / "page.css").read_text(encoding="utf-8")),
         data=_embedded(data),
-        script=f"{formulas()}\n{(here / 'page.js').read_text(encoding='utf-8')}",
+        script="\n".join([_read(here, _SCRIPTS[0]), formulas(), *(_read(here, name) for name in _SCRIPTS[1:])]),
     )
+
+
+def _read(folder: Any, name: str) -> str:
+    text: str = (folder / name).read_text(encoding="utf-8")
+    return text
+
+
+#: Marks of models on the first screen, as the charts and the page's own pictures have them.
+_SHAPES = (
+    "M-5.5 0A5.5 5.5 0 1 1 5.5 0A5.5 5.5 0 1 1 -5.5 0Z", "M-5 -5H5V5H-5Z", "M0 -6L5.5 4H-5.5Z", "M0 -7L5.5 0L0 7L-5.5 0Z",
+    "M-2 -6H2V-2H6V2H2V6H-2V2H-6V-2H-2Z", "M0 6L5.5 -4H-5.5Z", "M6 0L-4 5.5V-5.5Z", "M-6 0L4 5.5V-5.5Z",
+)  # fmt: skip
+
+
+def _today() -> str:
+    """The day the page was made, or the one that a reproducible build states."""
+    stated = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(stated), UTC) if stated.isdigit() else datetime.now().astimezone()
+    return f"{now.day} {now:%B %Y}"
+
+
+def _title(chart: Any) -> str:
+    return chart.title if isinstance(chart.title, str) else str(chart.title.text)
+
+
+def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
+    """The rows behind a picture as columns, table by table; five digits are more than it shows."""
+    found: list[dict[str, list[Any]]] = []
+    seen: set[str] = set()
+
+    def look(part: Any) -> None:
+        if isinstance(part, dict):
+            values = part.get("data", {}).get("values") if isinstance(part.get("data"), dict) else None
+            if values:
+                columns = {str(name): [_five(row.get(name)) for row in values] for name in columns_of(values)}
+                if (key := json.dumps(plain(columns), sort_keys=True)) not in seen:
+                    seen.add(key)
+                    found.append(columns)
+            for item in part.values():
+                look(item)
+        elif isinstance(part, list):
+            for item in part:
+                look(item)
+
+    look(specification)
+    return found
+
+
+def _five(value: Any) -> Any:
+    return float(f"{value:.5g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
 def _embedded(data: Any) -> str:
@@ -122,7 +211,10 @@ def _embedded(data: Any) -> str:
 
 
 #: Names of a palette's colours in the page's style.
-_NAMES = ("paper", "ink", "faint", "grid")
+_NAMES = ("paper", "ink", "faint", "grid", "positive", "negative")
+
+#: Colours that only the page has: a raised panel, and rows that were missed.
+_OWN = {"light": {"raised": "#f5f7f9", "missed": "#b9c0c7"}, "dark": {"raised": "#1d2126", "missed": "#59616b"}}
 
 
 def _css(text: str) -> str:
@@ -130,7 +222,7 @@ def _css(text: str) -> str:
 
     def colours(theme: str) -> str:
         p = PALETTES[theme]
-        named = {name: getattr(p, name) for name in _NAMES} | {f"m{i}": c for i, c in enumerate(p.models)}
+        named = {name: getattr(p, name) for name in _NAMES} | {f"m{i}": c for i, c in enumerate(p.models)} | _OWN[theme]
         return " ".join(f"--{name}: {colour};" for name, colour in named.items())
 
     dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}"
@@ -144,7 +236,7 @@ def _javascript(value: Any) -> str:
 
 def _drawn_all(charts: Sequence[Any], progress: Progress | None) -> dict[int, str]:
     """The SVG of each chart by its identity, or a sentence in its place."""
-    titles = [chart.title if isinstance(chart.title, str) else str(chart.title.text) for chart in charts]
+    titles = list(map(_title, charts))
     pictures = drawn([chart.to_dict(validate=False) for chart in charts], progress)
     missing = [title for title, svg in zip(titles, pictures, strict=True) if svg is None]
     if missing:
@@ -153,9 +245,13 @@ def _drawn_all(charts: Sequence[Any], progress: Progress | None) -> dict[int, st
             stacklevel=3,
         )
     return {
-        id(chart): _undrawn(title) if svg is None else _on_the_page(svg, title)
+        id(chart): _undrawn(title) if svg is None else _on_the_page(svg, _description(chart) or title)
         for chart, title, svg in zip(charts, titles, pictures, strict=True)
     }
+
+
+def _description(chart: Any) -> str:
+    return chart.description if isinstance(chart.description, str) else ""
 
 
 def _undrawn(title: str) -> str:
@@ -165,9 +261,8 @@ def _undrawn(title: str) -> str:
 def _on_the_page(svg: str, title: str) -> str:
     """An SVG whose colours are the page's, so that it turns dark with it."""
     light = PALETTES["light"]
-    named = {getattr(light, name): f"var(--{name})" for name in _NAMES} | {
-        c: f"var(--m{i})" for i, c in enumerate(light.models)
-    }
+    named = {c: f"var(--m{i})" for i, c in enumerate(light.models)}
+    named |= {getattr(light, name): f"var(--{name})" for name in ("paper", "ink", "faint", "grid")}
     for colour, name in named.items():
         svg = re.sub(f'(fill|stroke)="{colour}"', rf'\1="{name}"', svg, flags=re.IGNORECASE)
     # The size goes into the style, so that a picture shrinks with the page.

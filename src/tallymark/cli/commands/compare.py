@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tallymark.cli.printing import (
     print_written,
     progress_bar,
     require_report_place,
+    shown_command,
     table,
 )
 from tallymark.comparison.comparing import compare
@@ -92,7 +94,7 @@ def run(asked: Asked) -> Comparison:
         from tallymark.reporting.pages import report
 
         with progress_bar(f"Writing {asked.report}") as progress:
-            report(comparison, asked.report, title=asked.file, progress=progress)
+            report(comparison, asked.report, title=Path(asked.file).name, command=shown_command(), progress=progress)
     if asked.as_json:
         simple = {} if reduced is None else {"simple": _simple(reduced)}
         print_json("compare", comparison.to_dict() | simple, notes)

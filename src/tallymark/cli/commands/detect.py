@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tallymark.cli.printing import (
     print_written,
     progress_bar,
     require_report_place,
+    shown_command,
     table,
 )
 from tallymark.comparison.comparing import compare
@@ -98,7 +100,14 @@ def _evaluated(asked: Asked, panel: Panel, answer: dict[str, Any]) -> None:
         from tallymark.reporting.pages import report
 
         with progress_bar(f"Writing {asked.report}") as progress:
-            report(panel, asked.report, title=asked.file, level=asked.level, progress=progress)
+            report(
+                panel,
+                asked.report,
+                title=Path(asked.file).name,
+                command=shown_command(),
+                level=asked.level,
+                progress=progress,
+            )
     without = {row["model"]: row["without_simple"] for row in reduced.compare("auroc")}
     positives = int(panel.is_positive.sum())
     if asked.as_json:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,9 @@ from tallymark.cli.printing import (
     print_written,
     progress_bar,
     require_report_place,
+    shown_command,
     table,
 )
-from tallymark.comparison.comparing import compare
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.evaluation.request import Progress
@@ -95,8 +96,11 @@ class Asked:
 class _Read:
     """What a report needs of the rows beside the evaluations."""
 
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    #: None where there are predicted classes, or probabilities of several.
+    tallies: Tallies | None = None
     panel: Panel | None = None
+    #: Whether all models scored the same rows: columns of one file did, saved summaries do not say.
+    same_rows: bool = True
 
 
 def run(asked: Asked) -> Evaluations:
@@ -118,11 +122,11 @@ def run(asked: Asked) -> Evaluations:
     }
     read = _Read()
     result = _evaluate(asked, options, read)
-    met = [note for name, tally in read.tallies.items() for note in hard_labels(tally, name.partition(", ")[0])]
+    met = [note for key, tally in _entries(read.tallies) for note in hard_labels(tally, str(key[0]))]
     notes = list(dict.fromkeys([*met, *result.warnings]))
     if asked.report is not None:
         with progress_bar(f"Writing {asked.report}") as progress:
-            _report(asked, result, read, notes, progress)
+            _report(asked, result, read, notes, options, progress)
     if asked.as_json:
         print_json("evaluate", result.to_dict(), notes)
     else:
@@ -133,32 +137,42 @@ def run(asked: Asked) -> Evaluations:
     return result
 
 
-def _report(asked: Asked, result: Evaluations, read: _Read, notes: Sequence[Note], progress: Progress | None) -> None:
+def _report(
+    asked: Asked,
+    result: Evaluations,
+    read: _Read,
+    notes: Sequence[Note],
+    options: Mapping[str, Any],
+    progress: Progress | None,
+) -> None:
     from tallymark.reporting.of_classes import of_classes
-    from tallymark.reporting.of_models import of_models
+    from tallymark.reporting.of_groups import of_groups
+    from tallymark.reporting.of_models import compared, of_models
     from tallymark.reporting.pages import write
 
+    title = Path(asked.file).name
     entries = {", ".join(map(str, key)): one for key, one in result.entries.items()}
-    if not read.tallies:
-        write(of_classes(entries, title=asked.file), asked.report or "", progress)
-        return
-    comparison = simple = None
-    if read.panel is not None:
-        comparison = compare(read.panel, level=asked.level or 0.95, sampling=asked.sampling)  # type: ignore[arg-type]
-        simple = without_simple(read.panel)
-    write(
-        of_models(
-            read.tallies,
+    if read.tallies is None:
+        content = of_classes(entries, title=title)
+    elif len(read.tallies.names) > read.tallies.by_model:
+        content = of_groups(read.tallies, result, options, title=title, notes=notes)
+    else:
+        tallies = {", ".join(map(str, key)): tally for key, tally in read.tallies.entries.items()}
+        panel = read.panel
+        content = of_models(
+            tallies,
             entries,
-            title=asked.file,
-            comparison=comparison,
-            simple=simple,
+            title=title,
+            same_rows=read.same_rows,
+            comparisons=() if panel is None else compared(panel, entries, asked.level or 0.95, asked.sampling),
+            simple=None if panel is None else without_simple(panel),
             notes=notes,
-            same_rows=not asked.by,
-        ),
-        asked.report or "",
-        progress,
-    )
+        )
+    write(content, asked.report or "", progress, command=shown_command(), seed=asked.seed)
+
+
+def _entries(tallies: Tallies | None) -> Iterable[tuple[tuple[Any, ...], Tally]]:
+    return () if tallies is None else tallies.entries.items()
 
 
 def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations:
@@ -220,11 +234,12 @@ def _of_saved(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
     )
     saved = load(asked.file)
     if isinstance(saved, Tally):
-        read.tallies = {asked.file: saved}
+        read.tallies = Tallies(("model",), {(asked.file,): saved})
     elif isinstance(saved, Tallies):
-        read.tallies = {", ".join(map(str, key)): tally for key, tally in saved.entries.items()}
-    for name, tally in read.tallies.items():
-        emit(hard_labels(tally, name), strict=asked.strict)
+        read.tallies = saved
+        read.same_rows = len(saved) == 1
+    for key, tally in _entries(read.tallies):
+        emit(hard_labels(tally, ", ".join(map(str, key))), strict=asked.strict)
     evaluated = evaluate(saved, **options)
     return evaluated if isinstance(evaluated, Evaluations) else Evaluations(("model",), {(asked.file,): evaluated})
 
@@ -273,7 +288,7 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
             panel = table.panel() if together else None
     emit(hard_labels_of(tallies), strict=asked.strict)
     read.panel = panel
-    read.tallies = {", ".join(map(str, key)): tally for key, tally in tallies.entries.items()}
+    read.tallies = tallies
     if asked.metrics is None and not asked.every and not asked.as_json and asked.report is None and not asked.require:
         # Only what will be shown: intervals of the rest would be computed for nothing.
         probabilities = all(tally.is_probability for tally in tallies.values())

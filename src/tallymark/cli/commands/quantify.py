@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tallymark.cli.printing import (
     print_written,
     progress_bar,
     require_report_place,
+    shown_command,
 )
 from tallymark.errors import ColumnError, InputError
 from tallymark.measures import Evaluation
@@ -92,7 +94,7 @@ def run(asked: Asked) -> Answer:
 
         with progress_bar(f"Writing {asked.report}") as progress:
             report(
-            answer.estimates, asked.report, title=f"{asked.target or asked.validation}: how many?", fit=answer.fit,
+            answer.estimates, asked.report, title=f"{Path(asked.target or asked.validation).name}: how many?", command=shown_command(), fit=answer.fit,
             expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, fits=answer.fits, unseen=answer.unseen,
             known=answer.known, audit=answer.audit, progress=progress,
             )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tallymark.cli.printing import (
     print_written,
     progress_bar,
     require_report_place,
+    shown_command,
 )
 from tallymark.rare.files import TextColumn
 from tallymark.rare.results import ClassWeightSweep, RareCount
@@ -93,7 +95,7 @@ def run(asked: Asked) -> RareCount:
         from tallymark.reporting.pages import report
 
         with progress_bar(f"Writing {asked.report}") as progress:
-            report(result, asked.report, title=asked.target, progress=progress)
+            report(result, asked.report, title=Path(asked.target).name, command=shown_command(), progress=progress)
     if asked.as_json:
         sweep = {"weight": result.weight, "sweep": result.sweep} if isinstance(result, ClassWeightSweep) else {}
         print_json("rare", result.to_dict() | sweep | {"out": asked.out}, result.warnings)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark import _check
 from tallymark._check import Floats
 from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
@@ -60,6 +61,7 @@ def roc_band(
     replicates: int = 1_000,
     seed: Seed = 0,
     jobs: int | None = None,
+    at: Sequence[float] | Floats | None = None,
 ) -> Band:
     r"""Confidence band of the ROC curve.
 
@@ -67,7 +69,7 @@ def roc_band(
     rate, with one more row imagined where it would hurt most (below) and help most (above); `fixed_threshold` gives each threshold's point
     a Wilson interval in both directions; `kolmogorov` moves the curve by the Kolmogorov–Smirnov limits of both
     classes, :math:`\pm c/\sqrt N` along and :math:`\pm c/\sqrt P` across, each at level :math:`\sqrt{1-\alpha}`, and
-    always holds for the whole curve. Rubin (1981), Ann. Stat. 9(1); Macskassy & Provost (2004), ROCAI; Campbell (1994), Stat. Med. 13(5-7).
+    always holds for the whole curve. `at` are the false positive rates of `fixed_fpr`'s points, a hundred equal steps if left out. Rubin (1981), Ann. Stat. 9(1); Macskassy & Provost (2004), ROCAI; Campbell (1994), Stat. Med. 13(5-7).
 
     >>> import tallymark as tm
     >>> band = tm.intervals.roc_band(tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]), method="kolmogorov")
@@ -78,7 +80,7 @@ def roc_band(
     require_separate_rows(tally.clusters, "roc_band")
     require_one_of("method", method, ("fixed_fpr", "fixed_threshold", "kolmogorov"))
     if method == "fixed_fpr":
-        grid = np.linspace(0.0, 1.0, _POINTS)
+        grid = np.linspace(0.0, 1.0, _POINTS) if at is None else _rates(at)
         value = _recall_at(Resamples.of(tally, _MOST), grid)[0]
 
         def curves(spacings: _Spacings) -> tuple[Floats, Floats]:
@@ -161,6 +163,13 @@ def calibration_band(
     low, high = limits(found.observed * n, n, each, method)
     points = {"x": found.mean_score, "value": found.observed, "low": low, "high": high, "n": n}
     return Band(points, "Calibration curve", method, confidence, simultaneous)
+
+
+def _rates(at: Sequence[float] | Floats) -> Floats:
+    rates = np.sort(_check.scores(at, "at").astype(np.float64))
+    if not len(rates) or rates[0] < 0.0 or rates[-1] > 1.0:
+        raise InputError("at are false positive rates, expected numbers from 0 to 1.")
+    return rates
 
 
 def _kolmogorov(n: float, level: float) -> float:

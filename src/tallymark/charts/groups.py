@@ -1,0 +1,70 @@
+"""A metric by group: sorted, beside all rows together and what chance alone would scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tallymark._numbers import with_limits
+from tallymark.charts.theme import altair, finished, palette, require_kind, rows
+from tallymark.errors import InputError
+from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST
+from tallymark.measures import Evaluation
+from tallymark.registry import METRICS
+
+
+def groups(
+    data: Mapping[Any, Evaluation], *, metric: str = "auroc", total: Evaluation | None = None, theme: str = "light"
+) -> Any:
+    """A metric of each group with its interval, the best on top; `total` adds all rows together as a line.
+
+    The grey bar of a group is where chance would put it if it were like the total: its own limits, laid around that. Groups
+    with fewer than ten rows of a class are drawn hollow.
+
+    >>> import numpy as np, pandas as pd, tallymark as tm
+    >>> y = np.arange(90) % 2
+    >>> frame = pd.DataFrame({"y": y, "p": y + np.arange(90) % 7, "g": ["a", "b", "c"] * 30})
+    >>> found = tm.evaluate(tm.tally(frame, label="y", score="p", by="g"), metrics=["auroc"])
+    >>> tm.charts.groups(found).to_dict()["title"]["text"]
+    'AUROC by group with 95 % intervals'
+    """
+    require_kind(data, Mapping, "tm.evaluate with groups")
+    alt = altair()
+    colours = palette(theme)
+    facts = METRICS[metric]
+    centre = None if total is None or metric not in total else total[metric]
+    items: list[dict[str, Any]] = []
+    for key, one in data.items():
+        require_kind(one, Evaluation, "tm.evaluate with groups")
+        if metric not in one or one[metric].reason is not None:
+            continue
+        m = one[metric]
+        few = min(float(one.positives or 0), float(one.n) - float(one.positives or 0)) < FEWEST
+        row = {"group": ", ".join(map(str, key)) if isinstance(key, tuple) else str(key), "value": m.value, "few": few,
+               "positives": float(one.positives or 0), "rows": float(one.n), "low": m.low, "high": m.high}  # fmt: skip
+        if centre is not None and m.low is not None and m.high is not None:
+            row |= {"from": centre.value - (m.high - m.value), "to": centre.value + (m.value - m.low)}
+        items.append(row)
+    if not items:
+        raise InputError(f"There is nothing to draw: {facts.name} has a value in none of the groups.")
+    items.sort(key=lambda row: (row["few"], row["value"] if facts.better == "lower" else -row["value"]))
+    order = [row["group"] for row in items]
+    y = alt.Y("group:N", sort=order, title=None)
+    tips = [
+        alt.Tooltip("group:N"),
+        *(alt.Tooltip(f"{n}:Q", format=",.4~g") for n in ("value", "low", "high", "positives", "rows")),
+    ]
+    base = alt.Chart(rows(items)).encode(y=y, tooltip=tips)
+    x = alt.X("low:Q", title=facts.label, scale=alt.Scale(zero=False))
+    drawn = [base.mark_bar(color=colours.grid, height=13).encode(x="from:Q", x2="to:Q")] if centre is not None else []
+    drawn.append(base.mark_rule(strokeWidth=2, color=colours.negative).encode(x=x, x2="high:Q"))
+    for few in (False, True):
+        own = alt.Chart(rows([row for row in items if row["few"] == few])).encode(y=y, tooltip=tips, x="value:Q")
+        drawn.append(own.mark_point(size=60, color=colours.negative, filled=not few, fill=colours.paper if few else colours.negative))  # fmt: skip
+    if centre is not None:
+        drawn.append(alt.Chart(rows([{"x": centre.value}])).mark_rule(strokeDash=[4, 3], color=colours.ink).encode(x="x:Q"))  # fmt: skip
+    level = next((one[metric].level for one in data.values() if metric in one and one[metric].level is not None), None)
+    title = f"{facts.label} by group" + ("" if level is None else f" with {100 * level:g} % intervals")
+    said = "; ".join(f"{row['group']} {with_limits(row['value'], row['low'], row['high'])}" for row in items[:30])
+    whole = "" if centre is None else f"All rows {with_limits(centre.value, centre.low, centre.high)}. "
+    return finished(altair().layer(*drawn), title, theme, says=f"{whole}{said}.", height=max(60, 20 * len(items)))

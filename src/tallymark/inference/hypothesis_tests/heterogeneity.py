@@ -1,0 +1,127 @@
+"""Whether a metric differs between groups by more than chance explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tallymark._check import Floats
+from tallymark._display import Row, Shown
+from tallymark._numbers import equals_p, number
+from tallymark.errors import InputError
+from tallymark.inference.scales import normal_quantile
+from tallymark.measures import Evaluation, Measure
+from tallymark.registry import METRICS
+
+#: Positives and negatives from which a group takes part: limits of fewer are too rough to be added up.
+FEWEST = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Heterogeneity(Shown):
+    """Cochran's Q of a metric over groups: `q` on `freedom` degrees of freedom, its `p_value`, and the `common` value that fits best.
+
+    `groups` are those that took part, `left_out` those with too few rows of a class, or without an interval.
+    """
+
+    metric: str
+    q: float
+    freedom: int
+    p_value: float
+    common: float
+    groups: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def heading(self) -> str:
+        """The test in a line."""
+        return f"{self.metric} over {len(self.groups)} groups: Q = {number(self.q)} on {self.freedom} degrees of freedom, {equals_p(self.p_value)}"
+
+    def rows(self) -> list[Row]:
+        """One line."""
+        return [self.to_dict()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {
+            "metric": self.metric,
+            "q": self.q,
+            "freedom": self.freedom,
+            "p_value": self.p_value,
+            "common": self.common,
+            "groups": len(self.groups),
+            "left_out": len(self.left_out),
+        }
+
+
+def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") -> Heterogeneity:
+    r"""Cochran's test that a metric is the same in every group.
+
+    :math:`Q = \min_\mu \sum_g \left((m_g - \mu) / s_g\right)^2`, where :math:`s_g` is the distance of the group's own limit on the
+    side of :math:`\mu`, divided by the normal quantile of the level, so that groups with skewed limits count as they are
+    shown. Groups with fewer than ten rows of a class are left out. Not to reject is not to show that groups are alike.
+    Cochran (1954), Biometrics 10(1); sides as in MOVER, Zou & Donner (2008), Stat. Med. 27(10).
+
+    >>> import numpy as np, pandas as pd, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> y, region = rng.random(3000) < 0.2, np.repeat(["east", "north", "west"], 1000)
+    >>> frame = pd.DataFrame({"y": y, "region": region, "p": rng.normal(y * np.where(region == "west", 0.5, 2.0))})
+    >>> groups = tm.tally(frame, label="y", score="p", by="region")
+    >>> found = tm.intervals.heterogeneity(tm.evaluate(groups, metrics=["auroc"]))
+    >>> found.freedom, found.p_value < 0.001
+    (2, True)
+    """
+    if not isinstance(evaluations, Mapping):
+        raise InputError(
+            f"heterogeneity takes evaluations by group, got {type(evaluations).__name__}. "
+            'Write tm.evaluate(tm.tally(frame, label="y", score="p", by="region")).'
+        )
+    facts = METRICS[metric]
+    kept: dict[str, Measure] = {}
+    left_out = []
+    for key, one in evaluations.items():
+        name = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+        if facts.name in one and _enough(one) and _limited(one[facts.name]):
+            kept[name] = one[facts.name]
+        else:
+            left_out.append(name)
+    if len(kept) < 2:
+        raise InputError(
+            f"heterogeneity needs two groups with {FEWEST} rows of each class and an interval of {facts.name}; "
+            f"there {'is' if len(kept) == 1 else 'are'} {len(kept) or 'none'}."
+        )
+    q, common = least_distance(kept.values())
+    from scipy.special import chdtrc
+
+    freedom = len(kept) - 1
+    return Heterogeneity(facts.name, q, freedom, float(chdtrc(freedom, q)), common, tuple(kept), tuple(left_out))
+
+
+def _enough(one: Evaluation) -> bool:
+    """Rows of both classes, by the guard's rule for what is few."""
+    return min(float(one.positives or 0), float(one.n) - float(one.positives or 0)) >= FEWEST
+
+
+def _limited(measure: Measure) -> bool:
+    return measure.reason is None and measure.interval is not None and measure.low < measure.high  # type: ignore[operator]
+
+
+def least_distance(measures: Iterable[Measure]) -> tuple[float, float]:
+    """Q and the value that all groups are least far from."""
+    listed = sorted(measures, key=lambda measure: measure.value)
+    value = np.array([m.value for m in listed])
+    z = np.array([normal_quantile(0.5 + (m.level or 0.95) / 2) for m in listed])
+    # A value at the end of its range has no limit beyond: it is as far as on the other side.
+    below = np.array([m.value - m.low for m in listed]) / z  # type: ignore[operator]
+    above = np.array([m.high - m.value for m in listed]) / z  # type: ignore[operator]
+    below, above = np.where(below > 0.0, below, above), np.where(above > 0.0, above, below)
+    best = (np.inf, np.nan)
+    # Between two neighbouring values Q is one parabola: its lowest point, or the end nearer to it.
+    for i in range(len(value)):
+        weights: Floats = np.where(np.arange(len(value)) <= i, above, below) ** -2.0
+        low, high = value[i], value[min(i + 1, len(value) - 1)]
+        at = float(np.clip(np.average(value, weights=weights), low, high))
+        best = min(best, (float((weights * (value - at) ** 2).sum()), at))
+    return best

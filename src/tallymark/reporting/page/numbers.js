@@ -1,0 +1,72 @@
+/* How numbers are written: what tallymark/_numbers.py does, character by character (a test compares them). */
+const THIN = "\u202f", MINUS = "\u2212";
+
+/* toFixed, but a tie goes to the even digit, as in Python. */
+function rounded(value, decimals) {
+  const text = value.toFixed(decimals), scaled = value * 10 ** decimals;
+  const tie = decimals < 16 && scaled - Math.floor(scaled) === 0.5 && scaled / 10 ** decimals === value && Number.isInteger(scaled * 2);
+  return tie && exactTie(value, decimals) ? (Math.floor(scaled) % 2 ? Math.ceil(scaled) : Math.floor(scaled)) / 10 ** decimals : text;
+}
+
+/* Whether a double is exactly half way between two decimals: its expansion ends with a 5 there. */
+function exactTie(value, decimals) {
+  const digits = value.toFixed(Math.min(decimals + 30, 100)).split(".")[1] ?? "";
+  return /^50*$/.test(digits.slice(decimals));
+}
+
+function fixed(value, decimals) {
+  const made = rounded(Math.abs(value), decimals);
+  const text = typeof made === "number" ? made.toFixed(decimals) : made;
+  let [whole, rest] = text.split(".");
+  if (whole.length > 4) whole = whole.replace(/\B(?=(\d{3})+(?!\d))/g, THIN);
+  const sign = value < 0 && /[1-9]/.test(text) ? MINUS : "";
+  return sign + whole + (rest === undefined ? "" : `.${rest}`);
+}
+
+function powers(value, digits) {
+  let [mantissa, power] = value.toExponential(digits - 1).split("e");
+  if (mantissa.includes(".")) mantissa = mantissa.replace(/0+$/, "").replace(/\.$/, "");
+  return `${mantissa}e${Number(power)}`.replaceAll("-", MINUS);
+}
+
+/* `whole`: a number of things, which Python knows by its type. */
+function shownNumber(value, whole = false) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "nan";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : `${MINUS}∞`;
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e15 && (size >= 1e4 || whole)) return fixed(value, 0);
+  if (size >= 1e4 && size < 1e15) return fixed(value, 1);
+  return size === 0 || (size >= 1e-3 && size < 1e4) ? fixed(value, 4) : powers(value, 4);
+}
+
+function amount(value) {
+  return Number.isInteger(value) ? fixed(value, 0) : Number.isFinite(value) ? fixed(value, 1) : shownNumber(value);
+}
+
+function decimalsOf(low, high) {
+  const half = (high - low) / 2;
+  return Number.isFinite(half) && half > 0 ? Math.max(0, -Math.floor(Math.log10(half / 3.55))) : null;
+}
+
+function written(value, low, high) {
+  const decimals = decimalsOf(low, high);
+  if (decimals === null || !Number.isFinite(value)) return shownNumber(value);
+  return decimals > 7 ? powers(value, 3) : fixed(value, decimals);
+}
+
+function between(low, high) {
+  return [low, high].map((end) => written(end, low, high)).join(low < 0 ? " to " : "–");
+}
+
+function withLimits(value, low, high) {
+  return low === null || high === null ? shownNumber(value) : `${written(value, low, high)} (${between(low, high)})`;
+}
+
+function perCent(value) {
+  const scaled = 100 * value;
+  if (scaled === 0 || !Number.isFinite(scaled)) return `${scaled === 0 ? "0" : shownNumber(scaled)} %`;
+  const decimals = 2 - Math.floor(Math.log10(Math.abs(scaled)));
+  if (decimals > 7) return `${powers(scaled, 3)} %`;
+  const text = fixed(scaled, Math.max(0, decimals));
+  return `${text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text} %`;
+}

@@ -1,0 +1,213 @@
+"""Facts in words. Every sentence can be read off a fact of ``decide/verdicts.py`` and a number of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tallymark._numbers import amount, equals_p, number, per_cent, with_limits
+from tallymark.comparison.results import Comparison, Pair
+from tallymark.decide.verdicts import Alarms, GroupFacts, ModelFacts, alarms
+from tallymark.measures import Evaluation, Measure
+from tallymark.registry import METRICS
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def said(measure: Measure) -> str:
+    """A measure with its limits, or why it has no value."""
+    return f"undefined ({measure.reason})" if measure.reason else with_limits(measure.value, measure.low, measure.high)
+
+
+def named(metric: str) -> str:
+    """A metric's name inside a sentence."""
+    label = METRICS[metric].label
+    # Acronyms keep their letters.
+    return label if label[:2].isupper() else label[0].lower() + label[1:]
+
+
+def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> str:
+    """The verdict in a line: one model in natural frequencies, several by the test between them."""
+    metric = named(facts.leading)
+    if len(facts.order) == 1:
+        found = alarms(evaluations[facts.speaks])
+        if found is not None and found.called > 0:
+            return f"It finds {amount(found.found)} of {amount(found.positives)} positives, and {amount(found.found)} of its {amount(found.called)} alarms are right."
+        return f"{_first_upper(metric)}: {said(evaluations[facts.speaks][facts.leading])}."
+    many = len(facts.order)
+    if facts.tested is None:
+        return f"{many} models, not tested against each other."
+    if facts.best is not None:
+        return f"{facts.best} is the {'better of the two' if many == 2 else f'best of the {many} models'} by {metric}."
+    if len(facts.tied) == many:
+        return f"{listed(facts.order)} cannot be told apart by {metric}."
+    return f"{listed(facts.tied)} lead by {metric} and cannot be told apart."
+
+
+def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> list[str]:
+    """What stands behind the headline."""
+    sentences = []
+    name = facts.speaks
+    one = evaluations[name]
+    several = len(facts.order) > 1
+    found = alarms(one)
+    if found is not None:
+        other = facts.order[1] if len(facts.order) == 2 else None
+        sentences.append(_found(name if several else "It", found, other, None if other is None else alarms(evaluations[other])))  # fmt: skip
+    elif one.prevalence is not None and {"recall", "precision"} <= set(one.measures):
+        sentences.append(_expected(name if several else "It", one))
+    if facts.tested is not None:
+        sentences.append(_difference(facts.tested, facts))
+    elif not several and facts.leading not in {"recall", "precision"}:
+        chance = one[facts.leading].chance
+        beside = "" if chance is None else f", where chance reaches {number(chance)}"
+        sentences.append(f"{_first_upper(named(facts.leading))} is {said(one[facts.leading])}{beside}.")
+    if facts.otherwise is not None:
+        sentences.append(_otherwise(*facts.otherwise))
+    return sentences
+
+
+def _found(who: str, one: Alarms, other: str | None, beside: Alarms | None) -> str:
+    share = "" if one.recall.reason else f" ({_share(one.recall)})"
+    text = f"{who} finds {amount(one.found)} of {amount(one.positives)} positives{share}"
+    if one.called > 0:
+        text += f", and {amount(one.found)} of its {amount(one.called)} alarms are right ({_share(one.precision)})"
+    else:
+        text += " and raises no alarm"
+    if other is not None and beside is not None:
+        text += f"; {other} finds {amount(beside.found)} with {amount(beside.called)} alarms"
+    return text + "."
+
+
+def _share(measure: Measure) -> str:
+    """Per cent with limits inside brackets: 44 %, 35–53."""
+    return per_cent(measure.value, measure.low, measure.high).replace(" (", ", ").replace(")", "")
+
+
+def _expected(who: str, one: Evaluation) -> str:
+    """At a stated prevalence nothing was counted: shares alone."""
+    text = f"At a prevalence of {per_cent(one.prevalence or 0.0)} {who if who != 'It' else 'it'} finds {_share(one['recall'])} of the positives"
+    right = one["precision"]
+    return text + ("." if right.reason else f", and {_share(right)} of its alarms would be right.")
+
+
+def _difference(tested: Comparison, facts: ModelFacts) -> str:
+    """The values by the leading metric, and the clearest difference from the first model."""
+    metric = _first_upper(named(tested.metric))
+    values = tested.values
+    first = facts.order[0]
+    if len(facts.order) == 2:
+        other = facts.order[1]
+        pair = _pair(tested, first, other)
+        return f"{metric} is {_value(values[first], pair)} against {_value(values[other], pair)} ({_gap(pair, first)})."
+    worse = [name for name in facts.order[1:] if tested.told_apart(first, name)]
+    nearest = _pair(tested, first, facts.order[1])
+    text = f"{metric} is {_value(values[first], nearest)} for {first} and {_value(values[facts.order[1]], nearest)} for {facts.order[1]} ({_gap(nearest, first)}, all pairs corrected together)"
+    if facts.best is None and worse:
+        text += f"; {listed(worse)} {'is' if len(worse) == 1 else 'are'} shown to be worse than {first}"
+    return text + "."
+
+
+def _otherwise(comparison: Comparison, pair: Pair) -> str:
+    better, other = sorted((pair.first, pair.second), key=comparison.ranked.index)
+    values = comparison.values
+    how = METRICS[comparison.metric].brief
+    return (
+        f"By {named(comparison.metric)}{f' ({how})' if how else ''} {better} is better than {other}: "
+        f"{_value(values[better], pair)} against {_value(values[other], pair)} ({_gap(pair, better)})."
+    )
+
+
+def _pair(comparison: Comparison, one: str, other: str) -> Pair:
+    return next(pair for pair in comparison.pairs if {pair.first, pair.second} == {one, other})
+
+
+def _value(value: float, pair: Pair) -> str:
+    """A value to the digits of the difference's limits."""
+    return with_limits(value, pair.low - pair.difference + value, pair.high - pair.difference + value).partition(" (")[
+        0
+    ]
+
+
+def _gap(pair: Pair, first: str) -> str:
+    sign = 1.0 if pair.first == first else -1.0
+    ends = sorted((sign * pair.low, sign * pair.high))
+    text = with_limits(sign * pair.difference, *ends).replace(" (", ", ").replace(")", "")
+    return f"difference {text}, {equals_p(pair.p_holm)}"
+
+
+def comparison_headline(comparison: Comparison) -> str:
+    """Who is best after a test, or who cannot be told apart."""
+    metric, models = named(comparison.metric), comparison.ranked
+    if comparison.best is not None:
+        return f"{comparison.best} is the {'better of the two' if len(models) == 2 else f'best of the {len(models)} models'} by {metric}."
+    first = comparison.alike[0]
+    if len(first) == 1:
+        # No direction is better: the pairs say what differs.
+        return f"{listed(models)} differ by {metric}."
+    return f"{listed(first)} cannot be told apart by {metric}."
+
+
+def comparison_sentences(comparison: Comparison) -> list[str]:
+    """The nearest pair, and how many are left open."""
+    first, second, *_ = comparison.ranked
+    pair = _pair(comparison, first, second)
+    values = comparison.values
+    together = ", all pairs corrected together" if len(comparison.pairs) > 1 else ""
+    sentences = [
+        f"{_first_upper(named(comparison.metric))} is {_value(values[first], pair)} for {first} and "
+        f"{_value(values[second], pair)} for {second} ({_gap(pair, first)}{together})."
+    ]
+    undecided = sum(one.p_holm >= 1.0 - comparison.level for one in comparison.pairs)
+    if len(comparison.pairs) > 1:
+        sentences.append(
+            f"{undecided} of {len(comparison.pairs)} pairs cannot be told apart."
+            if undecided
+            else f"All {len(comparison.pairs)} pairs are told apart."
+        )
+    equal = [one for one in comparison.pairs if "equivalent" in one.verdict]
+    if equal:
+        sentences.append(f"Equivalent within {number(comparison.equivalence)}: {listed([f'{one.first} and {one.second}' for one in equal])}.")  # fmt: skip
+    return sentences
+
+
+def group_headline(facts: GroupFacts, by: str, groups: int) -> str:
+    """Whether groups differ, after a test."""
+    metric = named(facts.metric)
+    if facts.test is None:
+        return f"{_first_upper(metric)} over all rows is {said(facts.total[facts.metric])}."
+    if facts.test.p_value < _ALPHA:
+        return f"{_first_upper(metric)} differs between groups of {by} by more than chance explains ({equals_p(facts.test.p_value)})."
+    return f"No difference of {metric} between the {groups} groups of {by} is shown ({equals_p(facts.test.p_value)})."
+
+
+#: Level of the test between groups.
+_ALPHA = 0.05
+
+
+def group_sentences(facts: GroupFacts, evaluations: Mapping[str, Evaluation]) -> list[str]:
+    """All rows, the range, the worst group, and which were too small to be named."""
+    sentences = []
+    found = alarms(facts.total)
+    if found is not None:
+        sentences.append("Over all rows: " + _found("it", found, None, None))
+    if facts.test is not None:
+        sentences.append(f"{_first_upper(named(facts.metric))} over all rows is {said(facts.total[facts.metric])}.")
+    if facts.worst is not None:
+        best, worst = facts.order[0], facts.worst
+        sentences.append(
+            f"By group it runs from {said(evaluations[worst][facts.metric])} ({worst}) to {said(evaluations[best][facts.metric])} ({best})."
+        )
+    if facts.small:
+        few = len(facts.small)
+        sentences.append(
+            f"{few} group{'s have' if few > 1 else ' has'} fewer than ten rows of a class, or no value, and "
+            f"{'are' if few > 1 else 'is'} left out of this comparison."
+        )
+    return sentences
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
