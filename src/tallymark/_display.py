@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._numbers import number
+from tallymark._numbers import amount, count, number
 from tallymark._tables import comma_separated, latex, markdown
 from tallymark.errors import InputError
+from tallymark.registry import picture_of
 
 Row = Mapping[str, Any]
 
@@ -35,7 +36,8 @@ class Shown:
         return "\n".join([self.heading(), *text_table(self.rows())])
 
     def _repr_html_(self) -> str:
-        return html_table(self.heading(), self.rows())
+        table, picture = html_table(self.heading(), self.rows()), picture_of(self)
+        return f"{_BESIDE}<div>{table}</div><div>{picture}</div></div>" if picture else table
 
     def to_frame(self) -> Any:
         """The rows as a dataframe of the library at hand (pandas, else Polars, else PyArrow)."""
@@ -52,6 +54,10 @@ class Shown:
     def to_csv(self) -> str:
         """The rows as comma-separated text, all digits kept; cells that a spreadsheet would run are made text."""
         return comma_separated(columns_of(self.rows()))
+
+
+#: A table and its picture side by side, or one above the other where there is no room.
+_BESIDE = '<div style="display: flex; flex-wrap: wrap; gap: 1.5em; align-items: flex-start">'
 
 
 class Limited:
@@ -87,6 +93,18 @@ def plain(value: Any) -> Any:
     return value
 
 
+#: Columns of numbers of things: nobody counts a quarter of a company.
+_WHOLE = frozenset({"count", "count_low", "count_high"})
+_AMOUNTS = frozenset({"n", "n_rows", "rows", "positives", "negatives", "tp", "fp", "fn", "tn"})
+
+
+def in_column(name: str, value: object) -> str:
+    """A cell of a table; numbers of things are written whole."""
+    if isinstance(value, float | np.floating) and name in _WHOLE | _AMOUNTS:
+        return count(float(value)) if name in _WHOLE else amount(float(value))
+    return number(value)
+
+
 def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
     """Rows turned into columns; a row that lacks a column has None there."""
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -96,7 +114,7 @@ def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
 def text_table(rows: Sequence[Row], most: int = 60) -> Iterable[str]:
     """Aligned lines: text to the left, numbers to the right."""
     columns = columns_of(rows[:most])
-    cells = {name: [number(value) for value in values] for name, values in columns.items()}
+    cells = {name: [in_column(name, value) for value in values] for name, values in columns.items()}
     widths = {name: max(len(name), *map(len, values)) for name, values in cells.items()}
     right = {
         name: any(isinstance(value, int | float | np.number) for value in values) for name, values in columns.items()
@@ -120,7 +138,9 @@ def html_table(heading: str, rows: Sequence[Row], most: int = 200) -> str:
     columns = columns_of(rows[:most])
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(number(values[index]))}</td>" for values in columns.values()) + "</tr>"
+        "<tr>"
+        + "".join(f"<td>{html.escape(in_column(name, values[index]))}</td>" for name, values in columns.items())
+        + "</tr>"
         for index in range(min(len(rows), most))
     )
     more = f"<p>… {len(rows) - most} more rows</p>" if len(rows) > most else ""

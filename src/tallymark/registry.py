@@ -7,6 +7,7 @@ and loads it on first use.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -273,6 +274,14 @@ class Calibration:
     aliases: tuple[str, ...] = ()
     #: Looks at the scores it will be used on, and holds at their prevalence instead of the labelled sample's.
     uses_target: bool = False
+
+
+def picture_of(result: object) -> str:
+    """The small SVG that a notebook shows beside a result's table; nothing where there is none, or nothing to draw it with."""
+    if any(importlib.util.find_spec(name) is None for name in ("altair", "vl_convert")):
+        return ""
+    drawn: str = importlib.import_module("tallymark.charts.of_results").small_picture(result)
+    return drawn
 
 
 def metric_names(asked: object) -> list[str]:

@@ -58,7 +58,7 @@ def groups(
     x = alt.X("low:Q", title=facts.label, scale=alt.Scale(zero=False))
     drawn = [base.mark_bar(color=colours.grid, height=13).encode(x="from:Q", x2="to:Q")] if centre is not None else []
     drawn.append(base.mark_rule(strokeWidth=2, color=colours.negative).encode(x=x, x2="high:Q"))
-    for few in (False, True):
+    for few in sorted({row["few"] for row in items}):
         own = alt.Chart(rows([row for row in items if row["few"] == few])).encode(y=y, tooltip=tips, x="value:Q")
         drawn.append(own.mark_point(size=60, color=colours.negative, filled=not few, fill=colours.paper if few else colours.negative))  # fmt: skip
     if centre is not None:

@@ -249,7 +249,10 @@ def over_prevalence(
         if own is None or not low <= own <= high
         else [layers.marked(own, "prevalence", "these rows", theme, left=own > 0.05)]
     )
-    return finished(alt.layer(shown, *marks), titled("Metrics by prevalence", name), theme)
+    at = curve.prevalence[0] if own is None else own
+    here = {metric: float(np.interp(np.log(at), np.log(curve.prevalence), curve[metric])) for metric in metrics}
+    said = _said(f"At a prevalence of {per_cent(float(at))}", {n: v for n, v in here.items() if np.isfinite(v)})
+    return finished(alt.layer(shown, *marks), titled("Metrics by prevalence", name), theme, says=said)
 
 
 def _said(what: str, values: Mapping[str, float]) -> str:

@@ -12,6 +12,7 @@ from tallymark._numbers import number
 from tallymark._text import shortened, visible
 from tallymark.charts import layers
 from tallymark.charts.inputs import by_name, curves_of
+from tallymark.charts.notebook import offline
 from tallymark.charts.theme import WIDTH, altair, finished, palette, require_kind, rows, spell_out, titled
 from tallymark.curves.histogram import ScoreHistogram
 from tallymark.quantify.estimation.mixture_test import MixtureFit
@@ -105,7 +106,7 @@ def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Any:
     spell_out(chart)
     chart = chart.properties(title=made.title, description=made.description)
     chart.config = made.config
-    return chart
+    return offline(chart)
 
 
 def mixture_fit(data: MixtureFit, *, theme: str = "light") -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tallymark._text import shortened, visible
+from tallymark.charts.notebook import offline
 from tallymark.errors import InputError
 from tallymark.registry import choose
 
@@ -120,19 +121,21 @@ def finished(
         "tickColor": colours.faint, "tickCount": 5, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
     }  # fmt: skip
     text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
-    return chart.properties(
-        title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0),
-        description=visible(f"{title}. {says}".strip()),
-        width=width,
-        height=height,
-    ).configure(
-        background=colours.paper,
-        font="system-ui, sans-serif",
-        axis=axis,
-        legend=text,
-        title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8},
-        view={"stroke": None},
-        header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
+    return offline(
+        chart.properties(
+            title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0),
+            description=visible(f"{title}. {says}".strip()),
+            width=width,
+            height=height,
+        ).configure(
+            background=colours.paper,
+            font="system-ui, sans-serif",
+            axis=axis,
+            legend=text,
+            title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8},
+            view={"stroke": None},
+            header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
+        )
     )
 
 

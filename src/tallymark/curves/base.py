@@ -41,7 +41,7 @@ class Curve(Shown):
         columns = self.columns()
         last = len(self) - 1
         chosen = sorted({round(i * last / (_PRINTED - 1)) for i in range(_PRINTED)})
-        return [{name: array[i].item() for name, array in columns.items()} for i in chosen]
+        return [{name: array[i : i + 1].tolist()[0] for name, array in columns.items()} for i in chosen]
 
     def to_frame(self) -> Any:
         """Every point as a dataframe."""

@@ -109,7 +109,8 @@ def page(
     here = files("tallymark.reporting") / "page"
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     charts = [chart for section in content.sections for chart in section.all_pictures]
-    pictures = _drawn_all(charts, progress) if charts else {}
+    specifications = [chart.to_dict(validate=False) for chart in charts]
+    pictures = _drawn_all(charts, specifications, progress) if charts else {}
     places = {id(chart): i for i, chart in enumerate(charts)}
     environment.filters |= {
         "drawn": lambda chart: pictures[id(chart)],
@@ -125,7 +126,7 @@ def page(
     data = {
         "explorer": explorer,
         "glossary": glossary(),
-        "pictures": [_data_of(chart.to_dict(validate=False)) for chart in charts],
+        "pictures": list(map(_data_of, specifications)),
     }
     sentences = list(content.verdict)
     asked = {} if explorer is None else next(iter(content.evaluations.values())).parameters
@@ -234,10 +235,10 @@ def _javascript(value: Any) -> str:
     return str(value).replace("inf", "Infinity") if isinstance(value, float) else str(value)
 
 
-def _drawn_all(charts: Sequence[Any], progress: Progress | None) -> dict[int, str]:
+def _drawn_all(charts: Sequence[Any], specifications: Sequence[Any], progress: Progress | None) -> dict[int, str]:
     """The SVG of each chart by its identity, or a sentence in its place."""
     titles = list(map(_title, charts))
-    pictures = drawn([chart.to_dict(validate=False) for chart in charts], progress)
+    pictures = drawn(specifications, progress)
     missing = [title for title, svg in zip(titles, pictures, strict=True) if svg is None]
     if missing:
         warn(
@@ -265,6 +266,8 @@ def _on_the_page(svg: str, title: str) -> str:
     named |= {getattr(light, name): f"var(--{name})" for name in ("paper", "ink", "faint", "grid")}
     for colour, name in named.items():
         svg = re.sub(f'(fill|stroke)="{colour}"', rf'\1="{name}"', svg, flags=re.IGNORECASE)
+    # Containers without a name would be read aloud as such.
+    svg = re.sub(r' role="graphics-\w+" aria-roledescription="[^"]* mark container"', "", svg)
     # The size goes into the style, so that a picture shrinks with the page.
     attributes = f'role="img" aria-label="{html.escape(title)}"'
     sized = r'<svg \1style="max-width: \2px; width: 100%; height: auto"'

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._numbers import number
+from tallymark._numbers import number, p_value
 from tallymark.cli.layout import TextTable
 from tallymark.cli.printing import (
     masses_wanted,
@@ -160,12 +160,16 @@ def _print(comparison: Comparison, asked: Asked, reduced: WithoutSimple | None) 
         f"{asked.file}: {comparison.metric} on the same {comparison.n} rows, {comparison.positives} positive", "bold"
     )
     cuts = comparison.thresholds
+    letters = comparison.letters if len(comparison.values) > 2 else {}
     heads = [("model", "left"), (comparison.metric, "right"), *([("threshold", "right")] if cuts else [])]
+    heads += [("letter", "left")] if letters else []
     values = [
-        [model, number(float(value)), *([number(cuts[model])] if cuts else [])]
-        for model, value in comparison.values.items()
-    ]
+        [model, number(float(comparison.values[model])), *([number(cuts[model])] if cuts else []), *([letters[model]] if letters else [])]
+        for model in comparison.ranked
+    ]  # fmt: skip
     print_table(table("", heads, values))
+    if letters:
+        print_text("Models that share a letter cannot be told apart.", "dim", indent="  ")
     print_text("")
     print_table(compared_table("", comparison))
     together = "; limits and verdicts of all pairs are corrected together (Holm)" if len(comparison.pairs) > 1 else ""
@@ -189,15 +193,11 @@ def compared_table(title: str, comparison: Comparison) -> TextTable:
             f"{pair.first} - {pair.second}",
             number(pair.difference),
             f"{number(pair.low)} to {number(pair.high)}",
-            _p(pair.p_value),
-            *([_p(pair.p_holm)] if several else []),
+            p_value(pair.p_value),
+            *([p_value(pair.p_holm)] if several else []),
             pair.verdict,
             pair.method,
         ]
         for pair in comparison.pairs
     ]
     return table(title, heads, lines)
-
-
-def _p(value: float) -> str:
-    return "< 0.0001" if value < 1e-4 else f"{value:.4f}"

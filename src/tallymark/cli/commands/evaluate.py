@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._numbers import number, with_limits
+from tallymark._numbers import equals_p, number, with_limits
 from tallymark.cli.commands.requirements import Requirement, require_all
 from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
@@ -29,6 +29,7 @@ from tallymark.cli.printing import (
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.evaluation.request import Progress
+from tallymark.inference.hypothesis_tests.heterogeneity import heterogeneity
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.notes import Note, emit
@@ -337,6 +338,8 @@ def _print(result: Evaluations, asked: Asked) -> None:
     if len(result.names) > 1:
         print_table(_group_table(result, asked))
         _say(first)
+        for line in _differ(result):
+            print_text(line, "dim", indent="  ")
         for reason in _reasons(result, asked):
             print_text(reason, "dim", indent="  ")
         return
@@ -469,6 +472,26 @@ def _group_table(result: Evaluations, asked: Asked) -> Any:
         for key, e in result.entries.items()
     ]
     return table(f"{asked.file} by {', '.join(result.names[1:])}{said}", [*heads, *((n, "right") for n in names)], rows)
+
+
+def _differ(result: Evaluations) -> list[str]:
+    """Whether each model's groups differ by more than chance explains; nothing where too few are large enough."""
+    lines = []
+    models = dict.fromkeys(key[0] for key in result.entries) if result.by_model else {None: None}
+    for model in models:
+        own = {key: one for key, one in result.entries.items() if model is None or key[0] == model}
+        try:
+            found = heterogeneity(own, "auroc")
+        except InputError:
+            continue
+        whose = f"{model}: " if len(models) > 1 else ""
+        said = "differs between groups by more than chance explains" if found.p_value < 1.0 - _LEVEL else "is not shown to differ between groups"  # fmt: skip
+        lines.append(f"{whose}AUROC {said} (Cochran's Q over {len(found.groups)} groups, {equals_p(found.p_value)}).")
+    return lines
+
+
+#: Level at which groups are said to differ.
+_LEVEL = 0.95
 
 
 def _group_metrics(result: Evaluations, asked: Asked) -> list[str]:
