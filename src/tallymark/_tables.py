@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 #: What LaTeX takes for something else.
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "\u202f": r"\,", "\u2212": "$-$", "–": "--",
 })  # fmt: skip
 
 #: A cell that begins so is a formula to a spreadsheet.
@@ -19,9 +19,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 Columns = Mapping[str, Sequence[Any]]
 
 
-def latex(columns: Columns, shown: Callable[[Any], str], caption: str = "") -> str:
-    """A booktabs table; numbers to the right."""
-    numeric = {name: _numeric(values) for name, values in columns.items()}
+def latex(
+    columns: Columns, shown: Callable[[Any], str], caption: str = "", right: Collection[str] | None = None
+) -> str:
+    """A booktabs table; numbers, or the columns named, stand to the right."""
+    numeric = {name: _numeric(values) if right is None else name in right for name, values in columns.items()}
     lines = [r"\begin{table}", *([rf"\caption{{{caption.translate(_LATEX)}}}"] if caption else [])]
     lines += [rf"\begin{{tabular}}{{{''.join('r' if numeric[name] else 'l' for name in columns)}}}", r"\toprule"]
     lines += [" & ".join(name.translate(_LATEX) for name in columns) + r" \\", r"\midrule"]
@@ -32,14 +34,21 @@ def latex(columns: Columns, shown: Callable[[Any], str], caption: str = "") -> s
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
 
 
-def markdown(columns: Columns, shown: Callable[[Any], str]) -> str:
-    """A pipe table; numbers to the right."""
+def markdown(columns: Columns, shown: Callable[[Any], str], right: Collection[str] | None = None) -> str:
+    """A pipe table; numbers, or the columns named, stand to the right."""
 
     def cell(text: str) -> str:
         return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
     lines = ["| " + " | ".join(map(cell, columns)) + " |"]
-    lines.append("|" + "|".join("---:" if _numeric(values) else "---" for values in columns.values()) + "|")
+    lines.append(
+        "|"
+        + "|".join(
+            "---:" if (_numeric(values) if right is None else name in right) else "---"
+            for name, values in columns.items()
+        )
+        + "|"
+    )
     lines += [
         "| " + " | ".join(cell(_minus(shown(value))) for value in line) + " |"
         for line in zip(*columns.values(), strict=True)

@@ -15,6 +15,7 @@ import typer
 from tallymark import __version__
 from tallymark._text import visible
 from tallymark.cli import auditing, deciding, further, learning, studies
+from tallymark.cli.formats import with_formats
 from tallymark.cli.naming import listed
 from tallymark.cli.options import (
     Beta,
@@ -416,7 +417,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=GuardWarning)
     try:
         with standard_input(sys.argv):
-            spelled(typer.main.get_command(app))()
+            with_formats(spelled(typer.main.get_command(app)))()
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)
         sys.exit(2)

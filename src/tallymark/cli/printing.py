@@ -19,6 +19,7 @@ from tallymark import __version__, _check
 from tallymark._display import columns_of, plain
 from tallymark._numbers import number
 from tallymark._text import visible
+from tallymark.cli.formats import chosen, printed
 from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.notes import Note
 from tallymark.sources.formats import Wanted, expanded
@@ -41,7 +42,10 @@ _STYLES = {"title": "bold", "head": "dim", "body": ""}
 
 
 def print_table(made: TextTable) -> None:
-    """Print a table so that nothing of it is lost, whatever the width."""
+    """Print a table so that nothing of it is lost, whatever the width; or as another program reads it."""
+    if chosen() != "table":
+        sys.stdout.write(printed(made) + "\n")
+        return
     out = console()
     for line in made.lines(out.width):
         # Lines fit already; Rich must not wrap, pad or crop them.
@@ -60,8 +64,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], title: str = "", shown: Callab
 
 
 def print_text(text: str, style: str = "", *, indent: str = "") -> None:
-    """Print plain text, wrapped to the terminal; what acts in one is spelled out."""
-    out = console()
+    """Print plain text, wrapped to the terminal; what acts in one is spelled out. Beside tables for another program it goes to standard error."""
+    out = console() if chosen() in {"table", "json"} else Console(stderr=True)
     for line in wrapped("\n".join(map(visible, text.split("\n"))), max(out.width - len(indent), 1)):
         out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)
 

@@ -9,12 +9,15 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST, Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Measure
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.registry import METRICS, QUANTIFIERS
+from tallymark.summaries.confusion import Confusion
 
 #: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
@@ -218,6 +221,21 @@ def group_metrics(evaluations: Mapping[str, Evaluation]) -> tuple[str, ...]:
         for name in ("auroc", "recall", "precision", "specificity")
         if name in first and (one_cut or METRICS[name].needs != "confusion")
     )
+
+
+#: Most frequent confusions that are told.
+_TOLD = 10
+
+
+def most_confused(confusion: Confusion) -> list[tuple[str, str, float, float]]:
+    """True class, predicted class, rows and their share of the true class, the most frequent first."""
+    matrix = np.array(confusion.matrix, dtype=np.float64)
+    totals = matrix.sum(axis=1)
+    np.fill_diagonal(matrix, 0.0)
+    labels = [str(label) for label in confusion.labels]
+    places = np.argsort(-matrix, axis=None, kind="stable")[:_TOLD]
+    pairs = (divmod(int(place), len(labels)) for place in places)
+    return [(labels[i], labels[j], float(matrix[i, j]), float(matrix[i, j] / totals[i])) for i, j in pairs if matrix[i, j] > 0]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tallymark import charts
 from tallymark._numbers import amount, count, per_cent
+from tallymark.decide.verdicts import most_confused
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import SAMPLED, Evaluation
 from tallymark.registry import METRICS
@@ -33,9 +34,6 @@ from tallymark.summaries.confusion import Confusion
 
 #: Metrics of the first screen, those that there are.
 _LEADING = ("accuracy", "balanced_accuracy", "f1_macro", "mcc", "precision", "recall")
-
-#: Most frequent confusions that are told.
-_TOLD = 10
 
 
 @contents(Confusion, ClassScores, ClassPanel)
@@ -112,17 +110,6 @@ def _matrix(confusion: Confusion, of: str, one: Evaluation, name: str | None) ->
         "Most frequent confusions",
     )
     return Section(f"Truth and prediction{of}", text, pictures, [table] if len(wrong) > 1 else [])
-
-
-def most_confused(confusion: Confusion) -> list[tuple[str, str, float, float]]:
-    """True class, predicted class, rows and their share of the true class, the most frequent first."""
-    matrix = np.array(confusion.matrix, dtype=np.float64)
-    totals = matrix.sum(axis=1)
-    np.fill_diagonal(matrix, 0.0)
-    labels = [str(label) for label in confusion.labels]
-    places = np.argsort(-matrix, axis=None, kind="stable")[:_TOLD]
-    pairs = (divmod(int(place), len(labels)) for place in places)
-    return [(labels[i], labels[j], float(matrix[i, j]), float(matrix[i, j] / totals[i])) for i, j in pairs if matrix[i, j] > 0]  # fmt: skip
 
 
 def _by_class(one: Evaluation, of: str) -> Section:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._numbers import equals_p, number, with_limits
+from tallymark._numbers import amount, equals_p, number, per_cent, with_limits
 from tallymark.cli.commands.requirements import Requirement, require_all
 from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
@@ -26,10 +26,11 @@ from tallymark.cli.printing import (
     shown_command,
     table,
 )
+from tallymark.decide.verdicts import most_confused
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.evaluation.request import Progress
-from tallymark.inference.hypothesis_tests.heterogeneity import heterogeneity
+from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.notes import Note, emit
@@ -129,7 +130,8 @@ def run(asked: Asked) -> Evaluations:
         with progress_bar(f"Writing {asked.report}") as progress:
             _report(asked, result, read, notes, options, progress)
     if asked.as_json:
-        print_json("evaluate", result.to_dict(), notes)
+        tests = {"heterogeneity": [{"model": str(model), **test.to_dict()} for model, test in _tests(result)]} if len(result.names) > result.by_model else {}  # fmt: skip
+        print_json("evaluate", result.to_dict() | tests, notes)
     else:
         _print(result, asked)
         print_notes(notes)
@@ -355,6 +357,7 @@ def _print(result: Evaluations, asked: Asked) -> None:
             if len(evaluation.per_class) == 2:
                 print_text("Two classes: say --pos-label to see precision, recall and F1 of the positive one.", "dim")
             if evaluation.confusion is not None:
+                _print_matrix(evaluation.confusion)
                 print_table(_class_table(evaluation, evaluation.confusion, every=every))
         return
     lens = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
@@ -430,6 +433,22 @@ def _bounds(measures: Sequence[Measure]) -> str:
     return f"±{max(off):.1g}" if off and max(off) > 0 else "exact"
 
 
+#: Classes up to which the matrix is printed; of more, the most frequent confusions.
+_MATRIX = 12
+
+
+def _print_matrix(matrix: Confusion) -> None:
+    labels = [str(label) for label in matrix.labels]
+    if len(labels) <= _MATRIX:
+        rows = [[label, *map(amount, line)] for label, line in zip(labels, matrix.matrix.tolist(), strict=True)]
+        heads = [("truth \\ predicted", "left"), *((label, "right") for label in labels)]
+        print_table(table("Confusion matrix", heads, rows))
+        return
+    lines = [[truth, call, amount(n), per_cent(share)] for truth, call, n, share in most_confused(matrix)]
+    heads = [("truth", "left"), ("predicted", "left"), ("rows", "right"), ("of the true class", "right")]
+    print_table(table("Most frequent confusions", heads, lines))
+
+
 def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> Any:
     # A class whose F1 is undefined has neither rows nor predictions and comes last.
     rows = sorted(evaluation.per_class.items(), key=lambda item: np.nan_to_num(item[1]["f1"].value, nan=2.0))
@@ -442,7 +461,7 @@ def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> A
         title,
         [("class", "left"), ("n", "right"), *((name, "right") for name in names)],
         [
-            [label, number(sizes[label]), *(number(measures[name].value) for name in names)]
+            [label, number(sizes[label]), *(_with_interval(measures[name]) for name in names)]
             for label, measures in listed
         ],
     )
@@ -474,17 +493,26 @@ def _group_table(result: Evaluations, asked: Asked) -> Any:
     return table(f"{asked.file} by {', '.join(result.names[1:])}{said}", [*heads, *((n, "right") for n in names)], rows)
 
 
-def _differ(result: Evaluations) -> list[str]:
-    """Whether each model's groups differ by more than chance explains; nothing where too few are large enough."""
-    lines = []
-    models = dict.fromkeys(key[0] for key in result.entries) if result.by_model else {None: None}
-    for model in models:
-        own = {key: one for key, one in result.entries.items() if model is None or key[0] == model}
+def _tests(result: Evaluations) -> list[tuple[str, Heterogeneity]]:
+    """Cochran's test of each model's groups; none where too few are large enough."""
+    models: dict[str, dict[Any, Evaluation]] = {}
+    for key, one in result.entries.items():
+        models.setdefault(str(key[0]) if result.by_model else "model", {})[key] = one
+    found = []
+    for model, own in models.items():
         try:
-            found = heterogeneity(own, "auroc")
+            found.append((model, heterogeneity(own, "auroc")))
         except InputError:
             continue
-        whose = f"{model}: " if len(models) > 1 else ""
+    return found
+
+
+def _differ(result: Evaluations) -> list[str]:
+    """Whether each model's groups differ by more than chance explains."""
+    lines = []
+    tests = _tests(result)
+    for model, found in tests:
+        whose = f"{model}: " if len(tests) > 1 else ""
         said = "differs between groups by more than chance explains" if found.p_value < 1.0 - _LEVEL else "is not shown to differ between groups"  # fmt: skip
         lines.append(f"{whose}AUROC {said} (Cochran's Q over {len(found.groups)} groups, {equals_p(found.p_value)}).")
     return lines
