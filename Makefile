@@ -14,7 +14,7 @@ else
   CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 endif
 
-.PHONY: demo test check docs bench coverage coverage-report minimal oldest fuzz format clean
+.PHONY: demo test check docs bench coverage coverage-report minimal oldest wheel release fuzz format clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
@@ -61,6 +61,22 @@ oldest: .cache/oldest/ready
 	$(PYTHON) -m venv .cache/oldest
 	.cache/oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint .ci/oldest.txt '.[report,sklearn]' pandas pytest pytest-xdist hypothesis
 	@touch $@
+
+# Wheel and source distribution, installed into a clean environment, and a project that uses them under mypy --strict.
+wheel: $(VENV)/release.stamp
+	rm -rf dist .cache/wheel
+	$(BIN)/python -m build --outdir dist .
+	$(PYTHON) -m venv .cache/wheel
+	.cache/wheel/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	.cache/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[report,sklearn]" mypy
+	.cache/wheel/bin/mypy --strict .ci/consumer.py
+	.cache/wheel/bin/python .ci/consumer.py
+	.cache/wheel/bin/tallymark metrics auroc
+
+# The whole suite from the wheel.
+release: wheel
+	.cache/wheel/bin/python -m pip install --quiet --disable-pip-version-check --group test
+	OPENBLAS_NUM_THREADS=1 .cache/wheel/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -p no:cacheprovider tests
 
 fuzz: $(VENV)/test.stamp
 	HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto -q tests/summaries tests/metrics tests/curves tests/cli/test_layout.py

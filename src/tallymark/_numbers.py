@@ -61,6 +61,16 @@ def fixed(value: float, decimals: int) -> str:
     return (MINUS if value < 0 and not nought else "") + whole + point + rest
 
 
+def signed(value: float, decimals: int = 0) -> str:
+    """A change: with its sign, whichever it is.
+
+    >>> signed(38.2), signed(-150.0), signed(0.012, 2)
+    ('+38', '\u2212150', '+0.01')
+    """
+    text = fixed(value, decimals)
+    return text if text.startswith(MINUS) else f"+{text}"
+
+
 def count(value: float) -> str:
     """A number of things: whole.
 

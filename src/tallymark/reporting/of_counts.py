@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._numbers import amount, count, number, p_value, per_cent, with_limits
+from tallymark._numbers import amount, count, number, p_value, per_cent, signed, with_limits
 from tallymark.decide.verdicts import count_facts
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
@@ -159,7 +159,7 @@ def _grown(estimates: Estimates, along: str) -> Section:
             groups = [Cell(str(line["group"][key]) if line["group"] else "(all)") for key in others]
             told = (
                 line["reason"]
-                or f"{100 * line['growth']:+.1f} % ({100 * line['low']:+.1f} to {100 * line['high']:+.1f} %)"
+                or f"{signed(100 * line['growth'], 1)} % ({signed(100 * line['low'], 1)} to {signed(100 * line['high'], 1)} %)"
             )
             lines.append(
                 [Cell(name), *groups, Cell(str(line["from"])), Cell(str(line["to"])), Cell(told, line["growth"])]
@@ -195,9 +195,9 @@ def _unseen_table(unseen: Sensitivity) -> Table:
     names = list(unseen.changes)
     lines = [
         [
-            Cell(f"{row['shift']:+.1f} sd", row["shift"]),
+            Cell(f"{signed(row['shift'], 1)} sd", row["shift"]),
             Cell(f"{100 * row['noticed']:.0f} %", row["noticed"]),
-            *(Cell(f"{row[name]:+.0f}", row[name]) for name in names),
+            *(Cell(signed(row[name]), row[name]) for name in names),
         ]
         for row in unseen.rows()
     ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
+from tallymark._numbers import signed
 from tallymark.decide.index_errors import IndexUnderError
 from tallymark.decide.price_index import PriceIndex
 from tallymark.reporting.content import Content, Section, table_of
@@ -20,7 +21,7 @@ def _of_indices(named: Mapping[str, Any], data: Any, request: ReportRequest) -> 
     for name, one in named.items():
         sections.append(Section(name, one.heading() + ".", (), [table_of(one.rows())]))
         said.append(
-            f"From {one.periods[0]} to {one.periods[-1]} prices changed by {100 * (one.values[-1] - 1):+.2f} % by {one.formula}; "
+            f"From {one.periods[0]} to {one.periods[-1]} prices changed by {signed(100 * (one.values[-1] - 1), 2)} % by {one.formula}; "
             f"{100 * one.matched[-1]:.1f} % of the last period's expenditure is in products that were there to compare with."
         )
     what = [f"{len(next(iter(named.values())).periods)} periods"]
@@ -33,7 +34,7 @@ def _of_errors(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
     last = one.rows()[-1]
     how = "as a real classifier does" if math.isnan(one.level) else f"at {one.metric} {one.level:g}"
     said = [
-        f"With products classified {how}, the index of {last['period']} would be off by {last['bias']:+.4f} on average, "
+        f"With products classified {how}, the index of {last['period']} would be off by {signed(last['bias'], 4)} on average, "
         f"and in 95 of 100 draws lie between {last['low']:.4f} and {last['high']:.4f}; the true one is {last['index']:.4f}."
     ]
     section = Section(

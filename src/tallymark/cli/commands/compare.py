@@ -190,7 +190,7 @@ def compared_table(title: str, comparison: Comparison) -> TextTable:
     ]
     lines = [
         [
-            f"{pair.first} - {pair.second}",
+            f"{pair.first} − {pair.second}",
             number(pair.difference),
             f"{number(pair.low)} to {number(pair.high)}",
             p_value(pair.p_value),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallymark._numbers import number, with_limits
+from tallymark._numbers import number, signed, with_limits
 from tallymark.cli.printing import print_table, print_text, table
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
@@ -224,4 +224,4 @@ def _remarks(answer: Answer) -> list[str]:
 
 
 def _percent(value: float, low: float, high: float) -> str:
-    return f"{100 * value:+.1f} % ({100 * low:+.1f} to {100 * high:+.1f} %)"
+    return f"{signed(100 * value, 1)} % ({signed(100 * low, 1)} to {signed(100 * high, 1)} %)"

@@ -12,6 +12,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
+from tallymark._numbers import signed
 from tallymark.errors import InputError
 from tallymark.quantify.estimation.mixture_test import SURE, mixture_covariance, most_fitting
 from tallymark.quantify.estimation.problem import checked_pair, one_target, problem_of
@@ -69,7 +70,7 @@ class Sensitivity(Shown):
             found = self.unseen(direction)
             shift = direction * (_SHOWN if found is None else found)
             changes = {name: self.change(name, shift) for name in self.changes}
-            told = ", ".join(f"{name} {change:+.0f}" for name, change in changes.items() if not np.isnan(change))
+            told = ", ".join(f"{name} {signed(change)}" for name, change in changes.items() if not np.isnan(change))
             if found is None:
                 parts.append(
                     f"positives scoring {word} would hardly be noticed at all; {_SHOWN:g} sd {word} would move the count by: {told}"
