@@ -15,6 +15,9 @@ THIN, MINUS = "\u202f", "\u2212"
 #: Numbers from here on are parted into groups of three digits.
 _GROUPED = 10_000
 
+#: Beyond this a double has no digit left to write out.
+_LARGEST = 1e15
+
 #: Decimals beyond which powers of ten are shorter.
 _MOST_DECIMALS = 7
 
@@ -38,10 +41,10 @@ def number(value: object) -> str:
     if not math.isfinite(real):
         return "nan" if math.isnan(real) else f"{MINUS if real < 0 else ''}∞"
     size = abs(real)
-    whole = real.is_integer() and size < 1e15
+    whole = real.is_integer() and size < _LARGEST
     if whole and (size >= _GROUPED or not isinstance(value, float | np.floating)):
         return fixed(real, 0)
-    if _GROUPED <= size < 1e15:
+    if _GROUPED <= size < _LARGEST:
         return fixed(real, 1)
     return fixed(real, 4) if size == 0 or 1e-3 <= size < _GROUPED else _powers(real, 4)
 
@@ -157,7 +160,7 @@ def _written(value: float, low: float, high: float) -> str:
     decimals = decimals_of(low, high)
     if decimals is None or not math.isfinite(value):
         return number(float(value))
-    if decimals > _MOST_DECIMALS:
+    if decimals > _MOST_DECIMALS or abs(value) >= _LARGEST:
         return _powers(value, 3)
     return fixed(value, decimals)
 

@@ -107,7 +107,7 @@ def test_what_cannot_be_written_or_drawn_says_so(tmp_path):
 def test_the_sliders_start_at_the_threshold_of_the_verdict():
     for y, p in (([0, 0, 1, 1, 0, 1] * 10, [0.2, 0.4, 0.45, 0.8, 0.6, 0.9] * 10), ([0, 1] * 20, [0.1, 0.9] * 20)):
         t = tm.tally(y, p)
-        found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.5)}, "a")["models"][0]
+        found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.5)}, ["a"])["models"][0]
         assert (found["tp"][found["start"]], found["fp"][found["start"]]) == (t.at(0.5).tp, t.at(0.5).fp)
         assert found["thresholds"][:-1] == sorted(found["thresholds"][:-1])
 
@@ -117,7 +117,7 @@ def test_the_sliders_start_at_the_threshold_of_the_verdict():
 def test_limits_at_every_step_are_the_librarys(weighted, prevalence):
     rng = np.random.default_rng(0)
     t = panel(weights=rng.choice([0.5, 1, 3], 1_500) if weighted else None).tally("a")
-    found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.3, prevalence=prevalence)}, "a")["models"][0]
+    found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.3, prevalence=prevalence)}, ["a"])["models"][0]
     seen = t.at_prevalence(prevalence)
     for place in (0, 40, len(found["thresholds"]) // 2, len(found["thresholds"]) - 2):
         cut = seen.at(found["thresholds"][place])
@@ -130,7 +130,7 @@ def test_rows_in_clusters_get_limits_at_the_evaluated_threshold_only():
     p = panel()
     frame = frame_of(p, who=np.arange(1_500) // 5)
     t = tm.tally(frame, label="y", score="a", cluster="who")
-    found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.5)}, "a")["models"][0]
+    found = explored({"a": t}, {"a": tm.evaluate(t, threshold=0.5)}, ["a"])["models"][0]
     assert found["limits"] == {}
     assert found["bands"] is None
     assert found["chosen"]["recall"][0] < found["chosen"]["recall"][1]
@@ -140,10 +140,10 @@ def test_rare_positives_get_logarithmic_axes():
     rng = np.random.default_rng(0)
     y = rng.random(5_000) < 0.01
     t = tm.tally(y, 1 / (1 + np.exp(-rng.normal(3 * y - 3))))
-    found = explored({"a": t}, {"a": tm.evaluate(t)}, "a")
+    found = explored({"a": t}, {"a": tm.evaluate(t)}, ["a"])
     assert found["least"] == pytest.approx(0.5 / float(t.negatives))
     assert found["models"][0]["histogram"]["logit"]
-    common = explored({"a": panel().tally("a")}, {"a": tm.evaluate(panel().tally("a"))}, "a")
+    common = explored({"a": panel().tally("a")}, {"a": tm.evaluate(panel().tally("a"))}, ["a"])
     assert common["least"] is None
 
 

@@ -12,7 +12,7 @@ from tallymark._numbers import per_cent
 from tallymark.charts import layers
 from tallymark.charts.inputs import curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
-from tallymark.charts.theme import altair, by_model, finished, rows
+from tallymark.charts.theme import altair, by_model, finished, nothing_to_draw, rows
 from tallymark.charts.thinning import points
 from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve
 from tallymark.errors import InputError
@@ -196,6 +196,9 @@ def gain(data: object, *, lift: bool = False, log: bool = False, theme: str = "l
     items = []
     for name, curve in made.items():
         items += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
+    title_of = "Lift" if lift else "Cumulative gain"
+    if all(len(np.unique(curve.rate[curve.rate > 0])) < 2 for curve in made.values()):
+        return nothing_to_draw(title_of, "All scores are equal: every list holds the same share of positives.", theme)
     known = [float(tally.n) for tally in tallies.values() if tally is not None]
     least = max(1e-5, 0.5 / max(known)) if log and known else None
     ends = np.linspace(0.0, 1.0, 2) if least is None else np.geomspace(least, 1.0, 101)
@@ -212,6 +215,4 @@ def gain(data: object, *, lift: bool = False, log: bool = False, theme: str = "l
     said = (
         f"Positives found in the first tenth of the rows: {', '.join(f'{n} {per_cent(v)}' for n, v in tenth.items())}."
     )
-    return finished(
-        altair().layer(line_of_chance(chance, theme), shown), "Lift" if lift else "Cumulative gain", theme, says=said
-    )
+    return finished(altair().layer(line_of_chance(chance, theme), shown), title_of, theme, says=said)

@@ -118,7 +118,7 @@ def finished(
     spell_out(chart)
     axis = {
         "labelColor": colours.ink, "titleColor": colours.ink, "gridColor": colours.grid, "domainColor": colours.faint,
-        "tickColor": colours.faint, "tickCount": 5, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
+        "tickColor": colours.faint, "tickCount": 5, "labelOverlap": "greedy", "labelSeparation": 5, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
     }  # fmt: skip
     text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
     return offline(

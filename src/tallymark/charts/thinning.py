@@ -10,7 +10,7 @@ import numpy as np
 from tallymark._check import Floats, Ints
 
 #: Points of a curve that are drawn.
-_MOST = 600
+_MOST = 400
 
 
 def thinned(x: Floats, y: Floats, most: int = _MOST) -> Ints:

@@ -139,9 +139,10 @@ class Content:
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
 
     @property
-    def speaks(self) -> str:
-        """The model that the sliders begin with: that of the first line which can be explored."""
-        return next((line.name for line in self.lines if line.name in self.tallies), next(iter(self.tallies)))
+    def order(self) -> list[str]:
+        """The models in the order of the first screen, which the sliders begin with."""
+        shown = [line.name for line in self.lines if line.name in self.tallies]
+        return shown or list(self.tallies)
 
 
 def measured(measure: Any) -> Cell:

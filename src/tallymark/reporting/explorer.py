@@ -43,15 +43,19 @@ def parameters() -> dict[str, float]:
     return {name: entries[name] for name in ("beta", "cost_fp", "cost_fn")}
 
 
-def explored(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], speaks: str) -> dict[str, Any]:
-    """The models' thresholds with counts and limits; the chosen threshold is among them. `speaks` is looked at first. Rare positives get a logarithmic axis."""
+def explored(
+    tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], order: Sequence[str]
+) -> dict[str, Any]:
+    """The models' thresholds with counts and limits; the chosen threshold is among them. The first of `order` is looked at first, the second beside it. Rare positives get a logarithmic axis."""
     first = next(iter(evaluations.values()))
+    names = list(tallies)
     rare = float(first.positives or 0) / float(first.n) < RARE_SHARE
     fewest = max(float(tally.negatives) for tally in tallies.values())
     leading = [name for name in leading_metrics(first) if METRICS[name].expression is not None]
     return {
         "models": [_model(name, tally, evaluations[name], rare=rare) for name, tally in tallies.items()],
-        "first": list(tallies).index(speaks),
+        "first": names.index(order[0]),
+        "second": names.index(order[1]) if len(order) > 1 else None,
         "least": max(1e-5, 0.5 / fewest) if rare else None,
         "prevalence": first.prevalence,
         "parameters": list(parameters()),

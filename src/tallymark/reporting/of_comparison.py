@@ -9,7 +9,7 @@ from tallymark import charts
 from tallymark._numbers import amount, number, p_value, with_limits
 from tallymark.comparison.results import Comparison
 from tallymark.measures import SAMPLED
-from tallymark.reporting.content import Cell, Content, Remark, Section, Table
+from tallymark.reporting.content import Cell, Content, Fold, Remark, Section, Table
 from tallymark.reporting.contents import ReportRequest, contents, only
 from tallymark.reporting.sentences import comparison_headline, comparison_sentences, named
 
@@ -29,14 +29,21 @@ def compared_section(comparison: Comparison) -> Section:
     ]
     several = ["p (Holm)"] if len(comparison.pairs) > 1 else []
     heads = ["pair", f"difference of {named(comparison.metric)}", "p", *several, "verdict", "method"]
+    pairs = Table(heads, lines, f"{100 * comparison.level:g} % intervals")
+    few = len(lines) <= _OPEN
     together = " Limits of all pairs hold together." if several else ""
     text = f"The same rows, so most of the chance cancels.{together} {comparison_headline(comparison)} {' '.join(comparison_sentences(comparison))}"
     return Section(
         f"Compare by {named(comparison.metric)}",
         text,
         [charts.comparison(comparison)],
-        [_values(comparison), Table(heads, lines, f"{100 * comparison.level:g} % intervals")],
+        [_values(comparison), *([pairs] if few else [])],
+        [] if few else [Fold(f"All {len(lines)} pairs", (), [pairs])],
     )
+
+
+#: Pairs that are listed without being asked for.
+_OPEN = 6
 
 
 def _values(comparison: Comparison) -> Table:

@@ -18,7 +18,7 @@ from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.registry import QUANTIFIERS
-from tallymark.reporting.content import Cell, Content, Remark, Section, Table, measured
+from tallymark.reporting.content import Cell, Content, Fold, Remark, Section, Table, measured
 from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.sentences import listed
 
@@ -64,22 +64,16 @@ def of_counts(
         sections.append(_grown(estimates, growth))
     if fit is not None:
         heads = ["from", "to", "observed", "expected", "negative", "positive"]
-        bins = [
-            [
-                Cell(number(row[h]) if np.isfinite(row[h]) else str(row[h]), row[h] if np.isfinite(row[h]) else None)
-                for h in heads
-            ]
-            for row in fit.rows()
-        ]
+        bins = [[Cell(number(row[h]), row[h] if np.isfinite(row[h]) else None) for h in heads] for row in fit.rows()]
         sections.append(
             Section(
                 "Is this prior shift?",
                 _fit_said(fit, fits, unseen),
                 [charts.mixture_fit(fit), *([] if unseen is None else [charts.sensitivity(unseen)])],
+                [] if fits is None else [_fits_table(fits)],
                 [
-                    *([] if fits is None else [_fits_table(fits)]),
-                    *([] if unseen is None else [_unseen_table(unseen)]),
-                    Table(heads, bins),
+                    *([] if unseen is None else [Fold("What a move would do", (), [_unseen_table(unseen)])]),
+                    Fold("Bins of the scores", (), [Table(heads, bins)]),
                 ],
             )
         )

@@ -190,23 +190,23 @@ def _remarks(facts: ModelFacts) -> list[Remark]:
 
 def _flattered(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
     """By how much a threshold chosen on the same rows flatters what is measured at it, as resampling says."""
-    parts = []
-    for name, one in evaluations.items():
-        metric = next(
-            (m for m in ("f1", "balanced_accuracy", "recall") if m in one and one[m].optimism is not None), None
-        )
-        if one.policy is None or metric is None:
-            continue
-        off = one[metric].optimism or 0.0
-        whose = f"{name}'s " if len(evaluations) > 1 else ""
-        parts.append(f"{whose}{named(metric)} is about {fixed(abs(off), 3)} too {'good' if off >= 0 else 'low'}")
-    if not parts:
+    metric = next(
+        (m for m in ("f1", "balanced_accuracy", "recall") if all(m in one for one in evaluations.values())), None
+    )
+    off = {
+        name: one[metric].optimism
+        for name, one in evaluations.items()
+        if metric is not None and one.policy is not None and one[metric].optimism is not None
+    }
+    if not off or metric is None:
         return []
     policy = next(one.policy for one in evaluations.values() if one.policy)
+    least, most = (end(value or 0.0 for value in off.values()) for end in (min, max))
+    range_ = fixed(most, 3) if len(off) == 1 else f"{fixed(least, 3)} to {fixed(most, 3)}"
     return [
         Remark(
             "chosen",
-            f"Thresholds were chosen on these rows ({policy}): {'; '.join(parts)} (measured by resampling).",
+            f"Thresholds were chosen on these rows ({policy}): {named(metric)} is about {range_} too good (measured by resampling).",
             "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled rows and judged "
             "on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for it.",
         )

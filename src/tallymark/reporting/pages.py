@@ -122,7 +122,7 @@ def page(
     }
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
     explorable = content.tallies and all(content.evaluations[name].threshold is not None for name in content.tallies)
-    explorer = explored(content.tallies, content.evaluations, content.speaks) if explorable else None
+    explorer = explored(content.tallies, content.evaluations, content.order) if explorable else None
     data = {
         "explorer": explorer,
         "glossary": glossary(),
@@ -171,7 +171,7 @@ def _title(chart: Any) -> str:
 
 
 def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
-    """The rows behind a picture as columns, table by table; five digits are more than it shows."""
+    """The rows behind a picture as columns, table by table; four digits are as many as it shows."""
     found: list[dict[str, list[Any]]] = []
     seen: set[str] = set()
 
@@ -179,7 +179,11 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
         if isinstance(part, dict):
             values = part.get("data", {}).get("values") if isinstance(part.get("data"), dict) else None
             if values:
-                columns = {str(name): [_five(row.get(name)) for row in values] for name in columns_of(values)}
+                columns = {
+                    str(name): [_four(row.get(name)) for row in values]
+                    for name in columns_of(values)
+                    if name not in _DRAWING
+                }
                 if (key := json.dumps(plain(columns), sort_keys=True)) not in seen:
                     seen.add(key)
                     found.append(columns)
@@ -193,8 +197,12 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
     return found
 
 
-def _five(value: Any) -> Any:
-    return float(f"{value:.5g}") if isinstance(value, float) and math.isfinite(value) else value
+#: Columns that say how to draw a line, and nothing of the data.
+_DRAWING = frozenset({"order"})
+
+
+def _four(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) and math.isfinite(value) else value
 
 
 def _embedded(data: Any) -> str:
@@ -255,6 +263,10 @@ def _description(chart: Any) -> str:
     return chart.description if isinstance(chart.description, str) else ""
 
 
+def _hundredth(digits: re.Match[str]) -> str:
+    return f"{float(digits[0]):.2f}".rstrip("0").rstrip(".")
+
+
 def _undrawn(title: str) -> str:
     return f"<p>The picture “{html.escape(title)}” could not be drawn; the tables have its numbers.</p>"
 
@@ -266,6 +278,8 @@ def _on_the_page(svg: str, title: str) -> str:
     named |= {getattr(light, name): f"var(--{name})" for name in ("paper", "ink", "faint", "grid")}
     for colour, name in named.items():
         svg = re.sub(f'(fill|stroke)="{colour}"', rf'\1="{name}"', svg, flags=re.IGNORECASE)
+    # Hundredths of a pixel are more than a screen has.
+    svg = re.sub(r' (?:d|transform)="[^"]*"', lambda part: re.sub(r"\d+\.\d{3,}", _hundredth, part[0]), svg)
     # Containers without a name would be read aloud as such.
     svg = re.sub(r' role="graphics-\w+" aria-roledescription="[^"]* mark container"', "", svg)
     # The size goes into the style, so that a picture shrinks with the page.

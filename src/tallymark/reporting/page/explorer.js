@@ -13,7 +13,7 @@ const thresholdText = (value) => (typeof value === "number" ? shownNumber(value)
 
 function explorer(found) {
   const models = found.models;
-  const state = { model: found.first, beside: models.length > 1 ? (found.first === 0 ? 1 : 0) : null, at: models.map((m) => m.start), prevalence: found.prevalence };
+  const state = { model: found.first, beside: found.second, at: models.map((m) => m.start), prevalence: found.prevalence };
   const own = (model) => model.P / (model.P + model.N);
   const moved = () => state.prevalence !== found.prevalence;
 

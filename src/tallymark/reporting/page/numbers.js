@@ -51,7 +51,7 @@ function decimalsOf(low, high) {
 function written(value, low, high) {
   const decimals = decimalsOf(low, high);
   if (decimals === null || !Number.isFinite(value)) return shownNumber(value);
-  return decimals > 7 ? powers(value, 3) : fixed(value, decimals);
+  return decimals > 7 || Math.abs(value) >= 1e15 ? powers(value, 3) : fixed(value, decimals);
 }
 
 function between(low, high) {
