@@ -1,4 +1,3 @@
-# ruff: noqa: B018
 # %%
 import numpy as np
 
