@@ -11,9 +11,9 @@ PACKAGE = ROOT / "src" / "tallymark"
 #: What a band of layers does with the data, by a module of its highest layer.
 BANDS = {
     "__main__": "shown",
-    "decide": "decided and counted",
-    "evaluation": "asked",
-    "sources": "summarised",
+    "decide": "counted and decided",
+    "evaluation": "asked: how good, how sure",
+    "sources": "rows come in through sources and become summaries",
     "registry": "checked and named",
 }
 
@@ -54,11 +54,10 @@ def picture() -> str:
             )
             x += wide + gap
         y += height + gap
-    head = '<text class="band" x="0" y="14">imports go down only; what you see comes out on top</text>'
+    head = '<text class="band" x="0" y="14">a box uses what lies below it, and nothing above</text>'
     return (
-        f'<svg class="house" viewBox="0 0 {width} {y + 24}" role="img" '
-        f'aria-label="The layers of the package, highest first">{head}{"".join(lines)}'
-        f'<text class="band" x="0" y="{y + 14}">rows come in at the bottom: arrays, dataframes, files, clusters</text></svg>'
+        f'<svg class="house" viewBox="0 0 {width} {y}" role="img" '
+        f'aria-label="The layers of the package, highest first">{head}{"".join(lines)}</svg>'
     )
 
 

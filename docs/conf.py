@@ -23,6 +23,7 @@ extensions = [
     "gallery",
     "notebooks",
     "reference",
+    "links",
     "architecture",
     "live",
 ]
@@ -54,4 +55,5 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {"**": ["all-pages.html"]}
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False

@@ -107,6 +107,14 @@ def run(path: Path) -> list[Cell]:
     return cells
 
 
+def _narrow(text: str) -> str:
+    """Text that fits a page: sentences are wrapped, tables are left as they are."""
+    lines = (
+        textwrap.fill(line, 88) if len(line) > 88 and "  " not in line.strip() else line for line in text.splitlines()
+    )
+    return "\n".join(lines)
+
+
 def body(cells: list[Cell], name: str, folder: Path) -> list[str]:
     """The cells in MyST; their pictures are written into `folder`."""
     lines = []
@@ -121,7 +129,7 @@ def body(cells: list[Cell], name: str, folder: Path) -> list[str]:
                 (folder / picture).write_text(output.svg, encoding="utf-8")
                 lines += [f"```{{image}} {picture}", ":class: dark-light", ":alt: What the cell above draws", "```", ""]
             else:
-                lines += ["```{code-block} text", ":class: output", "", output.text, "```", ""]
+                lines += ["```{code-block} text", ":class: output", "", _narrow(output.text), "```", ""]
     return lines
 
 

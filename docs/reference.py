@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -170,6 +171,18 @@ def write(app):
         # A page that stays as it was is not read again.
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+@cache
+def pages_by_name():
+    """The page of each object by all its names."""
+    found = {}
+    for module, (_, _, listed) in parts().items():
+        for one in listed:
+            page_name = f"generated/api/{one.path}"
+            names = [one.path.removeprefix("tallymark."), *(f"{module}.{alias}" for alias in one.aliases)]
+            found |= dict.fromkeys(names, page_name)
+    return found
 
 
 def setup(app):
