@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -77,7 +78,10 @@ class Object(NamedTuple):
     @property
     def first_line(self) -> str:
         text = (inspect.getdoc(self.value) or "").strip().split("\n\n")[0].replace("\n", " ")
-        return text.split(". ")[0].rstrip(".").replace("|", "\\|")
+        line = text.split(". ")[0].rstrip(".").replace("|", "\\|")
+        # The list is in Markdown: formulas between dollars, names as code.
+        line = re.sub(r":math:`([^`]*)`", r"$\1$", line)
+        return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", line)
 
 
 def _module(name: str) -> Any:
@@ -137,12 +141,14 @@ def page(one: Object) -> str:
         directive = [f".. autofunction:: {one.path}"]
     else:
         directive = [f".. autodata:: {one.path}"]
-    lines = [f"# {one.shown}", "", "```{eval-rst}", *directive, "```", ""]
+    # In reStructuredText, as the docstrings are.
+    lines = [one.shown, "=" * len(one.shown), "", *directive, ""]
     if one.aliases:
-        lines += ["Also called " + ", ".join(f"`{alias}`" for alias in one.aliases) + ".", ""]
-    if one.path.startswith("tallymark.metrics.") and one.shown.removeprefix("tm.metrics.") in METRICS:
+        lines += ["Also called " + ", ".join(f"``{alias}``" for alias in one.aliases) + ".", ""]
+    name = one.path.split(".")[-1]
+    if one.path == f"tallymark.metrics.{name}" and name in METRICS:
         lines += [
-            "Formula, range and reference are in the [glossary](../metrics.md#{}).".format(one.path.split(".")[-1]),
+            f"Formula, range and reference are in the `glossary <../metrics.html#{name.replace('_', '-')}>`__.",
             "",
         ]
     return "\n".join(lines)
@@ -151,7 +157,7 @@ def page(one: Object) -> str:
 def part_page(title: str, about: str, listed: list[Object]) -> str:
     """The list of a part."""
     lines = [f"# {title}", "", about, "", "| | |", "|---|---|"]
-    lines += [f"| [`{one.shown}`]({one.path}.md) | {one.first_line} |" for one in listed]
+    lines += [f"| [`{one.shown}`]({one.path}.rst) | {one.first_line} |" for one in listed]
     lines += ["", "```{toctree}", ":hidden:", "", *(f"{one.shown} <{one.path}>" for one in listed), "```", ""]
     return "\n".join(lines)
 
@@ -162,8 +168,8 @@ def write(app):
     wanted = {}
     for part, (title, about, listed) in parts().items():
         wanted[f"{part}.md"] = part_page(title, about, listed)
-        wanted |= {f"{one.path}.md": page(one) for one in listed}
-    for old in folder.glob("*.md"):
+        wanted |= {f"{one.path}.rst": page(one) for one in listed}
+    for old in folder.iterdir():
         if old.name not in wanted:
             old.unlink()
     for name, text in wanted.items():
