@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tallymark.charts.theme import PALETTES
+
 SOURCES = Path(__file__).parent / "tutorials"
 
 #: The example on the first page.
@@ -107,6 +109,16 @@ def run(path: Path) -> list[Cell]:
     return cells
 
 
+def _dark(svg: str) -> str:
+    """The picture in the colours of the dark theme."""
+    light, dark = (
+        [one.paper, one.ink, one.faint, one.grid, *one.models, one.negative, one.positive]
+        for one in (PALETTES["light"], PALETTES["dark"])
+    )
+    colours = dict(zip(light, dark, strict=True)) | {"white": PALETTES["dark"].paper}
+    return re.sub(r"#[0-9a-f]{6}\b|\bwhite\b", lambda match: colours.get(match[0], match[0]), svg)
+
+
 def _narrow(text: str) -> str:
     """Text that fits a page: sentences are wrapped, tables are left as they are."""
     lines = (
@@ -125,9 +137,12 @@ def body(cells: list[Cell], name: str, folder: Path) -> list[str]:
         lines += ["```python", cell.source, "```", ""]
         for place, output in enumerate(cell.outputs):
             if output.svg is not None:
-                picture = f"{name}-{number}-{place}.svg"
-                (folder / picture).write_text(output.svg, encoding="utf-8")
-                lines += [f"```{{image}} {picture}", ":class: dark-light", ":alt: What the cell above draws", "```", ""]
+                picture = f"{name}-{number}-{place}"
+                (folder / f"{picture}.svg").write_text(output.svg, encoding="utf-8")
+                (folder / f"{picture}-dark.svg").write_text(_dark(output.svg), encoding="utf-8")
+                for kind, only in (("", "only-light"), ("-dark", "only-dark")):
+                    lines += [f"```{{image}} {picture}{kind}.svg", f":class: {only} dark-light"]
+                    lines += [":alt: What the cell above draws", "```", ""]
             else:
                 lines += ["```{code-block} text", ":class: output", "", _narrow(output.text), "```", ""]
     return lines

@@ -22,7 +22,11 @@ import tallymark as tm
 rng = np.random.default_rng(7)
 n = 24_000
 region = rng.choice(["East", "North", "South", "West"], n, p=[0.4, 0.3, 0.2, 0.1])
-share = pd.Series(region).map({"East": 0.08, "North": 0.04, "South": 0.10, "West": 0.06}).to_numpy()
+share = (
+    pd.Series(region)
+    .map({"East": 0.08, "North": 0.04, "South": 0.10, "West": 0.06})
+    .to_numpy()
+)
 truth = rng.random(n) < share
 # Online sellers of the South have websites of another kind: the classifier gives them lower scores.
 strength = np.where(truth, np.where(region == "South", 2.2, 3.6), 0.0)
@@ -84,7 +88,9 @@ count
 # ## By region
 
 # %%
-regions = tm.quantify.from_audit(firms, label="checked", score="p", inclusion="inclusion", by="region")
+regions = tm.quantify.from_audit(
+    firms, label="checked", score="p", inclusion="inclusion", by="region"
+)
 regions
 
 # %%
@@ -108,7 +114,9 @@ plan.n, each.n
 # The same checked rows say how good the classifier is **in this register**, at the threshold one would use.
 
 # %%
-found = tm.decide.audit_estimate(firms, label="checked", score="p", inclusion="inclusion", threshold=0.5, by="region")
+found = tm.decide.audit_estimate(
+    firms, label="checked", score="p", inclusion="inclusion", threshold=0.5, by="region"
+)
 found
 
 # %%
@@ -126,7 +134,15 @@ labelled = tm.tally(truth[east][:3000], p[east][:3000])
 lines = []
 for name in ("North", "South", "West"):
     estimate = tm.quantify.estimate("bayes", labelled, tm.tally(scores=p[region == name]))
-    lines.append((name, estimate.count, estimate.count_low, estimate.count_high, truth[region == name].sum()))
+    lines.append(
+        (
+            name,
+            estimate.count,
+            estimate.count_low,
+            estimate.count_high,
+            truth[region == name].sum(),
+        )
+    )
 pd.DataFrame(lines, columns=["region", "bayes", "low", "high", "truth"]).round(0)
 
 # %% [markdown]
@@ -148,7 +164,11 @@ for name in ("North", "South"):
 # %%
 sample = rng.choice(n, 1_500, replace=False)
 random_rows = firms.assign(y=truth).iloc[sample]
-print(tm.quantify.class_drift(tm.tally(random_rows, label="y", score="p", by="region")).verdict)
+print(
+    tm.quantify.class_drift(
+        tm.tally(random_rows, label="y", score="p", by="region")
+    ).verdict
+)
 
 # %% [markdown]
 # ## What to publish

@@ -14,13 +14,19 @@ import numpy as np
 import tallymark as tm
 
 
-@tm.extend.quantifier("ranks", meaning="The target's mean rank among the negatives, placed between one half and AUROC.")
+@tm.extend.quantifier(
+    "ranks",
+    meaning="The target's mean rank among the negatives, placed between one half and AUROC.",
+)
 def ranks(validation, scores):
     negative, positive = validation.negative, validation.positive
     mass = np.concatenate(([0.0], np.cumsum(negative.mass)))
 
     def beaten(these):  # share of the negatives that a row beats; ties count one half
-        low, high = (mass[np.searchsorted(negative.scores, these, side)] for side in ("left", "right"))
+        low, high = (
+            mass[np.searchsorted(negative.scores, these, side)]
+            for side in ("left", "right")
+        )
         return (low + high) / (2 * mass[-1])
 
     auroc = np.average(beaten(positive.scores), weights=positive.mass)
@@ -35,7 +41,9 @@ def ranks(validation, scores):
 rng = np.random.default_rng(0)
 known = rng.random(600) < 0.5
 labelled = tm.tally(known, rng.normal(1.5 * known))
-target = tm.tally(scores=rng.normal(1.5 * (np.arange(3000) < 600)))  # 20 % of them, which the method does not know
+target = tm.tally(
+    scores=rng.normal(1.5 * (np.arange(3000) < 600))
+)  # 20 % of them, which the method does not know
 print(tm.quantify.estimate("cc", labelled, target, threshold=0.75))
 for name in ("ms", "bayes", "ranks"):
     print(tm.quantify.estimate(name, labelled, target))
@@ -55,7 +63,9 @@ for _ in range(repeats):
     estimates.append(tm.quantify.estimate("ranks", labelled, target, replicates=200))
 held = sum(one.low <= truth <= one.high for one in estimates)
 mean = np.mean([one.prevalence for one in estimates])
-print(f"mean {mean:.3f} where the truth is {truth}, {held} of {repeats} intervals of 95 % hold it")
+print(
+    f"mean {mean:.3f} where the truth is {truth}, {held} of {repeats} intervals of 95 % hold it"
+)
 
 # %% [markdown]
 # With {{ repeats }} repeats that share is known to about three points. `python -m bench.quantify_coverage` does it at length for the built-in ones.
@@ -75,16 +85,31 @@ X, y = load_wine(return_X_y=True)
 sets += [(f"wine {label}", X[:, :4], (y == label).astype(int)) for label in range(3)]
 X, y = load_digits(return_X_y=True)
 hard = rng.permutation(len(y))[:700]
-sets += [(f"digit {label}", X[hard][:, 20:36], (y[hard] == label).astype(int)) for label in (1, 3, 5, 8, 9)]
+sets += [
+    (f"digit {label}", X[hard][:, 20:36], (y[hard] == label).astype(int))
+    for label in (1, 3, 5, 8, 9)
+]
 [(name, *data.shape, round(float(labels.mean()), 2)) for name, data, labels in sets]
 
 # %%
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-methods = {"Ranks": "ranks", "CC": "cc", "AC": "ac", "MS": "ms", "PACC": "pacc", "EM": "em", "SORD": "sord"}
-study = tm.study.Study("ranks", sets, methods, LinearDiscriminantAnalysis(), protocol={"folds": 5})
-with TemporaryDirectory() as folder:  # say store="ranks.sqlite" to keep it: a killed run goes on where it was
+methods = {
+    "Ranks": "ranks",
+    "CC": "cc",
+    "AC": "ac",
+    "MS": "ms",
+    "PACC": "pacc",
+    "EM": "em",
+    "SORD": "sord",
+}
+study = tm.study.Study(
+    "ranks", sets, methods, LinearDiscriminantAnalysis(), protocol={"folds": 5}
+)
+with (
+    TemporaryDirectory() as folder
+):  # say store="ranks.sqlite" to keep it: a killed run goes on where it was
     run = study.run(store=Path(folder) / "ranks.sqlite")
     results = study.results()
 run

@@ -28,14 +28,27 @@ words = {
     "milk": ["milk", "uht", "fresh", "litre", "drink"],
     "cream": ["cream", "sour", "cup", "fresh", "natur"],
 }
-texts = np.array([" ".join([*rng.choice(words[kind], 2), f"{rng.integers(1, 9)}00"]) for kind in kinds])
-rise = np.array([{"yoghurt": 0.004, "milk": 0.010, "cream": 0.002}[kind] for kind in kinds])  # a month
+texts = np.array(
+    [" ".join([*rng.choice(words[kind], 2), f"{rng.integers(1, 9)}00"]) for kind in kinds]
+)
+rise = np.array(
+    [{"yoghurt": 0.004, "milk": 0.010, "cream": 0.002}[kind] for kind in kinds]
+)  # a month
 
 product, month = np.tile(np.arange(90), 15), np.repeat(np.arange(1, 16), 90)
 sales = pd.DataFrame(
-    {"month": month, "product": product, "text": texts[product], "is_yoghurt": kinds[product] == "yoghurt"}
+    {
+        "month": month,
+        "product": product,
+        "text": texts[product],
+        "is_yoghurt": kinds[product] == "yoghurt",
+    }
 )
-sales["price"] = np.exp(rng.normal(1, 0.3, 90)[product] + rise[product] * month + rng.normal(0, 0.02, len(product)))
+sales["price"] = np.exp(
+    rng.normal(1, 0.3, 90)[product]
+    + rise[product] * month
+    + rng.normal(0, 0.02, len(product))
+)
 sales["quantity"] = rng.integers(1, 30, len(product))
 sales.head(3)
 
@@ -43,9 +56,17 @@ sales.head(3)
 # ## The index, if the classes were known
 
 # %%
-columns = {"period": "month", "product": "product", "price": "price", "quantity": "quantity"}
+columns = {
+    "period": "month",
+    "product": "product",
+    "price": "price",
+    "quantity": "quantity",
+}
 yoghurt = sales[sales.is_yoghurt]
-indices = {name: tm.decide.index(yoghurt, formula=name, **columns) for name in ("fisher", "jevons", "geks_fisher")}
+indices = {
+    name: tm.decide.index(yoghurt, formula=name, **columns)
+    for name in ("fisher", "jevons", "geks_fisher")
+}
 tm.charts.price_index(indices)
 
 # %% [markdown]
@@ -58,11 +79,18 @@ tm.charts.price_index(indices)
 # %%
 products = sales.drop_duplicates("product")
 model = make_pipeline(
-    TfidfVectorizer(analyzer="char", ngram_range=(2, 3)), LogisticRegression(C=0.3, class_weight="balanced")
+    TfidfVectorizer(analyzer="char", ngram_range=(2, 3)),
+    LogisticRegression(C=0.3, class_weight="balanced"),
 )
-score = cross_val_predict(model, products.text, products.is_yoghurt, cv=5, method="predict_proba")[:, 1]
+score = cross_val_predict(
+    model, products.text, products.is_yoghurt, cv=5, method="predict_proba"
+)[:, 1]
 by_product = tm.tally(products.is_yoghurt.to_numpy(), score)
-tm.evaluate(by_product, threshold=0.5, metrics=["balanced_accuracy", "precision", "recall", "mcc", "auroc"])
+tm.evaluate(
+    by_product,
+    threshold=0.5,
+    metrics=["balanced_accuracy", "precision", "recall", "mcc", "auroc"],
+)
 
 # %%
 sales["score"] = score[product]
@@ -85,7 +113,9 @@ tm.evaluate(clustered, threshold=0.5, metrics=["balanced_accuracy"])
 # %%
 own = tm.decide.index_under_error(sales, label="is_yoghurt", predicted="called", **columns)
 last = own.rows()[-1]
-print(f"index of yoghurt: {last['index']:.4f}, of what is called yoghurt: {last['index'] + last['bias']:.4f}")
+print(
+    f"index of yoghurt: {last['index']:.4f}, of what is called yoghurt: {last['index'] + last['bias']:.4f}"
+)
 
 # %% [markdown]
 # That is one classifier on one set of products. What would others do that are as good?
@@ -109,7 +139,9 @@ fan.to_frame().tail(3).round(4)
 
 # %%
 levels = pd.DataFrame({"tolerance": [0.02, 0.01, 0.005]})
-levels["balanced accuracy"] = [fan.required_level(tolerance) for tolerance in levels.tolerance]
+levels["balanced accuracy"] = [
+    fan.required_level(tolerance) for tolerance in levels.tolerance
+]
 levels.round(3)
 
 # %% [markdown]
@@ -120,9 +152,17 @@ levels.round(3)
 
 # %%
 unsure = tm.decide.index_under_error(
-    sales, label="is_yoghurt", level=0.9, errors="scores", score="score", draws=500, **columns
+    sales,
+    label="is_yoghurt",
+    level=0.9,
+    errors="scores",
+    score="score",
+    draws=500,
+    **columns,
 )
-print(f"{fan.root_mean_square[-1]:.4f} at random, {unsure.root_mean_square[-1]:.4f} by score")
+print(
+    f"{fan.root_mean_square[-1]:.4f} at random, {unsure.root_mean_square[-1]:.4f} by score"
+)
 
 # %% [markdown]
 # ## Which metric to watch

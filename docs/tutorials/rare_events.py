@@ -29,11 +29,16 @@ X, y = make_classification(
 train, test = np.arange(30_000), np.arange(30_000, 70_000)
 models = {
     "quadratic": make_pipeline(
-        PolynomialFeatures(2), StandardScaler(), LogisticRegression(C=0.02, solver="newton-cholesky")
+        PolynomialFeatures(2),
+        StandardScaler(),
+        LogisticRegression(C=0.02, solver="newton-cholesky"),
     ),
     "linear": make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cholesky")),
 }
-scores = {name: model.fit(X[train], y[train]).predict_proba(X[test])[:, 1] for name, model in models.items()}
+scores = {
+    name: model.fit(X[train], y[train]).predict_proba(X[test])[:, 1]
+    for name, model in models.items()
+}
 panel = tm.panel(y[test], scores)
 panel
 
@@ -89,7 +94,11 @@ tm.compare_thresholds(best, "f1", "cost:1,50", "tpr:0.9", "rate:0.002", "youden"
 # A threshold that was chosen on the same rows looks better than it is. `evaluate` says by how much (`optimism`), and its intervals allow for it.
 
 # %%
-chosen = tm.evaluate(best, threshold="cost:1,50", metrics=["precision", "recall", "f1", "mcc", "expected_cost"])
+chosen = tm.evaluate(
+    best,
+    threshold="cost:1,50",
+    metrics=["precision", "recall", "f1", "mcc", "expected_cost"],
+)
 chosen
 
 # %% [markdown]
@@ -134,7 +143,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 with TemporaryDirectory() as folder:
-    path = tm.report(panel, Path(folder) / "fraud.html", threshold="cost:1,50", title="Fraud, two models")
+    path = tm.report(
+        panel, Path(folder) / "fraud.html", threshold="cost:1,50", title="Fraud, two models"
+    )
     print(f"{path.name}, {path.stat().st_size / 1e3:.0f} kB")
 
 # %% [markdown]

@@ -32,7 +32,8 @@ def test_a_tutorial_runs(name, tmp_path):
 
     text = notebooks.page(cells, name, tmp_path)
     assert text.startswith("# ")
-    assert len(list(tmp_path.glob("*.svg"))) == sum(output.svg is not None for cell in code for output in cell.outputs)
+    drawn = sum(output.svg is not None for cell in code for output in cell.outputs)
+    assert len(list(tmp_path.glob("*.svg"))) == 2 * drawn  # light and dark
 
     written = json.loads(json.dumps(notebooks.notebook(cells)))
     assert (written["nbformat"], written["nbformat_minor"]) == (4, 5)
