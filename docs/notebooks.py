@@ -105,7 +105,7 @@ def run(path: Path) -> list[Cell]:
         cell.said = list(said)
         heard = [f"{w.category.__name__}: {w.message}" for w in said]
         if heard:
-            cell.outputs.insert(0, Output("\n".join(textwrap.fill(line, 100) for line in heard), printed=True))
+            cell.outputs.insert(0, Output("\n".join(heard), printed=True))
     return cells
 
 
