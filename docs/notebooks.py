@@ -64,7 +64,10 @@ def _shown(value: Any) -> Output:
     if hasattr(value, "to_dict") and type(value).__module__.startswith("altair"):
         import vl_convert
 
-        return Output(f"<{type(value).__name__}>", svg=vl_convert.vegalite_to_svg(value.to_dict()))
+        drawn = value.to_dict()
+        title = drawn.get("title") or type(value).__name__
+        text = title["text"] if isinstance(title, dict) else title
+        return Output(" ".join(text) if isinstance(text, list) else text, svg=vl_convert.vegalite_to_svg(drawn))
     html = value._repr_html_() if hasattr(value, "_repr_html_") else None
     return Output(repr(value), html=html)
 
@@ -142,7 +145,7 @@ def body(cells: list[Cell], name: str, folder: Path) -> list[str]:
                 (folder / f"{picture}-dark.svg").write_text(_dark(output.svg), encoding="utf-8")
                 for kind, only in (("", "only-light"), ("-dark", "only-dark")):
                     lines += [f"```{{image}} {picture}{kind}.svg", f":class: {only} dark-light"]
-                    lines += [":alt: What the cell above draws", "```", ""]
+                    lines += [f":alt: {output.text}", "```", ""]
             else:
                 lines += ["```{code-block} text", ":class: output", "", _narrow(output.text), "```", ""]
     return lines

@@ -91,7 +91,7 @@ best = panel.tally("quadratic")
 tm.compare_thresholds(best, "f1", "cost:1,50", "tpr:0.9", "rate:0.002", "youden")
 
 # %% [markdown]
-# A threshold that was chosen on the same rows looks better than it is. `evaluate` says by how much (`optimism`), and its intervals allow for it.
+# A threshold that was chosen on the same rows tends to look better than it is. `evaluate` says by how much (`optimism`), and its intervals allow for it.
 
 # %%
 chosen = tm.evaluate(

@@ -44,6 +44,13 @@ def test_the_house_has_every_module_and_every_band():
     assert all(architecture.about(name) for name in drawn)
 
 
+def test_the_table_of_advice_is_that_of_the_library():
+    lines = module("glossary").advice_table().splitlines()
+    assert len(lines) == 2 + 12
+    found = tm.advise(classes=2, prevalence_stable=False, values_stable=True, prevalence="low", emphasise="fp")
+    assert f"| moves | stable | rare | `fbeta`, beta 1 | `{found.metric}`, beta {found.beta:g} |" in "\n".join(lines)
+
+
 def test_every_page_is_in_the_sidebar():
     listed = re.findall(r"^([\w/]+)$", (DOCS / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert {path.stem for path in DOCS.glob("*.md")} - {"index"} <= set(listed)
