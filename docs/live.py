@@ -13,10 +13,10 @@ def panel():
     rng = np.random.default_rng(12)
     y = rng.random(20_000) < 0.01
     # One ranks all positives well, the other finds most of them with certainty and misses the rest.
-    steady = rng.normal(2.3 * y - 4.6)
+    old = rng.normal(2.3 * y - 4.6)
     found = y & (rng.random(len(y)) < 0.6)
-    bold = rng.normal(4.5 * found - 4.6)
-    return tm.panel(y, {name: 1 / (1 + np.exp(-score)) for name, score in (("steady", steady), ("bold", bold))})
+    new = rng.normal(4.5 * found - 4.6)
+    return tm.panel(y, {name: 1 / (1 + np.exp(-score)) for name, score in (("old", old), ("new", new))})
 
 
 def write(app):
