@@ -65,7 +65,8 @@ def _shown(value: Any) -> Output:
         import vl_convert
 
         drawn = value.to_dict()
-        title = drawn.get("title") or type(value).__name__
+        # A chart that says what it shows is described by that, another by its title.
+        title = drawn.get("description") or drawn.get("title") or type(value).__name__
         text = title["text"] if isinstance(title, dict) else title
         return Output(" ".join(text) if isinstance(text, list) else text, svg=vl_convert.vegalite_to_svg(drawn))
     html = value._repr_html_() if hasattr(value, "_repr_html_") else None
@@ -145,7 +146,7 @@ def body(cells: list[Cell], name: str, folder: Path) -> list[str]:
                 (folder / f"{picture}-dark.svg").write_text(_dark(output.svg), encoding="utf-8")
                 for kind, only in (("", "only-light"), ("-dark", "only-dark")):
                     lines += [f"```{{image}} {picture}{kind}.svg", f":class: {only} dark-light"]
-                    lines += [f":alt: {output.text}", "```", ""]
+                    lines += [":alt: " + " ".join(output.text.split()), "```", ""]
             else:
                 lines += ["```{code-block} text", ":class: output", "", _narrow(output.text), "```", ""]
     return lines
