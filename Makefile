@@ -31,7 +31,7 @@ check: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/lint-imports --no-cache
 
 docs: $(VENV)/docs.stamp
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 bench: $(VENV)/bench.stamp

@@ -3,6 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
+from tallymark import advise
 from tallymark.notes import GUARDS
 from tallymark.quantify.estimation.table import estimation_of
 from tallymark.registry import METRICS, POLICIES, QUANTIFIERS
@@ -93,10 +94,45 @@ def quantifiers_table():
     return "\n".join(lines)
 
 
+def prevalence_free():
+    """The metrics that do not move with the prevalence, by family."""
+    members = sorted(METRICS.values(), key=lambda metric: list(FAMILIES).index(metric.family))
+    lines = []
+    for family, group in groupby((one for one in members if one.prevalence_free), key=lambda metric: metric.family):
+        lines.append(f"- {FAMILIES[family].split(':')[0]}: " + ", ".join(f"`{metric.name}`" for metric in group))
+    return "\n".join(lines)
+
+
+def advice_table():
+    """What ``tm.advise`` says for two classes."""
+
+    def said(stable, values, share, error):
+        found = advise(classes=2, prevalence_stable=stable, values_stable=values, prevalence=share, emphasise=error)
+        return f"`{found.metric}`" + (f", beta {found.beta:g}" if found.beta else "")
+
+    lines = [
+        "| prevalence | prices | positives | neither error hurts more | false alarms do | misses do |",
+        "|---|---|---|---|---|---|",
+    ]
+    for stable in (True, False):
+        for values in (True, False):
+            for share in ("low", "balanced", "high"):
+                cells = [said(stable, values, share, error) for error in (None, "fp", "fn")]
+                facts = [
+                    "stable" if stable else "moves",
+                    "stable" if values else "move",
+                    {"low": "rare", "high": "most"}.get(share, "about half"),
+                ]
+                lines.append("| " + " | ".join(facts + cells) + " |")
+    return "\n".join(lines)
+
+
 def write(app):
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
     (folder / "metrics.md").write_text(metrics_page(), encoding="utf-8")
+    (folder / "prevalence_free.txt").write_text(prevalence_free(), encoding="utf-8")
+    (folder / "advice.txt").write_text(advice_table(), encoding="utf-8")
     (folder / "policies.txt").write_text(policies_table(), encoding="utf-8")
     (folder / "guards.txt").write_text(guards_table(), encoding="utf-8")
     (folder / "quantifiers.txt").write_text(quantifiers_table(), encoding="utf-8")

@@ -1,0 +1,42 @@
+"""Every command that a page shows exists, and has the options it is shown with."""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from tallymark.cli.app import app
+
+sys.path.insert(0, str(Path(__file__).parent))
+from pages import DOCS
+
+MAIN = typer.main.get_command(app)
+
+
+def commands():
+    """Lines that begin with the program's name, continued where they end in a backslash."""
+    for path in sorted([*DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.py")]):
+        text = re.sub(r"\\\n#?\s*", "", path.read_text(encoding="utf-8"))
+        for line in re.findall(r"^(?:#\s*|\s*)(tallymark \w.*)$", text, re.MULTILINE):
+            yield path.name, line
+
+
+COMMANDS = sorted(set(commands()))
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[line[:60] for _, line in COMMANDS])
+def test_a_command_has_its_options(page, line):
+    words = shlex.split(line.split("  ")[0])[1:]
+    command = MAIN
+    while hasattr(command, "commands") and words and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    assert not hasattr(command, "commands"), f"{page}: {line}"
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    assert {word.split("=")[0] for word in words if word.startswith("--")} <= known
+
+
+def test_commands_are_found():
+    assert len(COMMANDS) > 20
