@@ -44,7 +44,7 @@ def main() -> None:
     """Use all of it."""
     tally = labelled(500)
     value, low, high = auroc(tally)
-    assert low < value < high  # noqa: S101 - this is a check
+    assert low < value < high
     print(tm.metrics.f1(tally.at("youden")), tally.at(0.5).tp, better([0, 1] * 20, list(range(40)), list(range(40))))
     print(counted(tally, tm.tally(scores=[0.1, 1.5, 2.0] * 30)))
     print(everything(tm.panel([0, 1] * 20, {"a": np.arange(40.0)})))

@@ -479,10 +479,6 @@ def all_regions():
     return tm.evaluate(tm.tally(regional_rows(), label="y", score="p"), metrics=["auroc"])
 
 
-#: The name by which the tests of the charts know it.
-_by_region = by_region
-
-
 @data
 def by_year():
     rng = np.random.default_rng(10)

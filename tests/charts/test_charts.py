@@ -298,7 +298,7 @@ def test_matrices_are_shaded_by_what_they_print():
 
 
 def test_groups_outside_their_bar_are_unlike_the_total():
-    found = gallery._by_region()
+    found = gallery.by_region()
     total = tm.evaluate(tm.tally([0, 1] * 500, list(range(1_000))), metrics=["auroc"])
     rows = values(tm.charts.groups(found, total=total), "from")
     for row in rows:

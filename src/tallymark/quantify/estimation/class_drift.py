@@ -52,7 +52,7 @@ class ClassDrift(Shown):
         if not self.contradicted:
             return f"prior shift is not contradicted by the labels (p = {self.p_value:.3g}), which does not show that it holds"
         moved = [name for name, p in self.by_class.items() if p < 1.0 - self.level]
-        where = [key for key, p in self.by_group.items() if p < 1.0 - self.level]
+        where = sorted((key for key, p in self.by_group.items() if p < 1.0 - self.level), key=self.by_group.__getitem__)
         classes = f": scores of {' and '.join(moved)} rows differ between groups" if moved else ""
         groups = f", most clearly in {', '.join('/'.join(map(str, key)) for key in where[:3])}" if where else ""
         return f"prior shift is contradicted by the labels (p = {self.p_value:.3g}){classes}{groups}"
