@@ -114,6 +114,11 @@ class Run(Sealed):
         return self.hi is None or bool(np.array_equal(self.scores, self.hi))
 
     @cached_property
+    def n_distinct(self) -> int:
+        """How many different scores there are."""
+        return int(np.count_nonzero(self.scores[1:] != self.scores[:-1])) + 1 if len(self) else 0
+
+    @cached_property
     def mass(self) -> Masses:
         """The mass of each entry."""
         if self.weights is not None:

@@ -458,7 +458,13 @@ class Tally(Shown):
     def first_of_score(self) -> Ints | None:
         """Where each distinct score begins in the positive run; None when all are distinct anyway."""
         scores = self.positive.scores
-        return None if (scores[1:] != scores[:-1]).all() else starts_of_groups(scores)
+        return None if self.positive.n_distinct == len(scores) else starts_of_groups(scores)
+
+    @cached_property
+    def untied(self) -> bool:
+        """Whether every row has a score of its own, told without merging the classes."""
+        below, at_or_below = self.placements
+        return below is at_or_below and all(run.kind == "unit" and run.n_distinct == len(run) for run in self.runs)
 
     def _steps_at(self, block: slice) -> Steps:
         return steps_at(block, self.positive, self.negative, self.placements, self.first_of_score)
@@ -490,7 +496,7 @@ def _scaled_moments(run: Run, exponent: int) -> ScoreMoments:
 
 
 #: Cached views that do not depend on the stated prevalence.
-_LENS_FREE = frozenset({"placements", "cutoffs", "first_of_score", "n"})
+_LENS_FREE = frozenset({"placements", "cutoffs", "first_of_score", "untied", "n"})
 
 
 def _common_labels(mine: Any, theirs: Any) -> tuple[Label, Label] | None:
