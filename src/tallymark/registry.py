@@ -73,7 +73,8 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
             self._aliases = {alias: owner for alias, owner in self._aliases.items() if owner != name}
 
     def __getitem__(self, name: str) -> Entry:
-        self._load()
+        if not self._loaded:
+            self._load()
         try:
             return self._entries[self._aliases.get(name, name)]
         except (KeyError, TypeError):

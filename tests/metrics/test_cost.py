@@ -6,6 +6,7 @@ from scipy import stats
 
 import tallymark as tm
 from samples import labelled_scores, normal_sample
+from tallymark.metrics.hull import upper_hull, upper_hulls
 
 m = tm.metrics
 
@@ -59,3 +60,18 @@ def test_envelope_corners_are_hull_edges(sample, _):
     hull, curve = tm.roc(t).hull(), tm.cost_curve(t)
     slope = np.diff(hull.tpr) / np.maximum(np.diff(hull.fpr), 1e-300)
     np.testing.assert_allclose(curve.probability_cost[1:-1], 1 / (1 + slope), atol=1e-9)
+
+
+@given(st.lists(labelled_scores(st.integers(-4, 4).map(float)), min_size=1, max_size=4))
+def test_hulls_of_many_curves_are_those_of_each(samples):
+    curves = [tm.tally(*sample).cutoffs for sample in samples]
+    x, y = (
+        np.concatenate([side.astype(float) for side in sides])
+        for sides in zip(*((c.fp, c.tp) for c in curves), strict=True)
+    )
+    starts = np.cumsum([0, *(len(c.fp) for c in curves)])
+    each = [
+        upper_hull(c.fp.astype(float), c.tp.astype(float)) + start for c, start in zip(curves, starts[:-1], strict=True)
+    ]
+    curve = np.repeat(np.arange(len(curves)), np.diff(starts))
+    assert upper_hulls(x, y, curve).tolist() == np.concatenate(each).tolist()

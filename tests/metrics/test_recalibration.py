@@ -11,7 +11,9 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample
+from tallymark.metrics import recalibration
 from tallymark.metrics.logistic import fit_logistic
+from tallymark.registry import METRICS
 
 m = tm.metrics
 
@@ -132,3 +134,13 @@ def test_many_rows_are_settled_as_few_are(shape):
     assert tm.metrics.calibration_slope(t) == pytest.approx(slope, rel=1e-6)
     off = brentq(lambda a: np.sum(w * (1 / (1 + np.exp(-(odds + a))) - y)), -50, 50, xtol=1e-13)
     assert tm.metrics.calibration_intercept(t) == pytest.approx(off, abs=1e-9)
+
+
+@pytest.mark.parametrize("prior", [None, 0.1])
+def test_cells_of_many_rows_are_those_of_the_merged_scores(prior):
+    tally = tm.tally(*probability_sample(200_000, 0.2, decimals=15)).at_prevalence(prior)
+    merged, found = recalibration._joined(tally.outcomes), recalibration._in_cells(tally)
+    for own, wanted in zip(found, merged, strict=True):
+        assert own == pytest.approx(wanted, rel=1e-12)
+    wanted = np.average(np.abs(tally.outcomes.scores - tally.prevalence), weights=tally.outcomes.mass)
+    assert METRICS["integrated_calibration_index"].chance(tally) == pytest.approx(wanted, rel=1e-12)

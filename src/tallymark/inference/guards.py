@@ -87,8 +87,7 @@ def _repeats(tally: Tally) -> Iterator[Note]:
     if tally.clusters is not None or tally.weighted or tally.grid is not None or tally.n_rows < _COPIES * _OBJECTS:
         return
     # Where most scores come once there is nothing to look for; that is seen at a glance.
-    distinct = sum(1 + int(np.count_nonzero(run.scores[1:] != run.scores[:-1])) for run in tally.runs)
-    if distinct > tally.n_rows * (0.5 + 0.5 / _COPIES):
+    if sum(run.n_distinct for run in tally.runs) > tally.n_rows * (0.5 + 0.5 / _COPIES):
         return
     starts = [starts_of_groups(run.scores) for run in tally.runs]
     scores = [run.scores[first] for run, first in zip(tally.runs, starts, strict=True)]
@@ -196,20 +195,13 @@ def _inverted(tally: Tally) -> Iterator[Note]:
 
 
 def _ties(tally: Tally) -> Iterator[Note]:
-    if tally.n_rows < FEW_ROWS / _HEAVY_TIE or not tally.exact or _untied(tally):
+    if tally.n_rows < FEW_ROWS / _HEAVY_TIE or not tally.exact or tally.untied:
         return
     cut = tally.cutoffs
     heaviest = float(np.max(np.diff(cut.tp + cut.fp))) / float(tally.n)
     if heaviest >= _HEAVY_TIE and len(cut.thresholds) > 3:
         said = f"{100 * heaviest:.0f} % of the rows share one score; ties count one half, and no threshold can separate them"
         yield Note("TM104", said)
-
-
-def _untied(tally: Tally) -> bool:
-    """Whether every row has a score of its own, told without merging the classes."""
-    below, at_or_below = tally.placements
-    alone = below is at_or_below and all(run.kind == "unit" for run in tally.runs)
-    return alone and all(bool((run.scores[1:] != run.scores[:-1]).all()) for run in tally.runs)
 
 
 def _skewed(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:

@@ -31,12 +31,20 @@ from tallymark.inference.limits.score_effects import (
     skill_effect,
 )
 from tallymark.inference.resampling.blockwise import (
+    block_aucc,
     block_auroc,
     block_average_precision,
     block_d_b,
     block_gini,
+    block_h_measure,
+    block_hull_auc,
+    block_integrated_calibration_index,
     block_ks,
     block_log_loss,
+    block_partial_average_precision,
+    block_positive_sd,
+    block_precision_at_k,
+    block_recall_at_k,
 )
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.metrics.at_k import TOP
@@ -82,15 +90,15 @@ _TABLE: Mapping[str, Inference] = {
     # The area under the PR curve moves as average precision does.
     "pr_auc": Inference(influence=average_precision_effect),
     "partial_auc": Inference(influence=partial_auc_effect),
-    "partial_average_precision": RESAMPLED,
-    "precision_at_k": RESAMPLED,
-    "recall_at_k": RESAMPLED,
+    "partial_average_precision": Inference(blockwise=block_partial_average_precision),
+    "precision_at_k": Inference(blockwise=block_precision_at_k),
+    "recall_at_k": Inference(blockwise=block_recall_at_k),
     "lift_at_k": Inference(multiple_of=("recall_at_k", 1.0 / TOP)),
     "ks": Inference(maximum=maxima.KS, blockwise=block_ks),
     "d_b": Inference(maximum=maxima.D_B, blockwise=block_d_b),
-    "aucc": Inference(maximum=maxima.AUCC),
-    "h_measure": Inference(maximum=maxima.H_MEASURE),
-    "hull_auc": Inference(maximum=maxima.HULL_AUC),
+    "aucc": Inference(maximum=maxima.AUCC, blockwise=block_aucc),
+    "h_measure": Inference(maximum=maxima.H_MEASURE, blockwise=block_h_measure),
+    "hull_auc": Inference(maximum=maxima.HULL_AUC, blockwise=block_hull_auc),
     "spcc": Inference(influence=moments_effect("spcc")),
     "d_a": Inference(influence=moments_effect("d_a")),
     "d_e": Inference(influence=moments_effect("d_e")),
@@ -103,10 +111,10 @@ _TABLE: Mapping[str, Inference] = {
     "ace": Inference(limits=partial(calibration_limits, "ace", "mass")),
     "calibration_slope": Inference(influence=calibration_slope_effect),
     "calibration_intercept": Inference(influence=calibration_intercept_effect),
-    "integrated_calibration_index": RESAMPLED,
+    "integrated_calibration_index": Inference(blockwise=block_integrated_calibration_index),
     "bias": Inference(influence=moments_effect("bias", bounded=False)),
     "positive_estimate": Inference(influence=moments_effect("positive_estimate", bounded=False)),
-    "positive_sd": RESAMPLED,
+    "positive_sd": Inference(blockwise=block_positive_sd),
     **dict.fromkeys(
         (
             "spcc_ovo_min",

@@ -9,6 +9,7 @@ import numpy as np
 from tallymark import _check
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
+from tallymark.summaries.halving import lowest_scores, mass_above
 from tallymark.summaries.tally import Tally
 
 _REFERENCE = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, ch. 8."
@@ -34,10 +35,11 @@ def _top(tally: Tally, k: float | None, share: float | None) -> tuple[float, flo
         if not 0.0 < part <= 1.0:
             raise InputError(f"share is {share!r}, expected a share of the rows above 0 and up to 1.")
         size = part * n
-    cut = tally.cutoffs
-    down, up = tally.scale
-    called = (cut.tp * up + cut.fp * down).astype(np.float64)
-    return float(np.interp(size, called, cut.tp * up)), size
+    # The last cut-off that calls no more rows than these, and the next one down: the end lies between the two.
+    within = lowest_scores(tally, lambda scores: mass_above(tally, scores, "left")[0] <= size, 1)
+    lower = [run.scores[place - 1] for run in tally.runs if (place := np.searchsorted(run.scores, within[0]))]
+    called, hits = mass_above(tally, np.append(within, max(lower)) if lower else within, "left")
+    return float(np.interp(size, called, hits)), size
 
 
 @metric(

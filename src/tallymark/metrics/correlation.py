@@ -170,6 +170,11 @@ def _log_normal_mass(edges: Floats) -> Floats:
 def _tied(tally: Tally, power: int) -> float:
     """The sum over tied groups of their share of the mass to a power, at the prevalence looked at."""
     down, up = tally.scale
+    if tally.untied:
+        # Every row is a group of its own, so the classes need not be merged to find them.
+        return float(
+            sum(len(run) * (scale / float(tally.n)) ** power for run, scale in zip(tally.runs, (down, up), strict=True))
+        )
     cut = tally.cutoffs
     groups: Floats = np.diff(cut.tp * up + cut.fp * down)
     # Shares first: powers of weights of 1e-140 vanish.

@@ -35,8 +35,13 @@ def h_measure(tally: Tally, *, severity_ratio: float | None = None) -> float:
     0.5
     """
     hull = roc_hull(tally)
-    prices = h_prices(tally.prevalence, hull.fpr, hull.tpr, severity_ratio)
-    return min(1.0, max(0.0, 1.0 - _loss(hull.fpr, hull.tpr, prices) / constant_loss(tally.prevalence, severity_ratio)))
+    return h_at_corners(tally.prevalence, hull.fpr, hull.tpr, severity_ratio)
+
+
+def h_at_corners(prevalence: float, fpr: Floats, tpr: Floats, severity_ratio: float | None = None) -> float:
+    """The H-measure of a hull with these corners."""
+    prices = h_prices(prevalence, fpr, tpr, severity_ratio)
+    return min(1.0, max(0.0, 1.0 - _loss(fpr, tpr, prices) / constant_loss(prevalence, severity_ratio)))
 
 
 class Prices(NamedTuple):
@@ -117,5 +122,10 @@ def aucc(tally: Tally) -> float:
     0.125
     """
     hull = roc_hull(tally)
-    x, cost = cost_envelope(hull.fpr, hull.tpr)
+    return aucc_at_corners(hull.fpr, hull.tpr)
+
+
+def aucc_at_corners(fpr: Floats, tpr: Floats) -> float:
+    """The area of a hull with these corners."""
+    x, cost = cost_envelope(fpr, tpr)
     return float(np.trapezoid(cost, x))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallymark._check import Floats, Ints
 from tallymark.summaries.tally import Tally
@@ -37,19 +38,29 @@ def roc_hull(tally: Tally) -> Hull:
 
 def upper_hull(x: Floats, y: Floats) -> Ints:
     """Indices of the strict corners of the upper hull of points with ascending x (and ascending y where x ties)."""
+    return upper_hulls(x, y, np.zeros(len(x), dtype=np.int8))
+
+
+def upper_hulls(x: Floats, y: Floats, curve: NDArray[Any]) -> Ints:
+    """The same of many curves whose points stand one after the other; `curve` says which one each point is of."""
     # Of coincident points each lies on the other's chord, so only one may stay.
-    kept = np.flatnonzero(np.concatenate(([True], (x[1:] != x[:-1]) | (y[1:] != y[:-1]))))
+    kept = np.flatnonzero(np.concatenate(([True], (x[1:] != x[:-1]) | (y[1:] != y[:-1]) | (curve[1:] != curve[:-1]))))
     for _ in range(_PASSES):
         below = np.zeros(len(kept), dtype=np.bool_)
-        px, py = x[kept], y[kept]
+        px, py, of = x[kept], y[kept], curve[kept]
         # On or below the chord of its two neighbours means never a corner, whatever else is dropped.
         chord = (py[2:] - py[:-2]) * (px[1:-1] - px[:-2])
-        below[1:-1] = (py[1:-1] - py[:-2]) * (px[2:] - px[:-2]) <= chord
+        below[1:-1] = ((py[1:-1] - py[:-2]) * (px[2:] - px[:-2]) <= chord) & (of[2:] == of[:-2])
         if not below.any():
             return kept
         kept = kept[~below]
+    starts = np.flatnonzero(np.diff(curve[kept])) + 1
+    return np.concatenate([_one_by_one(x, y, part) for part in np.split(kept, starts)])
+
+
+def _one_by_one(x: Floats, y: Floats, points: Ints) -> Ints:
     corners: list[int] = []
-    for i in kept.tolist():
+    for i in points.tolist():
         while len(corners) > 1:
             a, b = corners[-2], corners[-1]
             if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):

@@ -15,6 +15,9 @@ from tallymark.registry import choose
 from tallymark.summaries.cutoffs import Steps
 from tallymark.summaries.tally import Tally
 
+#: The recall up to which precision is averaged unless told: half of the positives.
+UP_TO_RECALL = 0.5
+
 Interpolation = Literal["integral", "step", "trapezoid", "davis_goadrich"]
 
 
@@ -80,7 +83,7 @@ def average_precision(tally: Tally) -> float:
     meaning="Mean precision over the first positives of the list, by default up to half of them.",
     reference="Average precision cut at a recall, as in Boyd, Eng & Page (2013), ECML PKDD.",
 )  # fmt: skip
-def partial_average_precision(tally: Tally, *, recall: float = 0.5) -> float:
+def partial_average_precision(tally: Tally, *, recall: float = UP_TO_RECALL) -> float:
     r"""Average precision up to a `recall`, over that recall: :math:`\frac1r\sum (\min(R_k, r) - R_{k-1})\,\mathrm{precision}_k`.
 
     >>> import tallymark as tm

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -11,11 +10,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Floats, Ints
+from tallymark._check import Bools, Floats, Ints, Scores
 from tallymark._display import Row, Shown
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
 from tallymark.registry import METRICS, choose, require_one_of
+from tallymark.summaries.halving import lowest_scores, mass_above
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
 
@@ -146,22 +146,17 @@ def _starts(tally: Tally, bins: int, by: Binning) -> Floats:
     require_one_of("by", by, ("width", "mass"))
     if by == "width":
         return _edges(bins, tally.runs[0].scores.dtype)[:-1]
-    cut = tally.cutoffs
-    down, up = tally.scale
-    total = float(cut.tp[-1] * up + cut.fp[-1] * down)
-    last = len(cut.thresholds) - 1
+    total, numbers = mass_above(tally, tally.runs[0].scores.dtype.type(-np.inf), "left")[0], np.arange(bins)
 
-    def bin_of(place: int) -> int:
-        """The bin of a distinct score, counted from the lowest: the one in which the middle of its mass falls."""
-        i = last - place
-        above, with_it = (float(cut.tp[k] * up + cut.fp[k] * down) for k in (i - 1, i))
+    def reached(scores: Scores) -> Bools:
+        """Whether a score is in a bin or a higher one: its own is the one in which the middle of its mass falls."""
         # The margin keeps a middle that falls on an edge there, whatever the rounding of the weights.
-        return min(max(int((1.0 - (above + with_it) / 2 / total) * bins + 1e-9), 0), bins - 1)
+        above, with_it = (mass_above(tally, scores, side)[0] for side in ("right", "left"))
+        middle = (1.0 - (above + with_it) / 2 / total) * bins + 1e-9
+        held: Bools = np.clip(middle, 0, bins - 1).astype(np.int64) >= numbers
+        return held
 
-    # Bins rise with the scores, so where one begins is found by halving.
-    places = [bisect_left(range(last), number, key=bin_of) for number in range(bins)]
-    ascending = cut.thresholds[:0:-1]
-    return np.array([float(ascending[place]) if place < last else math.inf for place in places])
+    return lowest_scores(tally, reached, bins).astype(np.float64)
 
 
 def _edges(bins: int, dtype: Any) -> Floats:
@@ -179,14 +174,14 @@ def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
     """Rows binned by score: equal `width` over [0, 1] (1.0 falls in the last), or equal `mass`, ties kept together."""
     starts = _starts(tally, bins, by)
     # The runs are sorted, so a bin is a stretch of each and no row needs to be asked where it belongs.
-    of_class = [_in_stretches(run, starts) for run in tally.runs]
+    of_class = [in_stretches(run, starts) for run in tally.runs]
     mass, sums = (sum(scale * part[i] for scale, part in zip(tally.scale, of_class, strict=True)) for i in (0, 1))
     held = np.asarray(mass) > 0
     total, hits = np.asarray(mass)[held], tally.scale[1] * of_class[1][0][held]
     return Bins(total, np.asarray(sums)[held] / total, hits / total)
 
 
-def _in_stretches(run: Run, starts: Floats) -> tuple[Floats, Floats]:
+def in_stretches(run: Run, starts: Floats) -> tuple[Floats, Floats]:
     """Mass, and mass times score, of the entries from each start to the next; those below the first belong to it."""
     places = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
     places[0] = 0

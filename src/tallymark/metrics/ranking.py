@@ -9,20 +9,9 @@ from tallymark.metrics.hull import roc_hull
 from tallymark.summaries.tally import Tally
 
 
-def wins(tally: Tally) -> float:
-    """Mass of (positive, negative) pairs in which the positive scores higher; ties count one half."""
-    positive, negative = tally.positive, tally.negative
-    below, at_or_below = tally.placements
-    if positive.kind == negative.kind == "unit":
-        return (int(below.sum()) + int(at_or_below.sum())) / 2
-    beaten = negative.mass_before(below) + negative.mass_before(at_or_below)
-    # As floats: counts times counts overflow int64 at about 3e9 rows a class.
-    return float(np.sum(positive.mass.astype(np.float64) * beaten)) / 2
-
-
 def auroc_of(tally: Tally) -> float:
     """AUROC of a tally known to have rows of both classes."""
-    return wins(tally) / (float(tally.positives) * float(tally.negatives))
+    return tally.wins / (float(tally.positives) * float(tally.negatives))
 
 
 def best_informedness(tally: Tally) -> float:

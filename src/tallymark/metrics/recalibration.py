@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,39 +14,40 @@ from tallymark._display import Row, Shown
 from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
-from tallymark.metrics.probability import log_to_one, log_to_zero
+from tallymark.metrics.probability import in_stretches, log_to_one, log_to_zero
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS, choose
+from tallymark.summaries.cutoffs import Outcomes
+from tallymark.summaries.halving import lowest_scores, mass_above
+from tallymark.summaries.run import Run
 from tallymark.summaries.sorting import blocks
 from tallymark.summaries.tally import Tally
 
 
 def logistic_recalibration(tally: Tally) -> tuple[float, float]:
     """Slope and intercept that make log odds right on these rows."""
-    scores, share, mass = tally.outcomes
-    x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
-    if len(x) < 2 or float(np.ptp(x)) == 0.0:
+    lowest, highest = _ends(tally)
+    if lowest == highest:
         raise Undefined("all probabilities are equal, so they have no slope")
     area = auroc_of(tally)
     if area in {0.0, 1.0}:
         # The steeper the better, without end.
         return math.copysign(math.inf, area - 0.5), math.nan
-    few_x, few_share, few_mass = _coarse(x, share, mass)
-    slope, intercept = fit_logistic(few_x[None, :], few_share, few_mass[None, :])[0].tolist()
-    return (slope, intercept) if len(few_x) == len(x) else _settled(x, share, mass, slope, intercept)
+    x, share, mass, exact = _coarse(tally)
+    slope, intercept = fit_logistic(x[None, :], share, mass[None, :])[0].tolist()
+    return (slope, intercept) if exact else _settled(tally, slope, intercept)
 
 
-def _settled(x: Floats, share: Floats, mass: Floats, slope: float, intercept: float) -> tuple[float, float]:
-    """Newton's steps on all rows from an answer that is nearly right, a block at a time."""
+def _settled(tally: Tally, slope: float, intercept: float) -> tuple[float, float]:
+    """Newton's steps on all rows from an answer that is nearly right."""
     for _ in range(_STEPS):
         gradient, curve = np.zeros(2), np.zeros(3)
-        for block in blocks(len(x)):
-            own = x[block]
-            p = sigmoid(slope * own + intercept)
-            off, weight = mass[block] * (share[block] - p), mass[block] * p * (1.0 - p)
-            gradient += np.sum(off * own), np.sum(off)
-            weighted = weight * own
-            curve += np.sum(weighted * own), np.sum(weighted), np.sum(weight)
+        for x, y, mass in _row_blocks(tally):
+            p = sigmoid(slope * x + intercept)
+            off, weight = mass * (y - p), mass * p * (1.0 - p)
+            gradient += np.sum(off * x), np.sum(off)
+            weighted = weight * x
+            curve += np.sum(weighted * x), np.sum(weighted), np.sum(weight)
         hessian = np.array([[curve[0], curve[1]], [curve[1], curve[2]]])
         if not np.linalg.det(hessian) > 0.0:
             break
@@ -54,7 +56,8 @@ def _settled(x: Floats, share: Floats, mass: Floats, slope: float, intercept: fl
         if np.abs(step).max() < _SETTLED * max(1.0, abs(slope)):
             return slope, intercept
     # Never seen; the slow way that halves steps.
-    found = fit_logistic(x[None, :], share, mass[None, :])[0].tolist()
+    scores, share, mass = tally.outcomes
+    found = fit_logistic(_logit(scores)[None, :], share, mass[None, :])[0].tolist()
     return found[0], found[1]
 
 
@@ -62,15 +65,62 @@ def _settled(x: Floats, share: Floats, mass: Floats, slope: float, intercept: fl
 _COARSE = 2**12
 
 
-def _coarse(x: Floats, share: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:
-    """Ascending values with their shares of positives and masses, joined into a few cells of equal mass."""
-    if len(x) <= _COARSE:
-        return x, share, mass
-    upto = np.cumsum(mass)
-    places = np.searchsorted(upto, upto[-1] * np.arange(_COARSE) / _COARSE)
-    starts = np.unique(np.minimum(places, len(x) - 1))
-    total, sums, hits = (np.add.reduceat(values, starts) for values in (mass, mass * x, mass * share))
-    return sums / total, hits / total, total
+class _Coarse(NamedTuple):
+    """Log odds with their shares of positives and masses; `exact` where they are all there are."""
+
+    x: Floats
+    share: Floats
+    mass: Floats
+    exact: bool
+
+
+def _coarse(tally: Tally) -> _Coarse:
+    """Every distinct score where there are few; else the middle of each of a few stretches of the classes' runs."""
+    if _few_scores(tally, _COARSE):
+        scores, share, mass = tally.outcomes
+        return _Coarse(_logit(scores), share, mass, exact=True)
+    parts = []
+    # Short ones towards both ends, where neighbouring scores lie far apart.
+    shares = (1.0 - np.cos(np.linspace(0.0, math.pi, _COARSE + 1))) / 2
+    for run, scale, y in _classes(tally):
+        edges = np.unique(np.round(shares * len(run)).astype(np.int64))
+        mass = scale * np.diff(run.mass_before(edges))
+        parts.append((_logit(run.scores[(edges[:-1] + edges[1:]) // 2]), np.full(len(mass), y), mass))
+    x, share, mass = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return _Coarse(x, share, mass, exact=False)
+
+
+def _few_scores(tally: Tally, most: int) -> bool:
+    """Whether there are at most so many distinct scores; classes that alone have more are not merged to tell."""
+    return max(run.n_distinct for run in tally.runs) <= most and len(tally.outcomes.scores) <= most
+
+
+def _classes(tally: Tally) -> Iterator[tuple[Run, float, float]]:
+    """The run of each class, what a unit of its mass counts at the prevalence looked at, and its outcome."""
+    return zip(tally.runs, tally.scale, (0.0, 1.0), strict=True)
+
+
+def _row_blocks(tally: Tally) -> Iterator[tuple[Floats, float, Any]]:
+    """Log odds, outcome and mass of all rows, in blocks that stay in a core's cache."""
+    for run, scale, y in _classes(tally):
+        for block in blocks(len(run), _ROWS):
+            yield _logit(run.scores[block]), y, scale if run.kind == "unit" else scale * run.mass[block]
+
+
+#: Rows per block: a handful of columns of as many fit in a core's own cache.
+_ROWS = 2**14
+
+
+def _logit(scores: Any) -> Floats:
+    log_p, minus_log_q = log_odds(scores)
+    return log_p + minus_log_q
+
+
+def _ends(tally: Tally) -> tuple[float, float]:
+    """Log odds of the lowest and of the highest score."""
+    scores = [run.scores[place] for run in tally.runs if len(run) for place in (0, -1)]
+    low, high = _logit(np.array([min(scores), max(scores)])).tolist()
+    return low, high
 
 
 @metric(
@@ -94,12 +144,11 @@ def calibration_slope(tally: Tally) -> float:
 
 def in_the_large(tally: Tally) -> float:
     """What must be added to the log odds so that the probabilities add up to the positives."""
-    scores, share, mass = tally.outcomes
-    x: Floats = sum(log_odds(scores))  # type: ignore[assignment]
-    wanted, weight = float(np.sum(mass * share) / mass.sum()), mass / mass.sum()
-    few, _, few_mass = _coarse(x, share, mass)
+    few, share, few_mass, exact = _coarse(tally)
+    wanted = float(np.sum(few_mass * share) / few_mass.sum())
     # The mean probability rises with a, so its root lies where it is too low on one side and too high on the other.
-    low, high = -float(x.max()) - _FAR, -float(x.min()) + _FAR
+    lowest, highest = _ends(tally)
+    low, high = -highest - _FAR, -lowest + _FAR
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (
@@ -108,12 +157,16 @@ def in_the_large(tally: Tally) -> float:
             else (low, middle)
         )
     values = (low + high) / 2
-    for _ in range(_STEPS if len(few) < len(x) else 0):
-        p = sigmoid(x + values)
-        slope = float(np.sum(weight * p * (1.0 - p)))
+    for _ in range(0 if exact else _STEPS):
+        mean = slope = 0.0
+        for x, _, mass in _row_blocks(tally):
+            p = sigmoid(x + values)
+            weighted = mass * p
+            mean += float(np.sum(weighted))
+            slope += float(np.sum(weighted * (1.0 - p)))
         if not slope > 0.0:
             break
-        step = (wanted - float(np.sum(weight * p))) / slope
+        step = (wanted * float(few_mass.sum()) - mean) / slope
         values += min(max(step, -1.0), 1.0)
         if abs(step) < _SETTLED:
             break
@@ -161,7 +214,11 @@ def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
 
     Around each point the two thirds of the rows nearest to it count, by the tricube of their distance. Cleveland (1979).
     """
-    scores, share, mass = _in_cells(*tally.outcomes)
+    return _smooth(_in_cells(tally))
+
+
+def _smooth(outcomes: Outcomes) -> tuple[Floats, Floats, Floats]:
+    scores, share, mass = outcomes
     at = scores[np.unique(np.linspace(0, len(scores) - 1, _POINTS).astype(np.int64))]
     reach = _reach(at, scores, mass)
     far = np.abs(scores[None, :] - at[:, None])
@@ -169,14 +226,17 @@ def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
         part = np.minimum(far / reach[:, None], 1.0)
         # Products: a power of 3 takes ten times as long.
         rest = 1.0 - part * part * part
-        near = np.where(reach[:, None] > 0.0, rest * rest * rest, far == 0.0)
+        near = rest * rest * rest
+    if not (reach > 0.0).all():
+        near = np.where(reach[:, None] > 0.0, near, far == 0.0)
     weight = near * mass
     total = weight.sum(axis=1)
     centre, level = (np.einsum("pc,c->p", weight, values) / total for values in (scores, share))
     gap = scores[None, :] - centre[:, None]
-    spread = np.einsum("pc,pc->p", weight, gap**2)
+    pull = weight * gap
+    spread = np.einsum("pc,pc->p", pull, gap)
     slope = np.divide(
-        np.einsum("pc,pc,c->p", weight, gap, share),
+        np.einsum("pc,c->p", pull, share),
         spread,
         out=np.zeros(len(at)),
         where=(spread > 1e-12 * total * float(scores[-1] - scores[0]) ** 2) & (scores[-1] > scores[0]),
@@ -199,19 +259,48 @@ def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
     return values
 
 
-def _in_cells(scores: Floats, share: Floats, mass: Floats) -> tuple[Floats, Floats, Floats]:
-    """Neighbouring scores joined into cells of about equal mass, where there are many."""
+def _in_cells(tally: Tally) -> Outcomes:
+    """What happened at every score, neighbouring ones joined into cells of about equal mass where there are many."""
+    if _few_scores(tally, _FEW):
+        return _joined(tally.outcomes)
+    total = float(mass_above(tally, tally.runs[0].scores.dtype.type(-np.inf), "left")[0])
+    upto = np.linspace(0.0, total, _CELLS, endpoint=False)
+    # A cell begins with the first score that takes the mass beyond its share.
+    starts = np.unique(
+        lowest_scores(tally, lambda scores: total - mass_above(tally, scores, "right")[0] > upto, _CELLS)
+    )
+    (down, sums_down), (up, sums_up) = (
+        (scale * mass, scale * sums)
+        for run, scale, _ in _classes(tally)
+        for mass, sums in [in_stretches(run, starts.astype(np.float64))]
+    )
+    return Outcomes((sums_down + sums_up) / (down + up), up / (down + up), down + up)
+
+
+def _joined(outcomes: Outcomes) -> Outcomes:
+    """The same of scores that are merged already."""
+    scores, share, mass = outcomes
     if len(scores) <= _CELLS:
-        return scores, share, mass
+        return outcomes
     upto = np.cumsum(mass)
     starts = np.unique(np.searchsorted(upto, np.linspace(0.0, float(upto[-1]), _CELLS, endpoint=False), "right"))
     total = np.add.reduceat(mass, starts)
-    return np.add.reduceat(mass * scores, starts) / total, np.add.reduceat(mass * share, starts) / total, total
+    sums, hits = (np.add.reduceat(mass * values, starts) for values in (scores, share))
+    return Outcomes(sums / total, hits / total, total)
+
+
+#: Distinct scores up to which the classes are merged before they are put into cells.
+_FEW = 2**16
+
+
+def _distance_from(tally: Tally, said: float) -> float:
+    """Mean distance of the probabilities from a number."""
+    return sum(scale * run.sum_of(lambda s: np.abs(s - said)) for run, scale, _ in _classes(tally)) / float(tally.n)
 
 
 @metric(
     title="Integrated calibration index (ICI)", family="probability", needs="probabilities", low=0.0, high=1.0,
-    better="lower", chance=lambda tally: float(np.average(np.abs(tally.outcomes.scores - tally.prevalence), weights=tally.outcomes.mass)),
+    better="lower", chance=lambda tally: _distance_from(tally, tally.prevalence),
     formula=r"\frac1n \sum_i |\hat f(s_i) - s_i|", aliases=("ici",),
     meaning="Mean distance of the probabilities from a smooth curve of what happened: a calibration error without bins.",
     reference="Austin & Steyerberg (2019), Stat. Med. 38(21).", bound=lambda tally: (0.0, 1.0),  # noqa: ARG005
@@ -226,7 +315,16 @@ def integrated_calibration_index(tally: Tally) -> float:
     >>> round(tm.metrics.integrated_calibration_index(tm.tally([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.5, 0.6, 0.9])), 4)
     0.1267
     """
-    scores, mass, fitted = smooth_outcomes(tally)
+    return _mean_gap(_in_cells(tally))
+
+
+def index_of_outcomes(outcomes: Outcomes) -> float:
+    """The same of distinct scores that are merged already."""
+    return _mean_gap(_joined(outcomes))
+
+
+def _mean_gap(outcomes: Outcomes) -> float:
+    scores, mass, fitted = _smooth(outcomes)
     return float(np.average(np.abs(fitted - scores), weights=mass))
 
 

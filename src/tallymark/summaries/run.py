@@ -114,6 +114,11 @@ class Run(Sealed):
         return self.hi is None or bool(np.array_equal(self.scores, self.hi))
 
     @cached_property
+    def n_distinct(self) -> int:
+        """How many different scores there are."""
+        return int(np.count_nonzero(self.scores[1:] != self.scores[:-1])) + 1 if len(self) else 0
+
+    @cached_property
     def mass(self) -> Masses:
         """The mass of each entry."""
         if self.weights is not None:
@@ -145,24 +150,24 @@ class Run(Sealed):
         total: float | int = self.cumulative_from_top[0].item()
         return total
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """How many rows the run was made from."""
         if self.rows is not None:
             return int(self.rows.sum())
         return int(self.total)
 
-    @property
+    @cached_property
     def effective_size(self) -> float:
         """Kish's effective sample size: fewer than the rows where weights differ."""
         return float(self.total) if self.squares is None else float(self.total) ** 2 / float(self.squares.sum())
 
-    def mass_before(self, index: Ints) -> Masses:
-        """Mass of the entries before each index."""
+    def mass_before(self, index: Any) -> Any:
+        """Mass of the entries before an index, or before each of many."""
         return index if self.kind == "unit" else self.cumulative[index]
 
-    def mass_from(self, index: Ints) -> Masses:
-        """Mass of the entries from each index on."""
+    def mass_from(self, index: Any) -> Any:
+        """Mass of the entries from an index on, or from each of many."""
         return len(self) - index if self.kind == "unit" else self.cumulative_from_top[index]
 
     @cached_property

@@ -34,6 +34,10 @@ def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
     of its own ends, so each search runs over a short stretch, and the second one only where something is tied. When
     nothing is tied, both answers are one array.
     """
+    if 0 < len(needles) <= BLOCK and len(haystack):
+        below = np.searchsorted(haystack, needles, "left")
+        tied = (haystack.take(below, mode="clip") == needles).any()
+        return below, np.searchsorted(haystack, needles, "right") if tied else below
     below = np.empty(len(needles), dtype=np.int64)
     starts = np.searchsorted(haystack, needles[::BLOCK], "left")
     # Up to and including whatever equals the first needle of the next block.
@@ -50,14 +54,14 @@ def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
         return np.searchsorted(stretch, wanted, "right") + begin
 
     if len(needles) < _WORTH_A_THREAD:
-        tied = [search(block) for block in range(len(starts))]
+        ties = [search(block) for block in range(len(starts))]
     else:
         with ThreadPoolExecutor(2) as pool:
-            tied = list(pool.map(search, range(len(starts))))
-    if all(found is None for found in tied):
+            ties = list(pool.map(search, range(len(starts))))
+    if all(found is None for found in ties):
         return below, below
     at_or_below = below.copy()
-    for block, found in enumerate(tied):
+    for block, found in enumerate(ties):
         if found is not None:
             at_or_below[block * BLOCK : (block + 1) * BLOCK] = found
     return below, at_or_below

@@ -24,7 +24,7 @@ from tallymark.summaries.clusters import Clusters
 from tallymark.summaries.confusion import BinaryConfusion, Cells
 from tallymark.summaries.cutoffs import Cutoffs, Outcomes, Steps, all_cutoffs, outcomes_of, steps_at
 from tallymark.summaries.run import Run, ScoreMoments, checked_run, require_same_kind
-from tallymark.summaries.sorting import blocks, placements, sort_in_place, starts_of_groups
+from tallymark.summaries.sorting import BLOCK, blocks, placements, sort_in_place, starts_of_groups
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,12 +83,12 @@ class Tally(Shown):
         """Whether the classes are known."""
         return self.labels is not None
 
-    @property
+    @cached_property
     def negative(self) -> Run:
         """Scores of the negatives."""
         return self._class_runs()[0]
 
-    @property
+    @cached_property
     def positive(self) -> Run:
         """Scores of the positives."""
         return self._class_runs()[1]
@@ -108,7 +108,7 @@ class Tally(Shown):
         """Mass of all rows."""
         return sum(run.total for run in self.runs)
 
-    @property
+    @cached_property
     def n_rows(self) -> int:
         """Number of rows, whatever their weight."""
         return sum(run.n_rows for run in self.runs)
@@ -137,7 +137,7 @@ class Tally(Shown):
             return 1.0, 1.0
         return (1.0 - self.prior) * self.n / self.negatives, self.prior * self.n / self.positives
 
-    @property
+    @cached_property
     def range(self) -> tuple[float, float]:
         """Lowest and highest score."""
         ends = [
@@ -168,7 +168,7 @@ class Tally(Shown):
             raise InputError("Another prevalence needs rows of both classes; this tally has one class only.")
         if prior == self.prior:
             return self
-        seen = replace(self, prior=prior)
+        seen = Tally(self.runs, self.labels, prior, self.grid, self.clusters)
         # What was computed from the counts alone holds under every lens.
         seen.__dict__.update({name: view for name, view in self.__dict__.items() if name in _LENS_FREE})
         return seen
@@ -190,7 +190,7 @@ class Tally(Shown):
         rows: list[Any] = []
         for run in self._class_runs():
             index = int(np.searchsorted(run.scores, cut, "left"))
-            table.append([run.mass_before(np.array(index))[()], run.mass_from(np.array(index))[()]])
+            table.append([run.mass_before(index), run.mass_from(index)])
             if run.squares is not None and run.rows is not None:
                 squares.append([run.squares[:index].sum(), run.squares[index:].sum()])
                 rows.append([run.rows[:index].sum(), run.rows[index:].sum()])
@@ -305,12 +305,26 @@ class Tally(Shown):
 
     def steps(self) -> Steps:
         """Masses at the distinct positive scores, as they are in the sample (no stated prevalence applied)."""
-        return self._steps_at(slice(0, self._n_steps))
+        return self._few_steps or self._steps_at(slice(0, self._n_steps))
 
     def step_blocks(self) -> Iterator[Steps]:
         """The same steps in blocks that stay in a core's cache, from the highest threshold down."""
+        if self._few_steps is not None:
+            yield self._few_steps
+            return
         for block in reversed(list(blocks(self._n_steps))):
             yield self._steps_at(block)
+
+    @cached_property
+    def wins(self) -> float:
+        """Mass of (positive, negative) pairs in which the positive scores higher; ties count one half."""
+        positive, negative = self.positive, self.negative
+        below, at_or_below = self.placements
+        if positive.kind == negative.kind == "unit":
+            return (int(below.sum()) + int(at_or_below.sum())) / 2
+        beaten = negative.mass_before(below) + negative.mass_before(at_or_below)
+        # As floats: counts times counts overflow int64 at about 3e9 rows a class.
+        return float(np.sum(positive.mass.astype(np.float64) * beaten)) / 2
 
     @cached_property
     def cutoffs(self) -> Cutoffs:
@@ -458,7 +472,18 @@ class Tally(Shown):
     def first_of_score(self) -> Ints | None:
         """Where each distinct score begins in the positive run; None when all are distinct anyway."""
         scores = self.positive.scores
-        return None if (scores[1:] != scores[:-1]).all() else starts_of_groups(scores)
+        return None if self.positive.n_distinct == len(scores) else starts_of_groups(scores)
+
+    @cached_property
+    def untied(self) -> bool:
+        """Whether every row has a score of its own, told without merging the classes."""
+        below, at_or_below = self.placements
+        return below is at_or_below and all(run.kind == "unit" and run.n_distinct == len(run) for run in self.runs)
+
+    @cached_property
+    def _few_steps(self) -> Steps | None:
+        """All steps, kept because several metrics ask for them, where they make up one block."""
+        return self._steps_at(slice(0, self._n_steps)) if 0 < self._n_steps <= BLOCK else None
 
     def _steps_at(self, block: slice) -> Steps:
         return steps_at(block, self.positive, self.negative, self.placements, self.first_of_score)
@@ -490,7 +515,21 @@ def _scaled_moments(run: Run, exponent: int) -> ScoreMoments:
 
 
 #: Cached views that do not depend on the stated prevalence.
-_LENS_FREE = frozenset({"placements", "cutoffs", "first_of_score", "n"})
+_LENS_FREE = frozenset(
+    {
+        "negative",
+        "positive",
+        "n",
+        "n_rows",
+        "range",
+        "placements",
+        "cutoffs",
+        "first_of_score",
+        "untied",
+        "wins",
+        "_few_steps",
+    }
+)
 
 
 def _common_labels(mine: Any, theirs: Any) -> tuple[Label, Label] | None:

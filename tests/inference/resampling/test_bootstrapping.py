@@ -49,6 +49,33 @@ def test_every_replicate_is_the_metric_of_its_rows(sample, seed, prior):
             assert values[r] == pytest.approx(_value(name, tally), rel=1e-6, abs=1e-6, nan_ok=True), name
 
 
+@pytest.mark.parametrize(("prior", "sampling"), [(None, "plain"), (0.1, "stratified")])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_block_of_cells_has_the_metrics_of_its_replicates(weighted, prior, sampling):
+    """Many rows in few cells: the oracle computes each replicate as a tally of its own."""
+    y, p = probability_sample(4_000, 0.2, decimals=9)
+    weights = np.random.default_rng(1).random(len(y)) + 0.5 if weighted else None
+    pool = Pool.of(tm.tally(y, p, weights=weights).at_prevalence(prior), 512)
+    draws = _drawn(pool, np.random.default_rng(0), 4, sampling)
+    for name in _OF_TALLY:
+        if METRICS[name].moments or inference_of(name).blockwise is None:
+            continue
+        if name == "average_precision" and prior is not None:
+            continue  # Its block weighs negatives by the sample's class masses, not by each replicate's.
+        tallies = draws.tallies_by_cell if METRICS[name].rank_only else draws.tallies_by_score
+        wanted = [METRICS[name].compute(tally) for tally in tallies]
+        assert values_of(name, draws, None) == pytest.approx(wanted, rel=1e-12), name
+
+
+def test_a_replicate_without_one_of_the_classes_has_no_metric():
+    pool = Pool.of(tm.tally(*probability_sample(30)))
+    masses = [np.tile(stratum.mass, (2, 1)) for stratum in pool.strata]
+    masses[1][0] = 0.0
+    for name in _OF_TALLY:
+        if inference_of(name).blockwise is not None:
+            assert np.isnan(values_of(name, Resamples(pool, *masses), None)).tolist() == [True, False], name
+
+
 def test_errors_are_those_of_a_scikit_learn_loop():
     y, s = probability_sample(400, 0.3, seed=1)
     rng = np.random.default_rng(0)

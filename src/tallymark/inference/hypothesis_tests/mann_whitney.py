@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.inference.interval import checked_level
-from tallymark.metrics.ranking import wins
 from tallymark.registry import choose, require_one_of
 from tallymark.summaries.tally import Tally
 
@@ -100,7 +99,7 @@ def mann_whitney(
     if method == "exact" and p * n > _MOST_PAIRS:
         raise InputError(f"An exact p-value of {p} by {n} rows takes too long to count; use method='normal'.")
     exact = method == "exact" or (method == "auto" and not tied and p * n <= _EXACT_PAIRS)
-    u_plus, pairs, total = wins(tally), float(p) * n, float(p + n)
+    u_plus, pairs, total = tally.wins, float(p) * n, float(p + n)
     variance = pairs / 12.0 * (total + 1.0 - float(np.sum(groups**3 - groups)) / (total * (total - 1.0)))
     spread = math.sqrt(max(variance, 0.0))
     counts = _null_counts(p, n) if exact else None

@@ -117,25 +117,29 @@ def _quantiles_of_metrics(
         own = draws if len(rows) == len(asked) else tuple(cell[rows] for cell in draws)
         values: Floats = METRICS[name].cells(*own, **dict(chosen))  # type: ignore[misc]
         values = np.broadcast_to(values, (len(rows), _DRAWS))
-        if np.isnan(values).any():
+        # The least of numbers among which is nan is nan.
+        if np.isnan(values.min()):
             ends = np.nanquantile(values, [tail, 1.0 - tail], axis=1, method="nearest")
         else:
-            ends = np.array([(_smallest(row, tail), -_smallest(-row, tail)) for row in values]).T
+            ends = np.array([_ends(row, tail) for row in values]).T
         yield from ((row, name, (low, high)) for row, low, high in zip(rows, *ends.tolist(), strict=True))
 
 
-def _smallest(values: Floats, share: float) -> float:
-    """The value that this share of all lies below; found among the few that a sample says are small.
+def _ends(values: Floats, share: float) -> tuple[float, float]:
+    """The values that this share of all lies below and above; found among the few that a sample says are small or large.
 
-    Selecting it among all of them takes NumPy four times as long.
+    Selecting them among all takes NumPy four times as long.
     """
     place = round((_DRAWS - 1) * share)
     sample = np.sort(values[::_EVERY])
-    few = values[values <= sample[min(2 * place // _EVERY + 8, len(sample) - 1)]]
-    return float(np.partition(few if len(few) > place else values, place)[place])
+    reach = min(2 * place // _EVERY + 8, len(sample) - 1)
+    small, large = values.compress(values <= sample[reach]), values.compress(values >= sample[-1 - reach])
+    small, large = (few if len(few) > place else values for few in (small, large))
+    last = len(large) - 1 - place
+    return float(np.partition(small, place)[place]), float(np.partition(large, last)[last])
 
 
-#: One draw in so many says where to look for the smallest.
+#: One draw in so many says where to look for the ends.
 _EVERY = 32
 
 
@@ -190,8 +194,15 @@ class _Cells(NamedTuple):
         if known is not None:
             free = np.isnan(self.prior) & (known[1] > 0.0)
             if free.any():
-                share = np.where(free[:, None], _confidence(2, *known), share)
-        return share * tpr, (1.0 - share) * fpr, share * (1.0 - tpr), (1.0 - share) * (1.0 - fpr)
+                drawn = _confidence(2, *known)
+                share = drawn if free.all() else np.where(free[:, None], drawn, share)
+        rest = 1.0 - share
+        tp, fp = share * tpr, rest * fpr
+        # The other two in the memory of the rates, which are no longer needed: to ask for more takes longer than to fill it.
+        fn, tn = (np.subtract(1.0, rate, out=rate) for rate in (tpr, fpr))
+        fn *= share
+        tn *= rest
+        return tp, fp, fn, tn
 
     def _uneven_classes(self, share: Floats) -> tuple[Floats, Floats] | None:
         """Positives and rows behind the prevalence where class sizes are fixed: their weights still vary.
@@ -229,12 +240,11 @@ def _confidence(dimension: int, hits: Floats, n: Floats) -> Floats:
     both = np.array([(_quantiles(k, misses + 1.0), _quantiles(k + 1.0, misses)) for k, misses in pairs])
     both = both.reshape(len(hits), 2 * _NODES)
     place, part = _places()[dimension]
-    below: Floats = both.take(place, axis=1)
-    values: Floats = both.take(place + 1, axis=1)
-    values -= below
-    values *= part
-    values += below
-    return values
+    # Steps between the nodes, which are fewer than the draws, are taken first.
+    steps: Floats = np.diff(both, axis=1).take(place, axis=1)
+    steps *= part
+    steps += both.take(place, axis=1)
+    return steps
 
 
 @lru_cache(maxsize=2**12)

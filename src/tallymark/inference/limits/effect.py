@@ -165,16 +165,23 @@ def _cells_of(tally: Tally) -> tuple[Side, Side]:
     starts = np.arange(len(tally.positive)) if first is None else first
     edges = np.empty(2 * len(starts) + 2, dtype=np.int64)
     edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = 0, below[starts], at_or_below[starts], len(tally.negative)
-    negative = tuple(_run_between(tally.negative, column, edges) for column in ("mass", "squares", "rows"))
-    positive = []
-    for column in masses(tally.positive):
-        cells = np.zeros(len(edges) - 1)
-        cells[1::2] = column if first is None else np.add.reduceat(column, first)
-        positive.append(cells)
-    return negative, tuple(positive)  # type: ignore[return-value]
+    return _negatives_between(tally.negative, edges), _positives_at(tally.positive, first, len(edges) - 1)
 
 
-def _run_between(run: Run, column: str, edges: Ints) -> Floats:
-    if run.kind == "weights" and column != "mass":
-        return sums_between(getattr(run, column), edges)
-    return np.diff(run.mass_before(edges)).astype(np.float64)
+def _negatives_between(run: Run, edges: Ints) -> Side:
+    mass = np.diff(run.mass_before(edges)).astype(np.float64)
+    if run.squares is None or run.rows is None:
+        return mass, mass, mass
+    return mass, sums_between(run.squares, edges), sums_between(run.rows, edges)
+
+
+def _positives_at(run: Run, first: Ints | None, number: int) -> Side:
+    def cells(column: Floats) -> Floats:
+        values = np.zeros(number)
+        values[1::2] = column if first is None else np.add.reduceat(column, first)
+        return values
+
+    mass, squares, rows = masses(run)
+    held = cells(mass)
+    # Without weights the three are one column.
+    return (held, held, held) if squares is mass else (held, cells(squares), cells(rows))

@@ -11,7 +11,7 @@ imagined was found by simulation (see the docs).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class ClassPart:
     @property
     def mirrored(self) -> ClassPart:
         """The same for one minus the estimate."""
-        return replace(self, worst=-self.best, best=-self.worst)
+        return ClassPart(self.variance, self.rows, worst=-self.best, best=-self.worst)
 
 
 @dataclass(frozen=True)

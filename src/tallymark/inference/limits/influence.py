@@ -60,7 +60,7 @@ class Influence:
             share = self.mass / self._total
             uneven = squares - 2.0 * share / n + self.rows / n**2
             parts = squares * self.values**2 + by_mass**2 * uneven + 2.0 * by_mass * self.values * (squares - share / n)
-        return max(0.0, float(np.sum(parts)))
+        return max(0.0, float(parts.sum()))
 
     @cached_property
     def _total(self) -> float:
@@ -69,7 +69,7 @@ class Influence:
     @cached_property
     def _n(self) -> int:
         """Rows of the class."""
-        return int(self.rows.sum())
+        return int(self._total if self.rows is self.mass else self.rows.sum())
 
     @cached_property
     def _squares(self) -> Floats:

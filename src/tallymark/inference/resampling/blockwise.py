@@ -6,6 +6,11 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.inference.resampling.resamples import Resamples
+from tallymark.metrics.at_k import TOP
+from tallymark.metrics.cost import aucc_at_corners, h_at_corners
+from tallymark.metrics.precision_recall import UP_TO_RECALL
+from tallymark.metrics.recalibration import index_of_outcomes
+from tallymark.summaries.cutoffs import Outcomes
 
 
 def block_auroc(draws: Resamples) -> Floats:
@@ -26,6 +31,84 @@ def block_average_precision(draws: Resamples) -> Floats:
     precision = tp / np.maximum(called, np.finfo(np.float64).tiny)
     values: Floats = np.einsum("rk,rk->r", draws.as_floats[1], precision) / draws.totals[1]
     return values
+
+
+def block_partial_average_precision(draws: Resamples) -> Floats:
+    """Partial average precision of every resample."""
+    down, up = draws.scales
+    tp, fp = draws.above
+    end = (UP_TO_RECALL * draws.totals[1])[:, None]
+    width = np.maximum(np.minimum(tp, end) - (tp - draws.positive), 0.0)
+    precision = tp / np.maximum(tp + fp * (down / up)[:, None], np.finfo(np.float64).tiny)
+    values: Floats = np.einsum("rk,rk->r", width, precision) / end[:, 0]
+    return values
+
+
+def block_precision_at_k(draws: Resamples) -> Floats:
+    """Precision of the top tenth of every resample."""
+    return _hits_at_top(draws) / (TOP * sum(draws.totals))
+
+
+def block_recall_at_k(draws: Resamples) -> Floats:
+    """Recall of the top tenth of every resample."""
+    return _hits_at_top(draws) / (draws.prevalences * sum(draws.totals))
+
+
+def _hits_at_top(draws: Resamples) -> Floats:
+    """Positives in the top tenth of every resample, where it ends inside a cell by the share of the cell that fits."""
+    fp, tp = (np.cumsum(side[:, ::-1], axis=1) for side in draws.merged(draws.pool.places_by_cell))
+    down, up = (scale[:, None] for scale in draws.scales)
+    hits = tp * up
+    called = hits + fp * down
+    size: Floats = TOP * (draws.totals[0] + draws.totals[1])
+    # The first cell with which more rows are called than these, and what is called before it.
+    last = np.argmax(called > size[:, None], axis=1)
+    rows = np.arange(len(draws))
+    before, hits_before = (np.where(last > 0, side[rows, last - 1], 0.0) for side in (called, hits))
+    slope = (hits[rows, last] - hits_before) / (called[rows, last] - before)
+    values: Floats = slope * (size - before) + hits_before
+    return values
+
+
+def block_h_measure(draws: Resamples) -> Floats:
+    """The H-measure of every resample."""
+    return np.array([h_at_corners(p, *hull) for p, hull in zip(draws.prevalences.tolist(), draws.hulls, strict=True)])
+
+
+def block_aucc(draws: Resamples) -> Floats:
+    """The area under the cost curve of every resample."""
+    return np.array([aucc_at_corners(*hull) for hull in draws.hulls])
+
+
+def block_hull_auc(draws: Resamples) -> Floats:
+    """The area under the convex hull of every resample."""
+    return np.array([np.trapezoid(tpr, fpr) for fpr, tpr in draws.hulls])
+
+
+def block_positive_sd(draws: Resamples) -> Floats:
+    """The Bernoulli noise of the positive estimate of every resample."""
+    variance = np.zeros(len(draws))
+    for scale, masses, stratum in zip(draws.scales, draws.as_floats, draws.pool.strata, strict=True):
+        # Squared weights of an entry's rows go with its mass.
+        parts = masses * (stratum.squares / stratum.mass) * stratum.scores * (1.0 - stratum.scores)
+        # Added up as one tally would, entries that were not drawn left out: resamples of equal noise then stay equal.
+        variance += scale**2 * np.array([np.sum(own[drawn]) for own, drawn in zip(parts, masses > 0.0, strict=True)])
+    values: Floats = np.sqrt(np.maximum(variance, 0.0))
+    return values
+
+
+def block_integrated_calibration_index(draws: Resamples) -> Floats:
+    """The integrated calibration index of every resample."""
+    scores, places = draws.pool.places_by_score
+    down, up = (side * scale[:, None] for side, scale in zip(draws.merged(places), draws.scales, strict=True))
+    mass = down + up
+    held = mass > 0.0
+    return np.array(
+        [
+            index_of_outcomes(Outcomes(scores[own], hits[own] / total[own], total[own]))
+            for own, hits, total in zip(held, up, mass, strict=True)
+        ]
+    )
 
 
 def block_ks(draws: Resamples) -> Floats:

@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tallymark._check import Floats, Masses, Scores
+from tallymark._check import Floats, Ints, Masses, Scores
 from tallymark.inference.resampling.strata import MOST, Pool, Stratum
+from tallymark.metrics.hull import upper_hulls
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
 
@@ -84,6 +85,46 @@ class Resamples:
         places = self.pool.placements
         below = np.take(self._before, places[0], axis=1)
         return below, below if places[0] is places[1] else np.take(self._before, places[1], axis=1)
+
+    @cached_property
+    def scales(self) -> tuple[Floats, Floats]:
+        """What a unit of (negative, positive) mass counts in each replicate, at the prevalence looked at."""
+        down, up = self.totals
+        prior = self.pool.tally.prior
+        if prior is None:
+            return np.ones(len(self)), np.ones(len(self))
+        return (1.0 - prior) * (down + up) / down, prior * (down + up) / up
+
+    @cached_property
+    def prevalences(self) -> Floats:
+        """Share of positives in each replicate: the stated one, or its own."""
+        down, up = self.totals
+        prior = self.pool.tally.prior
+        return up / (down + up) if prior is None else np.full(len(self), prior)
+
+    def merged(self, places: tuple[Ints, Ints]) -> tuple[Masses, Masses]:
+        """Masses of the negatives and of the positives with each entry at its place among those of both classes."""
+        width = 1 + max(int(place[-1]) for place in places)
+        sides = []
+        for masses, place in zip((self.negative, self.positive), places, strict=True):
+            side = np.zeros((len(self), width), dtype=masses.dtype)
+            side[:, place] = masses
+            sides.append(side)
+        return sides[0], sides[1]
+
+    @cached_property
+    def hulls(self) -> list[tuple[Floats, Floats]]:
+        """False positive rates and recalls at the corners of the convex hull of each replicate's ROC curve."""
+        tp, fp = self.above
+        # The sums that these were counted from: others, rounded otherwise, would bend the end of the curve.
+        down, up = self._before[:, -1], tp[:, 0]
+        # From nothing called positive down to everything; an entry that was not drawn adds a point that is no corner.
+        x, y = (np.column_stack((np.zeros(len(self)), side[:, ::-1], total)) for side, total in ((fp, down), (tp, up)))
+        corners = upper_hulls(x.ravel(), y.ravel(), np.repeat(np.arange(len(self)), x.shape[1]))
+        replicate = corners // x.shape[1]
+        fpr, tpr = x.ravel()[corners] / down[replicate], y.ravel()[corners] / up[replicate]
+        ends = np.searchsorted(replicate, np.arange(1, len(self)))
+        return list(zip(np.split(fpr, ends), np.split(tpr, ends), strict=True))
 
     @cached_property
     def tallies_by_cell(self) -> list[Tally]:

@@ -133,6 +133,16 @@ class Pool:
         return placements(self.negative.cells, self.positive.cells)
 
     @cached_property
+    def places_by_cell(self) -> tuple[Ints, Ints]:
+        """Where the entries of each class stand among the cells of both, ascending."""
+        return _places(self.negative.cells, self.positive.cells)[1]
+
+    @cached_property
+    def places_by_score(self) -> tuple[Floats, tuple[Ints, Ints]]:
+        """The scores of both classes, ascending, and where the entries of each stand among them."""
+        return _places(self.negative.scores, self.positive.scores)
+
+    @cached_property
     def log_losses(self) -> tuple[Floats, Floats]:
         """Log loss of each entry of the negatives and of the positives."""
         return log_to_zero(self.negative.scores), log_to_one(self.positive.scores)
@@ -158,9 +168,14 @@ class Pool:
         return len(self.negative.rows) + len(self.positive.rows)
 
 
+def _places(negative: Scores, positive: Scores) -> tuple[Scores, tuple[Ints, Ints]]:
+    scores = np.union1d(negative, positive)
+    return scores, (np.searchsorted(scores, negative), np.searchsorted(scores, positive))
+
+
 def strata_of(runs: Sequence[Run], most: int = MOST, edges: Iterable[float] = ()) -> list[Stratum]:
     """Each run as a stratum, in at most about `most` cells that they share; `edges` are scores no cell may straddle."""
-    distinct = [run if (run.scores[1:] != run.scores[:-1]).all() else run.counted() for run in runs]
+    distinct = [run if run.n_distinct == len(run) else run.counted() for run in runs]
     if sum(map(len, distinct)) <= most:
         return [_of_run(run) for run in distinct]
     parts = most // len(runs)
@@ -191,9 +206,15 @@ def _joined(run: Run, cuts: Scores) -> Stratum:
     starts[0] = 0
     ends = np.append(starts[1:], len(run))
     held = ends > starts
-    rows, mass, squares = (np.add.reduceat(column, starts[held]) for column in _columns(run))
     middle = run.scores if run.hi is None else (run.scores + run.hi) / 2
-    sums = np.add.reduceat(middle * run.mass, starts[held])
+    if run.kind == "unit":
+        # Rows are counted by their places: columns of ones as long as the run need not be made to be added up.
+        rows = (ends - starts)[held]
+        mass = squares = rows.astype(np.float64)
+        sums = np.add.reduceat(middle, starts[held], dtype=np.float64)
+    else:
+        rows, mass, squares = (np.add.reduceat(column, starts[held]) for column in _columns(run))
+        sums = np.add.reduceat(middle * run.mass, starts[held])
     return Stratum(cuts[held], sums / mass, rows, mass, squares)
 
 

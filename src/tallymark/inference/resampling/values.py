@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,19 @@ def at_rates(
     return values
 
 
+def _blockwise(facts: Metric, values_in: Callable[[Resamples], Floats], draws: Resamples) -> Floats:
+    values = np.full(len(draws), np.nan)
+    if facts.needs == "probabilities" and not draws.pool.tally.is_probability:
+        return values
+    # Weights that vary may leave a class without mass, and the replicate without a metric.
+    there = (draws.totals[0] > 0.0) & (draws.totals[1] > 0.0)
+    if there.all():
+        return values_in(draws)
+    if there.any():
+        values[there] = values_in(Resamples(draws.pool, draws.negative[there], draws.positive[there]))
+    return values
+
+
 def values_of(
     name: str, draws: Resamples, threshold: float | None, parameters: Mapping[str, float] | None = None
 ) -> Floats:
@@ -53,7 +66,7 @@ def values_of(
         return _at_threshold(facts, draws, threshold, parameters)
     blockwise = inference_of(name).blockwise
     if blockwise is not None:
-        return blockwise(draws)
+        return _blockwise(facts, blockwise, draws)
     if facts.moments:
         tallies = draws.tallies_of_moments
     else:
