@@ -24,9 +24,9 @@ def block_auroc(draws: Resamples) -> Floats:
 
 def block_average_precision(draws: Resamples) -> Floats:
     """Average precision of every resample."""
-    down, up = draws.pool.tally.scale
+    down, up = draws.scales
     tp, fp = draws.above
-    called = tp + (fp if down == up else fp * (down / up))
+    called = tp + (fp if draws.pool.tally.prior is None else fp * (down / up)[:, None])
     # A replicate without the entry and all above it has 0 of 0 there, which adds nothing.
     precision = tp / np.maximum(called, np.finfo(np.float64).tiny)
     values: Floats = np.einsum("rk,rk->r", draws.as_floats[1], precision) / draws.totals[1]
