@@ -82,6 +82,10 @@ def _few_clusters(tally: Tally) -> Iterator[Note]:
         yield Note("TM119", f"one class has rows in only {fewest} clusters; intervals are rough below {FEW_ROWS}")
 
 
+#: Repeated scores of each label, and of that label alone, without which one label each shows nothing.
+_OF_EACH = 10
+
+
 def _repeats(tally: Tally) -> Iterator[Note]:
     """Scores of many digits that come again and again, each with one label only, are copies of one object."""
     if tally.clusters is not None or tally.weighted or tally.grid is not None or tally.n_rows < _COPIES * _OBJECTS:
@@ -100,7 +104,11 @@ def _repeats(tally: Tally) -> Iterator[Note]:
     objects = sum(int(np.count_nonzero(c)) for c in copied)
     if objects < _OBJECTS:
         return
-    single = sum(int(np.count_nonzero(c & p)) for c, p in zip(copied, pure, strict=True))
+    alone = [int(np.count_nonzero(c & p)) for c, p in zip(copied, pure, strict=True)]
+    if min(alone) < _OF_EACH:
+        # Leaves of a tree repeat too, and where one class is rare hardly any of them can have both labels.
+        return
+    single = sum(alone)
     rows = sum(int(n[c].sum()) for n, c in zip(counts, copied, strict=True))
     if single > _ONE_LABEL * objects and rows > tally.n_rows / 2:
         said = (

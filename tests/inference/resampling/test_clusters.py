@@ -180,6 +180,14 @@ def test_copies_without_a_cluster_are_doubted_and_rounded_scores_are_not():
         assert "TM120" not in {note.code for note in tm.evaluate(tm.tally(truth, scores), metrics=["auroc"]).warnings}
 
 
+def test_leaves_of_a_tree_that_hardly_any_positive_reaches_are_no_copies():
+    rng = np.random.default_rng(0)
+    leaves = rng.random(300) * 0.01
+    scores = leaves[rng.integers(300, size=20_000)]
+    y = rng.random(20_000) < scores * 0.2
+    assert "TM120" not in {note.code for note in tm.evaluate(tm.tally(y, scores), metrics=["auroc"]).warnings}
+
+
 def test_few_clusters_are_said():
     y, s, c = copies(np.random.default_rng(4), 12)
     with pytest.warns(tm.GuardWarning, match="TM119"):

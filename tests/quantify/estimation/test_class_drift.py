@@ -63,3 +63,11 @@ def test_models_are_no_groups():
         tm.quantify.class_drift(tm.tally(data, label="y", score=["p", "q"], by="g"))
     one = tm.quantify.class_drift(tm.tally(data, label="y", score=["p"], by="g"))
     assert one.p_value == drift(data).p_value
+
+
+def test_the_group_that_moved_most_is_named_first():
+    rng = np.random.default_rng(1)
+    group = rng.choice(list("ABCD"), 4_000)
+    y = rng.random(4_000) < 0.3
+    frame = pd.DataFrame({"y": y, "g": group, "p": rng.normal(1.5 * y - 1.0 * (y & (group == "D")))})
+    assert "most clearly in D" in tm.quantify.class_drift(tm.tally(frame, label="y", score="p", by="g")).verdict
