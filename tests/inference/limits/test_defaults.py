@@ -151,3 +151,10 @@ def test_bootstrap_on_request():
         tm.evaluate(tally, level=95)
     with pytest.raises(tm.InputError, match="Choose one of: default"):
         tm.evaluate(tally, interval="wald")
+
+
+def test_a_sum_of_probabilities_cannot_exceed_the_rows():
+    # One row carries all the spread, so that next to nothing is known.
+    t = tm.tally([0, 1] * 30, [0.5] * 59 + [0.51])
+    one = tm.evaluate(t, metrics=["positive_estimate"])["positive_estimate"]
+    assert 0.0 <= one.low < one.value < one.high <= 60.0

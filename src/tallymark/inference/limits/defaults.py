@@ -143,7 +143,8 @@ def _closed_form(
         return _separated(name, tally, level)
     scale = scale_of(facts.low, facts.high)
     low, high = on_scale(value, spread.error, spread.freedom, level, scale)
-    return low, high, f"influence, {scale.name}"
+    # What adds up over rows, each at most 1, cannot exceed their number, however little is known.
+    return low, min(high, float(tally.n)) if facts.extensive else high, f"influence, {scale.name}"
 
 
 def _of_replicates(
