@@ -258,7 +258,7 @@ def test_evaluate_shows_intervals_and_their_method(data):
 
 def test_compare(data):
     table = run("compare", data / "d.csv", "--label", "y", "--score", "p", "--score", "w").stdout
-    assert "p - w" in table
+    assert "p − w" in table
     assert "MOVER" in table
     found = run_json(
         "compare", data / "d.parquet", "--label", "word", "--pos-label", "yes", "--score", "p", "--score", "q",

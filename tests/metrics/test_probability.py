@@ -111,7 +111,7 @@ def test_the_area_under_the_brier_curve_is_the_brier_score(sample):
 def test_scores_that_are_no_probabilities():
     t = tm.tally([0, 1], [-1.0, 2.0])
     with pytest.warns(
-        tm.UndefinedWarning, match="scores run from -1.0000 to 2.0000, probabilities in .0, 1. are needed"
+        tm.UndefinedWarning, match="scores run from −1.0000 to 2.0000, probabilities in .0, 1. are needed"
     ):
         assert math.isnan(m.brier(t))
     for make in (tm.brier_curve, tm.calibration_curve):

@@ -156,6 +156,9 @@ def growth(data: Mapping[str, Sequence[Mapping[str, Any]]], *, theme: str = "lig
     >>> tm.charts.growth({"ac": found.growths("year")}).to_dict()["title"]["text"]
     'Growth of the count'
     """
+    require_kind(data, Mapping, "{method: estimates.growths(key)}")
+    for found in data.values():
+        require_kind(found, list, "estimates.growths(key)")
     alt = altair()
     lines = [
         {"model": name, "step": f"{row['from']} to {row['to']}" + (f", {', '.join(map(str, row['group'].values()))}" if row["group"] else ""),
@@ -189,6 +192,9 @@ def class_prevalences(data: Mapping[str, ClassPrevalences], *, theme: str = "lig
     >>> tm.charts.class_prevalences({"em": found}).to_dict()["title"]["text"]
     'Estimated shares of the classes'
     """
+    require_kind(data, Mapping, "{method: tm.quantify.estimate(…) of class panels}")
+    for entry in data.values():
+        require_kind(entry, ClassPrevalences, "tm.quantify.estimate of class panels")
     alt = altair()
     lines: list[dict[str, Any]] = [
         {"model": name, "class": str(label), "value": one.prevalence, "low": one.low, "high": one.high}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark import curves
+from tallymark import _check, curves
 from tallymark._numbers import number
 from tallymark._text import shortened, visible
 from tallymark.charts import layers
@@ -68,7 +68,7 @@ def score_histogram(
                      alt.Tooltip("count:Q", format=",.6~g"), alt.Tooltip("share:Q", format=".4~g")],
         )  # fmt: skip
         panel = [bars]
-        if threshold is not None and np.isfinite(threshold):
+        if threshold is not None and np.isfinite(_check.real(threshold, "threshold")):
             at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
             text = layers.threshold_text(threshold) if part == order[0] else ""
             panel.append(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))

@@ -82,6 +82,10 @@ def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") 
     kept: dict[str, Measure] = {}
     left_out = []
     for key, one in evaluations.items():
+        if not isinstance(one, Evaluation):
+            raise InputError(
+                f"heterogeneity takes evaluations by group, and that of {key!r} is a {type(one).__name__}."
+            )
         name = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
         if facts.name in one and _enough(one) and _limited(one[facts.name]):
             kept[name] = one[facts.name]
