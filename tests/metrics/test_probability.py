@@ -115,7 +115,7 @@ def test_scores_that_are_no_probabilities():
     ):
         assert math.isnan(m.brier(t))
     for make in (tm.brier_curve, tm.calibration_curve):
-        with pytest.raises(tm.Undefined, match=f"{make.__name__}: scores run from -1.0000 to 2.0000"):
+        with pytest.raises(tm.Undefined, match=f"{make.__name__}: scores run from −1.0000 to 2.0000"):
             make(t)
     for bins in (0, 1.5, True):
         with pytest.raises(tm.InputError, match="expected a whole number"):

@@ -17,6 +17,7 @@ from tallymark.charts.thinning import points
 from tallymark.curves.cutoff import ThresholdCurve
 from tallymark.curves.decision import DecisionCurve
 from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve
+from tallymark.errors import InputError
 from tallymark.inference.limits.bands import calibration_band
 from tallymark.summaries.tally import Tally
 
@@ -197,6 +198,8 @@ def over_thresholds(
             {"at": places, "value": curve[metric], "threshold": curve.thresholds}, "at", "value", model=metric
         )
     ]
+    if not lines:
+        raise InputError("There is nothing to draw: name at least one metric that has a value at some threshold.")
     ends = (min(row["at"] for row in lines), max(row["at"] for row in lines))
     x = layers.logit_axis("at", "threshold", *ends) if logit else axis("x", "at", "threshold", unit=False)
     y = axis("y", "value", "value", unit=all(0.0 <= row["value"] <= 1.0 for row in lines))
