@@ -74,7 +74,7 @@ def _powers(least: float) -> list[float]:
 def logit_axis(field: str, title: str, low: float, high: float, *, named: bool = True) -> Any:
     """Probabilities on the scale of log odds, which shows both ends; `field` holds log odds."""
     alt = altair()
-    inside = [p for p in _ODDS if low <= np.log(p / (1.0 - p)) <= high] or [0.5]
+    inside = [p for p in ODDS if low <= np.log(p / (1.0 - p)) <= high] or [0.5]
     places = {p: float(np.log(p / (1.0 - p))) for p in inside}
     words = " : ".join(f"abs(datum.value - ({at:.6f})) < 0.001 ? '{p:g}'" for p, at in places.items())
     return alt.X(
@@ -83,7 +83,8 @@ def logit_axis(field: str, title: str, low: float, high: float, *, named: bool =
     )  # fmt: skip
 
 
-_ODDS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
+#: Probabilities that an axis of log odds names.
+ODDS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
 def log_odds(scores: Any, *, most: float = 12.0) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tallymark._check import Floats, Ints
 from tallymark._display import plain
-from tallymark.charts.layers import log_odds
+from tallymark.charts.layers import ODDS, log_odds
 from tallymark.charts.thinning import thinned
 from tallymark.curves.histogram import score_histogram
 from tallymark.decide.verdicts import RARE_SHARE, leading_metrics
@@ -31,7 +31,7 @@ _MOST, _CELLS = 400, 2**15
 _SHOWN = ("recall", "precision", "f1", "mcc", "specificity", "balanced_accuracy", "expected_cost", "net_benefit")
 
 #: Rows beyond which a band is hardly wider than its line, and not worth its resampling.
-_BANDS_UP_TO = 100_000
+BANDS_UP_TO = 100_000
 
 #: Bins of the scores by class.
 _BINS = 48
@@ -138,7 +138,7 @@ def _limits(tally: Tally, evaluation: Evaluation, thresholds: Sequence[float] | 
 
 
 def _bands(tally: Tally, evaluation: Evaluation, *, rare: bool) -> dict[str, Any] | None:
-    if evaluation.level is None or tally.clusters is not None or evaluation.n_rows > _BANDS_UP_TO:
+    if evaluation.level is None or tally.clusters is not None or evaluation.n_rows > BANDS_UP_TO:
         return None
     at = np.geomspace(max(1e-5, 0.5 / float(tally.negatives)), 1.0, 81) if rare else None
     found = {
@@ -166,13 +166,10 @@ def _histogram(tally: Tally, *, logit: bool) -> dict[str, Any]:
     }
 
 
-_ODDS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
-
-
 def _ticks(low: float, high: float, *, logit: bool) -> list[tuple[float, str]]:
     """Places on the picture's scale and what is written there."""
     if logit:
-        return [(at, f"{p:g}") for p in _ODDS for at in [float(log_odds(p))] if low <= at <= high]
+        return [(at, f"{p:g}") for p in ODDS for at in [float(log_odds(p))] if low <= at <= high]
     step = 10.0 ** np.floor(np.log10((high - low) / 3)) if high > low else 1.0
     step *= next((m for m in (1, 2, 5, 10) if m * step * 6 >= high - low), 10)
     places = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step

@@ -25,6 +25,7 @@ from tallymark.notes import Note
 from tallymark.registry import METRICS
 from tallymark.reporting.content import Bar, Content, Fold, Line, Remark, Section, metric_table, once
 from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
 from tallymark.reporting.sentences import model_headline, model_sentences, named
@@ -32,9 +33,6 @@ from tallymark.simple import without_simple
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
-
-#: Bands need resampling; of more rows than this they are hardly wider than the line.
-BANDS_UP_TO = 100_000
 
 
 @contents(Tally, Tallies, Panel, Curve)

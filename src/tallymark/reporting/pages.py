@@ -118,7 +118,6 @@ def page(
         "title_of": _title,
         "js": _javascript,
         "slug": lambda text: re.sub(r"\W+", "-", text),
-        "shape": lambda index: _SHAPES[index % len(_SHAPES)],
     }
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
     explorable = content.tallies and all(content.evaluations[name].threshold is not None for name in content.tallies)
@@ -150,13 +149,6 @@ def page(
 def _read(folder: Any, name: str) -> str:
     text: str = (folder / name).read_text(encoding="utf-8")
     return text
-
-
-#: Marks of models on the first screen, as the charts and the page's own pictures have them.
-_SHAPES = (
-    "M-5.5 0A5.5 5.5 0 1 1 5.5 0A5.5 5.5 0 1 1 -5.5 0Z", "M-5 -5H5V5H-5Z", "M0 -6L5.5 4H-5.5Z", "M0 -7L5.5 0L0 7L-5.5 0Z",
-    "M-2 -6H2V-2H6V2H2V6H-2V2H-6V-2H-2Z", "M0 6L5.5 -4H-5.5Z", "M6 0L-4 5.5V-5.5Z", "M-6 0L4 5.5V-5.5Z",
-)  # fmt: skip
 
 
 def _today() -> str:

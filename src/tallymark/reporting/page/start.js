@@ -2,6 +2,7 @@ if (DATA.explorer) explorer(DATA.explorer);
 document.querySelectorAll("table.sortable").forEach(sortable);
 document.querySelectorAll("figure").forEach(takeaway);
 tooltips();
+document.querySelectorAll("[data-shape]").forEach((mark) => mark.setAttribute("d", shapeOf(Number(mark.dataset.shape))(5.5)));
 /* On a phone the contents would fill the first screen. */
 if (matchMedia("(max-width: 64rem)").matches) document.querySelector("nav details").open = false;
 /* What is folded is opened for the printer, and closed again. */
