@@ -89,7 +89,12 @@ def javascript_cases():
         0.1 + 0.2,
     ]
     values += (10.0 ** rng.uniform(-9, 9, 3_000) * rng.choice([-1, 1], 3_000)).tolist()
-    values += np.round(rng.random(500), 3).tolist() + rng.integers(0, 10**6, 300).astype(float).tolist()
+    values += (
+        np.round(rng.random(500), 3).tolist()
+        + (1 - 10.0 ** rng.uniform(-9, -2, 200)).tolist()
+        + (10.0 ** rng.uniform(8, 14, 60)).tolist()
+        + rng.integers(0, 10**6, 300).astype(float).tolist()
+    )
     halves = 10.0 ** rng.uniform(-7, 5, len(values))
     return [[v, v - h * rng.random(), v + h] for v, h in zip(values, halves.tolist(), strict=True)]
 

@@ -15,6 +15,9 @@ THIN, MINUS = "\u202f", "\u2212"
 #: Numbers from here on are parted into groups of three digits.
 _GROUPED = 10_000
 
+#: A sum beyond this is written by powers of ten.
+_LONG = 1e9
+
 #: Beyond this a double has no digit left to write out.
 _LARGEST = 1e15
 
@@ -55,6 +58,8 @@ def fixed(value: float, decimals: int) -> str:
     >>> fixed(-1234567.891, 1), fixed(-0.001, 2)
     ('\u22121\u202f234\u202f567.9', '0.00')
     """
+    if not math.isfinite(value):
+        return number(value)
     text = f"{abs(value):.{decimals}f}"
     whole, point, rest = text.partition(".")
     if len(whole) > len(str(_GROUPED)) - 1:
@@ -86,10 +91,12 @@ def count(value: float) -> str:
 def amount(value: float) -> str:
     """A number of rows, or a sum of weights.
 
-    >>> amount(59799.0), amount(314.073)
-    ('59\u202f799', '314.1')
+    >>> amount(59799.0), amount(314.073), amount(0.00123)
+    ('59\u202f799', '314.1', '0.00123')
     """
-    return count(value) if not math.isfinite(value) or float(value).is_integer() else fixed(float(value), 1)
+    if not math.isfinite(value) or (float(value).is_integer() and abs(value) < _LARGEST):
+        return count(value)
+    return fixed(float(value), 1) if 10.0 <= abs(value) < _LONG else _significant(float(value), 3)
 
 
 def decimals_of(low: float, high: float) -> int | None:
@@ -118,13 +125,20 @@ def with_limits(value: float, low: float | None, high: float | None) -> str:
 def per_cent(value: float, low: float | None = None, high: float | None = None) -> str:
     """A share in per cent, with its limits where there are any.
 
-    >>> per_cent(0.4359, 0.347, 0.528), per_cent(0.00195), per_cent(0.5)
-    ('44 % (35–53)', '0.195 %', '50 %')
+    >>> per_cent(0.4359, 0.347, 0.528), per_cent(0.00195), per_cent(0.5), per_cent(0.9996)
+    ('44 % (35–53)', '0.195 %', '50 %', '99.96 %')
     """
     if low is None or high is None:
-        return f"{_significant(100.0 * value, 3)} %"
+        return f"{_share(100.0 * value)} %"
     ends = 100.0 * low, 100.0 * high
     return f"{_written(100.0 * value, *ends)} % ({_between(*ends)})"
+
+
+def _share(value: float) -> str:
+    """Per cent to three digits, and to as many more as it takes to tell them from all."""
+    if not 99.0 < value < 100.0:
+        return _significant(value, 3)
+    return fixed(value, min(max(1, -math.floor(math.log10(100.0 - value))), _MOST_DECIMALS)).rstrip("0")
 
 
 def p_value(p: float) -> str:
@@ -170,7 +184,7 @@ def _significant(value: float, digits: int) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else number(float(value))
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    if decimals > _MOST_DECIMALS:
+    if decimals > _MOST_DECIMALS or abs(value) >= _LONG:
         return _powers(value, digits)
     text = fixed(value, max(0, decimals))
     return text.rstrip("0").rstrip(".") if "." in text else text

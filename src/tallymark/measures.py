@@ -105,6 +105,8 @@ class Evaluation(Shown, Mapping[str, Measure]):
     warnings: tuple[Note, ...] = ()
     #: What intervals take as drawn at random: all rows (plain), rows of each class (stratified), or clusters of rows.
     sampling: str = "plain"
+    #: Rows of the negative and of the positive class, however much they weigh; None where there are no two classes.
+    class_rows: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for name in ("measures", "per_class", "tables"):
@@ -147,6 +149,17 @@ class Evaluation(Shown, Mapping[str, Measure]):
         threshold += [f"{name} {number(value)}" for name, value in self.parameters.items()]
         threshold += [] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"]
         return threshold + ([] if self.intervals is None else [self.intervals])
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows weigh otherwise than one each."""
+        return float(self.n) != float(self.n_rows)
+
+    @property
+    def fewest(self) -> float:
+        """Rows of the smaller class; their weight where nothing else is known."""
+        positives = float(self.positives or 0)
+        return float(min(self.class_rows)) if self.class_rows is not None else min(positives, float(self.n) - positives)
 
     @property
     def parameters(self) -> dict[str, float]:

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 import tallymark as tm
+from tallymark._numbers import per_cent
 from tallymark.cli.app import app
 from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.expressions import to_numpy
@@ -195,8 +196,9 @@ def test_sliders_give_exactly_what_the_library_computes(reports, visit):
         recall = float(cells.tp / (cells.tp + cells.fn))
         points = page.eval_on_selector_all("#roc .point", "all => all.map((p) => Number(p.dataset.y))")
         assert min(abs(y - recall) for y in points) < 1e-12
-        # Positives found and called, as the sentence beside the sliders has them.
-        assert f"finds {round(float(cells.tp), 1):g}" in page.inner_text("#said").replace("\u202f", "")
+        # In rows where rows were counted, in shares elsewhere.
+        said = f"finds {cells.tp:g} of" if prevalence is None else f"finds {per_cent(recall)} of the positives"
+        assert said in page.inner_text("#said").replace("\u202f", "")
 
 
 def test_limits_beside_the_sliders_are_the_librarys(reports, visit):
@@ -246,6 +248,40 @@ def test_costs_models_and_the_keyboard(reports, visit):
     assert len(page.query_selector_all("#roc .point")) == 2
     page.click("#reset")
     assert page.input_value("#cost_fn") == "1.0"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"threshold": 0.3, "cost_fp": 1, "cost_fn": 1},
+        {"threshold": 0.3, "cost_fn": 10},
+        {"threshold": 0.0},
+        {"threshold": "f1"},
+        {"threshold": "cost:1,20"},
+    ],
+    ids=str,
+)
+def test_the_sliders_open_with_the_numbers_of_the_table(visit, tmp_path, options):
+    t = panel(400).tally("forest")
+    one = tm.evaluate(t, **options)
+    page = visit(tm.report(t, tmp_path / "r.html", **options))
+    for name, metric in METRICS.items():
+        if metric.expression is not None and one[name].reason is None:
+            assert live(page, name) == pytest.approx(one[name].value, rel=1e-9, abs=1e-12), name
+    shown = float(page.inner_text("#threshold-value").replace("\u2212", "-"))
+    assert shown == pytest.approx(one.threshold, abs=1e-4)
+
+
+def test_the_ends_of_the_slider_draw_nothing_wrong(visit, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(2_000) < 0.01
+    t = tm.tally(y, 1 / (1 + np.exp(-rng.normal(4.0 * y - 3))))
+    page = visit(tm.report(t, tmp_path / "r.html", threshold="f1"))
+    for place in (0, 10_000):
+        slide(page, "threshold", place)
+        assert not any(
+            "NaN" in text for text in page.eval_on_selector_all("#explore svg", "all => all.map(s => s.outerHTML)")
+        )
 
 
 def test_a_link_shows_what_its_sender_saw(reports, visit):

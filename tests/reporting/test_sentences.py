@@ -1,5 +1,6 @@
 """Every sentence of a report, derived again from the tables it stands above."""
 
+import itertools
 import re
 
 import numpy as np
@@ -66,10 +67,18 @@ def test_models(seed, share, models, threshold):
         assert headline.endswith(f"by {named(leading)}.")
     else:
         assert tested.best is None
-        names = re.match(r"(.+?) (?:lead by .+ and )?cannot be told apart", headline).group(1)
-        listed = set(names.replace(" and ", ", ").split(", "))
         top = tested.ranked[0]
-        assert listed == {top} | {n for n in tested.ranked if n != top and not tested.told_apart(top, n)}
+        tied = {top} | {n for n in tested.ranked if n != top and not tested.told_apart(top, n)}
+        apart = [pair for pair in itertools.combinations(sorted(tied), 2) if tested.told_apart(*pair)]
+        if apart:
+            first, others = re.match(
+                r"(\S+) has the best .+, but is not shown to be better than (.+)\.", headline
+            ).groups()
+            assert first == top
+            assert set(others.replace(" and ", ", ").split(", ")) == tied - {top}
+        else:
+            names = re.match(r"(.+?) (?:lead by .+ and )?cannot be told apart", headline).group(1)
+            assert set(names.replace(" and ", ", ").split(", ")) == tied
     differences_are_the_tables(sentences, comparisons)
 
 
@@ -112,9 +121,13 @@ def differences_are_the_tables(sentences, comparisons):
 
 @settings(max_examples=10)
 @given(st.integers(0, 10**6))
-def test_weights_are_told_as_sums(seed):
+def test_weights_are_told_as_shares(seed):
     headline, sentences, evaluations, _ = told(drawn(seed, 0.3, 2, weighted=True), threshold=0.5)
-    frequencies_are_the_cells(" ".join([headline, *sentences]), evaluations, alone=False)
+    text = " ".join([headline, *sentences])
+    assert " of its " not in text.replace("of its alarms", "")
+    name = re.search(r"By weight (\S+) finds", text).group(1)
+    recall = evaluations[name]["recall"]
+    assert f"{name} finds {per_cent(recall.value, recall.low, recall.high)} of the positives" in text
     assert any(part.startswith("weight ") for part in described(evaluations["m0"]))
 
 
@@ -127,10 +140,7 @@ def test_another_prevalence_is_told_in_shares_alone(seed, prevalence):
     assert per_cent(prevalence) in sentence
     if one["precision"].reason is None:
         p = one["precision"]
-        assert (
-            f"{per_cent(p.value, p.low, p.high).replace(' (', ', ').replace(')', '')} of its alarms would be right"
-            in sentence
-        )
+        assert f"{per_cent(p.value, p.low, p.high)} of its alarms would be right" in sentence
     assert " positives (" not in sentence
 
 
@@ -147,7 +157,7 @@ def test_groups(seed, unlike):
     own = {key[0]: one for key, one in tm.evaluate(tallies, metrics=METRICS_TOLD, threshold=0.5).entries.items()}
     whole = tm.evaluate(tm.tally(frame, label="y", score="p"), metrics=METRICS_TOLD, threshold=0.5)
     facts = group_facts(own, whole, "auroc")
-    headline = group_headline(facts, "region", len(own))
+    headline = group_headline({"p": facts}, "region")
     large = {name: one for name, one in own.items() if min(one.positives, one.n - one.positives) >= 10}
     assert "isle" not in large
     test = tm.intervals.heterogeneity(large, "auroc")
@@ -189,3 +199,59 @@ def test_models_of_one_name_each_are_not_ranked():
     content = of_models(tallies, evaluations, title="x", same_rows=False)
     assert content.headline == "2 evaluations that were not compared."
     assert "better" not in " ".join(content.verdict)
+
+
+def test_another_prevalence_is_not_tested_by_what_moves_with_it():
+    rng = np.random.default_rng(0)
+    y = rng.random(2_000) < 0.5
+    # One is good at the very top, the other over the whole list.
+    top = np.where(y & (rng.random(2_000) < 0.3), 5.0, 0.0) + rng.normal(size=2_000)
+    panel = tm.panel(y, {"top": top, "whole": rng.normal(y * 1.1)})
+    headline, sentences, _, comparisons = told(panel, threshold=1.0, prevalence=0.001)
+    assert headline == "2 models, not tested against each other by average precision."
+    assert set(comparisons) == {"auroc"}
+    assert all("verage precision is" not in sentence for sentence in sentences)
+
+
+def test_groups_of_several_models_are_told_model_by_model():
+    rng = np.random.default_rng(0)
+    region = np.repeat(["a", "b", "c"], 300)
+    y = rng.random(900) < 0.3
+    frame = pd.DataFrame(
+        {"y": y, "r": region, "same": rng.normal(y * 1.5), "moved": rng.normal(y * np.where(region == "a", 0.0, 3.0))}
+    )
+    found = tm.evaluate(
+        tm.tally(frame, label="y", score=["same", "moved"], by="r"), metrics=METRICS_TOLD, threshold=0.5
+    )
+    facts = {}
+    for model in ("same", "moved"):
+        own = {key[1]: one for key, one in found.entries.items() if key[0] == model}
+        facts[model] = group_facts(
+            own, tm.evaluate(tm.tally(frame, label="y", score=model), metrics=METRICS_TOLD), "auroc"
+        )
+    assert (
+        group_headline(facts, "r") == "AUROC differs between groups of r for moved and is not shown to differ for same."
+    )
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1.0, 1e12])
+def test_rows_are_counted_as_rows_whatever_they_weigh(factor):
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.4
+    tiny = np.arange(30) == 0
+    weights = factor * np.concatenate((rng.uniform(0.5, 1.5, 300), np.full(30, 500.0)))
+    frame = pd.DataFrame(
+        {"y": np.r_[y, tiny], "p": rng.normal(np.r_[y, tiny] * 2.0), "w": weights, "g": ["large"] * 300 + ["tiny"] * 30}
+    )
+    own = {
+        key[0]: one
+        for key, one in tm.evaluate(
+            tm.tally(frame, label="y", score="p", weight="w", by="g"), metrics=METRICS_TOLD, threshold=0.5
+        ).entries.items()
+    }
+    whole = tm.evaluate(tm.tally(frame, label="y", score="p", weight="w"), metrics=METRICS_TOLD, threshold=0.5)
+    facts = group_facts(own, whole, "auroc")
+    assert facts.small == ("tiny",)
+    text = " ".join(group_sentences(facts, own))
+    assert "0.0 of 0.0" not in text
+    assert "By weight it finds" in text

@@ -39,11 +39,14 @@ def groups(
         if metric not in one or one[metric].reason is not None:
             continue
         m = one[metric]
-        few = min(float(one.positives or 0), float(one.n) - float(one.positives or 0)) < FEWEST
+        few = one.fewest < FEWEST
         row = {"group": ", ".join(map(str, key)) if isinstance(key, tuple) else str(key), "value": m.value, "few": few,
                "positives": float(one.positives or 0), "rows": float(one.n), "low": m.low, "high": m.high}  # fmt: skip
         if centre is not None and m.low is not None and m.high is not None:
-            row |= {"from": centre.value - (m.high - m.value), "to": centre.value + (m.value - m.low)}
+            row |= {
+                "from": max(centre.value - (m.high - m.value), facts.low),
+                "to": min(centre.value + (m.value - m.low), facts.high),
+            }
         items.append(row)
     if not items:
         raise InputError(f"There is nothing to draw: {facts.name} has a value in none of the groups.")

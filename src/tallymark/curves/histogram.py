@@ -61,7 +61,8 @@ def score_histogram(tally: Tally, *, bins: int = 40, logit: bool = False) -> Sco
 
 def _equal_edges(tally: Tally, number: int) -> Floats:
     low, high = (0.0, 1.0) if tally.is_probability else tally.range
-    return np.linspace(low, high if high > low else low + 1.0, number + 1)
+    # By halves: between the ends of the floats lies more than a float holds.
+    return 2.0 * np.linspace(low / 2, (high if high > low else low + 1.0) / 2, number + 1)
 
 
 #: Log odds beyond which all scores share a bin: a probability of one in a hundred thousand.

@@ -49,19 +49,25 @@ def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def metrics_to_compare(evaluation: Evaluation) -> tuple[str, ...]:
-    """The metrics that models are to be compared by before one of them is called best."""
-    return tuple(dict.fromkeys(name for name in (leading_metrics(evaluation)[0], *_WHOLE_LIST) if name in evaluation))
+    """The metrics that models are to be compared by before one of them is called best.
+
+    Comparisons speak of the data's own prevalence: where another one is stated, only of what does not move with it.
+    """
+    names = dict.fromkeys(name for name in (leading_metrics(evaluation)[0], *_WHOLE_LIST) if name in evaluation)
+    return tuple(name for name in names if evaluation.prevalence is None or METRICS[name].prevalence_free)
 
 
 def _matters(evaluation: Evaluation) -> str:
-    share = evaluation.prevalence if evaluation.prevalence is not None else _share(evaluation)
+    share = _share(evaluation)
     if {"cost_fp", "cost_fn"} & set(evaluation.parameters):
         return "costs"
     return "rare" if share < RARE_SHARE else "common"
 
 
 def _share(evaluation: Evaluation) -> float:
-    return float(evaluation.positives or 0) / float(evaluation.n)
+    """The prevalence that numbers speak of: the stated one, or the data's own."""
+    own = float(evaluation.positives or 0) / float(evaluation.n)
+    return own if evaluation.prevalence is None else evaluation.prevalence
 
 
 @dataclass(frozen=True)
@@ -77,17 +83,14 @@ class Alarms:
 
 
 def alarms(evaluation: Evaluation) -> Alarms | None:
-    """The rows found and called at the threshold; None where there is no threshold, or its metrics were not asked for."""
+    """The rows found and called at the threshold; None where nobody counted them, or their metrics were not asked for."""
     if evaluation.confusion is None or not {"recall", "precision"} <= set(evaluation.measures):
         return None
+    if evaluation.prevalence is not None or evaluation.weighted:
+        # At a stated prevalence the cells are those of a population nobody has seen; weights are no rows.
+        return None
     c = evaluation.confusion.cells
-    sampled = evaluation.prevalence is None
-    # At a stated prevalence the cells are those of a population nobody has seen.
-    return (
-        Alarms(float(c.tp), float(c.tp + c.fn), float(c.tp + c.fp), evaluation["recall"], evaluation["precision"])
-        if sampled
-        else None
-    )
+    return Alarms(float(c.tp), float(c.tp + c.fn), float(c.tp + c.fp), evaluation["recall"], evaluation["precision"])
 
 
 @dataclass(frozen=True)
@@ -102,13 +105,19 @@ class ModelFacts:
     tested: Comparison | None
     #: The model shown to be better than every other one by the leading metric.
     best: str | None
-    #: Where none is: the models that are not shown to be worse than the one with the best value.
+    #: Where none is: the models that the one with the best value, which comes first, is not shown to be better than.
     tied: tuple[str, ...]
     #: A comparison by another metric in which a model is shown to be better that is not first by the leading one, and the pair.
     otherwise: tuple[Comparison, Pair] | None
-    #: Share of positives, and how many they are.
+    #: The prevalence that the numbers speak of, and the rows of the positive class.
     share: float
     positives: float
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether no two of the tied models are told apart, not only none from the first."""
+        tested = self.tested
+        return tested is not None and all(not tested.told_apart(a, b) for a, b in itertools.combinations(self.tied, 2))
 
     @property
     def leading(self) -> str:
@@ -145,7 +154,11 @@ def model_facts(evaluations: Mapping[str, Evaluation], comparisons: Sequence[Com
         tied = () if best else tuple(n for n in order if n == order[0] or not tested.told_apart(order[0], n))
     others = (one for one in comparisons if one.metric != metrics[0])
     otherwise = next(((one, pair) for one in others for pair in [_ahead_of(one, order[0])] if pair is not None), None)
-    return ModelFacts(metrics, tuple(order), tested, best, tied, otherwise, _share(first), float(first.positives or 0))
+    return ModelFacts(metrics, tuple(order), tested, best, tied, otherwise, _share(first), _positive_rows(first))
+
+
+def _positive_rows(evaluation: Evaluation) -> float:
+    return float(evaluation.positives or 0) if evaluation.class_rows is None else float(evaluation.class_rows[1])
 
 
 def by_metric(evaluations: Mapping[str, Evaluation], metric: str) -> list[str]:
@@ -195,17 +208,13 @@ class GroupFacts:
 
 def group_facts(evaluations: Mapping[str, Evaluation], total: Evaluation, metric: str) -> GroupFacts:
     """The facts of one model's groups by a metric."""
-    large = {name: one for name, one in evaluations.items() if _large(one) and _known(one, metric)}
+    large = {name: one for name, one in evaluations.items() if one.fewest >= FEWEST and _known(one, metric)}
     small = tuple(name for name in evaluations if name not in large)
     try:
         test = heterogeneity(large, metric)
     except InputError:
         test = None
     return GroupFacts(metric, total, tuple(by_metric(large, metric)), small, test)
-
-
-def _large(one: Evaluation) -> bool:
-    return min(float(one.positives or 0), float(one.n) - float(one.positives or 0)) >= FEWEST
 
 
 def _known(one: Evaluation, metric: str) -> bool:

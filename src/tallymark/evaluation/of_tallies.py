@@ -110,6 +110,7 @@ def _completed(one: _Looked, rates: dict[str, Limits]) -> Evaluation:
         confusion=matrix,
         sampling=asked.sampling if tally.clusters is None else "clusters",
         warnings=one.notes,
+        class_rows=(tally.runs[0].n_rows, tally.runs[1].n_rows),
     )
 
 

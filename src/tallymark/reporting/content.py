@@ -97,7 +97,8 @@ class Bar:
         """A measure on a track from the least to the most it can be."""
         facts = METRICS[measure.name]
         if measure.reason is not None:
-            return cls(facts.label, facts.brief, "undefined: " + measure.reason)
+            why = measure.reason.removeprefix(f"{measure.name}: ")
+            return cls(facts.label, facts.brief, f"undefined: {why}")
         text = with_limits(measure.value, measure.low, measure.high)
         if not (math.isfinite(facts.low) and math.isfinite(facts.high)):
             return cls(facts.label, facts.brief, text)
@@ -158,7 +159,8 @@ def table_of(lines: Sequence[Row], caption: str = "") -> Table:
 
     def cell(value: Any) -> Cell:
         told = isinstance(value, int | float) and not isinstance(value, bool)
-        return Cell("–" if value is None else number(value), value if told else None)
+        missing = value is None or (told and math.isnan(value))
+        return Cell("–" if missing else number(value), value if told and not missing else None)
 
     return Table(list(columns), [[cell(row.get(name)) for name in columns] for row in lines], caption)
 
@@ -198,8 +200,11 @@ def _family(name: str) -> str:
 
 
 def _metric_line(name: str, evaluations: Mapping[str, Evaluation]) -> list[Cell]:
-    chances = [ev[name].chance for ev in evaluations.values() if name in ev and ev[name].chance is not None]
-    shown = dict.fromkeys(number(chance) for chance in chances)
+    known = (ev[name].chance for ev in evaluations.values() if name in ev)
+    chances = [chance for chance in known if chance is not None]
+    shown = list(dict.fromkeys(map(number, chances)))
+    if len(shown) > 2:
+        shown = [f"{number(min(chances))} to {number(max(chances))}"]
     cells = [measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()]
     label = METRICS[name].label if name in METRICS else name
     return [Cell(label, name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)]

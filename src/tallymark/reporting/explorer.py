@@ -10,6 +10,7 @@ import numpy as np
 
 from tallymark._check import Floats, Ints
 from tallymark._display import plain
+from tallymark._text import visible
 from tallymark.charts.layers import ODDS, log_odds
 from tallymark.charts.thinning import thinned
 from tallymark.curves.histogram import score_histogram
@@ -58,6 +59,7 @@ def explored(
         "second": names.index(order[1]) if len(order) > 1 else None,
         "least": max(1e-5, 0.5 / fewest) if rare else None,
         "prevalence": first.prevalence,
+        "odds_at": first.parameters.get("odds_at"),
         "parameters": list(parameters()),
         "leading": list(dict.fromkeys((*leading, *_SHOWN))),
     }
@@ -83,13 +85,16 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool) -> di
     fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
     # Thresholds ascend, as people expect of a slider.
     kept = _kept(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)[::-1]
-    thresholds = np.asarray(cut.thresholds)[kept]
+    thresholds = np.asarray(cut.thresholds, dtype=np.float64)[kept]
+    start = int(np.searchsorted(thresholds, threshold, "left").clip(0, len(thresholds) - 1))
+    # Both call the same rows positive; the page then names the threshold that the table speaks of.
+    thresholds[start] = threshold
     logit = rare and tally.is_probability
     return {
-        "name": name,
+        "name": visible(name),
         "P": plain(tally.positives),
         "N": plain(tally.negatives),
-        "start": int(np.searchsorted(thresholds, threshold, "left").clip(0, len(thresholds) - 1)),
+        "start": start,
         "thresholds": plain(thresholds),
         "tp": plain(cut.tp[kept]),
         "fp": plain(cut.fp[kept]),
@@ -168,6 +173,8 @@ def _histogram(tally: Tally, *, logit: bool) -> dict[str, Any]:
 
 def _ticks(low: float, high: float, *, logit: bool) -> list[tuple[float, str]]:
     """Places on the picture's scale and what is written there."""
+    if not np.isfinite(high - low):
+        return []
     if logit:
         return [(at, f"{p:g}") for p in ODDS for at in [float(log_odds(p))] if low <= at <= high]
     step = 10.0 ** np.floor(np.log10((high - low) / 3)) if high > low else 1.0

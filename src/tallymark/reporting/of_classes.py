@@ -74,7 +74,8 @@ def _bar(one: Evaluation, metric: str) -> Bar:
 
 def _described(one: Evaluation) -> list[str]:
     classes = [] if one.confusion is None else [f"{len(one.confusion.labels)} classes"]
-    return [f"{count(one.n_rows)} rows", *classes, SAMPLED[one.sampling], *([] if one.level is None else [f"{100 * one.level:g} % intervals"])]  # fmt: skip
+    weight = [f"weight {amount(float(one.n))}"] if one.weighted else []
+    return [f"{count(one.n_rows)} rows", *weight, *classes, SAMPLED[one.sampling], *([] if one.level is None else [f"{100 * one.level:g} % intervals"])]  # fmt: skip
 
 
 def _headline(one: Evaluation) -> str:
@@ -97,9 +98,10 @@ def _matrix(confusion: Confusion, of: str, one: Evaluation, name: str | None) ->
     if "spcc_one_vs_one" in one.tables:
         pictures.append(charts.class_correlations(one))
     wrong = most_confused(confusion)
+    unit = "of the weight" if one.weighted else "rows"
     text = (
         "Most frequent confusions: "
-        + "; ".join(f"{truth} taken for {call} {amount(n)} times ({per_cent(share)} of {truth})" for truth, call, n, share in wrong[:3])
+        + "; ".join(f"“{truth}” taken for “{call}”, {amount(n)} {unit} ({per_cent(share)} of “{truth}”)" for truth, call, n, share in wrong[:3])
         + "."
         if wrong
         else "No row is classified wrongly."

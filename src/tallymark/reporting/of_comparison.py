@@ -36,14 +36,18 @@ def compared_section(comparison: Comparison) -> Section:
     return Section(
         f"Compare by {named(comparison.metric)}",
         text,
-        [charts.comparison(comparison)],
+        [charts.comparison(comparison)] if few or len(lines) <= _DRAWN else [],
         [_values(comparison), *([pairs] if few else [])],
-        [] if few else [Fold(f"All {len(lines)} pairs", (), [pairs])],
+        []
+        if few
+        else [
+            Fold(f"All {len(lines)} pairs", () if len(lines) <= _DRAWN else [charts.comparison(comparison)], [pairs])
+        ],
     )
 
 
-#: Pairs that are listed without being asked for.
-_OPEN = 6
+#: Pairs that are listed, and that are drawn, without being asked for.
+_OPEN, _DRAWN = 6, 21
 
 
 def _values(comparison: Comparison) -> Table:

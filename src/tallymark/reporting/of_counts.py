@@ -89,7 +89,7 @@ def of_counts(
         if not isinstance(entry, ClassPrevalences)
     ]
     whole = next(iter(ones), None)
-    what = [] if whole is None else [f"{amount(float(whole.n))} rows without labels"]
+    what = [] if whole is None else [f"{_of_rows(float(whole.n))} without labels"]
     classes = {name: entry for name, entry in estimates.items() if isinstance(entry, ClassPrevalences)}
     headline, said = _counts_said(ones, fit, fits) if ones else _classes_said(classes)
     return Content(title, what, said, list(map(Remark.of, warnings)), sections, headline=headline)
@@ -101,15 +101,19 @@ def _pictures(estimates: Estimates, audits: Estimates, along: str | None) -> lis
     flat = {name: entry for name, entry in estimates.items() if name not in classes} | dict(audits)
     pictures = [charts.class_prevalences(classes)] if classes else []
     if along is not None:
-        pictures.append(
-            charts.counts_over_time({n: e for n, e in flat.items() if isinstance(e, Prevalences)}, along=along)
-        )
+        followed = {n: e for n, e in flat.items() if isinstance(e, Prevalences) and _has_value(e)}
+        pictures += [charts.counts_over_time(followed, along=along)] if followed else []
     else:
         totals = {n: e.total if isinstance(e, Prevalences) else e for n, e in flat.items()}
-        if len(totals) > 1 and totals != flat:
+        if len(totals) > 1 and totals != flat and any(map(_has_value, totals.values())):
             pictures.append(charts.prevalences(totals, counts=True))
-        pictures += [charts.prevalences(flat)] if flat else []
+        pictures += [charts.prevalences(flat)] if any(map(_has_value, flat.values())) else []
     return pictures
+
+
+def _has_value(entry: Any) -> bool:
+    ones = entry.values() if isinstance(entry, Prevalences) else (entry,)
+    return any(one.reason is None for one in ones)
 
 
 def _counted(one: Prevalence) -> list[Cell]:
@@ -206,9 +210,16 @@ def _counts_said(
     sentences = []
     best, naive = facts.speaks, facts.naive
     headline = ""
-    if best is not None:
-        limits = "" if best.interval is None else f" ({count(best.interval[0] * best.n)} to {count(best.interval[1] * best.n)})"  # fmt: skip
-        headline = f"There are about {count(best.count)}{limits} positives among {amount(float(best.n))} rows."
+    if best is None:
+        why = next((one.reason for one in ones if one.reason is not None), None)
+        headline = (
+            "No count is corrected for the classifier's errors."
+            if why is None
+            else f"No method gives a corrected count: {why}."
+        )
+    else:
+        limits = "" if best.interval is None else f" ({_told(best.interval[0] * best.n)} to {_told(best.interval[1] * best.n)})"  # fmt: skip
+        headline = f"There are about {_told(best.count)}{limits} positives among {_of_rows(float(best.n))}."
         sentences.append(
             f"That is the estimate by {best.method}, the first in the fixed order of methods that were asked for."
         )
@@ -216,12 +227,22 @@ def _counts_said(
         low, high = facts.range
         sentences.append(f"Methods that correct for the classifier's errors say {count(low)} to {count(high)}.")
     if naive is not None:
-        sentences.append(f"Counting predicted positives ({naive.method}) gives {count(naive.count)}, which is not corrected for the classifier's errors.")  # fmt: skip
+        sentences.append(f"{naive.method} gives {_told(naive.count)}, which is not corrected for the classifier's errors.")  # fmt: skip
     if facts.apart is not None:
         sentences.append(f"The methods disagree beyond their intervals ({' and '.join(facts.apart)}): doubt the assumption behind them.")  # fmt: skip
     if fit is not None:
         sentences.append(_fit_said(fit, fits, None))
     return headline, sentences
+
+
+def _told(value: float) -> str:
+    """A count, or a sum of weights so small that whole numbers say nothing."""
+    return count(value) if value == 0 or abs(value) >= 10 else amount(value)
+
+
+def _of_rows(n: float) -> str:
+    """Rows, or what rows weigh where that is no whole number."""
+    return f"{amount(n)} rows" if n.is_integer() else f"rows of weight {amount(n)}"
 
 
 def _classes_said(classes: Mapping[str, ClassPrevalences]) -> tuple[str, list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallymark import charts
-from tallymark._numbers import amount, count, equals_p, per_cent
+from tallymark._numbers import amount, count, equals_p
 from tallymark.decide.verdicts import GroupFacts, group_facts, group_metrics, leading_metrics
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
@@ -25,6 +25,7 @@ from tallymark.reporting.content import (
     metric_table,
     once,
 )
+from tallymark.reporting.remarks import described, flattered
 from tallymark.reporting.sentences import group_headline, group_sentences, named
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -50,13 +51,13 @@ def of_groups(
     if not any(tally.positives and tally.negatives for tally in whole.values()):
         raise InputError("There is nothing to draw: no model or group has rows of both classes.")
     totals = {model: evaluate(tally, **options) for model, tally in whole.items()}
-    said, sections, heads = [], [], []
+    said, sections = [], []
+    first_facts: dict[str, GroupFacts] = {}
     for model, parts in models.items():
         own = {group: one for group, (_, one) in parts.items()}
-        known = group_metrics(own)
-        facts = [group_facts(own, totals[model], metric) for metric in known]
+        facts = [group_facts(own, totals[model], metric) for metric in group_metrics(own)]
         if facts:
-            heads.append(group_headline(facts[0], by, len(own)))
+            first_facts[model] = facts[0]
             prefix = f"{model}: " if len(models) > 1 else ""
             said += [f"{prefix}{sentence}" for sentence in group_sentences(facts[0], own)]
         sections.append(_section(model, by, own, facts, totals[model], several=len(models) > 1))
@@ -73,12 +74,9 @@ def of_groups(
         )
     one = next(iter(totals.values()))
     groups = len(next(iter(models.values())))
-    what = [
-        f"{count(one.n_rows)} rows in {groups} groups of {by}",
-        f"{amount(float(one.positives or 0))} positive ({per_cent(float(one.positives or 0) / float(one.n))})",
-        *([] if one.level is None else [f"{100 * one.level:g} % intervals"]),
-    ]
+    what = [f"{count(one.n_rows)} rows in {groups} group{'' if groups == 1 else 's'} of {by}", *described(one)[1:]]
     leading = leading_metrics(one)
+    remarks += flattered(totals, leading[0])
     return Content(
         title,
         what,
@@ -93,7 +91,7 @@ def of_groups(
                 [metric_table(totals, leading)],
             ),
         ],
-        headline=" ".join(heads[:1]),
+        headline=group_headline(first_facts, by) if first_facts else "",
         lines=[
             Line(f"{model}, all rows" if len(models) > 1 else "all rows", [Bar.of(total[m]) for m in leading[:4] if m in total], i)
             for i, (model, total) in enumerate(totals.items())
@@ -113,7 +111,7 @@ def _section(
 ) -> Section:
     """Dots by group, one picture a metric, and the groups' numbers folded."""
     tests = "; ".join(
-        f"{named(one.metric)}: Q = {one.test.q:.3g} on {one.test.freedom} degrees of freedom, {equals_p(one.test.p_value)}"
+        f"{named(one.metric)}: Q = {one.test.q:.3g} on {one.test.freedom} degree{'' if one.test.freedom == 1 else 's'} of freedom, {equals_p(one.test.p_value)}"
         for one in facts
         if one.test is not None
     )
@@ -130,16 +128,20 @@ def _section(
         for metric in metrics
         if any(metric in one and one[metric].reason is None for one in own.values())
     ]
+    weighted = any(one.weighted for one in own.values())
     lines = [
         [
             Cell(group),
-            Cell(amount(float(one.n)), float(one.n)),
+            Cell(count(one.n_rows), one.n_rows),
+            *([Cell(amount(float(one.n)), float(one.n))] if weighted else []),
             Cell(amount(float(one.positives or 0)), float(one.positives or 0)),
             *(measured(one[metric]) if metric in one else Cell("") for metric in metrics),
         ]
         for group, one in own.items()
     ]
-    table = Table([by, "rows", "positive", *(named(metric) for metric in metrics)], lines)
+    table = Table(
+        [by, "rows", *(["weight"] if weighted else []), "positive", *(named(metric) for metric in metrics)], lines
+    )
     everything = metric_table(own) if len(own) <= _ALL_METRICS_OF else None
     folded = [] if everything is None else [Fold("Every metric of every group", (), [everything])]
     return Section(f"Groups of {by}: {model}" if several else f"Groups of {by}", text, pictures, [table], folded)

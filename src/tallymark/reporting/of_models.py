@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tallymark import charts
-from tallymark._numbers import amount, count, fixed, number, per_cent
+from tallymark._numbers import per_cent
 from tallymark.charts.inputs import tallies_of
 from tallymark.comparison.comparing import compare
 from tallymark.comparison.results import Comparison
@@ -14,13 +14,12 @@ from tallymark.curves.base import Curve
 from tallymark.decide.advice import Advice
 from tallymark.decide.verdicts import (
     MANY_SIMPLE,
-    ModelFacts,
     metrics_to_compare,
     model_facts,
 )
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
-from tallymark.measures import SAMPLED, Evaluation
+from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.registry import METRICS
 from tallymark.reporting.content import Bar, Content, Fold, Line, Remark, Section, metric_table, once
@@ -28,7 +27,8 @@ from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
-from tallymark.reporting.sentences import model_headline, model_sentences, named
+from tallymark.reporting.remarks import described, flattered, rarity
+from tallymark.reporting.sentences import model_headline, model_sentences
 from tallymark.simple import without_simple
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
@@ -73,7 +73,11 @@ def compared(
         at_cut = facts.needs == "confusion"
         given: dict[str, Any] = {name: v for name, v in first.parameters.items() if name in facts.parameters and at_cut}
         threshold = (first.policy or first.threshold) if at_cut else None
-        found.append(compare(panel, metric=metric, threshold=threshold, level=level, sampling=sampling, **given))
+        try:
+            found.append(compare(panel, metric=metric, threshold=threshold, level=level, sampling=sampling, **given))
+        except InputError:
+            # Too few rows to compare: the page then says that models were not tested.
+            continue
     return found
 
 
@@ -97,11 +101,13 @@ def of_models(
     first = next(iter(drawn.values()))
     facts = model_facts(drawn, comparisons)
     rare = facts.rare
+    # Pictures speak of the prevalence that the numbers speak of.
+    seen = {name: tally.at_prevalence(first.prevalence) for name, tally in tallies.items()}
     advised = () if advice is None else advice.metrics
     leading = tuple(dict.fromkeys((*(name for name in advised if name in first), *facts.metrics)))
     warnings = [
-        *(_remarks(facts) if same_rows else []),
-        *_flattered(drawn),
+        *(rarity(facts, first) if same_rows else []),
+        *flattered(drawn, facts.leading),
         *_noted(evaluations, notes),
         *(Remark("one class", f"{name} has rows of one class only and is left out of the pictures.",
                  "Curves and rankings need positives and negatives.") for name in one_class),
@@ -112,9 +118,9 @@ def of_models(
     sections = [
         *(compared_section(one) for one in comparisons),
         *([] if all(one.threshold is not None for one in drawn.values()) else [_ranking(tallies, first)]),
-        _lists(tallies, rare=rare),
+        _lists(seen, rare=rare),
         _scores(tallies, drawn, rare=rare),
-        _elsewhere(tallies, drawn, rare=rare),
+        _elsewhere(seen, drawn, rare=rare),
         *([] if simple is None else [_without_simple(simple)]),
         Section("All metrics", "Every number with its interval; a click on a name explains it.",
                 (), [metric_table({name: evaluations[name] for name in (*order, *one_class)}, leading)]),
@@ -135,79 +141,13 @@ def of_models(
     )
 
 
-def described(one: Evaluation) -> list[str]:
-    """What was evaluated: rows, positives, what is taken as random, the threshold, the level."""
-    weight = [] if one.n == one.n_rows else [f"weight {amount(float(one.n))}"]
-    positives = float(one.positives or 0)
-    parts = [
-        f"{count(one.n_rows)} rows",
-        *weight,
-        f"{amount(positives)} positive ({per_cent(positives / float(one.n))})",
-    ]
-    parts += [] if one.prevalence is None else [f"seen at a prevalence of {per_cent(one.prevalence)}"]
-    parts.append(SAMPLED[one.sampling])
-    if one.policy is not None:
-        parts.append(f"thresholds chosen by {one.policy} on these rows")
-    elif one.threshold is not None:
-        parts.append(f"threshold {number(one.threshold)}")
-    parts += [f"{name.replace('_', ' ')} {number(value)}" for name, value in one.parameters.items() if name in {"cost_fp", "cost_fn", "beta"}]  # fmt: skip
-    return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
-
-
 def _apart(evaluations: Mapping[str, Evaluation]) -> list[str]:
     """Models whose rows may differ, one by one."""
-    few = list(evaluations.items())[:3]
+    told = list(evaluations.items())[:3]
+    rest = len(evaluations) - len(told)
     return [
-        f"{name}: {' '.join(model_sentences({name: one}, model_facts({name: one})))}"
-        for name, one in few
-    ]  # fmt: skip
-
-
-def _remarks(facts: ModelFacts) -> list[Remark]:
-    """What rare or few positives mean for the reader."""
-    items = []
-    if facts.rare:
-        items.append(
-            Remark(
-                "rare",
-                f"Only {per_cent(facts.share)} of the rows are positive: saying no to everything is right {per_cent(1 - facts.share)} of the time.",
-                "Where one class is rare, accuracy and AUROC are led by the many negatives. Precision, recall and average precision "
-                "speak of the positives; this report leads with them.",
-            )
-        )
-    if facts.few:
-        items.append(
-            Remark(
-                "few",
-                f"Few positives ({amount(facts.positives)}): intervals are wide, and one more positive row moves recall by {per_cent(1 / facts.positives)}.",
-                "Recall and everything built on it rests on the positive rows alone, however many negatives there are.",
-            )
-        )
-    return items
-
-
-def _flattered(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
-    """By how much a threshold chosen on the same rows flatters what is measured at it, as resampling says."""
-    metric = next(
-        (m for m in ("f1", "balanced_accuracy", "recall") if all(m in one for one in evaluations.values())), None
-    )
-    off = {
-        name: one[metric].optimism
-        for name, one in evaluations.items()
-        if metric is not None and one.policy is not None and one[metric].optimism is not None
-    }
-    if not off or metric is None:
-        return []
-    policy = next(one.policy for one in evaluations.values() if one.policy)
-    least, most = (end(value or 0.0 for value in off.values()) for end in (min, max))
-    range_ = fixed(most, 3) if len(off) == 1 else f"{fixed(least, 3)} to {fixed(most, 3)}"
-    return [
-        Remark(
-            "chosen",
-            f"Thresholds were chosen on these rows ({policy}): {named(metric)} is about {range_} too good (measured by resampling).",
-            "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled rows and judged "
-            "on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for it.",
-        )
+        *(f"{name}: {' '.join(model_sentences({name: one}, model_facts({name: one})))}" for name, one in told),
+        *([f"{rest} more stand below."] if rest else []),
     ]
 
 

@@ -17,6 +17,7 @@ from warnings import warn
 
 from tallymark import __version__
 from tallymark._display import columns_of, plain
+from tallymark._text import visible
 from tallymark._write import replacing, require_writable
 from tallymark.charts.drawing import Progress, drawn
 from tallymark.charts.theme import PALETTES
@@ -107,7 +108,7 @@ def page(
             "Reports need Jinja2, Altair and latex2mathml; install them with: pip install 'tallymark[report]'."
         ) from None
     here = files("tallymark.reporting") / "page"
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_harmless)
     charts = [chart for section in content.sections for chart in section.all_pictures]
     specifications = [chart.to_dict(validate=False) for chart in charts]
     pictures = _drawn_all(charts, specifications, progress) if charts else {}
@@ -156,6 +157,11 @@ def _today() -> str:
     stated = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = datetime.fromtimestamp(int(stated), UTC) if stated.isdigit() else datetime.now().astimezone()
     return f"{now.day} {now:%B %Y}"
+
+
+def _harmless(value: Any) -> Any:
+    """Names are users' text: marks that would turn the sentence around them are spelled out."""
+    return visible(value) if type(value) is str else value
 
 
 def _title(chart: Any) -> str:

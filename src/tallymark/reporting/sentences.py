@@ -18,14 +18,38 @@ def listed(names: Sequence[str]) -> str:
 
 def said(measure: Measure) -> str:
     """A measure with its limits, or why it has no value."""
-    return f"undefined ({measure.reason})" if measure.reason else with_limits(measure.value, measure.low, measure.high)
+    return f"undefined ({reason(measure)})" if measure.reason else with_limits(measure.value, measure.low, measure.high)
+
+
+def reason(measure: Measure) -> str:
+    """Why a measure has no value, without the name that stands beside it."""
+    return (measure.reason or "").removeprefix(f"{measure.name}: ")
 
 
 def named(metric: str) -> str:
     """A metric's name inside a sentence."""
     label = METRICS[metric].label
-    # Acronyms keep their letters.
-    return label if label[:2].isupper() else label[0].lower() + label[1:]
+    # Acronyms and people keep their letters.
+    kept = label[:2].isupper() or label.partition(" ")[0].removesuffix("'s") in _PEOPLE
+    return label if kept else label[0].lower() + label[1:]
+
+
+#: Those whom metrics are named after.
+_PEOPLE = frozenset(
+    {
+        "Bayes",
+        "Bernoulli",
+        "Brier",
+        "Cohen",
+        "Gini",
+        "Jaccard",
+        "Kendall",
+        "Kolmogorov–Smirnov",
+        "Matthews",
+        "Spearman",
+        "Youden",
+    }
+)
 
 
 def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> str:
@@ -38,9 +62,11 @@ def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> 
         return f"{_first_upper(metric)}: {said(evaluations[facts.speaks][facts.leading])}."
     many = len(facts.order)
     if facts.tested is None:
-        return f"{many} models, not tested against each other."
+        return f"{many} models, not tested against each other by {metric}."
     if facts.best is not None:
         return f"{facts.best} is the {'better of the two' if many == 2 else f'best of the {many} models'} by {metric}."
+    if not facts.pairwise:
+        return f"{facts.speaks} has the best {metric}, but is not shown to be better than {listed(facts.tied[1:])}."
     if len(facts.tied) == many:
         return f"{listed(facts.order)} cannot be told apart by {metric}."
     return f"{listed(facts.tied)} lead by {metric} and cannot be told apart."
@@ -56,8 +82,8 @@ def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) ->
     if found is not None:
         other = facts.order[1] if len(facts.order) == 2 else None
         sentences.append(_found(name if several else "It", found, other, None if other is None else alarms(evaluations[other])))  # fmt: skip
-    elif one.prevalence is not None and {"recall", "precision"} <= set(one.measures):
-        sentences.append(_expected(name if several else "It", one))
+    elif (one.prevalence is not None or one.weighted) and {"recall", "precision"} <= set(one.measures):
+        sentences.append(_expected(name if several else "it", one))
     if facts.tested is not None:
         sentences.append(_difference(facts.tested, facts))
     elif not several and facts.leading not in {"recall", "precision"}:
@@ -87,10 +113,18 @@ def _share(measure: Measure) -> str:
 
 
 def _expected(who: str, one: Evaluation) -> str:
-    """At a stated prevalence nothing was counted: shares alone."""
-    text = f"At a prevalence of {per_cent(one.prevalence or 0.0)} {who if who != 'It' else 'it'} finds {_share(one['recall'])} of the positives"
-    right = one["precision"]
-    return text + ("." if right.reason else f", and {_share(right)} of its alarms would be right.")
+    """Where nothing was counted, at a stated prevalence or by weight: shares alone."""
+    at = "By weight" if one.prevalence is None else f"At a prevalence of {per_cent(one.prevalence)}"
+    recall, right = one["recall"], one["precision"]
+    text = (
+        f"{at} {who} finds {per_cent(recall.value, recall.low, recall.high)} of the positives"
+        if not recall.reason
+        else f"{at} {who} finds nothing that can be told"
+    )
+    if right.reason:
+        return text + "."
+    are = "are" if one.prevalence is None else "would be"
+    return f"{text}, and {per_cent(right.value, right.low, right.high)} of its alarms {are} right."
 
 
 def _difference(tested: Comparison, facts: ModelFacts) -> str:
@@ -167,20 +201,34 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
             if undecided
             else f"All {len(comparison.pairs)} pairs are told apart."
         )
-    equal = [one for one in comparison.pairs if "equivalent" in one.verdict]
-    if equal:
-        sentences.append(f"Equivalent within {number(comparison.equivalence)}: {listed([f'{one.first} and {one.second}' for one in equal])}.")  # fmt: skip
+    if comparison.equivalence is not None:
+        equal = [f"{one.first} and {one.second}" for one in comparison.pairs if "equivalent" in one.verdict]
+        within = f"within {number(comparison.equivalence)}"
+        sentences.append(
+            f"Shown to be equivalent {within}: {'; '.join(equal)}."
+            if equal
+            else f"No pair is shown to be equivalent {within}."
+        )
     return sentences
 
 
-def group_headline(facts: GroupFacts, by: str, groups: int) -> str:
-    """Whether groups differ, after a test."""
-    metric = named(facts.metric)
-    if facts.test is None:
-        return f"{_first_upper(metric)} over all rows is {said(facts.total[facts.metric])}."
-    if facts.test.p_value < _ALPHA:
-        return f"{_first_upper(metric)} differs between groups of {by} by more than chance explains ({equals_p(facts.test.p_value)})."
-    return f"No difference of {metric} between the {groups} groups of {by} is shown ({equals_p(facts.test.p_value)})."
+def group_headline(facts: Mapping[str, GroupFacts], by: str) -> str:
+    """Whether the groups of each model differ, after a test."""
+    if len(facts) == 1:
+        (one,) = facts.values()
+        metric = named(one.metric)
+        if one.test is None:
+            return f"{_first_upper(metric)} over all rows is {said(one.total[one.metric])}."
+        if one.test.p_value < _ALPHA:
+            return f"{_first_upper(metric)} differs between groups of {by} by more than chance explains ({equals_p(one.test.p_value)})."
+        return f"No difference of {metric} between groups of {by} is shown ({equals_p(one.test.p_value)})."
+    tested = {model: one.test.p_value for model, one in facts.items() if one.test is not None}
+    differ = [model for model, p in tested.items() if p < _ALPHA]
+    alike = [model for model in tested if model not in differ]
+    metric = _first_upper(named(next(iter(facts.values())).metric))
+    parts = [f"differs between groups of {by} for {listed(differ)}"] if differ else []
+    parts += [f"is not shown to differ for {listed(alike)}"] if alike else []
+    return f"{metric} {' and '.join(parts)}." if parts else f"{metric} of {len(facts)} models by {by}."
 
 
 #: Level of the test between groups.
@@ -193,8 +241,13 @@ def group_sentences(facts: GroupFacts, evaluations: Mapping[str, Evaluation]) ->
     found = alarms(facts.total)
     if found is not None:
         sentences.append("Over all rows: " + _found("it", found, None, None))
+    elif facts.total.weighted and {"recall", "precision"} <= set(facts.total.measures):
+        sentences.append(_expected("it", facts.total))
     if facts.test is not None:
-        sentences.append(f"{_first_upper(named(facts.metric))} over all rows is {said(facts.total[facts.metric])}.")
+        sentences.append(
+            f"{_first_upper(named(facts.metric))} over all rows is {said(facts.total[facts.metric])}; "
+            f"Cochran's test over {len(facts.test.groups)} groups has {equals_p(facts.test.p_value)}."
+        )
     if facts.worst is not None:
         best, worst = facts.order[0], facts.worst
         sentences.append(

@@ -105,7 +105,7 @@ def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") 
 
 def _enough(one: Evaluation) -> bool:
     """Rows of both classes, by the guard's rule for what is few."""
-    return min(float(one.positives or 0), float(one.n) - float(one.positives or 0)) >= FEWEST
+    return one.fewest >= FEWEST
 
 
 def _limited(measure: Measure) -> bool:

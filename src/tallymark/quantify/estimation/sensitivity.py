@@ -70,7 +70,8 @@ class Sensitivity(Shown):
             found = self.unseen(direction)
             shift = direction * (_SHOWN if found is None else found)
             changes = {name: self.change(name, shift) for name in self.changes}
-            told = ", ".join(f"{name} {signed(change)}" for name, change in changes.items() if not np.isnan(change))
+            known = [f"{name} {signed(change)}" for name, change in changes.items() if not np.isnan(change)]
+            told = ", ".join(known) or "nobody knows how much"
             if found is None:
                 parts.append(
                     f"positives scoring {word} would hardly be noticed at all; {_SHOWN:g} sd {word} would move the count by: {told}"

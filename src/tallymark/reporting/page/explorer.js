@@ -36,15 +36,15 @@ function explorer(found) {
     rows[name][0].id = `live-${name}`;
     rows[name].forEach((cell) => { cell.className = "number"; });
   }
-  /* Costs that differ say at which probability one would act; else it is the threshold, where that is a probability. */
+  /* Costs that are typed, or were asked for together, say at which probability one would act; else it is the threshold, where that is a probability. */
   function parameters(at) {
     const q = {};
     for (const name of found.parameters) {
       const typed = parseFloat($(name).value);
       if (Number.isFinite(typed) && typed >= 0) q[name] = typed;
     }
-    if (q.cost_fp !== q.cost_fn && q.cost_fp + q.cost_fn > 0) q.odds_at = q.cost_fp / (q.cost_fp + q.cost_fn);
-    else q.odds_at = at >= 0 && at < 1 ? at : NaN;
+    if (typedAnew().some((name) => name.startsWith("cost")) && q.cost_fp + q.cost_fn > 0) q.odds_at = q.cost_fp / (q.cost_fp + q.cost_fn);
+    else q.odds_at = found.odds_at ?? (at >= 0 && at < 1 ? at : NaN);
     return q;
   }
   const typedAnew = () => found.parameters.filter((name) => $(name).value !== $(name).defaultValue);
@@ -73,7 +73,8 @@ function explorer(found) {
     const order = models.map((_, i) => i).sort((a, b) => (a === state.model) - (b === state.model));
     for (const i of order) {
       const model = models[i], width = seen().includes(i) ? 2.4 : 1.2;
-      if (model.bands) {
+      // Bands of models that nobody looks at would only darken the others.
+      if (model.bands && seen().includes(i)) {
         plots.roc.band(model.bands.roc.x, model.bands.roc.low, model.bands.roc.high, i);
         if (!moved()) plots.pr.band(model.bands.pr.x, model.bands.pr.low, model.bands.pr.high, i);
       }
@@ -110,7 +111,8 @@ function explorer(found) {
     for (const [label, y] of [["positives", plot.top + 12], ["negatives", plot.bottom - 6]]) svgElement(plot.lines, "text", { x: plot.left + 3, y, "font-size": 11, fill: "var(--ink)" }, label);
   }
   /* Cost of 10 000 rows at every threshold. */
-  const place = (model, k) => model.histogram.logit ? Math.max(Math.min(Math.log(threshold(model.thresholds[k]) / (1 - threshold(model.thresholds[k]))), 12), -12) : threshold(model.thresholds[k]);
+  const logOdds = (p) => (p >= 1 ? 12 : p <= 0 ? -12 : Math.max(Math.min(Math.log(p / (1 - p)), 12), -12));
+  const place = (model, k) => (model.histogram.logit ? logOdds : (t) => t)(threshold(model.thresholds[k]));
   const costAt = (model, k, q) => { const c = cellsAt(model, k, state.prevalence); return 1e4 * ((q.cost_fp ?? 1) * c.fp + (q.cost_fn ?? 1) * c.fn) / (c.tp + c.fp + c.fn + c.tn); };
   function costs() {
     const q = parameters(NaN), model = models[state.model], h = model.histogram, [low, high] = [h.edges[0], h.edges[h.edges.length - 1]];
@@ -120,7 +122,13 @@ function explorer(found) {
     const top = 2 * (naive || 1);
     plots.cost = new Plot($("cost"), { x: linear(low, high), y: linear(0, top), xTicks: h.ticks, yTicks: roundTicks(0, top), xTitle: h.logit ? "threshold (log odds)" : "threshold", yTitle: "cost of 10 000 rows" });
     plots.cost.faint([[low, naive], [high, naive]]);
-    for (const i of seen()) if (models[i].histogram.logit === h.logit) plots.cost.line(values[i].map((v, k) => [place(models[i], k), v]).filter(([x, v]) => Number.isFinite(x) && v <= top), i);
+    let any = false;
+    for (const i of seen()) {
+      const points = models[i].histogram.logit === h.logit ? values[i].map((v, k) => [place(models[i], k), v]).filter(([x, v]) => Number.isFinite(x) && v <= top) : [];
+      any ||= points.length > 1;
+      plots.cost.line(points, i);
+    }
+    if (!any) plots.cost.say("No threshold costs less than twice what calling all or none costs.");
   }
   function decisions() {
     $("decision-figure").hidden = !models.every((m) => m.probabilities);
@@ -147,7 +155,7 @@ function explorer(found) {
       const recall = c.tp / (c.tp + c.fn), precision = c.tp / (c.tp + c.fp), name = `${model.name} at ${thresholdText(model.thresholds[state.at[i]])}`;
       plots.roc.mark(c.fp / (c.fp + c.tn), recall, i, `${name}: finds ${perCent(recall)} with ${perCent(c.fp / (c.fp + c.tn))} false alarms`);
       if (c.tp + c.fp > 0) plots.pr.mark(recall, precision, i, `${name}: finds ${perCent(recall)}, ${perCent(precision)} of its alarms are right`);
-      if (model.histogram.logit === models[state.model].histogram.logit && typeof model.thresholds[state.at[i]] === "number") plots.cost.mark(place(model, state.at[i]), costAt(model, state.at[i], q), i, `${name}: ${shownNumber(costAt(model, state.at[i], q))}`);
+      if (model.histogram.logit === models[state.model].histogram.logit && typeof model.thresholds[state.at[i]] === "number" && plots.cost.y(costAt(model, state.at[i], q)) <= 1) plots.cost.mark(place(model, state.at[i]), costAt(model, state.at[i], q), i, `${name}: ${shownNumber(costAt(model, state.at[i], q))}`);
     }
     const model = models[state.model];
     plots.scores.rule(place(model, state.at[state.model]), thresholdText(model.thresholds[state.at[state.model]]));
@@ -182,6 +190,14 @@ function explorer(found) {
     cell.textContent = shown;
     if (limits) cell.append(Object.assign(document.createElement("small"), { textContent: ` (${limits}` }));
   }
+  /* Rows where rows were counted; shares at another prevalence, and of weights. */
+  function told(c) {
+    const called = c.tp + c.fp, positives = c.tp + c.fn;
+    if (state.prevalence === null && [c.tp, c.fp, positives].every(Number.isInteger)) {
+      return `${amount(c.tp)} of ${amount(positives)} positives; ${called > 0 ? `${amount(c.tp)} of ${amount(called)} alarms are right` : "no alarm is raised"}`;
+    }
+    return `${perCent(c.tp / positives)} of the positives; ${called > 0 ? `${perCent(c.tp / called)} of its alarms are right` : "no alarm is raised"}`;
+  }
   function numbers() {
     const model = models[state.model], index = state.at[state.model];
     const c = cellsAt(model, index, state.prevalence), q = parameters(threshold(model.thresholds[index]));
@@ -207,8 +223,7 @@ function explorer(found) {
       cell.dataset.value = c[cell.dataset.cell];
     }
     tenThousand(c);
-    const n = c.tp + c.fp;
-    $("said").textContent = `${models.length > 1 ? `${model.name} finds` : "Finds"} ${amount(Math.round(c.tp * 10) / 10)} of ${amount(Math.round((c.tp + c.fn) * 10) / 10)} positives; ${n > 0 ? `${amount(Math.round(c.tp * 10) / 10)} of ${amount(Math.round(n * 10) / 10)} alarms are right` : "no alarm is raised"}.`;
+    $("said").textContent = `${models.length > 1 ? `${model.name} finds` : "Finds"} ${told(c)}.`;
   }
   function sliders() {
     for (const [id, i] of [["threshold", state.model], ["threshold-beside", state.beside]]) {

@@ -40,7 +40,19 @@ function shownNumber(value, whole = false) {
 }
 
 function amount(value) {
-  return Number.isInteger(value) ? fixed(value, 0) : Number.isFinite(value) ? fixed(value, 1) : shownNumber(value);
+  if (!Number.isFinite(value)) return shownNumber(value);
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e15) return fixed(value, 0);
+  return size >= 10 && size < 1e9 ? fixed(value, 1) : significant(value, 3);
+}
+
+/* So many digits at the most, without noughts at the end. */
+function significant(value, digits) {
+  if (value === 0 || !Number.isFinite(value)) return value === 0 ? "0" : shownNumber(value);
+  const decimals = digits - 1 - Math.floor(Math.log10(Math.abs(value)));
+  if (decimals > 7 || Math.abs(value) >= 1e9) return powers(value, digits);
+  const text = fixed(value, Math.max(0, decimals));
+  return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
 }
 
 function decimalsOf(low, high) {
@@ -62,11 +74,9 @@ function withLimits(value, low, high) {
   return low === null || high === null ? shownNumber(value) : `${written(value, low, high)} (${between(low, high)})`;
 }
 
+/* To three digits, and to as many more as it takes to tell it from all. */
 function perCent(value) {
   const scaled = 100 * value;
-  if (scaled === 0 || !Number.isFinite(scaled)) return `${scaled === 0 ? "0" : shownNumber(scaled)} %`;
-  const decimals = 2 - Math.floor(Math.log10(Math.abs(scaled)));
-  if (decimals > 7) return `${powers(scaled, 3)} %`;
-  const text = fixed(scaled, Math.max(0, decimals));
-  return `${text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text} %`;
+  if (!(scaled > 99 && scaled < 100)) return `${significant(scaled, 3)} %`;
+  return `${fixed(scaled, Math.min(Math.max(1, -Math.floor(Math.log10(100 - scaled))), 7)).replace(/0+$/, "")} %`;
 }

@@ -1,0 +1,81 @@
+"""What every page about labelled data says of it: what was evaluated, what is rare or few, what a chosen threshold flatters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tallymark._numbers import amount, count, fixed, number, per_cent
+from tallymark.decide.verdicts import ModelFacts
+from tallymark.measures import SAMPLED, Evaluation
+from tallymark.reporting.content import Remark
+from tallymark.reporting.sentences import named
+
+
+def described(one: Evaluation) -> list[str]:
+    """What was evaluated: rows, positives, what is taken as random, the threshold, the level."""
+    weight = [] if one.n == one.n_rows else [f"weight {amount(float(one.n))}"]
+    positives = float(one.positives or 0)
+    parts = [
+        f"{count(one.n_rows)} rows",
+        *weight,
+        f"{'positive weight ' if one.weighted else ''}{amount(positives)}{'' if one.weighted else ' positive'} ({per_cent(positives / float(one.n))})",
+    ]
+    parts += [] if one.prevalence is None else [f"seen at a prevalence of {per_cent(one.prevalence)}"]
+    parts.append(SAMPLED[one.sampling])
+    if one.policy is not None:
+        parts.append(f"thresholds chosen by {one.policy} on these rows")
+    elif one.threshold is not None:
+        parts.append(f"threshold {number(one.threshold)}")
+    parts += [f"{name.replace('_', ' ')} {amount(value)}" for name, value in one.parameters.items() if name in {"cost_fp", "cost_fn", "beta"}]  # fmt: skip
+    return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
+
+
+def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
+    """What rare or few positives mean for the reader."""
+    items = []
+    if facts.rare:
+        share = per_cent(facts.share)
+        which = f"Only {share} of the rows are positive" if first.prevalence is None else f"At a prevalence of {share}"
+        items.append(
+            Remark(
+                "rare",
+                f"{which}: saying no to everything is right {per_cent(1 - facts.share)} of the time.",
+                "Where one class is rare, accuracy and AUROC are led by the many negatives. Precision, recall and average precision "
+                "speak of the positives.",
+            )
+        )
+    if facts.few:
+        items.append(
+            Remark(
+                "few",
+                f"Few positives ({amount(facts.positives)}): each of them found or missed is {per_cent(1 / facts.positives)} of recall.",
+                "Recall and everything built on it rests on the positive rows alone, however many negatives there are.",
+            )
+        )
+    return items
+
+
+def flattered(evaluations: Mapping[str, Evaluation], leading: str) -> list[Remark]:
+    """By how much a threshold chosen on the same rows flatters what is measured at it, as resampling says."""
+    metric = next(
+        (
+            name
+            for name in (leading, "f1", "balanced_accuracy", "recall")
+            if all(name in one and one[name].optimism is not None for one in evaluations.values())
+        ),
+        None,
+    )
+    if metric is None:
+        return []
+    policy = next(one.policy for one in evaluations.values() if one.policy)
+    ends = [abs(one[metric].optimism or 0.0) for one in evaluations.values()]
+    low, high = fixed(min(ends), 3), fixed(max(ends), 3)
+    size = "by less than 0.001" if max(ends) < 0.0005 else f"by about {high if low == high else f'{low} to {high}'}"
+    return [
+        Remark(
+            "chosen",
+            f"Thresholds were chosen on these rows ({policy}), which flatters {named(metric)} {size} (measured by resampling).",
+            "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled rows and judged "
+            "on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for it.",
+        )
+    ]
