@@ -214,7 +214,7 @@ balanced_accuracy = cell_metric(
     "balanced_accuracy",
     "(tp / P + tn / N) / 2",
     title="Balanced accuracy",
-    brief="both classes alike",
+    brief="classes weighed alike",
     prevalence_free=True,
     aliases=("ba",),
     undefined=_BOTH,

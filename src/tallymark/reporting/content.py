@@ -180,7 +180,18 @@ FAMILIES = {
 }
 
 
-def metric_table(evaluations: Mapping[str, Evaluation], first: Sequence[str] = ()) -> Table:
+#: Models that a table of metrics sets side by side: more would not fit on paper.
+_ACROSS = 7
+
+
+def metric_tables(evaluations: Mapping[str, Evaluation], first: Sequence[str] = ()) -> list[Table]:
+    """Metrics down, models across, in as many tables as paper needs."""
+    names = list(evaluations)
+    parts = [names[i : i + _ACROSS] for i in range(0, len(names), _ACROSS)]
+    return [_metric_table({name: evaluations[name] for name in part}, first) for part in parts]
+
+
+def _metric_table(evaluations: Mapping[str, Evaluation], first: Sequence[str]) -> Table:
     """Metrics down in their families (some of them first), models across, and what chance reaches."""
     there = dict.fromkeys(name for ev in evaluations.values() for name in ev)
     leading = [name for name in first if name in there]
@@ -195,6 +206,14 @@ def metric_table(evaluations: Mapping[str, Evaluation], first: Sequence[str] = (
     return Table(["metric", *evaluations, "chance"], lines, one.intervals or "", blocks)
 
 
+def label_of(name: str) -> str:
+    """The name people say of a metric, or of its average over classes, such as F1, macro."""
+    if name in METRICS:
+        return METRICS[name].label
+    metric, _, average = name.rpartition("_")
+    return f"{METRICS[metric].label}, {average}" if metric in METRICS else name
+
+
 def _family(name: str) -> str:
     return METRICS[name].family if name in METRICS else ""
 
@@ -206,5 +225,4 @@ def _metric_line(name: str, evaluations: Mapping[str, Evaluation]) -> list[Cell]
     if len(shown) > 2:
         shown = [f"{number(min(chances))} to {number(max(chances))}"]
     cells = [measured(ev[name]) if name in ev else Cell("") for ev in evaluations.values()]
-    label = METRICS[name].label if name in METRICS else name
-    return [Cell(label, name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)]
+    return [Cell(label_of(name), name, name), *cells, Cell(" / ".join(shown), chances[0] if chances else None)]

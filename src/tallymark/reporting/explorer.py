@@ -25,8 +25,8 @@ from tallymark.registry import METRICS
 from tallymark.reporting.mathml import formula
 from tallymark.summaries.tally import Tally
 
-#: Thresholds the sliders run over, and the cells of a large tally they are taken from.
-_MOST, _CELLS = 400, 2**15
+#: Thresholds a slider runs over, those of all models together, and the cells of a large tally they are taken from.
+_MOST, _TOGETHER, _CELLS = 400, 2_400, 2**15
 
 #: Metrics beside the sliders; the others can be opened.
 _SHOWN = ("recall", "precision", "f1", "mcc", "specificity", "balanced_accuracy", "expected_cost", "net_benefit")
@@ -50,11 +50,12 @@ def explored(
     """The models' thresholds with counts and limits; the chosen threshold is among them. The first of `order` is looked at first, the second beside it. Rare positives get a logarithmic axis."""
     first = next(iter(evaluations.values()))
     names = list(tallies)
+    most = min(_MOST, _TOGETHER // len(names))
     rare = float(first.positives or 0) / float(first.n) < RARE_SHARE
     fewest = max(float(tally.negatives) for tally in tallies.values())
     leading = [name for name in leading_metrics(first) if METRICS[name].expression is not None]
     return {
-        "models": [_model(name, tally, evaluations[name], rare=rare) for name, tally in tallies.items()],
+        "models": [_model(name, tally, evaluations[name], rare=rare, most=most) for name, tally in tallies.items()],
         "first": names.index(order[0]),
         "second": names.index(order[1]) if len(order) > 1 else None,
         "least": max(1e-5, 0.5 / fewest) if rare else None,
@@ -79,12 +80,12 @@ def limits_note(evaluations: Mapping[str, Evaluation]) -> str:
     return text + ". Where the prevalence or the costs are moved, limits that depend on them are left out."
 
 
-def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool) -> dict[str, Any]:
+def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool, most: int) -> dict[str, Any]:
     threshold = float(evaluation.threshold or 0.0)
     cut = Pool.of(tally, _CELLS, [threshold]).thinned().cutoffs if sum(map(len, tally.runs)) > _CELLS else tally.cutoffs
     fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
     # Thresholds ascend, as people expect of a slider.
-    kept = _kept(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold)[::-1]
+    kept = _kept(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold, most)[::-1]
     thresholds = np.asarray(cut.thresholds, dtype=np.float64)[kept]
     start = int(np.searchsorted(thresholds, threshold, "left").clip(0, len(thresholds) - 1))
     # Both call the same rows positive; the page then names the threshold that the table speaks of.
@@ -110,9 +111,9 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool) -> di
     }
 
 
-def _kept(fpr: Floats, tpr: Floats, thresholds: Floats, chosen: float) -> Ints:
+def _kept(fpr: Floats, tpr: Floats, thresholds: Floats, chosen: float, most: int) -> Ints:
     """Places of the thresholds that are kept: along the curve, and the chosen one; highest threshold first."""
-    along = thinned(fpr, tpr, _MOST)
+    along = thinned(fpr, tpr, most)
     # The lowest threshold that is not below the chosen one: both call the same rows positive.
     at = max(int(np.searchsorted(-thresholds, -chosen, "right")) - 1, 0)
     return np.unique(np.append(along, at))

@@ -22,8 +22,9 @@ from tallymark.reporting.content import (
     Remark,
     Section,
     Table,
+    label_of,
     measured,
-    metric_table,
+    metric_tables,
     once,
 )
 from tallymark.reporting.contents import ReportRequest, contents
@@ -53,7 +54,7 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
             sections.append(_matrix(one.confusion, of, one, name if several else None))
         if one.per_class:
             sections.append(_by_class(one, of))
-    sections.append(Section("All metrics", "A click on a name explains it.", (), [metric_table(evaluations)]))
+    sections.append(Section("All metrics", "A click on a name explains it.", (), metric_tables(evaluations)))
     first = next(iter(evaluations.values()))
     leading = [name for name in _LEADING if name in first][:4]
     notes = once([Remark.of(note) for one in evaluations.values() for note in one.warnings])
@@ -69,7 +70,7 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
 
 
 def _bar(one: Evaluation, metric: str) -> Bar:
-    return Bar.of(one[metric]) if metric in METRICS else Bar(metric.replace("_", " "), "", said(one[metric]))
+    return Bar.of(one[metric]) if metric in METRICS else Bar(label_of(metric), "", said(one[metric]))
 
 
 def _described(one: Evaluation) -> list[str]:
@@ -88,7 +89,7 @@ def _headline(one: Evaluation) -> str:
 
 
 def _sentence(name: str, one: Evaluation, leading: list[str]) -> str:
-    parts = [f"{named(metric) if metric in METRICS else metric.replace('_', ' ')} {said(one[metric])}" for metric in leading if metric in one]  # fmt: skip
+    parts = [f"{named(metric) if metric in METRICS else label_of(metric)} {said(one[metric])}" for metric in leading if metric in one]  # fmt: skip
     return f"{name + ': ' if name else ''}{', '.join(parts)}."
 
 
@@ -119,7 +120,7 @@ def _by_class(one: Evaluation, of: str) -> Section:
     columns = list(next(iter(one.per_class.values())))
     order = sorted(one.per_class.items(), key=lambda item: np.nan_to_num(item[1]["f1"].value, nan=2.0) if "f1" in item[1] else 0.0)  # fmt: skip
     lines = [[Cell(label), *(measured(measures[c]) for c in columns)] for label, measures in order]
-    heads = ["class", *(METRICS[c].label if c in METRICS else c for c in columns)]
+    heads = ["class", *map(label_of, columns)]
     table = Table(heads, lines)
     if len(lines) <= _OPEN:
         return Section(f"Each class against the rest{of}", "", (), [table])

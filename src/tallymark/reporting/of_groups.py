@@ -22,7 +22,7 @@ from tallymark.reporting.content import (
     Section,
     Table,
     measured,
-    metric_table,
+    metric_tables,
     once,
 )
 from tallymark.reporting.remarks import described, flattered
@@ -88,7 +88,7 @@ def of_groups(
                 "All metrics, all rows",
                 "Every number with its interval; a click on a name explains it.",
                 (),
-                [metric_table(totals, leading)],
+                metric_tables(totals, leading),
             ),
         ],
         headline=group_headline(first_facts, by) if first_facts else "",
@@ -142,8 +142,8 @@ def _section(
     table = Table(
         [by, "rows", *(["weight"] if weighted else []), "positive", *(named(metric) for metric in metrics)], lines
     )
-    everything = metric_table(own) if len(own) <= _ALL_METRICS_OF else None
-    folded = [] if everything is None else [Fold("Every metric of every group", (), [everything])]
+    everything = metric_tables(own) if len(own) <= _ALL_METRICS_OF else None
+    folded = [] if everything is None else [Fold("Every metric of every group", (), everything)]
     return Section(f"Groups of {by}: {model}" if several else f"Groups of {by}", text, pictures, [table], folded)
 
 

@@ -22,7 +22,7 @@ from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.registry import METRICS
-from tallymark.reporting.content import Bar, Content, Fold, Line, Remark, Section, metric_table, once
+from tallymark.reporting.content import Bar, Content, Fold, Line, Remark, Section, metric_tables, once
 from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_comparison import compared_section
@@ -123,7 +123,7 @@ def of_models(
         _elsewhere(seen, drawn, rare=rare),
         *([] if simple is None else [_without_simple(simple)]),
         Section("All metrics", "Every number with its interval; a click on a name explains it.",
-                (), [metric_table({name: evaluations[name] for name in (*order, *one_class)}, leading)]),
+                (), metric_tables({name: evaluations[name] for name in (*order, *one_class)}, leading)),
     ]  # fmt: skip
     advised_line = [] if advice is None else [advice.heading().splitlines()[0]]
     return Content(

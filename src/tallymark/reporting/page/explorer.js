@@ -125,10 +125,11 @@ function explorer(found) {
     let any = false;
     for (const i of seen()) {
       const points = models[i].histogram.logit === h.logit ? values[i].map((v, k) => [place(models[i], k), v]).filter(([x, v]) => Number.isFinite(x) && v <= top) : [];
-      any ||= points.length > 1;
+      any ||= points.length > 0;
       plots.cost.line(points, i);
     }
-    if (!any) plots.cost.say("No threshold costs less than twice what calling all or none costs.");
+    if (models[state.model].thresholds.length <= 2) plots.cost.say("All scores are equal: there is no threshold to choose.");
+    else if (!any) plots.cost.say("Every threshold costs more than twice what calling all or none costs.");
   }
   function decisions() {
     $("decision-figure").hidden = !models.every((m) => m.probabilities);

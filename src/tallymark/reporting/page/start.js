@@ -1,6 +1,8 @@
 if (DATA.explorer) explorer(DATA.explorer);
 document.querySelectorAll("table.sortable").forEach(sortable);
 document.querySelectorAll("figure").forEach(takeaway);
+/* A matrix of many classes needs more room than a curve. */
+document.querySelectorAll(".pictures figure").forEach((figure) => figure.classList.toggle("wide", (figure.querySelector("svg")?.viewBox.baseVal.width ?? 0) > 520));
 tooltips();
 document.querySelectorAll("[data-shape]").forEach((mark) => mark.setAttribute("d", shapeOf(Number(mark.dataset.shape))(5.5)));
 /* On a phone the contents would fill the first screen. */
