@@ -70,7 +70,9 @@ def by_model(names: Sequence[str], theme: str, title: str | None = None, *, lege
     """Colour and dash of each model, the same in every picture that lists the models in the same order."""
     alt = altair()
     shown = (
-        alt.Legend(title=title, orient="bottom", columns=2 if max(map(len, names)) < 22 else 1, labelLimit=0)
+        alt.Legend(
+            title=title, orient="bottom", columns=2 if max(map(len, names)) < 22 else 1, labelLimit=0, symbolOpacity=1
+        )
         if legend and len(names) > 1
         else None
     )
