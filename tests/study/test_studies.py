@@ -454,7 +454,7 @@ def test_a_dask_cluster_gives_the_same(tmp_path):
     plain.run(store=tmp_path / "plain.sqlite")
     wanted = list(plain.results().lines())
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
         joblib.parallel_config("dask"),
     ):
