@@ -44,7 +44,7 @@ def run(rows: int, repeats: int) -> Iterator[Measured]:
             }
             seconds = rounds(contenders, repeats)
             yield at_most(
-                f"report of {name}, {rows} rows", ratios(seconds, "report", "evaluate"), 3, "of evaluating them"
+                f"report of {name}, {rows} rows", ratios(seconds, "report", "evaluate"), 2, "of evaluating them"
             )
             yield at_most(f"its size, {name}", [path.stat().st_size / 3e6], 1, "of 3 MB")
             if shutil.which("chromium"):
