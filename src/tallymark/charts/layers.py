@@ -60,11 +60,11 @@ def rate_axis(field: str, title: str, least: float | None) -> Any:
     if least is None:
         return axis("x", field, title)
     scale = alt.Scale(type="log", domain=[least, 1.0], clamp=True)
-    return alt.X(f"{field}:Q", title=f"{title} (logarithmic)", scale=scale, axis=alt.Axis(values=_powers(least), format=".4~%", labelExpr=_NO_SPACE))  # fmt: skip
+    return alt.X(f"{field}:Q", title=f"{title} (logarithmic)", scale=scale, axis=alt.Axis(values=_powers(least), format=".4~%", labelExpr=_SPACED))  # fmt: skip
 
 
 #: Vega writes 5%; a space belongs between.
-_NO_SPACE = "replace(datum.label, '%', ' %')"
+_SPACED = "replace(datum.label, '%', ' %')"
 
 
 def _powers(least: float) -> list[float]:

@@ -227,7 +227,8 @@ def _elsewhere(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluatio
             own[name].append(charts.confusion(tally.at(cut), name=name))
     probabilities = all(t.is_probability for t in tallies.values())
     shared = [charts.cost_curve(tallies), *([charts.decision_curve(tallies)] if probabilities else [])]
-    open_ = [picture for name in list(own)[:1] for picture in own[name]] if len(own) == 1 else []
+    # One model's pictures are open, those of several are folded.
+    open_ = next(iter(own.values())) if len(own) == 1 else []
     return Section(
         "At other thresholds, prevalences and costs",
         "What would become of the same classifier with another threshold, where positives are rarer or commoner, or where errors cost otherwise.",

@@ -3,9 +3,8 @@ const THIN = "\u202f", MINUS = "\u2212";
 
 /* toFixed, but a tie goes to the even digit, as in Python. */
 function rounded(value, decimals) {
-  const text = value.toFixed(decimals), scaled = value * 10 ** decimals;
-  const tie = decimals < 16 && scaled - Math.floor(scaled) === 0.5 && scaled / 10 ** decimals === value && Number.isInteger(scaled * 2);
-  return tie && exactTie(value, decimals) ? (Math.floor(scaled) % 2 ? Math.ceil(scaled) : Math.floor(scaled)) / 10 ** decimals : text;
+  const down = Math.floor(value * 10 ** decimals);
+  return exactTie(value, decimals) ? ((down + (down % 2)) / 10 ** decimals).toFixed(decimals) : value.toFixed(decimals);
 }
 
 /* Whether a double is exactly half way between two decimals: its expansion ends with a 5 there. */
@@ -15,8 +14,7 @@ function exactTie(value, decimals) {
 }
 
 function fixed(value, decimals) {
-  const made = rounded(Math.abs(value), decimals);
-  const text = typeof made === "number" ? made.toFixed(decimals) : made;
+  const text = rounded(Math.abs(value), decimals);
   let [whole, rest] = text.split(".");
   if (whole.length > 4) whole = whole.replace(/\B(?=(\d{3})+(?!\d))/g, THIN);
   const sign = value < 0 && /[1-9]/.test(text) ? MINUS : "";
