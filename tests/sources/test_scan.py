@@ -289,7 +289,7 @@ def test_any_number_of_threads_gives_the_same_bytes(tmp_path, options):
     columns["w"] = rng.random(60_000) ** 8 * 1e6
     pd.DataFrame(columns).to_parquet(tmp_path / "s.parquet", row_group_size=5_000)
     saved = []
-    for threads in (1, 2, 2, 3):
+    for threads in (1, 2, 2, 3, 4, 8):
         tally = tm.scan(tmp_path / "s.parquet", label="y", score="p", exact=False, threads=threads, **options)
         tally.save(tmp_path / "s.tally")
         saved.append((tmp_path / "s.tally").read_bytes())

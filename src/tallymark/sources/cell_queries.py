@@ -17,15 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats, Ints
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Moments, missing, plain_numbers, tallies_of_cells
+from tallymark.sources.class_moments import FINE, Classes, Span
 from tallymark.sources.duck import double, quoted, text, unreadable
+from tallymark.sources.engine import Engine
 from tallymark.sources.formats import is_whole, require_columns
 from tallymark.sources.roles import Roles
+from tallymark.sources.streamed_cells import StreamedCells, streamed_cells
 from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid, cell_key
-from tallymark.summaries.run import ScoreMoments
-from tallymark.summaries.sorting import group_starts
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -121,17 +121,8 @@ def tallies_by_cells(source: Source, roles: Roles, where: str | None, thresholds
 #: keeps all digits of a score, and the square of the second fits into 64 bits.
 _FIRST, _SECOND = 2.0**53, 2.0**43
 
-#: Parts of half the range of all scores in which their distance from its middle, and its powers, are counted.
-_FINE = 2.0**52
-
 #: A score's distance from its key is at most the key over this.
 _NARROW = 2.0**12
-
-#: Half a range whose third power overflows or vanishes.
-_FAR = 1e100
-
-#: Half the range over the spread of a class, up to which that leaves a dozen digits of the spread.
-_LOPSIDED = 1e2
 
 
 @dataclass(frozen=True)
@@ -148,9 +139,12 @@ class _Scan:
         dtype = np.dtype(np.float32 if kind == "FLOAT" else np.float64)
         grid = Grid(tuple(sorted({float(dtype.type(t)) for t in self.thresholds})), str(dtype))
         weighted = self.roles.weight is not None
-        cells = self._cells(score, grid, deviations=weighted)
+        streamed = None
+        if isinstance(self.source, Engine):
+            streamed = streamed_cells(self.source, self.roles, self.where, score, grid)
+        cells = self._cells(score, grid, deviations=weighted) if streamed is None else streamed.cells
         self._refuse_bad_rows(score, cells)
-        moments = None if weighted else self._class_moments(score, cells)
+        moments = None if weighted else self._class_moments(score, cells, streamed)
         if moments is None and not weighted:
             cells = self._cells(score, grid, deviations=True)
         yield from tallies_of_cells(
@@ -244,27 +238,38 @@ class _Scan:
         ends = self.source.noted_range(score) if self.where is None else None
         return ends is None or not max(map(abs, ends)) <= HUGE
 
-    def _class_moments(self, score: str, cells: Mapping[str, NDArray[Any]]) -> Moments | None:
+    def _class_moments(
+        self, score: str, cells: Mapping[str, NDArray[Any]], streamed: StreamedCells | None
+    ) -> Moments | None:
         """Moments of each class and group, from whole numbers, which add up the same in any order.
 
         None where a class is so narrow beside the range of all scores that its spread would lose digits.
         """
-        low, high = plain_numbers(cells["lo"]), plain_numbers(cells["hi"])
-        with np.errstate(over="ignore"):
-            middle, half = (float(low.min()) + float(high.max())) / 2, (float(high.max()) - float(low.min())) / 2
         columns = ["label", *(f"g{i}" for i in range(len(self.roles.by)))]
-        classes = _Classes.of(cells, columns)
-        if not 1.0 / _FAR < half < _FAR or not classes.wide(half):
+        classes = Classes.of(cells, columns)
+        if streamed is not None:
+            return classes.moments(streamed.sums, streamed.span) if classes.wide_in(streamed.span) else None
+        span = self._span(score, cells)
+        if not classes.wide_in(span):
             return None
         times = "" if self.roles.count is None else "m::HUGEINT * "
         powers = ("e", "e * e", "e * e * e")
-        sums = ", ".join(f"sum({times}TRY_CAST({e} * {double(_FINE)} AS BIGINT)) AS e{i}" for i, e in enumerate(powers))
+        # As text, for the engine rounds a large whole number twice when it makes a float of it.
+        sums = ", ".join(
+            f"sum({times}TRY_CAST({e} * {double(FINE)} AS BIGINT))::VARCHAR AS e{i}" for i, e in enumerate(powers)
+        )
         found = self.source.query(
             f"""SELECT {", ".join(columns)}, {"count(*)" if self._mass == "1" else "sum(m)"} AS mass, {sums}
-                FROM (SELECT *, (s - {double(middle)}) / {double(half)} AS e FROM ({self._plain_rows(score)}))
+                FROM (SELECT *, (s - {double(span.middle)}) * {double(span.per_half)} AS e FROM ({self._plain_rows(score)}))
                 GROUP BY {", ".join(columns)}"""
         )
-        return classes.moments(found, middle, half)
+        return classes.moments(found, span)
+
+    def _span(self, score: str, cells: Mapping[str, NDArray[Any]]) -> Span:
+        """The range that the file notes, which a condition does not change; or that of the cells, where it has them right."""
+        low, high = plain_numbers(cells["lo"]).min(), plain_numbers(cells["hi"]).max()
+        noted = self.source.noted_range(score)
+        return Span.between(*noted) if noted and noted[0] <= low and high <= noted[1] else Span.between(low, high)
 
     def _deviations(self) -> str:
         """Sums of (score - key) and of its square; as whole numbers of key's parts, which add up the same in any order."""
@@ -347,7 +352,8 @@ class _Scan:
     def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, NDArray[Any]]:
         """Heavy cells of one group counted again in equal parts of their range."""
         parts = _PARTS // len(heavy.key)
-        per = parts / (heavy.high - heavy.low)
+        with np.errstate(over="ignore"):
+            per = np.minimum(parts / (heavy.high - heavy.low), np.finfo(np.float64).max)
         listed = ", ".join(
             f"({double(k)}, {int(d)}, {double(low)}, {double(p)})"
             for k, d, low, p in zip(*(a.tolist() for a in (heavy.key, heavy.side, heavy.low, per)), strict=True)
@@ -378,69 +384,6 @@ def _cell_of(grid: Grid) -> str:
             branches.append(f"WHEN s >= {double(threshold)} THEN {double(name)}")
         cuts.append(f"WHEN key = {double(key)} THEN CASE {' '.join(reversed(branches))} ELSE key END")
     return f"CASE {' '.join(cuts)} ELSE key END" if cuts else "key"
-
-
-@dataclass(frozen=True)
-class _Classes:
-    """The classes and groups that cells belong to: each one's values and extremes, and which one each cell is of."""
-
-    columns: list[str]
-    of_cell: Ints
-    keys: list[tuple[Any, ...]]
-    low: Floats
-    high: Floats
-    spread: Floats
-
-    @classmethod
-    def of(cls, cells: Mapping[str, NDArray[Any]], columns: list[str]) -> _Classes:
-        """Of cells that are ordered by class and group."""
-        values = [np.asarray(cells[name]) for name in columns]
-        changed = np.any([column[1:] != column[:-1] for column in values], axis=0)
-        starts = group_starts(changed, len(values[0]))
-        of_cell = np.concatenate(([0], np.cumsum(changed)))
-        low, high, mass = (plain_numbers(cells[name]) for name in ("lo", "hi", "mass"))
-        there = mass > 0
-        ends = (
-            np.minimum.reduceat(np.where(there, low, np.inf), starts),
-            np.maximum.reduceat(np.where(there, high, -np.inf), starts),
-        )
-        total = np.maximum(np.add.reduceat(mass, starts), 1e-300)
-        with np.errstate(over="ignore", invalid="ignore"):
-            middle = low / 2 + high / 2
-            mean = np.add.reduceat(mass * middle, starts) / total
-            spread = np.sqrt(np.add.reduceat(mass * (middle - mean[of_cell]) ** 2, starts) / total)
-        keys = list(zip(*(column[starts].tolist() for column in values), strict=True))
-        return cls(columns, of_cell, keys, *ends, spread)
-
-    def wide(self, half: float) -> bool:
-        """Whether every class that has a spread has one that a count in parts of the range keeps the digits of."""
-        return bool(np.all((half <= _LOPSIDED * self.spread) | ~(self.high > self.low)))
-
-    def moments(self, sums: Mapping[str, NDArray[Any]], middle: float, half: float) -> Moments:
-        """What gives the moments of any of the cells' classes together, from the sums of each."""
-        keys = zip(*(np.asarray(sums[name]).tolist() for name in self.columns), strict=True)
-        place = {key: i for i, key in enumerate(keys)}
-        mass = plain_numbers(sums["mass"])
-        powers = [plain_numbers(sums[f"e{i}"]) / _FINE for i in range(3)]
-
-        def of_class(number: int) -> ScoreMoments:
-            i = place[self.keys[number]]
-            n = float(mass[i])
-            if not n:
-                return ScoreMoments(0.0, 0.0, 0.0, 0.0)
-            if self.low[number] == self.high[number]:
-                return ScoreMoments(n, float(self.low[number]), 0.0, 0.0)
-            first, second, third = (float(power[i]) / n for power in powers)
-            m2, m3 = max(second - first**2, 0.0), third - 3.0 * first * second + 2.0 * first**3
-            return ScoreMoments(n, middle + half * first, n * half**2 * m2, n * half**3 * m3)
-
-        def of(cells: NDArray[Any]) -> ScoreMoments:
-            score_moments = ScoreMoments(0.0, 0.0, 0.0, 0.0)
-            for number in np.unique(self.of_cell[cells]).tolist():
-                score_moments = score_moments.merge(of_class(number))
-            return score_moments
-
-        return of
 
 
 def _is_one_of(column: str, values: Sequence[Any]) -> str:

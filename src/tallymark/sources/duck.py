@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark.errors import InputError
+from tallymark.sources.arrow_stream import Interrupted, arrow_blocks
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,8 +44,7 @@ class Duck:
         import duckdb
 
         try:
-            if len(self._connection.extract_statements(sql)) != 1:
-                raise InputError("where= must be one condition, not several statements.")
+            self._require_one_statement(sql)
             return self._run(lambda: self._connection.execute(sql, list(parameters)).fetchnumpy())
         except duckdb.PermissionException as error:
             raise InputError(f"where= may look at the rows of {self.shown!r} only: {first_sentence(error)}") from None
@@ -72,6 +73,26 @@ class Duck:
                 yield part
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
+
+    def blocks(self, sql: str, kinds: Sequence[np.dtype[Any]]) -> Generator[list[NDArray[Any]], None, None]:
+        """The columns of one statement, of the types `kinds`, block by block as the engine makes them, in any order.
+
+        What was read is gone with its arrays. Raises :class:`Interrupted` where the engine fails or a value is missing.
+        """
+        import duckdb
+
+        try:
+            self._require_one_statement(sql)
+            for block in arrow_blocks(self._connection.sql(sql), kinds):
+                if self._progress is not None:
+                    self._progress(max(0.0, self._connection.query_progress()))
+                yield block
+        except duckdb.Error as error:
+            raise Interrupted(str(error)) from None
+
+    def _require_one_statement(self, sql: str) -> None:
+        if len(self._connection.extract_statements(sql)) != 1:
+            raise InputError("where= must be one condition, not several statements.")
 
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
         """Let queries see arrays of ours as a table."""

@@ -6,7 +6,7 @@ import contextlib
 import csv
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -135,6 +135,20 @@ class Engine:
         condition = "" if where is None else f" WHERE ({where})"
         named = ", ".join(map(quoted, columns))
         return self._duck.stream(f"SELECT {named} FROM {self.reader}{condition}", self._files.places, size)
+
+    def blocks(
+        self, listed: str, where: str | None, kinds: Sequence[np.dtype[Any]]
+    ) -> Generator[list[NDArray[Any]], None, None]:
+        """What is `listed` of the rows, of the types `kinds`, block by block as they are read, in any order."""
+        # Named in the statement itself: one with parameters may be run to its end before the first row is seen.
+        rows = self.reader.replace("?", f"[{', '.join(map(text, self._files.places))}]", 1)
+        condition = "" if where is None else f" WHERE ({where})"
+        return self._duck.blocks(f"SELECT {listed} FROM {rows}{condition}", kinds)
+
+    @property
+    def threads(self) -> int:
+        """How many threads the engine may use."""
+        return int(self._duck.query("SELECT current_setting('threads') AS threads")["threads"][0])
 
     def refuse_lost_digits(self, name: str, largest: float) -> None:
         """Refuse whole numbers that floats cannot tell apart, also those that were read as floats."""

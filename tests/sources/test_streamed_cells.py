@@ -1,0 +1,154 @@
+"""Cells counted as rows are read: the same bytes as the engine's own GROUP BY, and left to it where they must be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tallymark as tm
+from tallymark.sources import cell_queries, engine
+
+ROWS = 30_000
+THRESHOLDS = (0.5, 0.5001, 0.50011, -1.0, 0.0, 1e-3)
+
+
+def frame():
+    rng = np.random.default_rng(0)
+    y = (rng.random(ROWS) < 0.1).astype(int)
+    smooth = rng.normal(size=ROWS) + 1.5 * y
+    p = 1 / (1 + np.exp(-smooth))
+    return pd.DataFrame({
+        "smooth": smooth, "spiky": smooth.round(1) + rng.integers(0, 2, ROWS) * 1e-9, "p": p, "below": -p,
+        "heavy": np.sign(smooth) * np.abs(smooth) ** 9, "narrow": 1 + 1e-7 * smooth, "f32": smooth.astype(np.float32),
+        "constant": 0.3, "zeros": np.where(rng.random(ROWS) < 0.3, 0.0, p), "whole": (10 * smooth).astype(int),
+        "tiny": p * 1e-300, "ascending": np.sort(p),
+        "subnormal": p * 1e-310, "huge": p * 1e305, "magnitudes": np.exp(30 * smooth),
+        "y": y, "signed": 2 * y - 1, "word": np.where(y == 1, "it's so", "no"), "flag": y == 1, "share": y / 2,
+        "day": np.where(y == 1, np.datetime64("2024-02-29"), np.datetime64("2023-12-31")), "g": rng.choice(["a", "b"], ROWS),
+    })  # fmt: skip
+
+
+PLAIN = ["smooth", "spiky", "p", "below", "heavy", "narrow", "f32", "constant", "zeros", "whole", "tiny", "ascending"]
+LEFT_TO_THE_ENGINE = ["subnormal", "huge", "magnitudes"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    file = tmp_path_factory.mktemp("streamed") / "d.parquet"
+    frame().to_parquet(file, row_group_size=4_000)
+    return file
+
+
+@pytest.fixture
+def used(monkeypatch):
+    """Whether cells were counted here, call by call."""
+    calls = []
+    counted = cell_queries.streamed_cells
+
+    def spied(*arguments):
+        cells = counted(*arguments)
+        calls.append(cells is not None)
+        return cells
+
+    monkeypatch.setattr(cell_queries, "streamed_cells", spied)
+    return calls
+
+
+def scanned(path, tmp_path, **options):
+    tally = tm.scan(path, exact=False, thresholds=THRESHOLDS, **options)
+    tally.save(tmp_path / "t.tally")
+    return (tmp_path / "t.tally").read_bytes()
+
+
+def both_ways(path, tmp_path, **options):
+    """The stored bytes when rows are counted here, and when the engine counts them."""
+    return [scanned(path, tmp_path, threads=threads, **options) for threads in (2, 4)]
+
+
+@pytest.mark.parametrize("score", [*PLAIN, *LEFT_TO_THE_ENGINE])
+def test_every_kind_of_score(path, tmp_path, used, score):
+    here, by_engine = both_ways(path, tmp_path, label="y", score=score)
+    assert used == [score in PLAIN, False]
+    assert here == by_engine
+
+
+@pytest.mark.parametrize("label", ["signed", "word", "flag", "share", "day", None])
+def test_every_kind_of_label(path, tmp_path, used, label):
+    positive = {"word": "it's so", "share": 0.5, "day": "2024-02-29 00:00:00"}.get(label)
+    if label == "day":
+        for threads in (2, 4):
+            with pytest.raises(tm.InputError) as refused:
+                scanned(path, tmp_path, label=label, score="p", threads=threads)
+            used.append(str(refused.value))
+        assert used[1] == used[3]
+        return
+    here, by_engine = both_ways(path, tmp_path, label=label, score="p", pos_label=positive)
+    assert used == [True, False]
+    assert here == by_engine
+
+
+@pytest.mark.parametrize("where", ["g = 'a' AND p > 0.3", "y = 1 OR smooth < 0.1", "smooth BETWEEN 0 AND 0.1"])
+def test_a_condition_on_the_rows(path, tmp_path, used, where):
+    here, by_engine = both_ways(path, tmp_path, label="y", score="smooth", where=where)
+    assert used == [True, False]
+    assert here == by_engine
+
+
+def test_several_files_and_models(path, tmp_path, used):
+    made = frame()
+    for i in range(3):
+        made.iloc[i::3].to_parquet(tmp_path / f"it's {i} [1].parquet")
+    ts = tm.scan(
+        [tmp_path / f"it's {i} [1].parquet" for i in range(3)], label="y", score=["p", "smooth"], exact=False, threads=2
+    )
+    assert used == [True, True]
+    for name in ("p", "smooth"):
+        low, high = tm.bound(ts[name], "auroc")
+        assert low <= tm.metrics.auroc(tm.tally(made["y"], made[name])) <= high
+
+
+def test_groups_weights_counts_and_other_files_are_the_engines(path, tmp_path, used):
+    frame()[["y", "p", "g"]].to_csv(tmp_path / "d.csv", index=False)
+    tm.scan(path, label="y", score="p", by="g", exact=False, threads=2)
+    tm.scan(path, label="y", score="p", weight="p", exact=False, threads=2)
+    tm.scan(path, label="flag", score="p", count="y", exact=False, threads=2)
+    tm.scan(tmp_path / "d.csv", label="y", score="p", exact=False, threads=2)
+    assert used == [False] * 4
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("p", None, "1 rows have no score"),
+        ("p", np.inf, "infinite score"),
+        ("y", None, "1 rows have no y"),
+        ("y", 7, "7"),
+    ],
+)
+def test_a_bad_row_far_down_is_refused_in_the_usual_words(tmp_path, used, column, value, message):
+    made = frame()[["y", "p"]].astype({"y": object})
+    made.loc[ROWS - 5, column] = value
+    made["y"] = made["y"].astype("Int64")
+    made.to_parquet(tmp_path / "d.parquet", row_group_size=4_000)
+    with pytest.raises(tm.InputError, match=message):
+        tm.scan(tmp_path / "d.parquet", label="y", score="p", exact=False, threads=2)
+    assert used == [False] if column == "p" or value is None else used
+
+
+def test_what_a_file_notes_is_not_believed(path, tmp_path, used, monkeypatch):
+    right = scanned(path, tmp_path, label="y", score="p", threads=2)
+    monkeypatch.setattr(engine.Engine, "noted_range", lambda *_: (0.4, 0.6))
+    assert scanned(path, tmp_path, label="y", score="p", threads=2) == right
+    assert used == [True, False]
+
+
+def test_an_interrupt_leaves_the_engine_at_once(path, used):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tm.scan(path, label="y", score="p", exact=False, threads=2, progress=stop)
+
+
+def test_two_statements_are_refused_and_not_run(path):
+    with pytest.raises(tm.InputError, match="one condition|Cannot read"):
+        tm.scan(path, label="y", score="p", exact=False, threads=2, where="true); CREATE TABLE x(i INT); SELECT (1")
