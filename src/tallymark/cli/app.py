@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import copy
 import io
 import os
 import sys
@@ -417,7 +418,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=GuardWarning)
     try:
         with standard_input(sys.argv):
-            with_formats(spelled(typer.main.get_command(app)))()
+            with_formats(spelled(typer.main.get_command(_asked_for(sys.argv[1:]))))()
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)
         sys.exit(2)
@@ -433,6 +434,21 @@ def main() -> None:
     except OSError as error:
         typer.echo(f"tallymark: {error.strerror or error}{f': {error.filename}' if error.filename else ''}.", err=True)
         sys.exit(2)
+
+
+def _asked_for(arguments: list[str]) -> typer.Typer:
+    """The application with the one command that is asked for: to build them all takes as long as importing NumPy."""
+    asked = [
+        command
+        for command in app.registered_commands
+        if arguments[:1]
+        == [typer.main.get_command_name(str(command.name or getattr(command.callback, "__name__", "")))]
+    ]
+    if not asked:
+        return app
+    alone = copy.copy(app)
+    alone.registered_commands, alone.registered_groups = asked, []
+    return alone
 
 
 def _speak_any_encoding() -> None:
