@@ -7,10 +7,14 @@ from hypothesis import strategies as st
 from sklearn import metrics as peer
 
 import tallymark as tm
+from tallymark.errors import Undefined
 from tallymark.metrics import expressions
 from tallymark.registry import METRICS
 
 m = tm.metrics
+AT_A_THRESHOLD = sorted(
+    name for name in METRICS if METRICS[name].needs == "confusion" and METRICS[name].cells is not None
+)
 TRUE = [1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4]
 PREDICTED = [1, 1, 1, 0, 0, 2, 2, 3, 3, 3, 4, 3, 4, 3]
 
@@ -201,3 +205,16 @@ def test_large_counts_do_not_overflow():
     small = tm.Confusion.of_cells(tp=1, fp=1, fn=1, tn=3)
     for f in (m.mcc, m.kappa, m.diagnostic_odds_ratio):
         assert f(c) == pytest.approx(f(small))
+
+
+@given(table=tables, prevalence=st.sampled_from([None, 0.01, 0.6]), name=st.sampled_from(AT_A_THRESHOLD))
+def test_chance_is_the_value_of_the_matrix_expected_without_knowledge(table, prevalence, name):
+    matrix = tm.confusion(*rows(*table)).at_prevalence(prevalence)
+    facts = METRICS[name]
+    try:
+        expected = facts.compute(matrix.independent())
+    except Undefined:
+        with pytest.raises(Undefined):
+            facts.chance(matrix)
+        return
+    assert facts.chance(matrix) == pytest.approx(expected, rel=1e-12, abs=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tallymark.errors import InputError, Undefined
 from tallymark.evaluation.measuring import measure_of
@@ -34,14 +35,14 @@ class _Looked:
     measures: dict[str, Measure]
     notes: tuple[Note, ...]
 
-    @property
+    @cached_property
     def defined(self) -> list[str]:
         """Metrics with a value, where both classes have the two rows an interval needs."""
         if self.asked.level is None or min(run.n_rows for run in self.tally.runs) < 2:
             return []
         return [name for name, measure in self.measures.items() if not math.isnan(measure.value)]
 
-    @property
+    @cached_property
     def at_threshold(self) -> list[str]:
         """Those that are functions of the matrix."""
         return [] if self.matrix is None else [name for name in self.defined if METRICS[name].needs == "confusion"]

@@ -21,6 +21,7 @@ from tallymark.inference.limits.rank_effects import (
     auroc_effect,
     average_precision_effect,
     partial_auc_effect,
+    pr_auc_effect,
     rank_correlation_effect,
 )
 from tallymark.inference.limits.score_effects import (
@@ -87,8 +88,7 @@ _TABLE: Mapping[str, Inference] = {
     "spearman": Inference(influence=rank_correlation_effect(spearman_slope)),
     "kendall": Inference(influence=rank_correlation_effect(kendall_slope)),
     "average_precision": Inference(influence=average_precision_effect, blockwise=block_average_precision),
-    # The area under the PR curve moves as average precision does.
-    "pr_auc": Inference(influence=average_precision_effect),
+    "pr_auc": Inference(influence=pr_auc_effect),
     "partial_auc": Inference(influence=partial_auc_effect),
     "partial_average_precision": Inference(blockwise=block_partial_average_precision),
     "precision_at_k": Inference(blockwise=block_precision_at_k),

@@ -169,10 +169,10 @@ def cell_metric(
     reasons = {reason: expressions.to_numpy(zero) for zero, reason in undefined.items()}
     defaults = dict(parameters or {})
 
-    def of_cells(confusion: Confusion, settings: Mapping[str, float]) -> float:
-        value = float(evaluate(*confusion.cells, **settings))
+    def of_cells(cells: Sequence[float], settings: Mapping[str, float]) -> float:
+        value = float(evaluate(*cells, **settings))
         if math.isnan(value):
-            zeros = (reason for reason, zero in reasons.items() if float(zero(*confusion.cells)) == 0.0)
+            zeros = (reason for reason, zero in reasons.items() if float(zero(*cells)) == 0.0)
             raise Undefined(f"{name}: {next(zeros, '0 divided by 0')}")
         return value
 
@@ -190,14 +190,14 @@ def cell_metric(
         if average is None:
             if not isinstance(confusion, BinaryConfusion) and of_classes is not None:
                 return _of_classes(name, confusion, of_classes)
-            return of_cells(confusion, settings)
+            return of_cells(confusion.cells, settings)
         if average == "micro":
-            return of_cells(confusion.overall(classes), settings)
+            return of_cells(confusion.overall(classes).cells, settings)
         averages = {"macro": "each", "weighted": "each"} | (_OF_F if f_of_means else {})
         how = choose("average", average, averages | {"micro": ""})
         shares = _class_weights(confusion, average, weights, classes)
         if how == "each":
-            return _mean_over_classes(name, confusion, shares, lambda part: of_cells(part, settings))
+            return _mean_over_classes(name, confusion, shares, lambda part: of_cells(part.cells, settings))
         return _f_of_means(name, confusion, shares, settings.get("beta", 1.0))
 
     def public(
@@ -216,7 +216,7 @@ def cell_metric(
         name=name, title=title, family="threshold", needs="confusion", formula=expressions.to_latex(expression),
         meaning=meaning, reference=reference, low=low, high=high, better=better,
         prevalence_free=prevalence_free, rank_only=True, aliases=aliases,
-        chance=lambda confusion, **options: compute(confusion.independent(), **options), compute=compute, function=public,
+        chance=_by_chance(name, of_cells, compute), compute=compute, function=public,
         cells=evaluate, expression=expression, parameters=defaults, threshold_parameter=threshold_parameter,
         one_class=True, proportion=proportion, model_free=model_free, of_classes=of_classes, brief=brief, short=short,
     )  # fmt: skip
@@ -227,6 +227,19 @@ def cell_metric(
     public.__signature__ = _signature(defaults)  # type: ignore[attr-defined]
     public.__doc__ = _docstring(facts, example, f_of_means=f_of_means)
     return public
+
+
+def _by_chance(
+    name: str, of_cells: Callable[[Sequence[float], Mapping[str, float]], float], compute: Callable[..., float]
+) -> Callable[..., float]:
+    """The value expected of predictions that know nothing of the truth."""
+
+    def chance(confusion: Confusion, **given: Any) -> float:
+        if not isinstance(confusion, BinaryConfusion) or "average" in given:
+            return compute(confusion.independent(), **given)
+        return of_cells(confusion.cells.independent, cell_settings(METRICS[name], given, confusion.threshold))
+
+    return chance
 
 
 #: Averages that F-measures have besides.

@@ -34,12 +34,17 @@ def to_numpy(expression: str) -> Callable[..., Any]:
 
     def evaluate(tp: Any, fp: Any, fn: Any, tn: Any, **parameters: Any) -> Any:
         # Counts become float64 first: products of large counts overflow int64.
-        cells = {name: np.asarray(v, dtype=np.float64) for name, v in zip(CELLS, (tp, fp, fn, tn), strict=True)}
-        names = cells | {name: np.asarray(value, dtype=np.float64) for name, value in parameters.items()}
+        names = {"tp": _floats(tp), "fp": _floats(fp), "fn": _floats(fn), "tn": _floats(tn)}
+        names |= {name: _floats(value) for name, value in parameters.items()}
         with np.errstate(divide="ignore", invalid="ignore"):
             return eval(code, {"__builtins__": {}, "sqrt": np.sqrt}, names)  # noqa: S307 - our own checked formula
 
     return evaluate
+
+
+def _floats(value: Any) -> Any:
+    """A number or an array as float64; of a single number NumPy's own kind, which divides by zero as arrays do."""
+    return np.float64(value) if isinstance(value, int | float) else np.asarray(value, dtype=np.float64)
 
 
 def to_javascript(expression: str) -> str:

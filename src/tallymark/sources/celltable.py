@@ -143,9 +143,12 @@ def plain_numbers(column: NDArray[Any]) -> Floats:
 
 def _cell_numbers(plain: Mapping[str, Floats]) -> Ints:
     """The same number for both classes' halves of a cell, ascending with the scores."""
-    stacked = np.stack([plain["key"], plain["side"], plain["part"]])
-    order = np.lexsort(stacked[::-1])
-    changed = (stacked[:, order][:, 1:] != stacked[:, order][:, :-1]).any(axis=0)
+    # Cells do not overlap, so that their lowest scores put them, and both halves of each, in order.
+    order = np.argsort(plain["lo"], kind="stable")
+    changed = np.zeros(len(order) - 1, dtype=np.bool_)
+    for name in ("key", "side", "part"):
+        ascending = plain[name][order]
+        changed |= ascending[1:] != ascending[:-1]
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = np.concatenate(([0], np.cumsum(changed)))
     return numbers

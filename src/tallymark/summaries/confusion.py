@@ -28,6 +28,14 @@ class Cells(NamedTuple):
     fn: Any
     tn: Any
 
+    @property
+    def independent(self) -> Cells:
+        """The cells expected of predictions with these shares that know nothing of the truth."""
+        tp, fp, fn, tn = self
+        up, down, called = tp + fn, fp + tn, tp + fp
+        n = up + down
+        return Cells(up * called / n, down * called / n, up * (n - called) / n, down * (n - called) / n)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Confusion(Shown, Sealed):

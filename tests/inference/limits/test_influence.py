@@ -91,3 +91,15 @@ def test_how_a_metric_minds_the_masses_of_the_classes(name, weighted):
         (compute(_scaled(t, side, 1 + STEP)) - compute(_scaled(t, side, 1 - STEP))) / (2 * STEP) for side in (0, 1)
     ]
     assert design_of(name, t, plain=True).by_mass == pytest.approx(slopes, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", sorted(EFFECTS))
+@pytest.mark.parametrize("decimals", [1, 6])
+def test_a_known_slope_over_the_odds_is_that_of_the_metric(name, decimals):
+    y, s = probability_sample(300, 0.2, seed=5, decimals=decimals)
+    tally = tm.tally(y, s, weights=np.random.default_rng(0).exponential(size=300) + 0.1)
+    known = EFFECTS[name](tally).by_odds
+    assert (known is not None) == (name == "average_precision")
+    if known is not None:
+        by_difference = design_of(name, tally, plain=True).by_mass
+        assert design_of(name, tally, plain=True, by_odds=known).by_mass == pytest.approx(by_difference, rel=1e-6)

@@ -36,7 +36,7 @@ def row_influence(panel: Panel, metric: str, *, plain: bool) -> tuple[Floats, Fl
     for i, model in enumerate(panel.models):
         tally = panel.tally(model)
         effect = influence(tally)
-        by_mass[i] = design_of(metric, tally, plain=plain).by_mass
+        by_mass[i] = design_of(metric, tally, plain=plain, by_odds=effect.by_odds).by_mass
         for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
             found[i, side] = effect.of_rows(panel.scores[model][side], positive=positive)
     return found, by_mass

@@ -125,7 +125,8 @@ def _closed_form(
     try:
         value = facts.compute(tally) if known is None else known
         effect = influence(tally)
-        design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
+        plain = sampling == "plain" and tally.prior is None
+        design = design_of(name, tally, plain=plain, by_odds=effect.by_odds)
     except Undefined:
         return None
     if effect.bounded is not None and math.isfinite(value):

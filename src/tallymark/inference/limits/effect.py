@@ -14,7 +14,16 @@ import numpy as np
 
 from tallymark._check import Floats, Ints, Scores
 from tallymark.inference.limits.extra_row import Bounded
-from tallymark.inference.limits.influence import FIXED, Design, Influence, Spread, masses, spread, sums_between
+from tallymark.inference.limits.influence import (
+    FIXED,
+    Design,
+    Entries,
+    Influence,
+    Spread,
+    masses,
+    spread,
+    sums_between,
+)
 from tallymark.inference.scales import normal_quantile
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
@@ -29,6 +38,8 @@ class Effect(ABC):
 
     #: How an imaginary row in the worst place would move it; None where nothing bounds it.
     bounded: Bounded | None
+    #: How much the metric moves with the logarithm of the odds of a positive, where that is known.
+    by_odds: float | None = None
 
     @property
     @abstractmethod
@@ -47,7 +58,10 @@ class Effect(ABC):
         """Limits at one or several levels, never too sure for want of a bad row; `extra` imagines another part of a row."""
         bounded = self._imagined(design) if extra is None else replace(self._imagined(design), extra=extra)
         held = design.by_mass if bounded.anchor is None else (0.0, 0.0)
-        variances, rows = self._variances(held, plain=design.plain), [side.effective_rows for side in self.sides]
+        variances, rows = (
+            self._variances(held, plain=design.plain),
+            [side.entries.effective_rows for side in self.sides],
+        )
         freedom = math.inf if math.isfinite(bounded.high - bounded.low) else self.spread(design).freedom
         low, high = bounded.limits(value, variances, rows, level, freedom)
         if bounded.anchor is None or value == bounded.anchor:
@@ -78,21 +92,21 @@ class RankEffect(Effect):
     """Influence that depends on where a score stands among the distinct positive scores.
 
     Cells ascend; odd ones hold a positive score and the negatives tied with it, even ones the negatives between, which
-    are joined: nothing that depends on the ranking alone is lost. `negative` and `positive` hold mass, squared weights
-    and rows per cell.
+    are joined: nothing that depends on the ranking alone is lost.
     """
 
     tally: Tally
-    negative: tuple[Floats, Floats, Floats]
-    positive: tuple[Floats, Floats, Floats]
+    negative: Entries
+    positive: Entries
     of_negative: Floats
     of_positive: Floats
     bounded: Bounded
+    by_odds: float | None = None
 
     @cached_property
     def sides(self) -> tuple[Influence, Influence]:
         """By cell."""
-        return Influence(self.of_negative, *self.negative), Influence(self.of_positive, *self.positive)
+        return Influence(self.of_negative, self.negative), Influence(self.of_positive, self.positive)
 
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of each row's cell."""
@@ -116,7 +130,7 @@ class ScoreEffect(Effect):
     def sides(self) -> tuple[Influence, Influence]:
         """By entry of the tally."""
         down, up = (
-            Influence(function(run.scores.astype(np.float64)), *masses(run))
+            Influence(function(run.scores.astype(np.float64)), Entries.of(run))
             for run, function in zip(self.tally.runs, (self.of_negative, self.of_positive), strict=True)
         )
         return down, up
@@ -144,22 +158,18 @@ class ScoreEffect(Effect):
         return replace(self, bounded=Bounded(low, high, (worst[0], best[0]), (worst[1], best[1]), much, anchor=anchor))
 
 
-#: Mass, squared weights and rows of a class in each cell.
-Side = tuple[Floats, Floats, Floats]
-
-
 #: Cells of tallies at hand: several effects of one tally share them.
-_CELLS: WeakKeyDictionary[Tally, tuple[Side, Side]] = WeakKeyDictionary()
+_CELLS: WeakKeyDictionary[Tally, tuple[Entries, Entries]] = WeakKeyDictionary()
 
 
-def rank_cells(tally: Tally) -> tuple[Side, Side]:
-    """Mass, squared weights and rows of both classes in the cells of a :class:`RankEffect`."""
+def rank_cells(tally: Tally) -> tuple[Entries, Entries]:
+    """What negatives and positives there are in the cells of a :class:`RankEffect`."""
     if tally not in _CELLS:
         _CELLS[tally] = _cells_of(tally)
     return _CELLS[tally]
 
 
-def _cells_of(tally: Tally) -> tuple[Side, Side]:
+def _cells_of(tally: Tally) -> tuple[Entries, Entries]:
     below, at_or_below = tally.placements
     first = tally.first_of_score
     starts = np.arange(len(tally.positive)) if first is None else first
@@ -168,14 +178,14 @@ def _cells_of(tally: Tally) -> tuple[Side, Side]:
     return _negatives_between(tally.negative, edges), _positives_at(tally.positive, first, len(edges) - 1)
 
 
-def _negatives_between(run: Run, edges: Ints) -> Side:
+def _negatives_between(run: Run, edges: Ints) -> Entries:
     mass = np.diff(run.mass_before(edges)).astype(np.float64)
     if run.squares is None or run.rows is None:
-        return mass, mass, mass
-    return mass, sums_between(run.squares, edges), sums_between(run.rows, edges)
+        return Entries(mass, mass, mass)
+    return Entries(mass, sums_between(run.squares, edges), sums_between(run.rows, edges))
 
 
-def _positives_at(run: Run, first: Ints | None, number: int) -> Side:
+def _positives_at(run: Run, first: Ints | None, number: int) -> Entries:
     def cells(column: Floats) -> Floats:
         values = np.zeros(number)
         values[1::2] = column if first is None else np.add.reduceat(column, first)
@@ -184,4 +194,4 @@ def _positives_at(run: Run, first: Ints | None, number: int) -> Side:
     mass, squares, rows = masses(run)
     held = cells(mass)
     # Without weights the three are one column.
-    return (held, held, held) if squares is mass else (held, cells(squares), cells(rows))
+    return Entries(held, held, held) if squares is mass else Entries(held, cells(squares), cells(rows))

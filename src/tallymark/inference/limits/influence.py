@@ -28,14 +28,57 @@ class Spread:
     acceleration: float
 
 
-@dataclass(frozen=True)
-class Influence:
-    """Influence of the rows of one class: values, and how many rows and what squared weight stand behind each."""
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """What stands behind each entry of a class: its mass, its squared weights and its rows. Several metrics share it."""
 
-    values: Floats
     mass: Floats
     squares: Floats
     rows: Floats
+
+    @classmethod
+    def of(cls, run: Run) -> Entries:
+        """Those of a run."""
+        return cls(*masses(run))
+
+    @cached_property
+    def total(self) -> float:
+        """Mass of the class."""
+        return float(self.mass.sum())
+
+    @cached_property
+    def n(self) -> int:
+        """Rows of the class."""
+        return int(self.total if self.rows is self.mass else self.rows.sum())
+
+    @cached_property
+    def shares_of_squares(self) -> Floats:
+        """Squared weights, as shares of the squared mass."""
+        # Of the whole first: squares of weights of 1e-140 times others would vanish.
+        return self.squares / self.total / self.total
+
+    @cached_property
+    def effective_rows(self) -> float:
+        """Rows of equal weight that would be as sure (Kish)."""
+        return 1.0 / float(self.shares_of_squares.sum())
+
+    @cached_property
+    def up_to(self) -> Floats:
+        """Mass of each entry and all before it."""
+        return self.mass.cumsum()
+
+    @cached_property
+    def from_here(self) -> Floats:
+        """Mass of each entry and all behind it."""
+        return self.mass[::-1].cumsum()[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Influence of the rows of one class: a value for each entry, and what stands behind it."""
+
+    values: Floats
+    entries: Entries
 
     def moments(self, by_mass: float = 0.0, *, plain: bool = False) -> tuple[float, float, int]:
         """Variance of the class's share in the estimate, its third cumulant, and the rows behind it.
@@ -43,51 +86,29 @@ class Influence:
         `by_mass` is how much the metric moves with the logarithm of the class's mass: that mass is random when rows are
         drawn from all classes (`plain`), and when rows of a class of fixed size differ in weight.
         """
-        n = self._n
+        n, squares, rows = self.entries.n, self.entries.shares_of_squares, self.entries.rows
         # The correction of a sample variance.
         correction = n / (n - 1) if n > 1 else math.nan
-        squares = self._squares
-        each = np.divide(squares**1.5, np.sqrt(self.rows), out=np.zeros_like(squares), where=self.rows > 0)
+        each = np.divide(squares**1.5, np.sqrt(rows), out=np.zeros_like(squares), where=rows > 0)
         cubes = float(np.sum(each * self.values**3))
         return self.variance(by_mass, plain=plain) * correction, cubes, n
 
     def variance(self, by_mass: float = 0.0, *, plain: bool = False) -> float:
         """Variance of the class's share in the estimate, Σ w² IF² / (Σ w)², without the correction of a sample variance."""
-        n, squares = self._n, self._squares
+        n, squares = self.entries.n, self.entries.shares_of_squares
         if plain:
             parts = squares * (self.values + by_mass) ** 2
         else:
-            share = self.mass / self._total
-            uneven = squares - 2.0 * share / n + self.rows / n**2
+            share = self.entries.mass / self.entries.total
+            uneven = squares - 2.0 * share / n + self.entries.rows / n**2
             parts = squares * self.values**2 + by_mass**2 * uneven + 2.0 * by_mass * self.values * (squares - share / n)
         return max(0.0, float(parts.sum()))
-
-    @cached_property
-    def _total(self) -> float:
-        return float(self.mass.sum())
-
-    @cached_property
-    def _n(self) -> int:
-        """Rows of the class."""
-        return int(self._total if self.rows is self.mass else self.rows.sum())
-
-    @cached_property
-    def _squares(self) -> Floats:
-        """Squared weights, as shares of the squared mass."""
-        # Of the whole first: squares of weights of 1e-140 times others would vanish.
-        values: Floats = self.squares / self._total / self._total
-        return values
 
     @property
     def shares_of_variance(self) -> Floats:
         """What each entry adds to the variance, by one row of it."""
-        values: Floats = self._squares * self.values**2 / np.maximum(self.rows, 1.0)
+        values: Floats = self.entries.shares_of_squares * self.values**2 / np.maximum(self.entries.rows, 1.0)
         return values
-
-    @property
-    def effective_rows(self) -> float:
-        """Rows of equal weight that would be as sure (Kish)."""
-        return 1.0 / float(self._squares.sum())
 
 
 @dataclass(frozen=True)
@@ -120,8 +141,11 @@ def spread(negative: Influence, positive: Influence, design: Design) -> Spread:
     return Spread(math.sqrt(variance), freedom, acceleration)
 
 
-def design_of(name: str, tally: Tally, *, plain: bool) -> Design:
-    """The sampling design: derivatives of the metric with respect to the classes' log masses, where these are random."""
+def design_of(name: str, tally: Tally, *, plain: bool, by_odds: float | None = None) -> Design:
+    """The sampling design: derivatives of the metric with respect to the classes' log masses, where these are random.
+
+    `by_odds` is the derivative with respect to the log odds of a positive, where that is known.
+    """
     if not plain and not tally.weighted:
         return FIXED
     facts = METRICS[name]
@@ -137,6 +161,8 @@ def design_of(name: str, tally: Tally, *, plain: bool) -> Design:
     if tally.prior is not None:
         return Design(plain=plain)
     # What is no sum over rows minds the masses only by the prevalence.
+    if by_odds is not None:
+        return Design((-by_odds, by_odds), plain)
     odds = tally.prevalence / (1.0 - tally.prevalence)
     seen = [facts.compute(tally.at_prevalence(o / (1.0 + o))) for o in (odds * (1.0 + STEP), odds * (1.0 - STEP))]
     slope = (seen[0] - seen[1]) / (2.0 * STEP)

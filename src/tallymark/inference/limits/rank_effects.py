@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,10 +27,9 @@ def auroc_effect(tally: Tally, low: float = 0.0, high: float = 1.0, *, anchor: f
     `low` and `high` are what a metric that is AUROC on another scale is at an AUROC of 0 and of 1.
     """
     negative, positive = rank_cells(tally)
-    down, up = negative[0], positive[0]
-    beaten = (np.cumsum(down) - down / 2) / down.sum()
-    beating = (np.cumsum(up[::-1])[::-1] - up / 2) / up.sum()
-    value = float(np.sum(up * beaten)) / float(up.sum())
+    beaten = (negative.up_to - negative.mass / 2) / negative.total
+    beating = (positive.from_here - positive.mass / 2) / positive.total
+    value = float((positive.mass * beaten).sum()) / positive.total
     factor = high - low
     ends = -factor * value, factor * (1.0 - value)
     bounded = Bounded(low, high, ends, ends, _EXTRA_AUROC, anchor=anchor, capped=True)
@@ -49,24 +49,27 @@ def rank_correlation_effect(slope_of: Callable[[Tally], float]) -> Callable[[Tal
 def average_precision_effect(tally: Tally) -> RankEffect:
     r"""AP as a mean over positives of :math:`T/(T + rF)`, T and F the shares at or above, r the odds of a negative."""
     negative, positive = rank_cells(tally)
-    down, up = negative[0], positive[0]
     r = (1.0 - tally.prevalence) / tally.prevalence
-    share = up / up.sum()
-    above = np.cumsum(up[::-1])[::-1] / up.sum()
-    false = np.cumsum(down[::-1])[::-1] / down.sum()
+    share = positive.mass / positive.total
+    above, false = (entries.from_here / entries.total for entries in (positive, negative))
     total = np.where(share > 0, above + r * false, 1.0)
     precision = above / total
-    value = float(np.sum(share * precision))
+    value = float((share * precision).sum())
     by_true, by_false = share * r * false / total**2, -share * r * above / total**2
-    own_true, own_false = float(np.sum(by_true * above)), float(np.sum(by_false * false))
-    of_positive = precision - value + np.cumsum(by_true) - own_true
-    of_negative = np.cumsum(by_false) - own_false
+    own_true, own_false = float((by_true * above).sum()), float((by_false * false).sum())
+    of_positive = precision - value + by_true.cumsum() - own_true
+    of_negative = by_false.cumsum() - own_false
     # A positive below all rows or above them, a negative above all rows or below them.
-    of_positives = 1.0 / (1.0 + r) - value - own_true, 1.0 - value + float(np.sum(by_true)) - own_true
-    of_negatives = float(np.sum(by_false)) - own_false, -own_false
+    of_positives = 1.0 / (1.0 + r) - value - own_true, 1.0 - value + float(by_true.sum()) - own_true
+    of_negatives = float(by_false.sum()) - own_false, -own_false
     few = tally.prior is not None and rests_on_few_negatives(tally) > FEW_NEGATIVES
     bounded = Bounded(0.0, 1.0, of_negatives, of_positives, _EXTRA_LENS if few else _EXTRA_AP, each=few)
-    return RankEffect(tally, negative, positive, of_negative, of_positive, bounded)
+    return RankEffect(tally, negative, positive, of_negative, of_positive, bounded, by_odds=-own_false)
+
+
+def pr_auc_effect(tally: Tally) -> RankEffect:
+    """The area under the PR curve moves with its rows as average precision does; with the prevalence by itself."""
+    return replace(average_precision_effect(tally), by_odds=None)
 
 
 def rests_on_few_negatives(tally: Tally) -> float:
@@ -78,15 +81,17 @@ def partial_auc_effect(tally: Tally) -> RankEffect:
     r"""The area up to a false positive rate q as a mean over positives of :math:`\max(0, q - U)`, U the rate at a positive."""
     q = UP_TO
     negative, positive = rank_cells(tally)
-    down, up = negative[0], positive[0]
-    rate = (np.cumsum(down[::-1])[::-1] - down / 2) / down.sum()
-    values = (np.cumsum(up[::-1])[::-1] - up / 2) / up.sum()
+    rate = (negative.from_here - negative.mass / 2) / negative.total
+    values = (positive.from_here - positive.mass / 2) / positive.total
     inside = rate < q
     # The recall where the range ends.
     reached = float(values[np.argmax(inside)]) if inside.any() else 0.0
     height = np.where(inside, q - rate, 0.0)
     lost = np.where(inside, values - reached, 0.0)
-    mean_height, mean_lost = float(np.sum(up * height) / up.sum()), float(np.sum(down * lost) / down.sum())
+    mean_height, mean_lost = (
+        float((entries.mass * gained).sum() / entries.total)
+        for entries, gained in ((positive, height), (negative, lost))
+    )
     bounded = Bounded(
         0.0, q, (-reached - mean_lost, -mean_lost), (-mean_height, q - mean_height), _EXTRA_PARTIAL, each=True
     )
