@@ -1,7 +1,10 @@
-"""Evaluating: many groups, all metrics of many rows, many classes, a single metric; each beside a peer or its floor."""
+"""Evaluating: many groups, all metrics of many rows, many classes, a single metric, a file from the command line; each beside
+a peer or its floor."""
 
+import tempfile
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,11 +12,25 @@ from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 import tallymark as tm
 from bench.report import Measured, at_most, faster
-from bench.timing import ratios, rounds
+from bench.scanning import write
+from bench.timing import ratios, rounds, run_python
 
 _GROUPS, _IN_GROUP = 5_000, 400
 _CLASSES = 300
 _THREE = ("auroc", "average_precision", "f1")
+
+#: What people write to get ten numbers of a file.
+_SCRIPT = """
+import sys
+import pandas as pd
+from sklearn import metrics as m
+frame = pd.read_parquet(sys.argv[1])
+y, p = frame["label"], frame["score"]
+called = p >= 0.5
+print(m.roc_auc_score(y, p), m.average_precision_score(y, p), m.brier_score_loss(y, p), m.log_loss(y, p))
+for of_calls in (m.accuracy_score, m.balanced_accuracy_score, m.precision_score, m.recall_score, m.f1_score, m.matthews_corrcoef):
+    print(of_calls(y, called))
+"""
 
 
 def _sample(rows: int, share: float) -> tuple[np.ndarray, np.ndarray]:
@@ -68,3 +85,13 @@ def run(rows: int, repeats: int) -> Iterator[Measured]:
     yield at_most(
         "one cell metric with its interval, 10 000 rows", ratios(seconds, "f1", "sort"), 6, "of sorting 100 000 numbers"
     )
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "scores.parquet")
+        write(Path(path), rows)
+        command = ["-m", "tallymark", "evaluate", path, "--label", "label", "--score", "score"]
+        seconds = rounds(
+            {"script": lambda: run_python(["-c", _SCRIPT, path]), "command": lambda: run_python(command)}, repeats
+        )
+    name = f"table of a Parquet file of {rows / 1e6:g} M rows beside a pandas and scikit-learn script"
+    yield faster(name, ratios(seconds, "script", "command"), 15)

@@ -45,7 +45,10 @@ def test_no_rows_are_no_blocks(engine):
 
 @pytest.mark.parametrize(
     ("column", "message"),
-    [("CASE WHEN i <> 300000 THEN 1.5 END", "missing"), ("CASE WHEN i = 300000 THEN error('broken') ELSE 1.5 END", "broken")],
+    [
+        ("CASE WHEN i <> 300000 THEN 1.5 END", "missing"),
+        ("CASE WHEN i = 300000 THEN error('broken') ELSE 1.5 END", "broken"),
+    ],
 )
 def test_a_missing_value_or_an_error_far_down_interrupts(engine, column, message):
     relation = engine.sql(f"SELECT 1::UTINYINT AS a, ({column})::DOUBLE AS b FROM range({ROWS}) t(i)")
