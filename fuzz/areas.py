@@ -14,21 +14,25 @@ import numpy as np
 
 import tallymark as tm
 from fuzz import cases
+from fuzz.commands import WRITTEN, arguments
 
 Case = Callable[[np.random.Generator, Path], str | None]
+
+#: Ways to read a file, and their number of threads: rows, cells counted here, cells counted by the engine.
+_WAYS = ((True, 1), (False, 1), (False, 4))
 
 #: Where cells stand for rows, ranking metrics differ by less than their bound and a little rounding.
 _ROUNDING = 1e-9
 
 
 def _scanned(
-    path: Path, made: cases.Rows, mass: str | None, by: str | None, *, exact: bool
+    path: Path, made: cases.Rows, mass: str | None, by: str | None, *, exact: bool, threads: int = 1
 ) -> tm.Tally | tm.Tallies | str:
     """The tally of a file, or the sentence that refuses it."""
     options = {} if mass is None else {("count" if mass == "n" else "weight"): mass}
     try:
         return tm.scan(
-            path, label="y", score="p", pos_label=made.pos_label, by=by or (), exact=exact, threads=1, **options
+            path, label="y", score="p", pos_label=made.pos_label, by=by or (), exact=exact, threads=threads, **options
         )
     except tm.TallymarkError as error:
         if len(str(error)) < 10:
@@ -78,8 +82,8 @@ def _file_case(write: Callable[[cases.Rows, Path, np.random.Generator], None], e
                 weights=weights,
                 pos_label=_plain(made.pos_label),
             )
-            for exact in (True, False):
-                found = _scanned(path, made, mass, None, exact=exact)
+            for exact, threads in _WAYS:
+                found = _scanned(path, made, mass, None, exact=exact, threads=threads)
                 if isinstance(found, str):
                     return f"a good file was refused ({made.shape}): {found}"
                 if wrong := _disagree(truth, found, f"memory and file, exact={exact}, {made.shape}, {mass}"):
@@ -88,8 +92,9 @@ def _file_case(write: Callable[[cases.Rows, Path, np.random.Generator], None], e
         path.write_bytes(cases.spoiled(path.read_bytes(), rng))
         if not path.stat().st_size:
             return None
-        both = [_scanned(path, made, mass, by, exact=exact) for exact in (True, False)]
-        return _disagree(both[0], both[1], f"exact and cells of a spoiled file, {mass}, {by}")
+        rows, *cells = (_scanned(path, made, mass, by, exact=exact, threads=threads) for exact, threads in _WAYS)
+        wrong = (_disagree(rows, found, f"exact and cells of a spoiled file, {mass}, {by}") for found in cells)
+        return next((one for one in wrong if one), None)
 
     return case
 
@@ -124,51 +129,6 @@ def _stored(rng: np.random.Generator, folder: Path) -> str | None:
     return None if same else "a spoiled file was read as something else"
 
 
-#: Words a command line may have, right and wrong.
-_WORDS = {
-    "--label": ["y", "Y", "nope", "", "g"], "--score": ["p", "p", "p", "w", "text", "P"], "--predicted": ["y", "g"], "--by": ["g", "g,g", "y,g", "p", ",", ""],
-    "--weight": ["w", "p", "n"], "--count": ["n", "w"], "--where": ["p > 0.2", "g = 'g01'", "1=1; DROP TABLE x", "(", "p > (SELECT 1 FROM '/etc/passwd')"],
-    "--threshold": ["0.5", "youden", "f1", "tpr:0.9", "cost:1,50", "cost:0,0", "rate:2", "nan", "x", "fbeta:-1", "1e400"],
-    "--prevalence": ["0.1", "0", "1", "-3", "nan", "x"], "--level": ["0.9", "0", "95", "1", "nan", "-1"], "--interval": ["default", "bca", "no"],
-    "--metric": ["auroc", "f1", "nonsense", "brier", "kappa"], "--seed": ["0", "7", "-1", "99999999999999999999"], "--threads": ["1", "0", "10", "99999999999"],
-    "--memory-limit": ["100MB", "x", "-1"], "--pos-label": ["1", "yes", "ß", "nobody", "1.0"], "--sampling": ["plain", "stratified", "x"],
-    "--method": ["ac", "bayes", "cc,em", "x"], "--policy": ["youden", "x"], "--json": [], "--all": [], "--strict": [], "--drop-missing": [], "--exact": [],
-    "--cost-fp": ["1", "-1", "x"], "--beta": ["2", "-1"], "--growth": ["g", "y"], "--population": ["1000", "-1"], "--expect": ["precision", "x"],
-    "--report": ["report.html", "rows.csv", "", "/dev/null", "no/such/folder.html", "."], "--out": ["out.csv", "rows.csv", "x" * 300],
-    "--difference": ["0.1", "0", "1e-300", "nan"], "--auroc": ["0.8", "2"], "--probability": ["0=p", "1=w", "x"],
-}  # fmt: skip
-_COMMANDS = (
-    "evaluate",
-    "compare",
-    "quantify",
-    "thresholds",
-    "by-size",
-    "sample-size",
-    "calibrate",
-    "merge",
-    "metrics",
-    "quantifiers",
-    "from-counts",
-)
-
-
-def _arguments(rng: np.random.Generator) -> list[str]:
-    """A command line: some of it makes sense."""
-    command = str(rng.choice(_COMMANDS, p=[0.34, 0.14, 0.14, 0.08, 0.04, 0.06, 0.08, 0.04, 0.03, 0.03, 0.02]))
-    words = [command] + ["rows.csv"] * int(rng.integers(0, 3))
-    if command in {"metrics", "quantifiers"}:
-        words = [command, str(rng.choice(["auroc", "ac", "x", ""]))][: int(rng.integers(1, 3))]
-    if rng.random() < 0.85:
-        words += ["--label", "y", "--score", "p"]
-    for _ in range(int(rng.integers(0, 5))):
-        option = str(rng.choice(list(_WORDS)))
-        # Pictures take seconds each; a few are enough.
-        if option == "--report" and rng.random() < 0.8:
-            continue
-        words += [option, *([str(rng.choice(_WORDS[option]))] if _WORDS[option] else [])]
-    return words
-
-
 def _command(rng: np.random.Generator, folder: Path) -> str | None:
     from typer.testing import CliRunner
 
@@ -178,7 +138,7 @@ def _command(rng: np.random.Generator, folder: Path) -> str | None:
     path = folder / "rows.csv"
     _write_csv(made, path, rng)
     before = path.read_bytes()
-    words = _arguments(rng)
+    words = arguments(rng)
     home = Path.cwd()
     os.chdir(folder)
     try:
@@ -196,7 +156,7 @@ def _command(rng: np.random.Generator, folder: Path) -> str | None:
             json.loads(result.stdout)
         except ValueError:
             return f"{words}: no JSON"
-    left = {one.name for one in folder.iterdir()} - {"rows.csv", "report.html", "out.csv", "x" * 300}
+    left = {one.name for one in folder.iterdir()} - WRITTEN
     return f"{words} left {left}" if left else None
 
 
@@ -281,7 +241,9 @@ def _surrounding(rng: np.random.Generator, folder: Path) -> str | None:
             other.wait(60)
         if kind == "full stdout":
             stdout.close()
-    if b"Traceback" in said and kind not in {"little memory", "killed"}:
+    if kind == "little memory" and process.returncode not in (0, 2):
+        return f"{kind}: {command} ended with {process.returncode}: {said.decode(errors='replace')[-300:]}"
+    if b"Traceback" in said and kind != "killed":
         return f"{kind}: {command}: {said.decode(errors='replace')[-300:]}"
     left = {one.name for one in folder.iterdir()} - {"rows.csv", "out.csv"}
     # What a signal ended could not tidy up.

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from tallymark import __version__
+from tallymark._memory import load_libraries_while_there_is_room
 from tallymark._text import visible
 from tallymark.cli import auditing, deciding, further, learning, studies
 from tallymark.cli.formats import with_formats
@@ -417,6 +418,7 @@ def main() -> None:
     # Results carry their notes, and each command prints them.
     warnings.filterwarnings("ignore", category=GuardWarning)
     try:
+        load_libraries_while_there_is_room()
         with standard_input(sys.argv):
             with_formats(spelled(typer.main.get_command(_asked_for(sys.argv[1:]))))()
     except TallymarkError as error:

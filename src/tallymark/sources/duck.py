@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import threading
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
+from tallymark._memory import room
 from tallymark.errors import InputError
 from tallymark.sources.arrow_stream import Interrupted, arrow_blocks
 
@@ -23,6 +25,9 @@ Progress = Callable[[float], None]
 
 #: How often a running query is asked how far it is.
 _POLL_SECONDS = 0.1
+
+#: Address space that the engine takes when it opens, in all and for each thread.
+_ENGINE, _THREAD = 608 * 2**20, 72 * 2**20
 
 #: More threads than any machine has cores only cost memory.
 _MOST_THREADS = 1_024
@@ -148,6 +153,7 @@ def connected(
 
     if threads is not None:
         _check.whole(threads, "threads", 1, _MOST_THREADS)
+    _require_room(shown, threads or os.cpu_count() or 1)
     with tempfile.TemporaryDirectory(prefix="tallymark-") as spill, duckdb.connect() as connection:
         connection.execute("SET temp_directory = ?", [spill])
         try:
@@ -166,6 +172,16 @@ def connected(
         connection.execute("SET allowed_paths = ?", [list(allowed)])
         connection.execute("SET enable_external_access = false")
         yield Duck(connection, shown, progress, spill)
+
+
+def _require_room(shown: str, threads: int) -> None:
+    """Refuse to begin where the engine's threads would not get their memory: it crashes then."""
+    left, needed = room(), _ENGINE + threads * _THREAD
+    if left is not None and left < needed:
+        raise InputError(
+            f"Reading {shown!r} takes {needed // 2**20} MB of address space, and this process may take {left // 2**20} MB more; "
+            "raise its limit (ulimit -v), or use fewer threads."
+        )
 
 
 def unreadable(shown: str, error: Exception) -> InputError:
