@@ -12,17 +12,21 @@ DENSITIES = st.lists(st.tuples(st.floats(0.0, 5.0), st.floats(0.0, 5.0), st.inte
 
 
 def naive(share, up, down, mass):
-    """Minus the log-likelihood, rows that neither class explains left out."""
-    known = np.maximum(up, down) > 0
-    told = known & (mass > 0)
+    """Minus the log-likelihood up to a constant, rows that neither class explains left out."""
+    told = (np.maximum(up, down) > 0) & (mass > 0)
+    # A part of the smallest double would be 0.
+    up, down = (density[told] / np.maximum(up, down)[told] for density in (up, down))
     with np.errstate(divide="ignore"):
-        return -np.sum(mass[told] * np.log(share * up[told] + (1 - share) * down[told]))
+        return -np.sum(mass[told] * np.log(share * up + (1 - share) * down))
 
 
 @given(DENSITIES)
 # Densities whose quotient is beyond the largest double.
 @example([(0.0, 1.0, 1), (4.0, 2.2250738585072014e-308, 0)])
 @example([(0.0, 1.0, 1), (4.0, 2.2250738585072014e-308, 5)])
+# The smallest double.
+@example([(0.0, 0.0, 0), (5e-324, 0.0, 1)])
+@example([(0.0, 0.0, 0), (0.0, 5e-324, 1)])
 def test_no_other_share_is_more_likely(rows):
     up, down, mass = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     share = float(most_likely(*contrast(up[None], down[None]), mass[None])[0])
