@@ -529,3 +529,26 @@ def test_clusters_on_the_command_line(tmp_path, monkeypatch):
     assert counted["estimates"][0]["interval_method"] == "cluster bootstrap"
     refused = runner.invoke(app, ["evaluate", "f.csv", "--label", "y", "--predicted", "y", "--cluster", "k"])
     assert "only with --score" in str(refused.exception)
+
+
+def test_groups_of_many_classes_show_their_metrics(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 300)
+    called = np.where(rng.random(300) < 0.7, truth, rng.integers(0, 3, 300))
+    frame = pd.DataFrame(
+        {"y": np.array(list("abc"))[truth], "q": np.array(list("abc"))[called], "m": np.arange(300) % 3}
+    )
+    frame.to_csv(tmp_path / "k.csv", index=False)
+    command = ["evaluate", str(tmp_path / "k.csv"), "--label", "y", "--predicted", "q", "--by", "m"]
+    shown = run(*command).stdout.splitlines()
+    assert shown[1].split() == ["model", "m", "n", "accuracy", "f1_macro", "mcc"]
+    asked = run(*command, "--metric", "f1_macro,accuracy").stdout.splitlines()
+    assert asked[1].split() == ["model", "m", "n", "f1_macro", "accuracy"]
+    found = json.loads(run(*command, "--json").stdout)
+    own = frame[frame.m == 1]
+    value = next(one for one in found["groups"] if one["group"]["m"] == 1)["models"]["q"]["metrics"]["accuracy"][
+        "value"
+    ]
+    assert value == pytest.approx((own.y == own.q).mean())
+    assert f"{value:.2f}" in shown[3]
+    assert run(*command, "--all").exit_code == 0

@@ -2,6 +2,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tallymark as tm
@@ -86,7 +87,6 @@ def test_a_finite_population_narrows_the_interval(validation):
 def test_groups_add_up_and_grow():
     y, s = draw(1_000, 0.5, 2)
     parts = {"a": draw(2_000, 0.1, 3)[1], "b": draw(1_000, 0.3, 4)[1]}
-    import pandas as pd
 
     frame = pd.concat([pd.DataFrame({"g": g, "p": p}) for g, p in parts.items()])
     target = tm.tally(frame, score="p", by="g")
@@ -107,7 +107,6 @@ def test_groups_add_up_and_grow():
 
 
 def test_groups_by_two_keys_can_be_added_up_over_one(validation):
-    import pandas as pd
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"p": rng.random(600), "region": np.arange(600) % 2, "month": np.arange(600) % 3})
@@ -120,7 +119,6 @@ def test_groups_by_two_keys_can_be_added_up_over_one(validation):
 
 
 def test_growth_from_nothing_is_undefined(validation):
-    import pandas as pd
 
     frame = pd.DataFrame({"p": [0.001] * 50 + [0.9] * 50, "g": [1] * 50 + [2] * 50})
     found = estimate("ac", validation, tm.tally(frame, score="p", by="g"))
@@ -175,7 +173,6 @@ def test_bad_input_has_clear_errors(validation, target):
 
 
 def test_one_class_in_the_validation_sample():
-    import pandas as pd
 
     one = tm.tally(pd.DataFrame({"y": [1, 1, 0], "p": [0.5, 0.6, 0.7], "g": [1, 1, 2]}), label="y", score="p", by="g")[
         1
@@ -289,7 +286,6 @@ def test_small_targets_are_covered(name):
 
 
 def test_groups_have_no_common_population(validation):
-    import pandas as pd
 
     target = tm.tally(pd.DataFrame({"p": [0.1, 0.9], "g": [1, 2]}), score="p", by="g")
     with pytest.raises(tm.InputError, match="population= is the size behind one target"):
@@ -308,3 +304,34 @@ def test_float32_can_be_quantised():
 def test_distances_reach_their_ends(validation):
     low = tm.tally(scores=np.sort(validation.negative.scores)[:30])
     assert estimate("dys", validation, low, level=None).prevalence == 0.0
+
+
+@pytest.mark.parametrize("method", ["ac", "pacc", "cs", "ms", "sweep", "x", "energy", "dys"])
+def test_no_interval_is_a_single_0_or_1_however_far_the_target_lies(method):
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    validation = tm.tally(y, rng.normal(2.0 * y))
+    options = {"threshold": 1.0} if method == "ac" else {}
+    for middle, end in ((-4.0, 0.0), (6.0, 1.0)):
+        target = tm.tally(scores=rng.normal(middle, 0.3, 2_000))
+        found = tm.quantify.estimate(method, validation=validation, target=target, **options)
+        assert found.prevalence == pytest.approx(end, abs=0.02)
+        assert found.low <= found.prevalence <= found.high
+        assert found.high > found.low
+
+
+def test_sums_of_empty_groups_keep_their_limits_and_nothing_grows_from_them():
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    validation = tm.tally(y, rng.normal(2.0 * y))
+    scores = np.r_[rng.normal(-4, 0.3, 900), rng.normal(1, 1, 300)]
+    rows = pd.DataFrame({"p": scores, "region": ["west"] * 900 + ["south"] * 300, "year": [1, 2] * 600})
+    for method in ("ms", "bayes"):
+        estimates = tm.quantify.estimate(
+            method, validation=validation, target=tm.tally(rows, score="p", by=["region", "year"])
+        )
+        total = estimates.over("region")["west"]
+        parts = [estimates["west", year] for year in (1, 2)]
+        assert 0.0 < total.high <= max(part.high for part in parts)
+        west = next(line for line in estimates.growths("year") if line["group"] == {"region": "west"})
+        assert (west["growth"], west["reason"]) == (None, "1 has no positives to grow from")

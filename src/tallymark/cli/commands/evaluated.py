@@ -25,7 +25,10 @@ HEADLINE = (
     "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "mcc",
     "brier", "ece", "bias", "positive_estimate", "predicted_prevalence",
 )  # fmt: skip
+#: What is shown of each group: of scores, of predictions of two classes, and of more.
 BY_GROUP = ("auroc", "average_precision", "f1")
+_CALLS_BY_GROUP = ("precision", "recall", "f1")
+_CLASSES_BY_GROUP = ("accuracy", "f1_macro", "mcc")
 
 #: Classes listed when there are many: those with the lowest F1.
 _WORST = 15
@@ -178,13 +181,15 @@ def _group_table(result: Evaluations, asked: Asked) -> Any:
         if len(cuts) == 1
         else f", threshold by {policy} in each"
     )
-    heads = [*((name, "left") for name in result.names), ("n", "right"), ("positive", "right")]
+    two_classes = any(e.positives is not None for e in result.values())
+    heads = [*((name, "left") for name in result.names), ("n", "right")]
+    heads += [("positive", "right")] if two_classes else []
     heads += [("threshold", "right")] if len(cuts) > 1 else []
     rows = [
         [
             *map(str, key),
             number(e.n),
-            number(e.positives),
+            *([number(e.positives)] if two_classes else []),
             *([number(e.threshold)] if len(cuts) > 1 else []),
             *(_with_interval(e[name]) for name in names),
         ]
@@ -224,7 +229,10 @@ _LEVEL = 0.95
 
 def _group_metrics(result: Evaluations, asked: Asked) -> list[str]:
     first = next(iter(result.values()))
-    return [METRICS[name].name for name in asked.metrics or (first if asked.every else BY_GROUP) if name in first]
+    few = _CLASSES_BY_GROUP if first.per_class else BY_GROUP if "auroc" in first else _CALLS_BY_GROUP
+    wanted = asked.metrics or (list(first) if asked.every else few)
+    # Averages over classes have names of their own.
+    return [METRICS[name].name if name in METRICS else name for name in wanted if name in first]
 
 
 def _reasons(result: Evaluations, asked: Asked) -> list[str]:

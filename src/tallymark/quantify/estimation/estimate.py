@@ -258,7 +258,7 @@ def _estimate(
     if level is None or (not method.reads_target and problem.stated):
         return prevalence
     if kind in _RESAMPLED and drawn is not None:
-        ends = limits.not_degenerate(quantiles(drawn, level), problem.validation, target, level)
+        ends = quantiles(drawn, level)
     elif kind == "profile":
         ends = _profile(problem, target, share, level, seed)
     elif declared.analytic is not None:
@@ -266,6 +266,8 @@ def _estimate(
         ends = declared.analytic(case)
     else:
         return prevalence
+    if kind in _RESAMPLED or not declared.knows_population:
+        ends = limits.not_degenerate(ends, problem.validation, target, level)
     if size is not None and not declared.knows_population:
         ends = limits.of_population(share, ends, level, size)
     return replace(prevalence, low=min(ends[0], share), high=max(ends[1], share), level=level, interval_method=kind)

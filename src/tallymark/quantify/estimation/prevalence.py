@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -200,7 +200,7 @@ class Prevalences(Shown, Keyed[Prevalence]):
         start, end = self[first], self[second]
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
         asked = checked_level(start.level or 0.95 if level is None else level)
-        if not start.count > 0.0:
+        if not start.count > 0.0 or (start.count < _NO_ROW and start.prevalence < _NO_SHARE):
             raise Undefined(f"{first} has no positives to grow from")
         value = end.count / start.count - 1.0
         if not self.replicates:
@@ -247,6 +247,9 @@ class Prevalences(Shown, Keyed[Prevalence]):
         if missing is not None or not self.replicates or first.level is None:
             return Prevalence(method=first.method, prevalence=share, n=n, reason=missing)
         low, high = quantiles(self._drawn(keys), first.level)
+        if not high > low:
+            # Every resample was cut at the same end; the groups' own limits know better.
+            low, high = _limits_of_sum(share, parts, n)
         return Prevalence(
             method=first.method,
             prevalence=share,
@@ -256,6 +259,22 @@ class Prevalences(Shown, Keyed[Prevalence]):
             level=first.level,
             interval_method="bootstrap",
         )
+
+
+def _limits_of_sum(share: float, parts: Iterable[Prevalence], n: float) -> tuple[float, float]:
+    """Limits of a sum from those of its parts, whose distances add up as errors do."""
+    known = [
+        (part.n / n, part.prevalence, part.low, part.high)
+        for part in parts
+        if part.low is not None and part.high is not None
+    ]
+    below = math.hypot(*(weight * (value - low) for weight, value, low, _ in known))
+    above = math.hypot(*(weight * (high - value) for weight, value, _, high in known))
+    return max(0.0, share - below), min(1.0, share + above)
+
+
+#: A group with less than half a positive, and one in a thousand rows, has none to grow from.
+_NO_ROW, _NO_SHARE = 0.5, 1e-3
 
 
 def quantiles(values: Floats, level: float) -> tuple[float, float]:
