@@ -99,6 +99,15 @@ def amount(value: float) -> str:
     return fixed(float(value), 1) if 10.0 <= abs(value) < _LONG else _significant(float(value), 3)
 
 
+def counted(value: float, thing: str) -> str:
+    """So many things, or one.
+
+    >>> counted(1, "row"), counted(3, "row"), counted(0.5, "row")
+    ('1 row', '3 rows', '0.5 rows')
+    """
+    return f"{amount(value)} {thing}" if value == 1 else f"{amount(value)} {thing}s"
+
+
 def decimals_of(low: float, high: float) -> int | None:
     """How many decimals limits leave standing; None where they do not say.
 

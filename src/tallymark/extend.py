@@ -37,6 +37,11 @@ from tallymark.summaries.tally import Tally
 
 __all__ = ["loss", "metric", "policy", "quantifier"]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Counts that were floats for a while are whole up to this.

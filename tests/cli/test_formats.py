@@ -84,3 +84,11 @@ def test_models_that_cannot_be_told_apart_share_a_letter(file):
 
 def test_groups_are_told_whether_they_differ(file):
     assert "Cochran's Q over 3 groups" in run("evaluate", file, *GROUPS).stdout
+
+
+@pytest.mark.parametrize("form", ["csv", "md", "latex"])
+@pytest.mark.parametrize(
+    "command", [("sample-size", "--auroc", "0.8", "--difference", "0.1"), ("metrics", "mcc"), ("metrics", "f1_macro")]
+)
+def test_facts_are_a_table_too(command, form):
+    assert "value" in run(*command, "--format", form).stdout

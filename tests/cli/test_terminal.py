@@ -151,3 +151,22 @@ def test_every_help_has_an_example_and_says_what_belongs_behind_an_option():
         named = {option.name: option.metavar for option in command.params}
         assert named.get("label", "COLUMN") in {"COLUMN", None}, path
         assert named.get("where", "CONDITION") == "CONDITION", path
+
+
+def test_the_list_of_commands_is_not_cut_and_options_say_what_belongs_behind_them():
+
+    command = spelled(get_command(app))
+    listed = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"})
+    assert listed.exit_code == 0
+    for name, part in command.commands.items():
+        assert "..." not in part.short_help, name
+        assert part.short_help.endswith("."), name
+        for option in getattr(part, "params", ()):
+            assert getattr(option, "is_flag", True) or option.metavar, (name, option.name)
+
+
+def test_all_rows_labelled_is_said(tmp_path):
+    (tmp_path / "d.csv").write_text("y,p\n" + "0,0.1\n1,0.8\n0,0.4\n1,0.35\n" * 10)
+    done = CliRunner().invoke(app, ["quantify", str(tmp_path / "d.csv"), "--label", "y", "--score", "p"])
+    assert "Every row of" in str(done.exception)
+    assert "has a label" in str(done.exception)

@@ -138,3 +138,9 @@ def test_tallies():
         ts.entries["x"] = 1
     assert len(ts.to_frame()) == 2
     assert tm.tally(pd.DataFrame(COLUMNS), label="y", score="p", by="g").names == ("g",)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\t"])
+def test_a_model_needs_a_name_that_can_be_read(name):
+    with pytest.raises(tm.InputError, match="needs a name"):
+        tm.panel([0, 1, 0], {name: [0.1, 0.2, 0.3], "b": [1, 2, 3]})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check, curves
-from tallymark._numbers import count, number, per_cent
+from tallymark._numbers import counted, number, per_cent
 from tallymark.charts import layers
 from tallymark.charts.inputs import by_name, curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
@@ -86,7 +86,7 @@ def calibration_curve(data: object, *, bins: int = 10, log: bool = False, theme:
         items += [{"model": name, **dict(zip(points_of, line, strict=True))} for line in lines_of]
     look = by_model(list(named), theme)
     sizes = [row["rows"] for row in items]
-    held = f", bins of about {count(sum(sizes) / len(sizes))} rows" if sizes else ""
+    held = f", bins of about {counted(round(sum(sizes) / len(sizes)), 'row')}" if sizes else ""
     x, y = axis("x", "mean", f"mean probability{held}"), axis("y", "observed", "observed share of positives")
     ends = (0.0, 1.0)
     if log:

@@ -52,7 +52,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -78,7 +78,10 @@ def evaluate(
     by: Annotated[list[str] | None, typer.Option(help="Evaluate each group of this column (comma or repeat).")] = None,
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
     threshold: Annotated[
-        str | None, typer.Option(help="A number or a policy: youden, f1, tpr:0.9, cost:1,50, rate:0.002, …")
+        str | None,
+        typer.Option(
+            help="A number or a policy such as youden, f1, tpr:0.9, cost:1,50; `tallymark policies` lists them."
+        ),
     ] = None,
     prevalence: Annotated[float | None, typer.Option(help="State the prevalence the numbers should speak of.")] = None,
     level: Annotated[float, typer.Option(help="Level of the confidence intervals; 0 leaves them out.")] = 0.95,
@@ -156,7 +159,10 @@ def quantify(
         list[str] | None, typer.Option(help="CLASS=COLUMN, once per class, to count more than two.")
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="Quantifiers (comma or repeat); `tallymark quantifiers` lists them.")
+        list[str] | None,
+        typer.Option(
+            help="Quantifiers (comma or repeat), of two classes cc, ac, ms and bayes unless told; `tallymark quantifiers` lists them."
+        ),
     ] = None,
     by: Annotated[list[str] | None, typer.Option(help="Count each group of this column (comma or repeat).")] = None,
     growth: Annotated[str | None, typer.Option(help="Growth rates along this column of --by.")] = None,
@@ -396,19 +402,35 @@ app.add_typer(auditing.app, name="audit")
 _VALUES = {
     "Column": "COLUMN", "Score column": "COLUMN", "Or: column": "COLUMN", "CLASS=": "CLASS=COLUMN", "SQLite file": "FILE", "CSV file": "FILE",
     "CSV or Parquet file": "FILE", "Also write a report": "FILE", "Write ": "FILE", "Only rows": "CONDITION", "Only target rows": "CONDITION",
-    "Only labelled rows": "CONDITION", "Only lines": "CONDITION",
+    "Only labelled rows": "CONDITION", "Only lines": "CONDITION", "Evaluate each group": "COLUMN", "Count each group": "COLUMN",
 }  # fmt: skip
+
+#: The longest line of the list of commands that fits into 80 columns.
+_BRIEF = 62
 
 
 def spelled(command: Any) -> Any:
-    """A command whose help says what belongs behind an option: COLUMN, FILE, CONDITION."""
+    """A command whose help says what belongs behind an option (COLUMN, FILE, CONDITION), and whose list of commands is not cut."""
     for part in getattr(command, "commands", {}).values():
         spelled(part)
+        part.short_help = _brief(part.help or "")
     for option in command.params:
         told = getattr(option, "help", None) or ""
         if not getattr(option, "is_flag", True) and not option.metavar:
-            option.metavar = next((name for start, name in _VALUES.items() if told.startswith(start)), None)
+            own = (option.name or "").upper().replace("_", "-")
+            option.metavar = next((name for start, name in _VALUES.items() if told.startswith(start)), own)
     return command
+
+
+def _brief(text: str) -> str:
+    """The beginning of an explanation that fits into a line and is a sentence still."""
+    sentence = text.strip().split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
+    for mark in (": ", ", "):
+        if len(sentence) > _BRIEF and mark in sentence[:_BRIEF]:
+            sentence = (
+                sentence[: sentence.index(mark)] if mark == ": " else sentence[: sentence.rindex(mark, 0, _BRIEF)]
+            )
+    return f"{sentence}."
 
 
 def main() -> None:

@@ -70,6 +70,16 @@ def print_text(text: str, style: str = "", *, indent: str = "") -> None:
         out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)
 
 
+def print_facts(facts: Mapping[str, Any]) -> None:
+    """Facts one below the other; for another program, a table of them."""
+    known = {name: str(value) for name, value in facts.items() if value not in (None, "")}
+    if chosen() == "table":
+        for name, value in known.items():
+            print_text(f"{name}: {value}", indent="  ")
+    else:
+        print_table(table("", [("fact", "left"), ("value", "right")], [list(pair) for pair in known.items()]))
+
+
 def print_json(command: str, answer: Mapping[str, Any], notes: Iterable[Note] = ()) -> None:
     """One JSON object on standard output: which command of which version, its answer, and the guards that fired."""
     envelope = {"command": command, "version": __version__, **answer, "warnings": [vars(note) for note in notes]}

@@ -126,6 +126,11 @@ def by_sample_size(
     drawn = [(size, round(size * up / n)) for size in wanted]
     if sizes is None:
         drawn = [(size, p) for size, p in drawn if p >= _FEWEST and size - p >= _FEWEST]
+    if sizes is None and not drawn:
+        raise InputError(
+            f"{n} rows with {min(up, n - up)} of the smaller class are too few to draw smaller samples from, each with "
+            f"{_FEWEST} rows of both classes; say sizes=, or gather more."
+        )
     if not drawn or any(not 0 < p <= up or not 0 < size - p <= n - up for size, p in drawn):
         raise InputError(
             f"sizes must lie below {n} and hold a row of each class, here {math.ceil(n / min(up, n - up))} or more; got {wanted}."

@@ -112,3 +112,7 @@ __all__ = [
     "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher", "spcc_ovr_geometric", "spcc_ovr_min", "spearman",
     "spearman_rho", "specificity", "tnr", "tpr", "youden",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *METRICS.own})

@@ -221,7 +221,7 @@ def _counts_said(
         limits = "" if best.interval is None else f" ({_told(best.interval[0] * best.n)} to {_told(best.interval[1] * best.n)})"  # fmt: skip
         headline = f"There are about {_told(best.count)}{limits} positives among {_of_rows(float(best.n))}."
         sentences.append(
-            f"That is the estimate by {best.method}, the first in the fixed order of methods that were asked for."
+            f"That is the estimate by {best.method}: of the methods asked for, the first in an order fixed beforehand."
         )
     if facts.range is not None:
         low, high = facts.range

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tallymark._numbers import amount, equals_p, number, per_cent, with_limits
+from tallymark._numbers import amount, counted, equals_p, number, per_cent, with_limits
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.decide.verdicts import Alarms, GroupFacts, ModelFacts, alarms
 from tallymark.measures import Evaluation, Measure
@@ -58,7 +58,7 @@ def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> 
     if len(facts.order) == 1:
         found = alarms(evaluations[facts.speaks])
         if found is not None and found.called > 0:
-            return f"It finds {amount(found.found)} of {amount(found.positives)} positives, and {amount(found.found)} of its {amount(found.called)} alarms are right."
+            return f"It finds {amount(found.found)} of {counted(found.positives, 'positive')}, and {_right(found)}."
         return f"{_first_upper(metric)}: {said(evaluations[facts.speaks][facts.leading])}."
     many = len(facts.order)
     if facts.tested is None:
@@ -95,15 +95,20 @@ def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) ->
     return sentences
 
 
+def _right(one: Alarms) -> str:
+    """How many alarms are right."""
+    return f"{amount(one.found)} of its {counted(one.called, 'alarm')} {'is' if one.found == 1 else 'are'} right"
+
+
 def _found(who: str, one: Alarms, other: str | None, beside: Alarms | None) -> str:
     share = "" if one.recall.reason else f" ({_share(one.recall)})"
-    text = f"{who} finds {amount(one.found)} of {amount(one.positives)} positives{share}"
+    text = f"{who} finds {amount(one.found)} of {counted(one.positives, 'positive')}{share}"
     if one.called > 0:
-        text += f", and {amount(one.found)} of its {amount(one.called)} alarms are right ({_share(one.precision)})"
+        text += f", and {_right(one)} ({_share(one.precision)})"
     else:
         text += " and raises no alarm"
     if other is not None and beside is not None:
-        text += f"; {other} finds {amount(beside.found)} with {amount(beside.called)} alarms"
+        text += f"; {other} finds {amount(beside.found)} with {counted(beside.called, 'alarm')}"
     return text + "."
 
 

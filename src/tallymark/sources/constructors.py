@@ -332,6 +332,8 @@ def panel(
     names_in_use = [*map(str, columns), *map(str, others)]
     if len(set(names_in_use)) != len(names_in_use):
         raise InputError(f"Names of models and extra columns must differ, also as text: {shown(names_in_use)}.")
+    if not all(name.strip() for name in names_in_use):
+        raise InputError(f"Every model and extra column needs a name that can be read; got {shown(names_in_use)}.")
     own = None if clusters is None else checked_cluster(clusters)
     _check.same_length({"labels": is_positive, "counts": n, "weights": w, "clusters": own, **columns, **others})
     # Copies: a panel must not change when the caller's arrays do.

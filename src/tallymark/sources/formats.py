@@ -197,7 +197,9 @@ def _escaped(path: Path) -> str:
 def _format(file: Path) -> Format:
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{str(file)!r} is not a regular file; write the rows to disk first.")
+        raise InputError(
+            f"{str(file)!r} is not a regular file; write the rows to disk first, or pipe them into a command with - in place of the file."
+        )
     if status.st_size == 0:
         raise InputError(f"{str(file)!r} is empty.")
     name = file.name.lower().removesuffix(".gz").removesuffix(".zst")

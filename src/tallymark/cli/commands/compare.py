@@ -172,6 +172,11 @@ def _print(comparison: Comparison, asked: Asked, reduced: WithoutSimple | None) 
         print_text("Models that share a letter cannot be told apart.", "dim", indent="  ")
     print_text("")
     print_table(compared_table("", comparison))
+    print_conditions(comparison)
+
+
+def print_conditions(comparison: Comparison) -> None:
+    """What the limits and verdicts of a table of pairs speak of."""
     together = "; limits and verdicts of all pairs are corrected together (Holm)" if len(comparison.pairs) > 1 else ""
     print_text(f"{comparison.conditions.removeprefix(', ').capitalize()}{together}.", "dim", indent="  ")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._numbers import number, with_limits
-from tallymark.cli.commands.compare import compared_table
+from tallymark.cli.commands.compare import compared_table, print_conditions
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside
 from tallymark.cli.printing import (
@@ -141,6 +141,7 @@ def _evaluated(asked: Asked, panel: Panel, answer: dict[str, Any]) -> None:
     if compared is not None:
         print_text("")
         print_table(compared_table("Which detector ranks outliers higher", compared))
+        print_conditions(compared)
     print_notes(notes)
     print_written(asked.report)
 

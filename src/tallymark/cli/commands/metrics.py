@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from tallymark import metrics
-from tallymark.cli.printing import print_json, print_table, print_text, table
+from tallymark.cli.printing import print_facts, print_json, print_table, print_text, table
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS, Metric
 
@@ -36,7 +36,7 @@ def run(name: str | None, *, as_json: bool) -> None:
     elif name in _AVERAGES:
         told = _average(name)
         print_text(f"{name} — {METRICS[told['metric']].title}, averaged over classes ({told['average']})", "bold")
-        print_text(told["meaning"])
+        print_facts({"what it means": told["meaning"]})
     else:
         _explain(METRICS[name])
 
@@ -94,6 +94,4 @@ def _explain(metric: Metric) -> None:
         "also called": ", ".join(metric.aliases),
         "reference": metric.reference,
     }
-    for key, value in lines.items():
-        if value:
-            print_text(f"{key}: {value}", indent="  ")
+    print_facts(lines)

@@ -287,6 +287,11 @@ def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Ta
         # Both are opened first, so that a column that is not there is refused before any work.
         with labelled.open() as table, unlabelled.open() as other:
             table.choose_positive(asked.pos_label)
+            if asked.target is None and not other.n:
+                raise InputError(
+                    f"Every row of {asked.validation!r}{' that satisfies --where' if asked.where else ''} has a label: there is nothing to "
+                    "count. Rows without one are the target, or name a second file with the rows to count."
+                )
             validation, target = table.tallies().of_one_model(), other.tallies().of_one_model()
     return validation, target  # type: ignore[return-value]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tallymark.cli.printing import print_json, print_text
+from tallymark.cli.formats import chosen
+from tallymark.cli.printing import print_facts, print_json, print_text
 from tallymark.inference.sample_size import sample_size
 
 
@@ -22,6 +23,8 @@ def run(
     )
     if as_json:
         print_json("sample-size", plan.to_dict())
+    elif chosen() != "table":
+        print_facts(plan.to_dict())
     else:
         print_text(
             f"{plan.n} rows, {plan.positives} of them positive, show a difference of {difference:g} around an AUROC of "

@@ -112,7 +112,7 @@ def problem_of(
     if "threshold" in method.options:
         if threshold is None and not pair.is_probability:
             raise InputError(
-                f"{method.name} cuts the scores; say where with threshold=, a number (0 for decision values) or a policy such as 'max'."
+                f"{method.name} cuts the scores; say where with a threshold: a number (0 for decision values) or a policy such as 'max'."
             )
         chosen["threshold"] = 0.5 if threshold is None else pair.at(threshold).threshold
     share = float(pair.positives / pair.n)

@@ -195,7 +195,8 @@ function explorer(found) {
   function told(c) {
     const called = c.tp + c.fp, positives = c.tp + c.fn;
     if (state.prevalence === null && [c.tp, c.fp, positives].every(Number.isInteger)) {
-      return `${amount(c.tp)} of ${amount(positives)} positives; ${called > 0 ? `${amount(c.tp)} of ${amount(called)} alarms are right` : "no alarm is raised"}`;
+      const right = `${amount(c.tp)} of ${counted(called, "alarm")} ${c.tp === 1 ? "is" : "are"} right`;
+      return `${amount(c.tp)} of ${counted(positives, "positive")}; ${called > 0 ? right : "no alarm is raised"}`;
     }
     return `${perCent(c.tp / positives)} of the positives; ${called > 0 ? `${perCent(c.tp / called)} of its alarms are right` : "no alarm is raised"}`;
   }

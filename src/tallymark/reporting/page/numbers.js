@@ -37,6 +37,10 @@ function shownNumber(value, whole = false) {
   return size === 0 || (size >= 1e-3 && size < 1e4) ? fixed(value, 4) : powers(value, 4);
 }
 
+/* So many things, or one. */
+function counted(value, thing) {
+  return `${amount(value)} ${thing}${value === 1 ? "" : "s"}`;
+}
 function amount(value) {
   if (!Number.isFinite(value)) return shownNumber(value);
   const size = Math.abs(value);
