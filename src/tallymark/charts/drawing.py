@@ -43,7 +43,7 @@ class _Artist:
         # The paths of this process, and -P so that nothing is imported from the folder the user happens to be in. This file
         # itself and not its module: that would load every chart first, which takes longer than to draw some.
         paths = os.pathsep.join(path for path in sys.path if path)
-        self._process = subprocess.Popen(
+        self._process = subprocess.Popen(  # noqa: S603 - this very file
             [sys.executable, "-P", __file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from importlib.resources import files
 from os import PathLike
@@ -111,7 +112,12 @@ def page(
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_harmless)
     charts = [chart for section in content.sections for chart in section.all_pictures]
     specifications = [chart.to_dict(validate=False) for chart in charts]
-    pictures = _drawn_all(charts, specifications, progress) if charts else {}
+    explorable = content.tallies and all(content.evaluations[name].threshold is not None for name in content.tallies)
+    with ThreadPoolExecutor(1) as beside:
+        # Pictures are drawn by another process, which leaves this one the time to work out the sliders.
+        drawing = beside.submit(drawn, specifications, progress)
+        explorer = explored(content.tallies, content.evaluations, content.order) if explorable else None
+        pictures = _placed(charts, drawing.result())
     places = {id(chart): i for i, chart in enumerate(charts)}
     environment.filters |= {
         "drawn": lambda chart: pictures[id(chart)],
@@ -121,8 +127,6 @@ def page(
         "slug": lambda text: re.sub(r"\W+", "-", text),
     }
     template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
-    explorable = content.tallies and all(content.evaluations[name].threshold is not None for name in content.tallies)
-    explorer = explored(content.tallies, content.evaluations, content.order) if explorable else None
     data = {
         "explorer": explorer,
         "glossary": glossary(),
@@ -241,10 +245,9 @@ def _javascript(value: Any) -> str:
     return str(value).replace("inf", "Infinity") if isinstance(value, float) else str(value)
 
 
-def _drawn_all(charts: Sequence[Any], specifications: Sequence[Any], progress: Progress | None) -> dict[int, str]:
+def _placed(charts: Sequence[Any], pictures: Sequence[str | None]) -> dict[int, str]:
     """The SVG of each chart by its identity, or a sentence in its place."""
     titles = list(map(_title, charts))
-    pictures = drawn(specifications, progress)
     missing = [title for title, svg in zip(titles, pictures, strict=True) if svg is None]
     if missing:
         warn(
