@@ -119,6 +119,9 @@ def weights(values: object, name: str = "weights") -> Floats:
 #: Products of two weights below this vanish or lose their digits.
 _LIGHTEST = 1e-145
 
+#: Third powers of sums of weights beyond this overflow.
+_HEAVIEST = 1e90
+
 
 def weighty(heaviest: float, name: str) -> None:
     """Refuse weights so small that products of them vanish; no result depends on their unit."""
@@ -126,6 +129,8 @@ def weighty(heaviest: float, name: str) -> None:
         raise InputError(
             f"{name} are at most {heaviest:.3g}, too small to be multiplied; multiply them all by a constant."
         )
+    if heaviest > _HEAVIEST:
+        raise InputError(f"{name} are up to {heaviest:.3g}, too large to be multiplied; divide them all by a constant.")
 
 
 def counts(values: object, name: str = "counts") -> Ints:
@@ -163,11 +168,19 @@ def same_length(columns: Mapping[str, NDArray[Any] | None]) -> None:
         raise InputError(f"Lengths differ: {listed} rows. Pass columns of the same rows in the same order.")
 
 
+#: Shares nearer to 0 or 1 than this are rounding.
+_RAREST = 1e-15
+
+
 def probability(value: float, name: str) -> float:
     """A number strictly between 0 and 1."""
     number = real(value, name)
     if not 0.0 < number < 1.0:
         raise InputError(f"{name} is {value!r}, expected a number strictly between 0 and 1.")
+    if min(number, 1.0 - number) < _RAREST:
+        raise InputError(
+            f"{name} is {value!r}, too near to 0 or 1 to be told from it; expected {_RAREST:g} to 1 - {_RAREST:g}."
+        )
     return number
 
 

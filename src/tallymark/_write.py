@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import stat
@@ -32,7 +33,9 @@ def replacing(
         except OSError as error:
             raise InputError(f"Cannot write {os.fspath(path)!r}: {error.strerror or error}.") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        # On a disk that cannot be written there is nothing to take away.
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def require_writable(

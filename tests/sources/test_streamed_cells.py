@@ -152,3 +152,48 @@ def test_an_interrupt_leaves_the_engine_at_once(path, used):
 def test_two_statements_are_refused_and_not_run(path):
     with pytest.raises(tm.InputError, match="one condition|Cannot read"):
         tm.scan(path, label="y", score="p", exact=False, threads=2, where="true); CREATE TABLE x(i INT); SELECT (1")
+
+
+@pytest.mark.parametrize("low", [0.49, 0.4999, -5.0, 100.0, 1e6])
+@pytest.mark.parametrize("rows", [3, 50, 500])
+def test_narrow_ranges_far_from_0(tmp_path, used, low, rows):
+    rng = np.random.default_rng(rows)
+    made = {"y": np.r_[0, 1, rng.integers(0, 2, rows - 2)], "p": rng.uniform(low, low + 0.02 * abs(low), rows)}
+    pd.DataFrame(made).to_parquet(tmp_path / "d.parquet")
+    here, by_engine = both_ways(tmp_path / "d.parquet", tmp_path, label="y", score="p")
+    assert used == [True, False]
+    assert here == by_engine
+
+
+def test_a_file_that_notes_another_range_of_labels_does_no_harm(tmp_path):
+    import struct
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "d.parquet"
+    labels = np.arange(5_000) % 2 * 1_000
+    table = pa.table({"y": labels, "p": np.linspace(0, 1, 5_000)})
+    pq.write_table(table, path, use_dictionary=False, compression="none")
+    content = path.read_bytes()
+    foot = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    lying = content[foot:].replace(struct.pack("<q", 1_000), struct.pack("<q", 1))
+    assert lying != content[foot:]
+    path.write_bytes(content[:foot] + lying)
+    for threads in (2, 4):
+        tally = tm.scan(path, label="y", score="p", pos_label=1_000, exact=False, threads=threads)
+        assert (tally.n, tally.positives) == (5_000, 2_500)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_progress_goes_on(tmp_path, threads):
+    import duckdb
+
+    with duckdb.connect() as engine:
+        engine.execute(
+            f"COPY (SELECT i % 2 AS y, sqrt(i) AS p FROM range(6000000) t(i)) TO '{tmp_path / 'd.parquet'}' (FORMAT parquet)"
+        )
+    seen = []
+    tm.scan(tmp_path / "d.parquet", label="y", score="p", exact=False, threads=threads, progress=seen.append)
+    assert all(0.0 <= percent <= 100.0 for percent in seen)
+    assert max(seen) > 20.0

@@ -83,6 +83,8 @@ def evaluate(
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
     if progress is not None and not callable(progress):
         raise InputError(f"progress is {progress!r}, expected a function of the percentage that is done.")
+    if metrics is not None and not isinstance(metrics, Iterable):
+        raise InputError(f"metrics is {metrics!r}, expected a name or a list of names.")
     averages, plainly = _averages(metrics)
     if averages and not isinstance(data, Confusion | ClassScores | ClassPanel):
         raise InputError(

@@ -145,8 +145,12 @@ def _few_rows(tally: Tally) -> Iterator[Note]:
         yield Note("TM113", said)
 
 
+#: So that odds are a number however rare the class is said to be.
+_LEAST_PREVALENCE = 1e-300
+
+
 def _few_negatives(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:
-    odds = (1.0 - tally.prevalence) / tally.prevalence
+    odds = (1.0 - tally.prevalence) / max(tally.prevalence, _LEAST_PREVALENCE)
     top = [metric.name for metric in metrics if metric.top_heavy]
     if tally.prior is not None and odds / tally.negative.effective_size > FEW_NEGATIVES and top:
         said = (

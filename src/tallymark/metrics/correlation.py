@@ -25,6 +25,10 @@ class _Spread(NamedTuple):
 def _spread(tally: Tally) -> _Spread:
     """Difference of the class means and the two variances."""
     down, up = tally.scaled_moments
+    if math.isnan(up.variance + down.variance) and tally.n_rows > 1:
+        raise Undefined(
+            "the scores are so large or so small that the moments of their cells are lost; scale them first"
+        )
     return _Spread(tally.scaled_gap, up.variance, down.variance)
 
 

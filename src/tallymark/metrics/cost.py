@@ -8,7 +8,7 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.errors import InputError
+from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.hull import roc_hull
 from tallymark.summaries.tally import Tally
@@ -40,8 +40,11 @@ def h_measure(tally: Tally, *, severity_ratio: float | None = None) -> float:
 
 def h_at_corners(prevalence: float, fpr: Floats, tpr: Floats, severity_ratio: float | None = None) -> float:
     """The H-measure of a hull with these corners."""
+    constant = constant_loss(prevalence, severity_ratio)
+    if not constant > 0.0:
+        raise Undefined("h_measure: one class is so small a part of all rows that it cannot be told from none")
     prices = h_prices(prevalence, fpr, tpr, severity_ratio)
-    return min(1.0, max(0.0, 1.0 - _loss(fpr, tpr, prices) / constant_loss(prevalence, severity_ratio)))
+    return min(1.0, max(0.0, 1.0 - _loss(fpr, tpr, prices) / constant))
 
 
 class Prices(NamedTuple):

@@ -67,6 +67,11 @@ class Duck:
             ) from None
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
+        except RuntimeError as error:
+            # Ctrl-C ends a query before Python hears of it.
+            if "interrupted" in str(error).lower():
+                raise KeyboardInterrupt from None
+            raise
 
     def stream(self, sql: str, parameter: Any, size: int) -> Iterator[list[tuple[Any, ...]]]:
         """The rows of one statement, `size` at a time: what was read is gone when the next are fetched."""
@@ -165,8 +170,12 @@ def connected(
             raise InputError(f"memory_limit={memory_limit!r}, threads={threads!r}: {first_sentence(error)}") from None
         # Aggregates over groups need no order, and keeping one costs memory.
         connection.execute("SET preserve_insertion_order = false")
-        # DuckDB would draw on standard output, where a JSON object may be wanted.
-        connection.execute("SET enable_progress_bar = false")
+        # DuckDB would draw on standard output, where a JSON object may be wanted; how far it is, it only knows where it might.
+        connection.execute("SET enable_progress_bar_print = false")
+        connection.execute(f"SET enable_progress_bar = {progress is not None}")
+        # What takes a file's word for the range of its values crashes, or makes others of them, where a damaged file says it wrong.
+        connection.execute("SET perfect_ht_threshold = 0")
+        connection.execute("SET disabled_optimizers = 'compressed_materialization'")
         connection.execute("SET autoinstall_known_extensions = false")
         connection.execute("SET autoload_known_extensions = false")
         connection.execute("SET allowed_paths = ?", [list(allowed)])
@@ -182,6 +191,24 @@ def _require_room(shown: str, threads: int) -> None:
             f"Reading {shown!r} takes {needed // 2**20} MB of address space, and this process may take {left // 2**20} MB more; "
             "raise its limit (ulimit -v), or use fewer threads."
         )
+
+
+def require_condition(where: object) -> None:
+    """Refuse what is no single condition: nothing, no text, or text that closes a bracket it did not open."""
+    if not isinstance(where, str) or not where.strip() or where != where.encode("utf-8", "replace").decode():
+        raise InputError(
+            f"where={where!r} is no condition; give one in SQL like \"region = 'north'\", or leave it out."
+        )
+    depth = 0
+    for sign in _BRACKETS.findall(_QUOTED.sub("", where)):
+        depth += 1 if sign == "(" else -1
+        if depth < 0:
+            raise InputError(f"where= must be one condition; {where!r} closes a bracket that it does not open.")
+
+
+#: Texts, names and comments in SQL, in which brackets mean nothing.
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_BRACKETS = re.compile(r"[()]")
 
 
 def unreadable(shown: str, error: Exception) -> InputError:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark.errors import ColumnError, InputError, shown
-from tallymark.sources.duck import Duck, Progress, connected, quoted, text
+from tallymark.sources.duck import Duck, Progress, connected, quoted, require_condition, text
 from tallymark.sources.formats import (
     CSV,
     JSON,
@@ -25,8 +25,12 @@ from tallymark.sources.formats import (
     Wanted,
     is_whole,
     require_columns,
+    require_text,
     types_by_right,
 )
+
+#: What columns that are streamed as arrays of a type are in the engine.
+_SQL_TYPES = {np.dtype(np.uint8).str: "UTINYINT", np.dtype(np.float64).str: "DOUBLE"}
 
 
 class Engine:
@@ -143,7 +147,10 @@ class Engine:
         # Named in the statement itself: one with parameters may be run to its end before the first row is seen.
         rows = self.reader.replace("?", f"[{', '.join(map(text, self._files.places))}]", 1)
         condition = "" if where is None else f" WHERE ({where})"
-        return self._duck.blocks(f"SELECT {listed} FROM {rows}{condition}", kinds)
+        casts = ", ".join(f"c{i}::{_SQL_TYPES[kind.str]}" for i, kind in enumerate(kinds))
+        columns = ", ".join(f"c{i}" for i in range(len(kinds)))
+        # The types are settled outside of what a condition can reach: what is read as another type lies elsewhere in memory.
+        return self._duck.blocks(f"SELECT {casts} FROM (SELECT {listed} FROM {rows}{condition}) AS t({columns})", kinds)
 
     @property
     def threads(self) -> int:
@@ -237,9 +244,11 @@ def engine(
     It may open the files, its place to spill to and `writes`, and nothing else: a condition cannot read other files or
     reach the network.
     """
-    if where is not None and not where.strip():
-        raise InputError("where= is empty; give an SQL condition like \"region = 'north'\", or leave it out.")
+    if where is not None:
+        require_condition(where)
     files = Files.at(paths)
+    if writes is not None:
+        require_text(writes)
     allowed = [*files.allowed, *([] if writes is None else [writes])]
     with connected(files.shown, allowed, memory_limit=memory_limit, threads=threads, progress=progress) as duck:
         source = Engine(files, duck)

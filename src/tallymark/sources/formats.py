@@ -112,10 +112,20 @@ class Files:
         if not given:
             raise InputError("No files given; name a file, a pattern like 'scores/*.parquet', or a list of them.")
         items = [name for pattern in given for name in expanded(pattern)]
+        for name in items:
+            require_text(name)
         forms = {_format(Path(name)) for name in items}
         if len(forms) > 1:
             raise InputError("The files are of different kinds; read CSV and Parquet files apart.")
         return cls(forms.pop(), tuple(items), shown=given[0] if len(given) == 1 else f"{len(items)} files")
+
+
+def require_text(name: str) -> None:
+    """Refuse the name of a file that is no text: the engine cannot be told of it."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(f"{name!a} is no name in UTF-8; rename the file.") from None
 
 
 def column_names(value: object, option: str) -> list[str]:

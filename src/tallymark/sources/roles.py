@@ -43,6 +43,11 @@ class Roles:
         count: str | None = None, cluster: str | None = None, pos_label: Label | None = None, spelling: str = ARGUMENT,
     ) -> Roles:  # fmt: skip
         """From names as people pass them: one score or group, or several."""
+        for part, name in (("label", label), ("weight", weight), ("count", count), ("cluster", cluster)):
+            if name is not None and not isinstance(name, str):
+                raise InputError(
+                    f"{spelling.format(part)}{name!r}: columns are named by text; rename the column first."
+                )
         scores, groups = (
             tuple(column_names(value, spelling.format(part))) for part, value in (("score", score), ("by", by))
         )

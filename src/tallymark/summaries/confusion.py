@@ -70,6 +70,10 @@ class Confusion(Shown, Sealed):
             raise InputError(f"The matrix has shape {np.shape(self.matrix)} for {k} labels; rows are the truth.")
         # A copy: the caller's own array stays writable.
         object.__setattr__(self, "matrix", np.array(self.matrix))
+        if self.matrix.dtype.kind not in "iufb":
+            raise InputError(
+                "The matrix has cells that are no numbers, or too large for one; expected counts or sums of weights."
+            )
         if not ((self.matrix >= 0) & np.isfinite(self.matrix)).all():
             raise InputError(
                 "The matrix has cells that are negative or no numbers; expected counts or sums of weights."
