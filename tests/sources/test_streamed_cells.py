@@ -134,11 +134,11 @@ def test_a_bad_row_far_down_is_refused_in_the_usual_words(tmp_path, used, column
     assert used == [False] if column == "p" or value is None else used
 
 
-def test_what_a_file_notes_is_not_believed(path, tmp_path, used, monkeypatch):
-    right = scanned(path, tmp_path, label="y", score="p", threads=2)
+def test_a_file_whose_rows_lie_outside_of_its_notes_is_refused(path, monkeypatch):
     monkeypatch.setattr(engine.Engine, "noted_range", lambda *_: (0.4, 0.6))
-    assert scanned(path, tmp_path, label="y", score="p", threads=2) == right
-    assert used == [True, False]
+    for options in ({"exact": False, "threads": 2}, {"exact": False, "threads": 4}, {"exact": True}):
+        with pytest.raises(tm.InputError, match="beyond those the file notes; it is damaged"):
+            tm.scan(path, label="y", score="p", **options)
 
 
 def test_an_interrupt_leaves_the_engine_at_once(path, used):

@@ -22,6 +22,7 @@ from tallymark.sources.celltable import Heavy, Moments, missing, plain_numbers, 
 from tallymark.sources.class_moments import FINE, Classes, Span
 from tallymark.sources.duck import double, quoted, text, unreadable
 from tallymark.sources.engine import Engine
+from tallymark.sources.files import refuse_false_notes
 from tallymark.sources.formats import is_whole, require_columns
 from tallymark.sources.roles import Roles
 from tallymark.sources.streamed_cells import StreamedCells, streamed_cells
@@ -339,8 +340,10 @@ class _Scan:
                 raise InputError(
                     f"{score}: {many} rows have {what}; drop or repair them, or leave them out with where=."
                 )
-        ends = np.concatenate([plain_numbers(cells[end]) for end in ("lo", "hi")])
-        self.source.refuse_lost_digits(score, float(np.abs(ends).max()))
+        # Rows that count nothing have no part in a cell's ends, which are missing where there are no others.
+        ends = np.concatenate([plain_numbers(cells[end])[~missing(cells[end])] for end in ("lo", "hi")])
+        refuse_false_notes(self.source.shown, score, self.source.noted_range(score), ends)
+        self.source.refuse_lost_digits(score, float(np.abs(ends).max(initial=0.0)))
 
     def _refuse_false_notes(self, heaviest: float, name: str) -> None:
         """A damaged file may note another highest value than its rows have; sums counted in parts of that would be wrong."""

@@ -81,8 +81,17 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
             source.refuse_lost_digits(
                 name, float(np.abs(np.nan_to_num(np.ma.filled(values, 0.0), posinf=0.0, neginf=0.0)).max())
             )
+    for name in dict.fromkeys(name for name, _, kind in wanted if kind == "number"):
+        values = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(columns[name], dtype=np.float64)))
+        refuse_false_notes(source.shown, name, source.noted_range(name), values)
     counts = {name for name, _, kind in wanted if kind == "count"}
     return {name: _whole(column) if name in counts else Reading.of(column)(column) for name, column in columns.items()}
+
+
+def refuse_false_notes(shown: str, name: str, noted: tuple[float, float] | None, values: NDArray[Any]) -> None:
+    """Refuse a file whose rows lie outside of what it notes of them: it is damaged, and the engine may have left out rows."""
+    if noted is not None and len(values) and (values.min() < noted[0] or values.max() > noted[1]):
+        raise InputError(f"Cannot read {shown!r}: {name} has values beyond those the file notes; it is damaged.")
 
 
 def _whole(column: NDArray[Any]) -> NDArray[Any]:

@@ -158,7 +158,7 @@ def test_bad_input_has_clear_errors(validation, target):
     decisions = tm.tally([0, 1, 0, 1], [-3.0, 2.0, 0.5, 0.1])
     with pytest.raises(tm.InputError, match="em needs probabilities, but the scores run from -3 to 2"):
         estimate("em", decisions, tm.tally(scores=[-1.0, 1.0]))
-    with pytest.raises(tm.InputError, match="say where with threshold="):
+    with pytest.raises(tm.InputError, match="say where with a threshold"):
         estimate("ac", decisions, tm.tally(scores=[-1.0, 1.0]))
     with pytest.raises(tm.InputError, match="has no option 'bandwith'"):
         estimate("kde", validation, target, bandwith=0.1)
