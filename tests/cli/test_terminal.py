@@ -11,7 +11,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import tallymark as tm
-from tallymark.cli.app import app, spelled
+from tallymark.cli.app import app
+from tallymark.cli.help_texts import spelled
 
 
 @pytest.fixture
@@ -170,3 +171,10 @@ def test_all_rows_labelled_is_said(tmp_path):
     done = CliRunner().invoke(app, ["quantify", str(tmp_path / "d.csv"), "--label", "y", "--score", "p"])
     assert "Every row of" in str(done.exception)
     assert "has a label" in str(done.exception)
+
+
+def test_labels_of_numbers_beside_predictions_in_words(tmp_path):
+    (tmp_path / "d.csv").write_text("y,g\n0,a\n1,b\n0,a\n1,a\n")
+    done = CliRunner().invoke(app, ["evaluate", str(tmp_path / "d.csv"), "--label", "y", "--predicted", "y,g"])
+    assert done.exception is None or isinstance(done.exception, tm.TallymarkError | SystemExit), done.exception
+    assert not isinstance(done.exception, TypeError)

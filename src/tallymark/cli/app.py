@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,6 +18,7 @@ from tallymark._memory import load_libraries_while_there_is_room
 from tallymark._text import visible
 from tallymark.cli import auditing, deciding, further, learning, studies
 from tallymark.cli.formats import with_formats
+from tallymark.cli.help_texts import spelled
 from tallymark.cli.naming import listed
 from tallymark.cli.options import (
     Beta,
@@ -396,41 +397,6 @@ app.command()(deciding.costs)
 app.command()(deciding.watch)
 app.add_typer(studies.app, name="study")
 app.add_typer(auditing.app, name="audit")
-
-
-#: What stands for a value in the help, by how its explanation begins.
-_VALUES = {
-    "Column": "COLUMN", "Score column": "COLUMN", "Or: column": "COLUMN", "CLASS=": "CLASS=COLUMN", "SQLite file": "FILE", "CSV file": "FILE",
-    "CSV or Parquet file": "FILE", "Also write a report": "FILE", "Write ": "FILE", "Only rows": "CONDITION", "Only target rows": "CONDITION",
-    "Only labelled rows": "CONDITION", "Only lines": "CONDITION", "Evaluate each group": "COLUMN", "Count each group": "COLUMN",
-}  # fmt: skip
-
-#: The longest line of the list of commands that fits into 80 columns.
-_BRIEF = 62
-
-
-def spelled(command: Any) -> Any:
-    """A command whose help says what belongs behind an option (COLUMN, FILE, CONDITION), and whose list of commands is not cut."""
-    for part in getattr(command, "commands", {}).values():
-        spelled(part)
-        part.short_help = _brief(part.help or "")
-    for option in command.params:
-        told = getattr(option, "help", None) or ""
-        if not getattr(option, "is_flag", True) and not option.metavar:
-            own = (option.name or "").upper().replace("_", "-")
-            option.metavar = next((name for start, name in _VALUES.items() if told.startswith(start)), own)
-    return command
-
-
-def _brief(text: str) -> str:
-    """The beginning of an explanation that fits into a line and is a sentence still."""
-    sentence = text.strip().split("\n\n")[0].replace("\n", " ").split(". ")[0].rstrip(".")
-    for mark in (": ", ", "):
-        if len(sentence) > _BRIEF and mark in sentence[:_BRIEF]:
-            sentence = (
-                sentence[: sentence.index(mark)] if mark == ": " else sentence[: sentence.rindex(mark, 0, _BRIEF)]
-            )
-    return f"{sentence}."
 
 
 def main() -> None:

@@ -196,7 +196,9 @@ def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
                 for name in (asked.label, *asked.predicted)
                 for value in _check.distinct(_check.labels(columns[name], name), name)
             )
-        }
+        },
+        # Numbers before texts: a column of labels may be of either kind.
+        key=lambda value: (isinstance(value, str), value),
     )
     parts = {
         (name, *key): confusion(
