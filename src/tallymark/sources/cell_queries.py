@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
+from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Moments, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.class_moments import FINE, Classes, Span
@@ -333,7 +334,8 @@ class _Scan:
         if self.roles.count is not None:
             bad["a count that is not a whole number"] = plain_numbers(cells["broken"]) > 0
         if self.roles.weight is not None:
-            self._refuse_false_notes(float(np.nan_to_num(plain_numbers(cells["heaviest"])).max()), self.roles.weight)
+            # Sums counted in parts of the heaviest weight would be wrong.
+            self._refuse_false_notes(self.roles.weight, cells, "lightest", "heaviest")
         for what, where in bad.items():
             if where.any():
                 many = int(n[where].sum())
@@ -341,16 +343,15 @@ class _Scan:
                     f"{score}: {many} rows have {what}; drop or repair them, or leave them out with where=."
                 )
         # Rows that count nothing have no part in a cell's ends, which are missing where there are no others.
-        ends = np.concatenate([plain_numbers(cells[end])[~missing(cells[end])] for end in ("lo", "hi")])
-        refuse_false_notes(self.source.shown, score, self.source.noted_range(score), ends)
+        ends = self._refuse_false_notes(score, cells, "lo", "hi")
         self.source.refuse_lost_digits(score, float(np.abs(ends).max(initial=0.0)))
 
-    def _refuse_false_notes(self, heaviest: float, name: str) -> None:
-        """A damaged file may note another highest value than its rows have; sums counted in parts of that would be wrong."""
-        if heaviest > math.ldexp(1.0, self._weights[0]) and math.isfinite(heaviest):
-            raise InputError(
-                f"Cannot read {self.source.shown!r}: {name} has values beyond those the file notes; it is damaged."
-            )
+    def _refuse_false_notes(self, name: str, cells: Mapping[str, NDArray[Any]], *ends: str) -> Floats:
+        """Refuse a file that notes another range of a column than the ends of its cells have; gives back those ends."""
+        values: Floats = np.concatenate([plain_numbers(cells[end])[~missing(cells[end])] for end in ends])
+        values = values[np.isfinite(values)]
+        refuse_false_notes(self.source.shown, name, self.source.noted_range(name), values)
+        return values
 
     def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, NDArray[Any]]:
         """Heavy cells of one group counted again in equal parts of their range."""
