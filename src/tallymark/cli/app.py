@@ -33,6 +33,7 @@ from tallymark.cli.options import (
 from tallymark.cli.standard_input import standard_input
 from tallymark.errors import TallymarkError
 from tallymark.notes import GuardWarning
+from tallymark.sources.file_states import unchanged_files
 
 app = typer.Typer(
     name="tallymark",
@@ -407,7 +408,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=GuardWarning)
     try:
         load_libraries_while_there_is_room()
-        with standard_input(sys.argv):
+        with standard_input(sys.argv), unchanged_files():
             with_formats(spelled(typer.main.get_command(_asked_for(sys.argv[1:]))))()
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,23 @@ def require_table_place(out: str | None, *files: str) -> None:
     require_writable(out, inputs=[name for file in files for name in expanded(file)])
 
 
-def write_beside(out: str, file: str, columns: Mapping[str, NDArray[Any]], kept: str | None = None) -> None:
-    """Write the rows of `file` with these columns, in the same order; where one says which are `kept`, only those."""
+def write_beside(
+    out: str,
+    file: str,
+    columns: Mapping[str, NDArray[Any]],
+    *,
+    numbers: Sequence[str] = (),
+    kept: str | None = None,
+) -> None:
+    """Write the rows of `file` with these columns, in the same order; where one says which are `kept`, only those.
+
+    `numbers` are the columns of `file` that the command reads as numbers.
+    """
     with replacing(out, inputs=expanded(file)) as temporary, engine(file, writes=str(temporary)) as source:
         if taken := [name for name in columns if name in source.types]:
             raise InputError(f"{file!r} has a column {taken[0]!r} already; rename it.")
         source.keep_order()
-        source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"), kept=kept)
+        source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"), kept=kept, numbers=numbers)
 
 
 def write_report(made: Any, report: str | None, file: str) -> None:

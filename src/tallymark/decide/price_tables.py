@@ -146,8 +146,8 @@ def _of_files(
         )
     amounts = np.asarray(found["q"], dtype=np.float64)
     prices = np.asarray(found["p"] if quantity is None else found["v"] / found["q"], dtype=np.float64)
-    # Text of a CSV that stands for numbers is numbers: the tenth month comes after the ninth.
-    times, *names = (Reading.of(found[name])(found[name]) for name in ("t", *(f"k{i}" for i in range(len(keys)))))
+    columns = {period: found["t"], **{name: found[f"k{i}"] for i, name in enumerate(keys)}}
+    times, *names = (Reading.of(c, untyped=name in source.untyped)(c) for name, c in columns.items())
     return np.asarray(times), [np.asarray(name) for name in names], prices, amounts
 
 

@@ -65,6 +65,10 @@ class Source(Protocol):
     def types(self) -> Mapping[str, str]:
         """The type of each column."""
 
+    @property
+    def untyped(self) -> frozenset[str]:
+        """Columns of which the table records no type."""
+
     def refuse_lost_digits(self, name: str, largest: float) -> None:
         """Refuse whole numbers that floats cannot tell apart."""
 
@@ -83,6 +87,7 @@ class _Relation:
     types: Mapping[str, str]
     reader: str = "tallymark_rows"
     shown: str = "the relation"
+    untyped: frozenset[str] = frozenset()
 
     def refuse_lost_digits(self, name: str, largest: float) -> None:
         """Refuse whole numbers that floats cannot tell apart."""
@@ -150,7 +155,12 @@ class _Scan:
         if moments is None and not weighted:
             cells = self._cells(score, grid, deviations=True)
         yield from tallies_of_cells(
-            cells, self.roles, grid, lambda group, heavy: self._split(score, grid, group, heavy), moments
+            cells,
+            self.roles,
+            grid,
+            lambda group, heavy: self._split(score, grid, group, heavy),
+            moments,
+            self.source.untyped,
         )
 
     @property

@@ -7,7 +7,7 @@ minus key and of its square).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,7 +34,7 @@ _SPLIT_CELLS = 1_024
 
 
 #: Counts the given cells of a group again in finer parts: a cell table with a `part` column. A group is known by the
-#: values each of its columns has in the engine: two spellings of a number are one group.
+#: values each of its columns has in the engine.
 Split = Callable[[Sequence[Sequence[Any]], "Heavy"], CellTable]
 
 
@@ -53,19 +53,24 @@ Moments = Callable[[NDArray[Any]], ScoreMoments]
 
 
 def tallies_of_cells(
-    cells: CellTable, roles: Roles, grid: Grid, split: Split | None = None, moments: Moments | None = None
+    cells: CellTable,
+    roles: Roles,
+    grid: Grid,
+    split: Split | None = None,
+    moments: Moments | None = None,
+    untyped: Container[str] = (),
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
     """The tally of each group, its heaviest cells counted again if the engine can.
 
-    Where `moments` are not known, the cells have `d1` and `d2`.
+    Where `moments` are not known, the cells have `d1` and `d2`. `untyped` are columns of a file that records no types.
     """
     cells = {**cells, "place": np.arange(len(cells["n"]))}
     _refuse_bad_mass(cells, roles)
     counts = plain_numbers(cells["mass"]) > 0
-    reading = None if roles.label is None else Reading.of(cells["label"])
+    reading = None if roles.label is None else Reading.of(cells["label"], untyped=roles.label in untyped)
     labels, code = _classes(cells, roles, reading)
     columns = [cells[f"g{i}"] for i in range(len(roles.by))]
-    read = [Reading.of(column)(column) for column in columns]
+    read = [Reading.of(c, untyped=name in untyped)(c) for c, name in zip(columns, roles.by, strict=True)]
     for group, rows in rows_by_group(
         [_check.groups(column, name) for column, name in zip(read, roles.by, strict=True)]
     ):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark.errors import ColumnError, InputError, shown
 from tallymark.sources.duck import Duck, Progress, connected, quoted, require_condition, text
+from tallymark.sources.file_states import unchanged
 from tallymark.sources.formats import (
     CSV,
     JSON,
@@ -37,13 +38,14 @@ class Engine:
     """Files open for queries.
 
     `reader` stands for the files in a query's FROM, once in each; `shown` names them in messages; `types` has the type
-    of each column.
+    of each column, and `untyped` the columns of which the files record none: those of a CSV, and folders' names.
     """
 
     def __init__(self, files: Files, duck: Duck) -> None:
         self.shown = files.shown
         self.reader = ""
         self.types: dict[str, str] = {}
+        self.untyped: frozenset[str] = frozenset()
         self._options: list[str] = []
         self._files = files
         self._duck = duck
@@ -66,9 +68,12 @@ class Engine:
             self._options += self._quotes([name for name, *_ in wanted])
         options = [*self._options, *form.missing]
         self._refuse_partial(wanted, options)
+        # The type of a column that may be text is that of all its values, not of the first ones.
+        thorough = thorough or any(one.kind == "text" for one in wanted)
         self.types = self._described([*options, *(form.thorough if thorough else ())])
         if form.thorough and not {name for name, *_ in wanted} <= self.types.keys():
             self.types = self._described([*options, *form.thorough])
+        self.untyped = frozenset(name for name in self.types if form is CSV or name.lower() in folder_columns)
         if form.typing is None:
             require_columns(wanted, self.types)
             self.reader = form.reader(options)
@@ -77,7 +82,9 @@ class Engine:
         # What a folder's name gives is text already.
         typed = types_by_right([one for one in wanted if one.column.lower() not in folder_columns])
         if form is JSON:
-            typed = {name: "VARCHAR" if kind in _TEXT_IN_JSON else kind for name, kind in self.types.items()} | typed
+            _refuse_mixed([one for one in wanted if one.kind == "text"], self.types)
+            recorded = {name: "VARCHAR" if kind in _TEXT_IN_JSON else kind for name, kind in self.types.items()}
+            typed = recorded | {name: kind for name, kind in typed.items() if kind != "VARCHAR"}
         self.types |= typed
         listed = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in typed.items())
         self.reader = form.reader([*options, *([f"{form.typing} = {{{listed}}}"] if typed else [])])
@@ -193,39 +200,58 @@ class Engine:
         """Give rows in the order they have in the files, which takes longer."""
         self._duck.keep_order()
 
-    def write(self, path: str, columns: Mapping[str, NDArray[Any]], *, parquet: bool, kept: str | None = None) -> None:
+    def write(
+        self,
+        path: str,
+        columns: Mapping[str, NDArray[Any]],
+        *,
+        parquet: bool,
+        kept: str | None = None,
+        numbers: Sequence[str] = (),
+    ) -> None:
         """Write the files' rows as they are with further columns beside them; `path` must be among those allowed.
 
-        `kept` names one of the columns, which is left out, as is every row that has no true value there.
+        `kept` names one of the columns, which is left out, as is every row that has no true value there. Parquet gets
+        the columns `numbers` of a CSV as numbers, and others where every cell is the one way to write its number.
         """
         self.register("tallymark_columns", columns)
         form = self._files.form
         rows = form.reader([*self._options, *form.verbatim, *form.thorough])
+        self._refuse_other_rows(rows, len(next(iter(columns.values()))))
         kind = f"{'FORMAT parquet' if parquet else 'FORMAT csv, HEADER'}, USE_TMP_FILE false"
-        own = "r.*" if not (parquet and form is CSV) else self._typed(rows)
+        stored = self._typed(rows, numbers) if parquet and form is CSV else "r.*"
         named = ", ".join(f"c.{quoted(name)}" for name in columns if name != kept)
         condition = "" if kept is None else f" WHERE c.{quoted(kept)}"
         self.query(
-            f"COPY (SELECT {own}, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) TO {text(path)} ({kind})"
+            f"COPY (SELECT {stored}, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) TO {text(path)} ({kind})"
         )
 
-    def _typed(self, rows: str) -> str:
-        """The columns of a CSV, numbers as numbers: all that are written as such; a code such as 01 stays text."""
-        asked = ", ".join(
-            f"bool_and({quoted(name)} IS NULL OR {quoted(name)} = '' OR regexp_full_match({quoted(name)}, {text(_WRITTEN_NUMBER)})) AS c{i}"
-            for i, name in enumerate(self.types)
+    def _refuse_other_rows(self, rows: str, expected: int) -> None:
+        present = int(self.query(f"SELECT count(*) AS n FROM {rows}")["n"][0])
+        if present != expected:
+            raise InputError(
+                f"{self.shown!r} has {present} rows now and had {expected} when it was read; it has changed meanwhile. "
+                "Run the command again."
+            )
+
+    def _typed(self, rows: str, numbers: Sequence[str]) -> str:
+        """The columns of a CSV with the type that keeps every cell: a code such as 01, 1.10 or 1e5 stays text."""
+        names = list(self.types)
+        kinds = ("BIGINT", "DOUBLE")
+        keeps = ", ".join(
+            f"coalesce(bool_and(coalesce(TRY_CAST({c} AS {kind})::VARCHAR, '') = coalesce({c}, '')), true) AS k{i}_{kind}"
+            for i, c in enumerate(map(quoted, names))
+            for kind in kinds
         )
-        found = self.query(f"SELECT {asked} FROM {rows}")
+        kept = self.query(f"SELECT {keeps} FROM {rows}")
+        types = [
+            "DOUBLE" if name in numbers else next((kind for kind in kinds if bool(kept[f"k{i}_{kind}"][0])), "VARCHAR")
+            for i, name in enumerate(names)
+        ]
         return ", ".join(
-            f"TRY_CAST(nullif(r.{quoted(name)}, '') AS DOUBLE) AS {quoted(name)}"
-            if bool(found[f"c{i}"][0])
-            else f"r.{quoted(name)}"
-            for i, name in enumerate(self.types)
+            f"r.{c}" if kind == "VARCHAR" else f"TRY_CAST(nullif(r.{c}, '') AS {kind}) AS {c}"
+            for c, kind in zip(map(quoted, names), types, strict=True)
         )
-
-
-#: A number as it is written, in the engine's regular expressions.
-_WRITTEN_NUMBER = r"[+-]?(0|[1-9][0-9]{0,14})?(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?"
 
 
 @contextmanager
@@ -252,12 +278,20 @@ def engine(
     allowed = [*files.allowed, *([] if writes is None else [writes])]
     with connected(files.shown, allowed, memory_limit=memory_limit, threads=threads, progress=progress) as duck:
         source = Engine(files, duck)
-        source.open(wanted, thorough=where is not None)
-        yield source
+        with unchanged(files.names):
+            source.open(wanted, thorough=where is not None)
+            yield source
 
 
-#: What JSON's reader takes for more than text, and labels and groups are not.
-_TEXT_IN_JSON = {"DATE", "TIME", "TIMESTAMP", "UUID"}
+#: What JSON's reader takes for more than text, and labels and groups are not; and the type of a column without values.
+_TEXT_IN_JSON = {"DATE", "TIME", "TIMESTAMP", "UUID", '"NULL"'}
+
+
+def _refuse_mixed(wanted: Iterable[Wanted], types: Mapping[str, str]) -> None:
+    """Refuse a column of JSON lines that holds values of several types: read as text, 1 and "1" would be one label."""
+    for name, *_ in wanted:
+        if types[name] == "JSON":
+            raise InputError(f"{name} mixes text, numbers or bools; write all its values as one type.")
 
 
 def _refuse_ragged(names: Sequence[str], separator: str) -> None:

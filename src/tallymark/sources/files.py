@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,25 +19,24 @@ from tallymark.sources.formats import Paths, Wanted
 #: What programs write for a bool.
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
-#: Numbers; but "01" is a code, and not the number 1.
-_INTEGER = re.compile(r"-?(0|[1-9]\d{0,17})")
-_NUMBER = re.compile(r"[+-]?(0|[1-9]\d{0,15})?(\.\d*)?([eE][+-]?\d{1,3})?")
-
 
 @dataclass(frozen=True)
 class Reading:
-    """What the texts of a label or group column stand for: bools, whole numbers, numbers, or themselves.
+    """The type of a label or group column in a file that records no types (a CSV): bools, numbers, or text.
 
-    Settled on all values of the column together, so that a column never has two kinds.
+    Decided on all values of the column together. Numbers only where text and number are one to one: "1.1" and "1.10",
+    "10" and "1e1", "01" and "1" are different codes, and a column that has such a text stays text.
     """
 
     values: dict[str, Label] | None
 
     @classmethod
-    def of(cls, column: NDArray[Any]) -> Reading:
-        """The reading of a fetched column; one that is not text stays as it is."""
+    def of(cls, column: NDArray[Any], *, untyped: bool) -> Reading:
+        """The reading of a fetched column; what its file records as text is text."""
+        if not untyped or column.dtype.kind != "O":
+            return cls(None)
         present = column.compressed() if isinstance(column, np.ma.MaskedArray) else column
-        texts = set(present.tolist()) if column.dtype.kind == "O" else set()
+        texts = set(present.tolist())
         return cls(_values(texts) if texts and all(isinstance(text, str) for text in texts) else None)
 
     def __call__(self, column: NDArray[Any]) -> NDArray[Any]:
@@ -49,16 +48,31 @@ class Reading:
         return np.ma.MaskedArray(read, column.mask) if isinstance(column, np.ma.MaskedArray) else read
 
 
-def _values(texts: Iterable[str]) -> dict[str, Label] | None:
-    listed = list(texts)
-    if all(text in _BOOLS for text in listed):
-        return {text: _BOOLS[text] for text in listed}
-    if all(_INTEGER.fullmatch(text) for text in listed):
-        return {text: int(text) for text in listed}
-    if all(_NUMBER.fullmatch(text) and any(c.isdigit() for c in text) for text in listed):
-        numbers: dict[str, Label] = {text: float(text) for text in listed}
-        return numbers if np.isfinite(list(numbers.values())).all() else None
+def _values(texts: set[str]) -> dict[str, Label] | None:
+    """What each text stands for, where that is one to one and all are of one type."""
+    parsers: tuple[Callable[[str], Label | None], ...] = (_BOOLS.get, _integer, _decimal)
+    for parse in parsers:
+        parsed = {text: parse(text) for text in texts}
+        values = {text: value for text, value in parsed.items() if value is not None}
+        if len(values) == len(texts):
+            return values if len(set(values.values())) == len(texts) else None
     return None
+
+
+def _integer(text: str) -> int | None:
+    """A whole number in the one way it is written."""
+    return int(text) if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) else None
+
+
+def _decimal(text: str) -> float | None:
+    """A number in the one way it is written: with the fewest digits that tell it from its neighbours, ".0" or not."""
+    if re.fullmatch(r"-?[0-9][0-9.e+-]*", text) is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if np.isfinite(number) and text in {repr(number), repr(number).removesuffix(".0")} else None
 
 
 def read_files(paths: Paths, wanted: Sequence[Wanted]) -> dict[str, NDArray[Any]]:
@@ -76,8 +90,8 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
     columns = {name: entries[f"c{i}"] for i, name in enumerate(names)}
     if any(len(column) == 0 for column in columns.values()):
         raise InputError(f"{source.shown!r} has no rows" + (" that satisfy the condition." if where else "."))
-    for name, _, kind in wanted:
-        if kind == "number" and source.types[name] == "DOUBLE" and (values := columns[name]).size:
+    for name in names:
+        if source.types[name] == "DOUBLE" and (values := columns[name]).size:
             source.refuse_lost_digits(
                 name, float(np.abs(np.nan_to_num(np.ma.filled(values, 0.0), posinf=0.0, neginf=0.0)).max())
             )
@@ -85,7 +99,10 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
         values = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(columns[name], dtype=np.float64)))
         refuse_false_notes(source.shown, name, source.noted_range(name), values)
     counts = {name for name, _, kind in wanted if kind == "count"}
-    return {name: _whole(column) if name in counts else Reading.of(column)(column) for name, column in columns.items()}
+    return {
+        name: _whole(column) if name in counts else Reading.of(column, untyped=name in source.untyped)(column)
+        for name, column in columns.items()
+    }
 
 
 def refuse_false_notes(shown: str, name: str, noted: tuple[float, float] | None, values: NDArray[Any]) -> None:

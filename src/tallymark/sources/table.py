@@ -60,8 +60,11 @@ class Table:
         items = self.columns[self.roles.label or ""] if self._read else self.source.query(asked)["c"]
         present = items.compressed() if hasattr(items, "compressed") else items
         return _check.distinct(
-            _check.labels(Reading.of(present)(present), self.roles.label or ""), self.roles.label or ""
+            _check.labels(self._reading(present)(present), self.roles.label or ""), self.roles.label or ""
         )
+
+    def _reading(self, labels: NDArray[Any]) -> Reading:
+        return Reading.of(labels, untyped=self.roles.label in self.source.untyped)
 
     @property
     def _read(self) -> bool:
@@ -106,11 +109,11 @@ class Table:
 
     @property
     def _positive(self) -> list[str]:
-        """The positive label as the engine writes it, in all its spellings."""
+        """The positive label as the engine writes it."""
         label = self.roles.label or ""
         columns = self.source.query(
             f"SELECT DISTINCT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t FROM {self.source.reader}{self.condition}"
         )
-        is_positive, _ = _check.binary_labels(Reading.of(columns["c"])(columns["c"]), self.roles.pos_label, label)
+        is_positive, _ = _check.binary_labels(self._reading(columns["c"])(columns["c"]), self.roles.pos_label, label)
         spelled: list[str] = columns["t"][is_positive].tolist()
         return spelled

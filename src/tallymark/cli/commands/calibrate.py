@@ -31,7 +31,7 @@ def run(
         scores = columns_of(opened, wanted)[score]
     fitted = calibration.fit(fitted_on, *([tally(scores=scores)] if calibration.uses_target else []))
     probabilities, parameters = fitted(scores), dict(fitted.parameters)
-    write_beside(out, target, {column: probabilities})
+    write_beside(out, target, {column: probabilities}, numbers=[score])
     summary = {"rows": len(scores), "sum": float(np.sum(probabilities)), "method": method, **parameters, "out": out}
     if as_json:
         print_json("calibrate", {"n": len(scores), **summary})

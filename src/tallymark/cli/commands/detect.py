@@ -74,7 +74,7 @@ def run(asked: Asked) -> None:
     with progress_bar(f"Detecting outliers in {asked.file}") as progress:
         scores = chosen.scores(X, progress)
     if asked.out is not None:
-        write_beside(asked.out, asked.file, scores)
+        write_beside(asked.out, asked.file, scores, numbers=features)
     answer: dict[str, Any] = {
         "n": len(X),
         "features": features,
