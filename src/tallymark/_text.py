@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Any
 
 
 def visible(text: str) -> str:
@@ -50,15 +49,3 @@ _CHARACTER = re.compile(
     "\U000e0020-\U000e007f]|\u200d.)*",
     re.DOTALL,
 )
-
-
-def natural(value: object) -> tuple[Any, ...]:
-    """A key by which texts sort as people count: month 9 before month 10; other values by themselves."""
-    if not isinstance(value, str):
-        return (0, value)
-    return (
-        1,
-        tuple(
-            (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"([0-9]+)", value) if part
-        ),
-    )

@@ -218,3 +218,23 @@ def test_periods_without_a_common_product_are_refused():
     with pytest.raises(tm.InputError, match="one period only"):
         tm.decide.index(frame[frame.t == 1], formula="fisher", **SALES)
     assert set(BILATERAL) | set(MULTILATERAL) == set(FORMULAS)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_months_by_name_are_in_the_order_of_time(tmp_path, ending):
+    months = ["Jan", "Feb", "Mar", "Apr"]
+    frame = pd.DataFrame({"m": months * 2, "id": [1] * 4 + [2] * 4, "p": [1.0, 2.0, 3.0, 4.0] * 2})
+    path = tmp_path / f"d.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    for data in (path, frame):
+        made = tm.decide.index(data, period="m", product="id", price="p", formula="jevons")
+        assert made.periods == tuple(months)
+        assert made.values.tolist() == pytest.approx([1.0, 2.0, 3.0, 4.0])
+
+
+def test_periods_without_a_known_order_are_refused_unless_it_is_stated():
+    frame = pd.DataFrame({"m": ["late", "early"] * 2, "id": [1, 1, 2, 2], "p": [2.0, 1.0] * 2})
+    with pytest.raises(tm.InputError, match="Cannot tell the order of the periods 'late', 'early' in m"):
+        tm.decide.index(frame, period="m", product="id", price="p", formula="jevons")
+    made = tm.decide.index(frame, period="m", product="id", price="p", formula="jevons", order=["early", "late"])
+    assert made.values.tolist() == [1.0, 2.0]

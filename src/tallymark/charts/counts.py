@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._numbers import with_limits
+from tallymark._periods import in_order
 from tallymark.charts.theme import altair, by_model, finished, palette, require_kind, rows, shape_of
 from tallymark.errors import InputError
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
@@ -90,9 +91,12 @@ def prevalences(
 
 
 def counts_over_time(
-    data: Prevalences | Mapping[str, Prevalences], *, along: str, counts: bool = True, theme: str = "light"
-) -> Any:
-    """Estimated counts (or shares) along one key, such as the year, with a band for each method; other keys are added up.
+    data: Prevalences | Mapping[str, Prevalences], *, along: str, order: Sequence[Any] | None = None, counts: bool = True,
+    theme: str = "light",
+) -> Any:  # fmt: skip
+    """Estimated counts (or shares) over the periods of one key with a band for each method; other keys are added up.
+
+    `order` lists the periods where their order in time cannot be read off them.
 
     >>> import pandas as pd, tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
@@ -111,14 +115,15 @@ def counts_over_time(
         if along not in entry.names:
             raise InputError(f"The estimates have no key {along!r}; they have {', '.join(entry.names)}.")
         by = entry if entry.names == (along,) else entry.subtotals()[along]
-        for key, one in by.entries.items():
+        for period in in_order(by, along, order):
+            one = by[period]
             if np.isfinite(one.prevalence):
                 factor = float(one.n) if counts else 1.0
                 limits = {"low": factor * one.low, "high": factor * one.high} if one.interval is not None else {}  # type: ignore[operator]
                 lines.append(
                     {
                         "model": str(name),
-                        "at": str(key[0]),
+                        "at": str(period),
                         "value": factor * one.prevalence,
                         "level": one.level,
                         **limits,
@@ -128,9 +133,9 @@ def counts_over_time(
         raise InputError("There is nothing to draw: no estimate has a value.")
     names = list(named)
     look = by_model(names, theme)
-    order = list(dict.fromkeys(line["at"] for line in lines))
+    times = list(dict.fromkeys(line["at"] for line in lines))
     what = "count" if counts else "prevalence"
-    base = alt.Chart(rows(lines)).encode(x=alt.X("at:O", sort=order, title=along, axis=alt.Axis(labelAngle=0 if len(order) < 9 else -40)))  # fmt: skip
+    base = alt.Chart(rows(lines)).encode(x=alt.X("at:O", sort=times, title=along, axis=alt.Axis(labelAngle=0 if len(times) < 9 else -40)))  # fmt: skip
     tips = [alt.Tooltip("model:N"), alt.Tooltip("at:N", title=along), *(alt.Tooltip(f"{n}:Q", format=",.5~g") for n in ("value", "low", "high"))]  # fmt: skip
     y = alt.Y("value:Q", title=what, scale=alt.Scale(zero=True))
     band = base.mark_area(opacity=0.15).encode(y=alt.Y("low:Q", title=what), y2="high:Q", color=look["color"])
@@ -140,7 +145,7 @@ def counts_over_time(
     title = f"Estimated {what} by {along}" + ("" if level is None else f" with {100 * level:g} % intervals")
     said = "; ".join(f"{line['model']} {line['at']} {with_limits(line['value'], line.get('low'), line.get('high'))}" for line in lines[:24])  # fmt: skip
     return finished(
-        alt.layer(band, joined, dots), title, theme, says=f"{said}.", width=max(340, min(560, 46 * len(order)))
+        alt.layer(band, joined, dots), title, theme, says=f"{said}.", width=max(340, min(560, 46 * len(times)))
     )
 
 

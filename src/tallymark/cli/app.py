@@ -26,6 +26,7 @@ from tallymark.cli.options import (
     CostFn,
     CostFp,
     Json,
+    Order,
     Report,
     SamplingOption,
     given,
@@ -168,6 +169,7 @@ def quantify(
     ] = None,
     by: Annotated[list[str] | None, typer.Option(help="Count each group of this column (comma or repeat).")] = None,
     growth: Annotated[str | None, typer.Option(help="Growth rates along this column of --by.")] = None,
+    order: Order = None,
     expect: Annotated[
         list[str] | None, typer.Option(help="Metrics at --threshold to expect in the target (comma or repeat).")
     ] = None,
@@ -216,6 +218,7 @@ def quantify(
             methods=method or (),
             by=by or (),
             growth=growth,
+            order=listed(order or ()) or None,
             expect=expect or (),
             pos_label=pos_label,
             weight=weight,

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.options import Json, Level, PosLabel, Report, Seed
+from tallymark.cli.naming import listed
+from tallymark.cli.options import Json, Level, Order, PosLabel, Report, Seed
 
 app = typer.Typer(
     help="Check rows by hand: plan which, and say what they tell.", no_args_is_help=True, rich_markup_mode=None
@@ -115,6 +116,7 @@ def of_index(
     width: Annotated[float | None, typer.Option(help="Or: how wide the index may remain.")] = None,
     level: Level = 0.95,
     seed: Seed = 0,
+    order: Order = None,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -126,5 +128,5 @@ def of_index(
 
     command.of_index(
         file, as_json=json, report=report, period=period, product=product, price=price, quantity=quantity, score=score, formula=formula,
-        chained=chained, n=n, width=width, level=level, seed=seed,
+        chained=chained, n=n, width=width, level=level, seed=seed, order=listed(order or ()) or None,
     )  # fmt: skip

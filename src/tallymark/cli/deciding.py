@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from tallymark.cli.options import Json, Level, PosLabel, Report, Seed
+from tallymark.cli.naming import listed
+from tallymark.cli.options import Json, Level, Order, PosLabel, Report, Seed
 
 
 def index(
@@ -46,6 +47,7 @@ def index(
     draws: Annotated[int, typer.Option(min=2, help="With --label: classifiers to draw.")] = 1_000,
     seed: Seed = 0,
     where: Annotated[str | None, typer.Option(help="Only lines that satisfy this SQL condition.")] = None,
+    order: Order = None,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -59,11 +61,11 @@ def index(
         command.under_error(
             file, formula or ["fisher"], tolerance, as_json=json, report=report, where=where, window=window, period=period, product=product,
             price=price, quantity=quantity, label=label, pos_label=pos_label, metric=metric, level=level, chained=chained, errors=errors,
-            score=score, predicted=predicted, together=together, draws=draws, seed=seed,
+            score=score, predicted=predicted, together=together, draws=draws, seed=seed, order=listed(order or ()) or None,
         )  # fmt: skip
         return
     command.run(
-        file, period, product, price, quantity, formula or ["fisher"], where, window, splice, chained=chained, as_json=json, report=report
+        file, period, product, price, quantity, formula or ["fisher"], where, window, splice, listed(order or ()), chained=chained, as_json=json, report=report
     )  # fmt: skip
 
 
@@ -91,6 +93,7 @@ def advise(
     label: Annotated[str | None, typer.Option(help="Column of FILE with the true class.")] = None,
     value: Annotated[str | None, typer.Option(help="Column of FILE with the price, or any value.")] = None,
     pos_label: PosLabel = None,
+    order: Order = None,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -103,7 +106,7 @@ def advise(
     command.run(
         classes=classes, prevalence_stable=prevalence_stable, values_stable=values_stable, prevalence=prevalence,
         true_negatives_matter=true_negatives_matter, emphasise=emphasise, cost_fp=cost_fp, cost_fn=cost_fn, period=period,
-        label=label, value=value, pos_label=pos_label, file=file, as_json=json, report=report,
+        label=label, value=value, pos_label=pos_label, order=listed(order or ()) or None, file=file, as_json=json, report=report,
     )  # fmt: skip
 
 
@@ -121,6 +124,7 @@ def impact(
     tolerance: Annotated[float, typer.Option(help="Share of the level that would not matter.")] = 0.01,
     level: Level = 0.95,
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
+    order: Order = None,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -133,6 +137,7 @@ def impact(
     command.run(
         file, as_json=json, report=report, label=label, value=value, predicted=predicted, score=score, threshold=threshold,
         period=period, weight=weight, cluster=cluster, pos_label=pos_label, tolerance=tolerance, level=level, where=where,
+        order=listed(order or ()) or None,
     )  # fmt: skip
 
 
@@ -225,6 +230,7 @@ def watch(
     store: Annotated[str | None, typer.Option(help="SQLite file that keeps the history of all runs.")] = None,
     seed: Seed = 0,
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
+    order: Order = None,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -237,5 +243,5 @@ def watch(
     command.run(
         data, as_json=json, report=report, score=score, period=period, label=label, value=value, reference=reference, audit=audit,
         threshold=threshold, method=method, metrics=metric, run_length=run_length, pos_label=pos_label, level=level, store=store,
-        seed=seed, where=where,
+        seed=seed, where=where, order=listed(order or ()) or None,
     )  # fmt: skip

@@ -14,6 +14,10 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Threads to work with.")]
 Cluster = Annotated[str | None, typer.Option(help="Column that says which rows belong together, such as the product.")]
 Where = Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")]
+Order = Annotated[
+    list[str] | None,
+    typer.Option(help="The periods in their order in time, where it cannot be read (comma or repeat)."),
+]
 DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")]
 Weight = Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")]
 Count = Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")]

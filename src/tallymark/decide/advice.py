@@ -15,13 +15,14 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
-from tallymark._text import natural
+from tallymark._periods import in_order
 from tallymark.decide.impacts import ERRORS, Impact
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.interval import checked_level
 from tallymark.registry import METRICS, require_one_of
 from tallymark.sources.any_columns import any_columns, numbers
+from tallymark.sources.columns import group_values
 from tallymark.sources.formats import Wanted
 
 Level = Literal["low", "balanced", "high"]
@@ -84,6 +85,7 @@ def advise(
     prevalence: Level | None = None, true_negatives_matter: bool = False, emphasise: Error | None = None,
     cost_fp: float | None = None, cost_fn: float | None = None, period: str | None = None, label: str | None = None,
     value: str | None = None, pos_label: Any = None, level: float = 0.95, impact: Impact | None = None,
+    order: Sequence[Any] | None = None,
 ) -> Advice:  # fmt: skip
     """Which metric to use, from what is known of the data.
 
@@ -92,7 +94,7 @@ def advise(
     costs, whose ratio gives beta (√(cost_fn / cost_fp), as F weighs them), or an `impact` (:func:`tallymark.decide.impact`), by which one
     false negative and one false positive move the level of the value. Given `data`, a dataframe or file with `period`, `label` and
     `value` columns, what is not said is read off them, and the evidence is listed: "stable" there means that a test at `level` did not
-    contradict it, which is not that it is so.
+    contradict it, which is not that it is so. `order` lists the periods where their order in time cannot be read.
 
     >>> import tallymark as tm
     >>> found = tm.advise(classes=2, prevalence_stable=False, values_stable=True, prevalence="low", emphasise="fp")
@@ -107,7 +109,7 @@ def advise(
             raise InputError(f"{option} is {told!r}, expected True or False.")
     evidence: list[Row] = []
     if data is not None:
-        read = _read(data, period, label, value, pos_label, level)
+        read = _read(data, period, label, value, pos_label, level, order)
         evidence = read.evidence
         prevalence_stable = read.prevalence_stable if prevalence_stable is None else prevalence_stable
         values_stable = read.values_stable if values_stable is None else values_stable
@@ -252,7 +254,13 @@ _LOW, _HIGH = 0.2, 0.8
 
 
 def _read(
-    data: Any, period: str | None, label: str | None, value: str | None, pos_label: Any, level: float
+    data: Any,
+    period: str | None,
+    label: str | None,
+    value: str | None,
+    pos_label: Any,
+    level: float,
+    order: Sequence[Any] | None,
 ) -> _Reading:
     """Whether prevalence, and the positives' values, stay from period to period."""
     if period is None or label is None:
@@ -266,12 +274,10 @@ def _read(
     ]
     columns = any_columns(data, wanted)
     positive, _ = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
-    times, t = np.unique(_check.groups(columns[period], period), return_inverse=True)
-    order = sorted(
-        range(len(times)),
-        key=lambda place: natural(times[place].item() if hasattr(times[place], "item") else times[place]),
-    )
-    times, t = times[order], np.argsort(order)[t]
+    when = group_values(_check.groups(columns[period], period))
+    times = in_order(when, period, order)
+    place = {value: number for number, value in enumerate(times)}
+    t = np.fromiter((place[value] for value in when), np.int64, len(when))
     if len(times) < 2:
         raise InputError(f"{period} has one value only; stability is a matter of two or more periods.")
     alpha = 1.0 - checked_level(level)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
-from tallymark._text import natural
+from tallymark._periods import in_order
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.interval import Interval, checked_level
@@ -126,7 +126,7 @@ class Impact(Shown):
 def impact(
     data: Any, *, label: str, value: str, predicted: str | None = None, score: str | None = None, threshold: float | None = None,
     period: str | None = None, weight: str | None = None, cluster: str | None = None, pos_label: Any = None, tolerance: float = 0.01,
-    level: float = 0.95, where: str | None = None,
+    level: float = 0.95, where: str | None = None, order: Sequence[Any] | None = None,
 ) -> Impact:  # fmt: skip
     """Whether false positives and false negatives differ in `value` (the price, say) from what they are mistaken for.
 
@@ -135,7 +135,7 @@ def impact(
     false negatives does, each with an interval (linearised, over clusters of rows where `cluster` is named), and the Kolmogorov–Smirnov
     and Wasserstein distances of the errors' values from the true positives' (weights apart), with p-values corrected for their number (Holm). A shift
     whose whole interval lies within ± `tolerance` of the level is called minimal; one whose interval holds 0 and more than that cannot
-    be told. Office for National Statistics, annex E.
+    be told. `order` lists the periods where their order in time cannot be read. Office for National Statistics, annex E.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -174,20 +174,21 @@ def impact(
     groups = np.arange(len(amounts)) if cluster is None else checked_cluster(columns[cluster], cluster)
     made = [
         _part(when, name, truth[rows], called[rows], amounts[rows], mass[rows], groups[rows], confidence, small, cluster is not None)
-        for when, rows in _periods(columns, period)
+        for when, rows in _periods(columns, period, order)
         for name, truth, called in _classes(columns, label, predicted, score, threshold, pos_label)
     ]  # fmt: skip
     return Impact(value, tuple(_corrected(made)), small, confidence, cluster)
 
 
-def _periods(columns: Mapping[str, NDArray[Any]], period: str | None) -> Iterator[tuple[Any, Any]]:
+def _periods(
+    columns: Mapping[str, NDArray[Any]], period: str | None, order: Sequence[Any] | None
+) -> Iterator[tuple[Any, Any]]:
     if period is None:
         yield None, slice(None)
         return
-    for (when,), rows in sorted(
-        rows_by_group([_check.groups(columns[period], period)]), key=lambda part: natural(part[0][0])
-    ):
-        yield when, rows
+    rows_of = {key[0]: rows for key, rows in rows_by_group([_check.groups(columns[period], period)])}
+    for when in in_order(rows_of, period, order):
+        yield when, rows_of[when]
 
 
 def _classes(

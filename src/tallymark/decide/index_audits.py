@@ -71,12 +71,14 @@ class IndexAudit(Shown):
 def index_audit(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, score: str, formula: str = "fisher",
     chained: bool = False, n: int | None = None, width: float | None = None, level: float = 0.95, seed: Seed = 0,
+    order: Sequence[Any] | None = None,
 ) -> IndexAudit:  # fmt: skip
     r"""The products to check by hand so that the index of a class is known to a `width`, or the `n` that tell most.
 
     `score` is each product's probability to belong to the class. A product matters by what its membership does to the index, :math:`d_i`, and
     by how uncertain it is: products are taken by :math:`|d_i| \sqrt{p_i(1-p_i)}`. How wide the middle `level` of the index remains when these are
     known is found by drawing what they may turn out to be, and the others given that; the probabilities are taken for right.
+    `order` is that of :func:`tallymark.decide.index`.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -93,35 +95,41 @@ def index_audit(
             "Say how many products can be checked with n=, or how wide the index may remain with width=; one of the two."
         )
     asked = checked_level(level)
-    table, chance = _probabilities(data, period, product, price, quantity, score)
-    order, effects = _telling(table, formula, chance, chained=chained)
+    table, chance = _probabilities(data, period, product, price, quantity, score, order)
+    ranked, effects = _telling(table, formula, chance, chained=chained)
     rng_seed = seeds(seed, 1)[0]
 
     def remaining(number: int) -> float:
-        return _width(table, formula, chance, order[:number], asked, np.random.default_rng(rng_seed), chained=chained)
+        return _width(table, formula, chance, ranked[:number], asked, np.random.default_rng(rng_seed), chained=chained)
 
     whole = remaining(0)
     if n is not None:
-        number = _check.whole(n, "n", 1, len(order))
+        number = _check.whole(n, "n", 1, len(ranked))
     else:
         wide = _check.real(width, "width")
         if wide <= 0.0:
             raise InputError(f"width is {width!r}, expected a difference of the index above 0.")
-        few, number = 0, len(order)
+        few, number = 0, len(ranked)
         while few < number:
             middle = (few + number) // 2
             few, number = (few, middle) if remaining(middle) <= wide else (middle + 1, number)
-    first = order[:number]
+    first = ranked[:number]
     return IndexAudit(
         formula, tuple(table.products[i] for i in first), chance[first], effects[first], whole, remaining(number), asked
     )  # fmt: skip
 
 
 def _probabilities(
-    data: Any, period: str, product: str | Sequence[str], price: str, quantity: str | None, score: str
+    data: Any,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None,
+    score: str,
+    order: Sequence[Any] | None = None,
 ) -> tuple[PriceTable, Floats]:
     keys = tuple(column_names(product, "product="))
-    table = price_table(data, period, product, price, quantity)
+    table = price_table(data, period, product, price, quantity, order=order)
     columns = any_columns(data, [Wanted(score, "score=", "number"), *(Wanted(name, "product=") for name in keys)])
     p = numbers(columns[score], score)
     if not (np.isfinite(p) & (p >= 0.0) & (p <= 1.0)).all():

@@ -134,7 +134,7 @@ def index_under_error(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
     pos_label: Any = None, formula: str = "fisher", metric: str = "balanced_accuracy", level: float = 0.9, chained: bool = False,
     errors: Errors = "random", tilt: float = 1.0, score: str | None = None, predicted: str | None = None, together: str | None = None,
-    draws: int = 1_000, seed: Seed = 0,
+    draws: int = 1_000, seed: Seed = 0, order: Sequence[Any] | None = None,
 ) -> IndexUnderError:  # fmt: skip
     """The distribution of an index over classifiers that reach a `level` of a `metric`, or over what a real classifier does.
 
@@ -149,7 +149,8 @@ def index_under_error(
       negatives to p.
 
     `together` names a column, such as the product's text, whose products are all classified alike. With `predicted`, a column of a real
-    classifier's calls, nothing is drawn from an isoline: each product is called positive as often as its lines were.
+    classifier's calls, nothing is drawn from an isoline: each product is called positive as often as its lines were. `order` is that of
+    :func:`tallymark.decide.index`.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -163,7 +164,7 @@ def index_under_error(
     require_formula(formula, quantity)
     number = checked_number(draws, "draws", 2)
     table, wrong = _products(
-        data, period, product, price, quantity, label, pos_label, errors, tilt, score, predicted, together
+        data, period, product, price, quantity, label, pos_label, errors, tilt, score, predicted, together, order
     )
     truth = index_of(_only(table, wrong.positive), formula, chained=chained).values
 
@@ -243,12 +244,14 @@ def metrics_by_index_error(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
     pos_label: Any = None, formula: str = "fisher", chained: bool = False, metrics: Sequence[str] = _COMPARED, errors: Errors = "random",
     tilt: float = 1.0, score: str | None = None, together: str | None = None, draws: int = 2_000, seed: Seed = 0,
+    order: Sequence[Any] | None = None,
 ) -> MetricsByIndexError:  # fmt: skip
     """Which metric predicts the error of an index best.
 
     Classifiers are drawn with a recall and a specificity each uniform from 0.5 to 1; for each the metrics' values on the products and the
     index's error in the last period are computed. A metric that is closely (and negatively) rank-correlated with the size of the error is
     one by which a classifier for this index should be chosen. Intervals are those of Spearman's correlation on Fisher's scale.
+    The other arguments are those of :func:`tallymark.decide.index_under_error`.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -269,7 +272,7 @@ def metrics_by_index_error(
     for name in names:
         _level(name, METRICS[name].high)
     table, wrong = _products(
-        data, period, product, price, quantity, label, pos_label, errors, tilt, score, None, together
+        data, period, product, price, quantity, label, pos_label, errors, tilt, score, None, together, order
     )
     truth = index_of(_only(table, wrong.positive), formula, chained=chained).values
     off, cells = [], []
@@ -313,7 +316,7 @@ def _level(metric: str, level: object) -> float:
 
 def _products(
     data: Any, period: str, product: str | Sequence[str], price: str, quantity: str | None, label: str, pos_label: Any, errors: str,
-    tilt: float, score: str | None, predicted: str | None, together: str | None,
+    tilt: float, score: str | None, predicted: str | None, together: str | None, order: Sequence[Any] | None = None,
 ) -> tuple[PriceTable, ProductErrors]:  # fmt: skip
     """The table of prices, and which of its products are taken wrongly how easily."""
     require_one_of("errors", errors, ("random", "price", "scores"))
@@ -322,7 +325,7 @@ def _products(
             "errors='scores' and score= (the column of a classifier's probabilities) go together; give both, or neither."
         )
     keys = tuple(column_names(product, "product="))
-    table = price_table(data, period, product, price, quantity)
+    table = price_table(data, period, product, price, quantity, order=order)
     wanted = [
         Wanted(label, "label="), *(Wanted(name, "product=") for name in keys), *([] if score is None else [Wanted(score, "score=", "number")]),
         *(Wanted(name, option) for name, option in ((predicted, "predicted="), (together, "together=")) if name is not None),

@@ -70,6 +70,7 @@ class PriceIndex(Shown):
 def index(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, formula: str = "fisher",
     chained: bool = False, window: int | None = None, splice: Splice = "movement", where: str | None = None,
+    order: Sequence[Any] | None = None,
 ) -> PriceIndex:  # fmt: skip
     """A price index by `period` of a dataframe or file with a line per sale (or per product and period).
 
@@ -77,7 +78,8 @@ def index(
     another index. Lines of one product in one period are put together: quantities added up, prices averaged by quantity (unit
     values). Bilateral formulas compare every period with the first (or, `chained`, with the one before) on the products both have;
     multilateral ones (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``, ``geary_khamis``, ``time_product_dummy``) use all
-    periods at once, or a rolling `window` of them with a `splice`.
+    periods at once, or a rolling `window` of them with a `splice`. Periods are numbers, dates or texts such as 2024-01, Q1 2024 or
+    January 2024; `order` lists them where their order in time cannot be read.
 
     Prices must be above 0 and present, and every comparison needs a common product: what is not so is refused by period and line,
     for an index of it would be a number without a meaning.
@@ -89,7 +91,7 @@ def index(
     [1.0, 1.1513]
     """
     require_formula(formula, quantity)
-    table = price_table(data, period, product, price, quantity, where)
+    table = price_table(data, period, product, price, quantity, where, order)
     return index_of(table, formula, chained=chained, window=window, splice=splice)
 
 

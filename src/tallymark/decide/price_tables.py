@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Bools, Floats, Ints
-from tallymark._text import natural
+from tallymark._periods import in_order
 from tallymark.errors import InputError, shown
+from tallymark.sources.columns import group_values
 from tallymark.sources.duck import quoted
 from tallymark.sources.engine import engine
 from tallymark.sources.files import Reading
@@ -95,7 +96,13 @@ class PriceTable:
 
 
 def price_table(
-    data: Any, period: str, product: str | Sequence[str], price: str, quantity: str | None, where: str | None = None
+    data: Any,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None,
+    where: str | None = None,
+    order: Sequence[Any] | None = None,
 ) -> PriceTable:
     """A table from a dataframe or from files, whose lines the engine puts together."""
     keys = tuple(column_names(product, "product="))
@@ -115,7 +122,8 @@ def price_table(
         raise InputError(
             f"Got a {type(data).__name__}, expected a dataframe or the path of a file with a line per sale."
         )
-    return _tabled(*lines, keys, weighted=quantity is not None)
+    times = {value: place for place, value in enumerate(in_order(group_values(lines[0]), period, order))}
+    return _tabled(times, *lines, keys, weighted=quantity is not None)
 
 
 def _of_files(
@@ -181,14 +189,17 @@ def _refusal(rows: int, where: str, quantity: str | None) -> str:
 
 
 def _tabled(
-    periods: Any, keys: list[Any], prices: Floats, amounts: Floats, product: tuple[str, ...], *, weighted: bool
+    times: dict[Any, int],
+    periods: Any,
+    keys: list[Any],
+    prices: Floats,
+    amounts: Floats,
+    product: tuple[str, ...],
+    *,
+    weighted: bool,
 ) -> PriceTable:
     """Lines put together: quantities added up, prices averaged by quantity (plainly where there are none)."""
-    times, t = np.unique(periods, return_inverse=True)
-    if times.dtype.kind in "OU":
-        # Months that are text come as people count them.
-        order = sorted(range(len(times)), key=lambda place: natural(times[place]))
-        times, t = times[order], np.argsort(order)[t]
+    t = np.fromiter((times[value] for value in group_values(periods)), np.int64, len(periods))
     codes = np.zeros(len(t), dtype=np.int64)
     for key in keys:
         values, code = np.unique(key, return_inverse=True)
@@ -204,19 +215,16 @@ def _tabled(
     with np.errstate(divide="ignore", invalid="ignore"):
         price = np.where(quantity > 0.0, value / quantity, np.nan).reshape(shape)
     if not np.isfinite(price).any(axis=1).all():
-        empty = [times[row] for row in np.flatnonzero(~np.isfinite(price).any(axis=1))]
+        empty = [list(times)[row] for row in np.flatnonzero(~np.isfinite(price).any(axis=1))]
         raise InputError(
             f"In {shown(map(str, empty))} nothing was sold (every quantity is 0); leave those periods out."
         )
     if len(times) < 2:
-        raise InputError(
-            f"There is one period only, {times[0] if len(times) else 'none'}; an index compares two or more."
-        )
+        raise InputError(f"There is one period only, {next(iter(times), 'none')}; an index compares two or more.")
     known = np.asarray(np.isfinite(price).any(axis=0))
     listed = tuple(one[0] if len(one) == 1 else one for one, keep in zip(labels, known, strict=True) if keep)
-    plain_times = tuple(value.item() if hasattr(value, "item") else value for value in times)
     return PriceTable(
-        plain_times,
+        tuple(times),
         listed,
         price[:, known],
         np.where(np.isfinite(price), quantity.reshape(shape), 0.0)[:, known],

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tallymark._display import plain
-from tallymark._text import natural
+from tallymark._periods import in_order
 from tallymark.errors import InputError
 
 #: What marks a database as a watch's.
@@ -20,7 +20,9 @@ _APPLICATION = 0x7411_0002
 _TABLE = "CREATE TABLE IF NOT EXISTS periods (period TEXT PRIMARY KEY, found TEXT NOT NULL) WITHOUT ROWID"
 
 
-def remember(path: str | PathLike[str], found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def remember(
+    path: str | PathLike[str], found: Sequence[Mapping[str, Any]], order: Sequence[Any] | None = None
+) -> list[dict[str, Any]]:
     """Keep what was found of each period, replacing what was known of it; gives back the whole history, oldest first.
 
     Periods that earlier runs found and this one did not see stay. So does what was said of a period that this run takes for part of its
@@ -50,7 +52,8 @@ def remember(path: str | PathLike[str], found: Sequence[Mapping[str, Any]]) -> l
                     text = json.dumps(made, ensure_ascii=False, allow_nan=False)
                     connection.execute("INSERT OR REPLACE INTO periods VALUES (?, ?)", (str(row["period"]), text))
             history = [json.loads(text) for (text,) in connection.execute("SELECT found FROM periods")]
-            return sorted(history, key=lambda row: natural(row["period"]))
+            rows = {row["period"]: row for row in history}
+            return [rows[period] for period in in_order(rows, f"the history in {fspath(path)!r}", order)]
     except sqlite3.Error as error:
         raise InputError(f"Cannot keep the history in {fspath(path)!r}: {error}.") from None
 

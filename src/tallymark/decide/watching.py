@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Bools, Floats
-from tallymark._text import natural
+from tallymark._periods import in_order
 from tallymark.curves.isolines import metric_at_rates
 from tallymark.decide.audit_plans import AuditPlan, audit_plan
 from tallymark.decide.control_charts import FEWEST, ControlChart, control_chart, median_run_length
@@ -51,11 +51,12 @@ def watch(
     data: Any, *, score: str, period: str | None = None, label: str | None = None, value: str | None = None, reference: int | None = None,
     audit: bool = False, threshold: float | str = 0.5, method: str = "bayes", metrics: str | Sequence[str] = ("accuracy", "f1"),
     run_length: float = 370.0, pos_label: Any = None, level: float = 0.95, store: str | PathLike[str] | None = None, seed: Seed = 0,
-    where: str | None = None,
+    where: str | None = None, order: Sequence[Any] | None = None,
 ) -> Watch:  # fmt: skip
     """Watch a classifier period by period: counts, expected metrics, drift, and a signal when to look again.
 
-    `data` is a dataframe, files, or a folder of files; `period` names the column with the period, left out in a folder each file is one.
+    `data` is a dataframe, files, or a folder of files; `period` names the column with the period, left out in a folder each file is one. `order` lists the periods where their order in time cannot be read (2024-01, Q1 2024, January
+    2024 can).
     Rows with a `label` in the first `reference` periods (left out: the leading periods that have labels, or a third of all) make the
     validation sample. For every period: the prevalence by the quantifier `method` with its interval; with `audit`, by the period's own
     labels, taken for a random sample of it; the `metrics` to expect at `threshold` at that prevalence; and three charts:
@@ -93,9 +94,9 @@ def watch(
     if not 2.0 <= length <= 1e5:
         raise InputError(f"run_length is {run_length!r}, expected 2 to 100 000 periods between false alarms.")
     columns = _columns(data, score, period, label, value, where)
-    parts = sorted(
-        rows_by_group([_check.groups(columns[_PERIOD], period or "file")]), key=lambda part: natural(part[0][0])
-    )
+    rows_of = {key[0]: rows for key, rows in rows_by_group([_check.groups(columns[_PERIOD], period or "file")])}
+    times = in_order(rows_of, period or "the names of the files", order)
+    parts = [((when,), rows_of[when]) for when in times]
     scores = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     labelled = ~is_missing(columns[label]) if label is not None else np.zeros(len(scores), dtype=np.bool_)
     first = _reference(parts, labelled, reference)
@@ -138,7 +139,7 @@ def watch(
         )
     plan = _plan(scores, np.asarray(parts[-1][1]), made[-1], seed)
     rows_found = [one.row() for one in made]
-    history = tuple(rows_found) if store is None else tuple(remember(store, rows_found))
+    history = tuple(rows_found) if store is None else tuple(remember(store, rows_found, order))
     cut = None if validation is None else validation.at(threshold).threshold
     notes = tuple(
         dict.fromkeys(
@@ -173,10 +174,7 @@ def _columns(
     ]  # fmt: skip
     folder = isinstance(data, str | PathLike) and Path(data).is_dir()
     if folder:
-        files = sorted(
-            (path for path in Path(data).iterdir() if path.is_file() and _is_table(path)),
-            key=lambda path: natural(path.name),
-        )
+        files = sorted(path for path in Path(data).iterdir() if path.is_file() and _is_table(path))
         if not files:
             raise InputError(f"{str(data)!r} has no CSV, Parquet or JSON lines file to watch.")
         if period is None:

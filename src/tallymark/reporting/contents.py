@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ class ReportRequest:
     expectation: Evaluation | None = None
     warnings: tuple[Note, ...] = ()
     growth: str | None = None
+    order: Sequence[Any] | None = None
     fits: MixtureFits | None = None
     unseen: Sensitivity | None = None
     known: tuple[float, float] | None = None

@@ -29,13 +29,13 @@ Estimates = Mapping[str, Any]
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     return of_counts(
         named, title=request.title or "Count", fit=request.fit, expectation=request.expectation, warnings=request.warnings,
-        growth=request.growth, fits=request.fits, unseen=request.unseen, known=request.known, audit=request.audit,
+        growth=request.growth, order=request.order, fits=request.fits, unseen=request.unseen, known=request.known, audit=request.audit,
     )  # fmt: skip
 
 
 def of_counts(
     estimates: Estimates, *, title: str, fit: MixtureFit | None = None, expectation: Evaluation | None = None,
-    warnings: Sequence[Note] = (), growth: str | None = None, fits: MixtureFits | None = None,
+    warnings: Sequence[Note] = (), growth: str | None = None, order: Sequence[Any] | None = None, fits: MixtureFits | None = None,
     unseen: Sensitivity | None = None, known: tuple[float, float] | None = None,
     audit: Prevalence | Prevalences | None = None,
 ) -> Content:  # fmt: skip
@@ -59,9 +59,11 @@ def of_counts(
         else:
             lines.append([Cell(entry.method), *_counted(entry)])
     table = Table(["method", *grouped, "prevalence", "count", "of", "interval"], lines)
-    sections = [Section("Estimates", _known_said(estimates, known), _pictures(estimates, audits, growth), [table])]
+    sections = [
+        Section("Estimates", _known_said(estimates, known), _pictures(estimates, audits, growth, order), [table])
+    ]
     if growth is not None:
-        sections.append(_grown(estimates, growth))
+        sections.append(_grown(estimates, growth, order))
     if fit is not None:
         heads = ["from", "to", "observed", "expected", "negative", "positive"]
         bins = [[Cell(number(row[h]), row[h] if np.isfinite(row[h]) else None) for h in heads] for row in fit.rows()]
@@ -95,14 +97,14 @@ def of_counts(
     return Content(title, what, said, list(map(Remark.of, warnings)), sections, headline=headline)
 
 
-def _pictures(estimates: Estimates, audits: Estimates, along: str | None) -> list[Any]:
+def _pictures(estimates: Estimates, audits: Estimates, along: str | None, order: Sequence[Any] | None) -> list[Any]:
     """Counts along time where they are followed, the classes' shares, or estimates side by side."""
     classes = {name: entry for name, entry in estimates.items() if isinstance(entry, ClassPrevalences)}
     flat = {name: entry for name, entry in estimates.items() if name not in classes} | dict(audits)
     pictures = [charts.class_prevalences(classes)] if classes else []
     if along is not None:
         followed = {n: e for n, e in flat.items() if isinstance(e, Prevalences) and _has_value(e)}
-        pictures += [charts.counts_over_time(followed, along=along)] if followed else []
+        pictures += [charts.counts_over_time(followed, along=along, order=order)] if followed else []
     else:
         totals = {n: e.total if isinstance(e, Prevalences) else e for n, e in flat.items()}
         if len(totals) > 1 and totals != flat and any(map(_has_value, totals.values())):
@@ -145,7 +147,7 @@ def _known_said(estimates: Estimates, known: tuple[float, float] | None) -> str:
     return f"With the {number(known[0])} labelled rows, {number(known[1])} of them positive, the whole population has: {sums}."
 
 
-def _grown(estimates: Estimates, along: str) -> Section:
+def _grown(estimates: Estimates, along: str, order: Sequence[Any] | None) -> Section:
     """Growth along a key, by method and group."""
     lines = []
     others: list[str] = []
@@ -153,7 +155,7 @@ def _grown(estimates: Estimates, along: str) -> Section:
         if not isinstance(entry, Prevalences):
             continue
         others = [key for key in entry.names if key != along]
-        for line in entry.growths(along):
+        for line in entry.growths(along, order):
             groups = [Cell(str(line["group"][key]) if line["group"] else "(all)") for key in others]
             told = (
                 line["reason"]
@@ -164,8 +166,8 @@ def _grown(estimates: Estimates, along: str) -> Section:
             )
     text = "Both periods are counted with the same labelled rows, so most of their error cancels."
     drawable = {
-        name: entry.growths(along) for name, entry in estimates.items()
-        if isinstance(entry, Prevalences) and any(line["reason"] is None for line in entry.growths(along))
+        name: entry.growths(along, order) for name, entry in estimates.items()
+        if isinstance(entry, Prevalences) and any(line["reason"] is None for line in entry.growths(along, order))
     }  # fmt: skip
     pictures = [charts.growth(drawable)] if drawable else []
     return Section("Growth of the count", text, pictures, [Table(["method", *others, "from", "to", "growth"], lines)])

@@ -39,7 +39,7 @@ def report(
     data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, prevalence: float | None = None,
     title: str | None = None, command: str | None = None,
     fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
-    growth: str | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
+    growth: str | None = None, order: Sequence[Any] | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
     known: tuple[float, float] | None = None, audit: Prevalence | Prevalences | None = None, advice: Advice | None = None,
     sampling: Sampling = "plain", progress: Progress | None = None, **parameters: float,
 ) -> Path:  # fmt: skip
@@ -47,7 +47,7 @@ def report(
 
     `data` is a labelled tally, a panel (models on the same rows, which are then compared), tallies by group, or several tallies by name (which are not
     compared: nothing says that their rows are the same); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
-    method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, `fits`
+    method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, in time or in the `order` that is given, `fits`
     the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population, `audit` what they say of all of it). With `advice` (:func:`tallymark.advise`) the
     metrics it recommends come first. `threshold`, `prevalence`, `sampling` and `parameters` (costs, beta) are those of :func:`tallymark.evaluate`; `command` is shown
     as what made the page; `progress` is called with the percentage of the pictures that are drawn.
@@ -62,7 +62,7 @@ def report(
     """
     request = ReportRequest(
         title=title, threshold=threshold, level=level, prevalence=prevalence, parameters=parameters, sampling=sampling, fit=fit, expectation=expectation, warnings=warnings,
-        growth=growth, fits=fits, unseen=unseen, known=known, audit=audit, advice=advice,
+        growth=growth, order=order, fits=fits, unseen=unseen, known=known, audit=audit, advice=advice,
     )  # fmt: skip
     return write(content_of(data, request), path, progress, command=command)
 

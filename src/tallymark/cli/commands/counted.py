@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,9 +83,11 @@ def _subtotals(answer: Answer) -> list[tuple[dict[str, Any], Prevalence]]:
     ]
 
 
-def _growth(answer: Answer, column: str) -> list[dict[str, Any]]:
+def _growth(answer: Answer, column: str, order: Sequence[str] | None) -> list[dict[str, Any]]:
     """Growth from each value of a column to the next, by method and group."""
-    return [{"method": name, **line} for name, entry in answer.estimates.items() for line in entry.growths(column)]
+    return [
+        {"method": name, **line} for name, entry in answer.estimates.items() for line in entry.growths(column, order)
+    ]
 
 
 def _with_known(one: Prevalence, known: tuple[float, float]) -> dict[str, Any]:
@@ -103,7 +105,7 @@ def _totals(answer: Answer) -> list[Prevalence]:
     return [total_of(entry) for entry in answer.estimates.values() if isinstance(entry, Prevalence | Prevalences)]
 
 
-def as_json(answer: Answer, growth: str | None) -> dict[str, Any]:
+def as_json(answer: Answer, growth: str | None, order: Sequence[str] | None = None) -> dict[str, Any]:
     """Everything that was estimated, as plain values."""
     sizes = {str(label): one.n for group, label, one in lines_of(answer) if group is None}
     entries: dict[str, Any] = {"n": next(iter(sizes.values()), None), "estimates": [
@@ -115,7 +117,7 @@ def as_json(answer: Answer, growth: str | None) -> dict[str, Any]:
             {"method": one.method, "group": group, **_without_method(one)} for group, one in subtotals
         ]
     if growth is not None:
-        entries["growth"] = _growth(answer, growth)
+        entries["growth"] = _growth(answer, growth, order)
     if answer.known is not None:
         rows, positives = answer.known
         entries["known"] = {"n": rows, "positives": positives}
@@ -139,7 +141,9 @@ def _without_method(one: Prevalence) -> dict[str, Any]:
     return {name: value for name, value in one.to_dict().items() if name != "method"}
 
 
-def print_answer(answer: Answer, target: str, validation: str, growth: str | None) -> None:
+def print_answer(
+    answer: Answer, target: str, validation: str, growth: str | None, order: Sequence[str] | None = None
+) -> None:
     """Everything that was estimated, as tables and sentences."""
     lines = lines_of(answer)
     first = lines[0][2]
@@ -170,7 +174,7 @@ def print_answer(answer: Answer, target: str, validation: str, growth: str | Non
         print_table(table("", [*columns, ("growth of the count", "right")], [
             [line["method"], *(str(line["group"][name]) if line["group"] else "(all)" for name in others), str(line["from"]),
              str(line["to"]), line["reason"] or _percent(line["growth"], line["low"], line["high"])]
-            for line in _growth(answer, growth)
+            for line in _growth(answer, growth, order)
         ]))  # fmt: skip
     if answer.expectation is not None:
         ev = answer.expectation

@@ -26,7 +26,7 @@ from tallymark.errors import InputError
 
 def run(
     file: str, period: str, product: Sequence[str], price: str, quantity: str | None, formulas: Sequence[str], where: str | None,
-    window: int | None, splice: str, *, chained: bool, as_json: bool, report: str | None,
+    window: int | None, splice: str, order: Sequence[str], *, chained: bool, as_json: bool, report: str | None,
 ) -> dict[str, PriceIndex]:  # fmt: skip
     """Compute, print; gives back what was printed."""
     require_report_place(report, file)
@@ -35,7 +35,7 @@ def run(
         made = {
             formula: index(
                 file, period=period, product=keys, price=price, quantity=quantity, formula=formula, chained=chained, window=window,
-                splice=splice, where=where,  # type: ignore[arg-type]
+                splice=splice, where=where, order=order or None,  # type: ignore[arg-type]
             )
             for formula in listed(formulas)
         }  # fmt: skip

@@ -61,6 +61,7 @@ class Asked:
     methods: Sequence[str] = ()
     by: Sequence[str] = ()
     growth: str | None = None
+    order: Sequence[str] | None = None
     expect: Sequence[str] = ()
     pos_label: str | None = None
     weight: str | None = None
@@ -95,13 +96,13 @@ def run(asked: Asked) -> Answer:
         with progress_bar(f"Writing {asked.report}") as progress:
             report(
             answer.estimates, asked.report, title=f"{Path(asked.target or asked.validation).name}: how many?", command=shown_command(), fit=answer.fit,
-            expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, fits=answer.fits, unseen=answer.unseen,
+            expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, order=asked.order, fits=answer.fits, unseen=answer.unseen,
             known=answer.known, audit=answer.audit, progress=progress,
             )  # fmt: skip
     if asked.as_json:
-        print_json("quantify", as_json(answer, asked.growth), notes)
+        print_json("quantify", as_json(answer, asked.growth, asked.order), notes)
     else:
-        print_answer(answer, asked.target or asked.validation, asked.validation, asked.growth)
+        print_answer(answer, asked.target or asked.validation, asked.validation, asked.growth, asked.order)
         print_notes(notes)
         print_written(asked.report)
     return answer
@@ -224,6 +225,8 @@ def _checked(asked: Asked, groups: Sequence[str], methods: Sequence[str]) -> str
         )
     if asked.growth is not None and asked.growth not in groups:
         raise InputError(f"--growth {asked.growth} is not among the columns of --by ({', '.join(groups) or 'none'}).")
+    if asked.order is not None and asked.growth is None:
+        raise InputError("--order goes with --growth: it is the order of the periods that growth is followed along.")
     if asked.growth is not None and asked.level is None:
         raise InputError("--growth needs intervals; leave --level 0 out.")
     _refuse_calibration(asked, methods)
@@ -299,7 +302,7 @@ def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Ta
 def _of_classes(asked: Asked) -> Answer:
     plain_only = {
         "--score": asked.score, "--by": asked.by, "--where": asked.where, "--weight": asked.weight, "--count": asked.count, "--cluster": asked.cluster,
-        "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label, "--growth": asked.growth,
+        "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label, "--growth": asked.growth, "--order": asked.order,
         "--threshold": asked.threshold, "--training-prevalence": asked.training_prevalence,
         "--interval": asked.interval != "default",
         "--drop-missing": asked.drop_missing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ from tallymark._check import Floats
 from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark._numbers import number
+from tallymark._periods import in_order
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.notes import Note
@@ -161,28 +162,31 @@ class Prevalences(Shown, Keyed[Prevalence]):
         """Estimates by each key alone, where there are several."""
         return {name: self.over(name) for name in self.names} if len(self.names) > 1 else {}
 
-    def growths(self, along: str) -> list[dict[str, Any]]:
-        """Growth from each value of a key to the next: within every group of the other keys, and of all together.
+    def growths(self, along: str, order: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        """Growth from each period to the next: within every group of the other keys, and of all together.
+
+        `along` is the key that holds the periods; `order` lists them where their order in time cannot be read off them.
 
         One line each: the group (None for all together), from, to, and the growth with its limits, or why there is none.
         """
         if along not in self.names:
             raise InputError(f"No key {along!r}; the estimates are by {', '.join(self.names)}.")
         others = [name for name in self.names if name != along]
-        lines = self._growths(self.over(along), None)
+        times = in_order([key[self.names.index(along)] for key in self.entries], along, order)
+        lines = self._growths(self.over(along), times, None)
         if others:
             groups: dict[tuple[Any, ...], dict[tuple[Any, ...], Keys]] = {}
             place = self.names.index(along)
             for key in self.entries:
                 groups.setdefault(key[:place] + key[place + 1 :], {})[key[place],] = (key,)
             for group, keys in groups.items():
-                lines += self._growths(self._regrouped((along,), keys), dict(zip(others, group, strict=True)))
+                lines += self._growths(self._regrouped((along,), keys), times, dict(zip(others, group, strict=True)))
         return lines
 
     @staticmethod
-    def _growths(by: Prevalences, group: dict[str, Any] | None) -> list[dict[str, Any]]:
+    def _growths(by: Prevalences, times: Sequence[Any], group: dict[str, Any] | None) -> list[dict[str, Any]]:
         lines: list[dict[str, Any]] = []
-        for first, second in itertools.pairwise(sorted(by, key=lambda value: (str(type(value)), value))):
+        for first, second in itertools.pairwise(time for time in times if time in by):
             line: dict[str, Any] = {"group": group, "from": first, "to": second}
             try:
                 items = by.growth(first, second)
