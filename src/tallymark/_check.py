@@ -5,13 +5,16 @@ Behind this module nothing asks again whether lengths agree or scores are finite
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark._negative_labels import check_negatives
 from tallymark.errors import InputError, shown
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -264,16 +267,26 @@ def distinct(array: NDArray[Any], name: str = "labels") -> list[Label]:
 
 
 def binary_labels(
-    values: object, pos_label: Label | None = None, name: str = "labels", *, one_class: bool = False
+    values: object,
+    pos_label: Label | None = None,
+    name: str = "labels",
+    *,
+    one_class: bool = False,
+    rows: NDArray[Any] | None = None,
 ) -> tuple[Bools, tuple[Label, Label]]:
     """Which rows are positive, and the (negative, positive) labels: the one place that reads meaning into labels.
 
-    `one_class` accepts data in which only one of the two classes occurs (a group of a larger sample).
+    `one_class` accepts data in which only one of the two classes occurs (a group of a larger sample). `rows` says how
+    many rows have each value where `values` lists them once. Several values beside `pos_label` are counted as negative
+    with a note that names them; one that is another spelling of it, or a word for a missing value, is refused.
     """
     array = labels(values, name)
     pair = _two_numbers(array) if array.dtype.kind in "biuf" else None
     classes = list(pair) if pair else distinct(array, name)
     negative, positive = _name_classes(classes, pos_label, name, one_class=one_class)
+    if pos_label is not None:
+        others = [label for label in classes if label != positive]
+        check_negatives(positive, others, lambda: _occurrences(array, rows), name)
     # A text column never equals a number and the other way round; NumPy would answer with one bool.
     is_positive = np.asarray(array == positive, dtype=np.bool_)
     return is_positive, (negative, positive)
@@ -332,6 +345,21 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
     if not others and not one_class:
         raise InputError(_only_one_class(name, classes[0]))
     return (others[0] if len(others) == 1 else f"not {pos_label}"), pos_label
+
+
+def _occurrences(array: NDArray[Any], rows: NDArray[Any] | None) -> Counter[Label]:
+    """How many rows have each label; `rows` where the array lists labels once."""
+    values, counts = (
+        (array, rows)
+        if rows is not None
+        else np.unique(array, return_counts=True)
+        if array.dtype.kind in "biuf"
+        else (array, None)
+    )
+    occurs = Counter[Label]()
+    for value, count in zip(values.tolist(), itertools.repeat(1) if counts is None else counts.tolist(), strict=False):
+        occurs[plain_label(value)] += int(count)
+    return occurs
 
 
 def _only_one_class(name: str, value: Label) -> str:

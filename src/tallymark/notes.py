@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -18,6 +20,8 @@ class Guard:
 
     means: str
     do: str
+    #: Whether it speaks of how the rows were read, which no result knows; the command line adds such notes to its answer.
+    of_input: bool = False
 
 
 #: Every guard, by its stable code. The docs' table is made from this one.
@@ -79,6 +83,11 @@ GUARDS = {
         "rows with the same score and label repeat so often that they are hardly independent",
         "say which rows belong together with `cluster=`",
     ),
+    "TM121": Guard(
+        "with a positive label named, several other values were counted as negative",
+        "check that each of them is; recode or leave out rows whose class is not known",
+        of_input=True,
+    ),
 }
 
 
@@ -107,11 +116,31 @@ class GuardWarning(UserWarning):
         return type(self), (self.code, self.message)
 
 
+_INPUT_NOTES: ContextVar[list[Note] | None] = ContextVar("input_notes", default=None)
+
+
+@contextmanager
+def recording_input_notes() -> Iterator[None]:
+    """Within it notes of how rows were read are kept for :func:`input_notes`."""
+    token = _INPUT_NOTES.set([])
+    try:
+        yield
+    finally:
+        _INPUT_NOTES.reset(token)
+
+
+def input_notes() -> tuple[Note, ...]:
+    """What was noted of the input so far, each once."""
+    return tuple(dict.fromkeys(_INPUT_NOTES.get() or ()))
+
+
 def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
     """Warn of each note once, with the line of the caller's own code; raise at the first where the caller is strict."""
     for note in dict.fromkeys(notes):
         if strict:
             raise GuardError(f"{note.code}: {note.message}")
+        if GUARDS[note.code].of_input and (kept := _INPUT_NOTES.get()) is not None:
+            kept.append(note)
         warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_caller())
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tallymark as tm
+from tallymark.cli.app import main
 from tallymark.cli.output import write_beside
 
 #: Codes that a program which guesses types would merge, lose or reorder.
@@ -83,3 +84,16 @@ def test_parquet_beside_a_csv_keeps_every_cell(tmp_path):
         assert written[name].astype(str).tolist() == cells
     assert written["year"].dtype == np.int64
     assert written["p"].tolist() == [0.5, 1.0, 0.25]
+
+
+def test_truth_and_prediction_have_one_type(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "d.csv"
+    pd.DataFrame({"y": ["1.1", "1.2"] * 6, "yhat": ["1.1", "1.10"] * 6}).to_csv(path, index=False)
+    monkeypatch.setattr(
+        "sys.argv", ["tallymark", "evaluate", str(path), "--label", "y", "--predicted", "yhat", "--json"]
+    )
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    metrics = json.loads(capsys.readouterr().out)["models"]["yhat"]["metrics"]
+    assert metrics["accuracy"]["value"] == 0.5

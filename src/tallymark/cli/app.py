@@ -33,7 +33,7 @@ from tallymark.cli.options import (
 )
 from tallymark.cli.standard_input import standard_input
 from tallymark.errors import TallymarkError
-from tallymark.notes import GuardWarning
+from tallymark.notes import GUARDS, GuardWarning, recording_input_notes
 from tallymark.sources.file_states import unchanged_files
 
 app = typer.Typer(
@@ -407,11 +407,13 @@ def main() -> None:
     """Run a command; bad input ends with status 2 and one message on standard error."""
     _speak_any_encoding()
     warnings.formatwarning = lambda message, *_, **__: f"tallymark: {message}\n"
-    # Results carry their notes, and each command prints them.
+    # Results carry their notes, and each command prints them; but not those of how the rows were read.
     warnings.filterwarnings("ignore", category=GuardWarning)
+    of_input = "|".join(code for code, guard in GUARDS.items() if guard.of_input)
+    warnings.filterwarnings("default", message=of_input, category=GuardWarning)
     try:
         load_libraries_while_there_is_room()
-        with standard_input(sys.argv), unchanged_files():
+        with standard_input(sys.argv), unchanged_files(), recording_input_notes():
             with_formats(spelled(typer.main.get_command(_asked_for(sys.argv[1:]))))()
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)

@@ -21,7 +21,7 @@ from tallymark._numbers import number
 from tallymark._text import visible
 from tallymark.cli.formats import chosen, printed
 from tallymark.cli.layout import Head, TextTable, wrapped
-from tallymark.notes import Note
+from tallymark.notes import Note, input_notes
 from tallymark.sources.formats import Wanted, expanded
 from tallymark.sources.roles import OPTION, Roles
 
@@ -82,7 +82,8 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 
 def print_json(command: str, answer: Mapping[str, Any], notes: Iterable[Note] = ()) -> None:
     """One JSON object on standard output: which command of which version, its answer, and the guards that fired."""
-    envelope = {"command": command, "version": __version__, **answer, "warnings": [vars(note) for note in notes]}
+    told = [vars(note) for note in dict.fromkeys((*input_notes(), *notes))]
+    envelope = {"command": command, "version": __version__, **answer, "warnings": told}
     json.dump(plain(envelope), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
 

@@ -216,7 +216,7 @@ def audit_estimate(
     if threshold is not None and score is None:
         raise InputError("threshold= cuts the score; name its column with score=.")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
-    wanted += [] if predicted is None else [Wanted(predicted, "predicted=")]
+    wanted += [] if predicted is None else [Wanted(predicted, "predicted=", "class")]
     columns = any_columns(data, wanted, where=where)
     grouped = audit_of(columns, label, score, groups, inclusion, layers, value, pos_label)
     audit = replace(grouped, groups=(), by=())

@@ -155,9 +155,10 @@ def impact(
     confidence, small = checked_level(level), _check.real(tolerance, "tolerance")
     if small <= 0.0:
         raise InputError(f"tolerance is {tolerance!r}, expected a share of the level above 0 that would not matter.")
-    named = ((period, "period="), (predicted, "predicted="), (cluster, "cluster="))
+    named = ((period, "period="), (cluster, "cluster="))
     wanted = [
-        Wanted(label, "label="), Wanted(value, "value=", "number"), *(Wanted(name, option) for name, option in named if name is not None),
+        Wanted(label, "label=", "class"), Wanted(value, "value=", "number"), *(Wanted(name, option) for name, option in named if name is not None),
+        *([] if predicted is None else [Wanted(predicted, "predicted=", "class")]),
         *(Wanted(name, option, "number") for name, option in ((score, "score="), (weight, "weight=")) if name is not None),
     ]  # fmt: skip
     columns = any_columns(data, wanted, where=where)

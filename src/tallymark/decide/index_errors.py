@@ -327,8 +327,9 @@ def _products(
     keys = tuple(column_names(product, "product="))
     table = price_table(data, period, product, price, quantity, order=order)
     wanted = [
-        Wanted(label, "label="), *(Wanted(name, "product=") for name in keys), *([] if score is None else [Wanted(score, "score=", "number")]),
-        *(Wanted(name, option) for name, option in ((predicted, "predicted="), (together, "together=")) if name is not None),
+        Wanted(label, "label=", "class"), *(Wanted(name, "product=") for name in keys), *([] if score is None else [Wanted(score, "score=", "number")]),
+        *([] if predicted is None else [Wanted(predicted, "predicted=", "class")]),
+        *([] if together is None else [Wanted(together, "together=")]),
     ]  # fmt: skip
     columns = any_columns(data, wanted)
     positive, labels = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)

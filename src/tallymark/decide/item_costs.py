@@ -149,7 +149,7 @@ def costs(
     )
     amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
     wanted = [
-        Wanted(label, "label="), *(Wanted(name, "score=", "number") for name in scores), *(Wanted(name, "predicted=") for name in calls),
+        Wanted(label, "label=", "class"), *(Wanted(name, "score=", "number") for name in scores), *(Wanted(name, "predicted=", "class") for name in calls),
         *(Wanted(one, f"{option}=", "number") for option, one in amounts.items() if isinstance(one, str)),
         *([] if weight is None else [Wanted(weight, "weight=", "number")]), *([] if cluster is None else [Wanted(cluster, "cluster=")]),
     ]  # fmt: skip

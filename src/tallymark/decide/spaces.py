@@ -257,7 +257,7 @@ def _of_columns(
         raise InputError(
             "Name the columns: label= and predicted=[…], one for each classifier (or pass a panel, or confusions by name)."
         )
-    wanted = [Wanted(label, "label="), *(Wanted(name, "predicted=") for name in names)]
+    wanted = [Wanted(label, "label=", "class"), *(Wanted(name, "predicted=", "class") for name in names)]
     columns = any_columns(data, wanted + ([] if cluster is None else [Wanted(cluster, "cluster=")]))
     truth, labels = _check.binary_labels(columns[label], pos_label, label)
     calls = {}

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from os import PathLike
@@ -26,11 +27,11 @@ from tallymark.decide.advice import Advice
 from tallymark.errors import InputError, PictureWarning, shown
 from tallymark.inference.interval import Sampling
 from tallymark.measures import Evaluation
-from tallymark.notes import Note
+from tallymark.notes import Note, input_notes
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
-from tallymark.reporting.content import Content
+from tallymark.reporting.content import Content, Remark
 from tallymark.reporting.contents import ReportRequest, content_of
 from tallymark.reporting.explorer import explored, formulas, glossary, limits_note, parameters
 
@@ -76,6 +77,7 @@ def write(
     seed: int | None = None,
 ) -> Path:
     """Write a page; all of it or nothing. `progress` is called with the percentage of the pictures that are drawn."""
+    content = replace(content, warnings=[*map(Remark.of, input_notes()), *content.warnings])
     with replacing(path, over=_PAGE) as temporary:
         # A lone surrogate, which no file can hold, is spelled out.
         text = page(content, progress, command=command, seed=seed)

@@ -93,7 +93,9 @@ def tallies_of_cells(
 def _classes(cells: CellTable, roles: Roles, reading: Reading | None) -> tuple[tuple[Label, Label] | None, Ints]:
     if roles.label is None or reading is None:
         return None, np.zeros(len(cells["n"]), dtype=np.int64)
-    is_positive, labels = _check.binary_labels(reading(cells["label"]), roles.pos_label, roles.label)
+    is_positive, labels = _check.binary_labels(
+        reading(cells["label"]), roles.pos_label, roles.label, rows=plain_numbers(cells["n"])
+    )
     return labels, is_positive.astype(np.int64)
 
 

@@ -323,27 +323,38 @@ def panel(
         y, counts, weights = named.truth, named.counts, named.weights
         scores = {name: named.columns[name] for name in names}
         clusters = None if cluster is None else named.columns[cluster]
+    return panel_of_arrays(
+        y, scores, counts=counts, weights=weights, clusters=clusters, pos_label=pos_label, extra=extra,
+        name=label or "labels",
+    )  # fmt: skip
+
+
+def panel_of_arrays(
+    y: object, scores: object, *, counts: object = None, weights: object = None, clusters: object = None,
+    pos_label: Label | None = None, extra: Mapping[str, object] | None = None, name: str = "labels",
+) -> Panel:  # fmt: skip
+    """The panel of columns; `name` is that of the labels in messages."""
     if not isinstance(scores, Mapping) or not scores:
         raise InputError('scores must map each model\'s name to its column: tm.panel(y, {"a": score_a, "b": score_b}).')
-    is_positive, labels = _check.binary_labels(y, pos_label)
+    is_positive, labels = _check.binary_labels(y, pos_label, name)
     n, w = checked_mass(counts, weights)
-    columns = {name: _check.scores(column, f"scores of {name!r}") for name, column in scores.items()}
-    others = {name: _extra(column, name) for name, column in (extra or {}).items()}
+    columns = {model: _check.scores(column, f"scores of {model!r}") for model, column in scores.items()}
+    others = {other: _extra(column, other) for other, column in (extra or {}).items()}
     names_in_use = [*map(str, columns), *map(str, others)]
     if len(set(names_in_use)) != len(names_in_use):
         raise InputError(f"Names of models and extra columns must differ, also as text: {shown(names_in_use)}.")
-    if not all(name.strip() for name in names_in_use):
+    if not all(used.strip() for used in names_in_use):
         raise InputError(f"Every model and extra column needs a name that can be read; got {shown(names_in_use)}.")
     own = None if clusters is None else checked_cluster(clusters)
-    _check.same_length({"labels": is_positive, "counts": n, "weights": w, "clusters": own, **columns, **others})
+    _check.same_length({name: is_positive, "counts": n, "weights": w, "clusters": own, **columns, **others})
     # Copies: a panel must not change when the caller's arrays do.
     return Panel(
         is_positive.copy(),
         labels,
-        {str(name): column.copy() for name, column in columns.items()},
+        {str(model): column.copy() for model, column in columns.items()},
         None if n is None else n.copy(),
         None if w is None else w.copy(),
-        {str(name): column.copy() for name, column in others.items()},
+        {str(other): column.copy() for other, column in others.items()},
         None if own is None else own.copy(),
     )
 

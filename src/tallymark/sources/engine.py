@@ -69,7 +69,7 @@ class Engine:
         options = [*self._options, *form.missing]
         self._refuse_partial(wanted, options)
         # The type of a column that may be text is that of all its values, not of the first ones.
-        thorough = thorough or any(one.kind == "text" for one in wanted)
+        thorough = thorough or any(one.is_text for one in wanted)
         self.types = self._described([*options, *(form.thorough if thorough else ())])
         if form.thorough and not {name for name, *_ in wanted} <= self.types.keys():
             self.types = self._described([*options, *form.thorough])
@@ -82,7 +82,7 @@ class Engine:
         # What a folder's name gives is text already.
         typed = types_by_right([one for one in wanted if one.column.lower() not in folder_columns])
         if form is JSON:
-            _refuse_mixed([one for one in wanted if one.kind == "text"], self.types)
+            _refuse_mixed([one for one in wanted if one.is_text], self.types)
             recorded = {name: "VARCHAR" if kind in _TEXT_IN_JSON else kind for name, kind in self.types.items()}
             typed = recorded | {name: kind for name, kind in typed.items() if kind != "VARCHAR"}
         self.types |= typed

@@ -99,10 +99,12 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
         values = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(columns[name], dtype=np.float64)))
         refuse_false_notes(source.shown, name, source.noted_range(name), values)
     counts = {name for name, _, kind in wanted if kind == "count"}
-    return {
-        name: _whole(column) if name in counts else Reading.of(column, untyped=name in source.untyped)(column)
-        for name, column in columns.items()
-    }
+    readings = {name: Reading.of(column, untyped=name in source.untyped) for name, column in columns.items()}
+    classes = [name for name, _, kind in wanted if kind == "class" and name in source.untyped]
+    if classes:
+        shared = Reading.of(np.ma.concatenate([columns[name] for name in classes]), untyped=True)
+        readings |= dict.fromkeys(classes, shared)
+    return {name: _whole(column) if name in counts else readings[name](column) for name, column in columns.items()}
 
 
 def refuse_false_notes(shown: str, name: str, noted: tuple[float, float] | None, values: NDArray[Any]) -> None:

@@ -22,11 +22,17 @@ class Wanted(NamedTuple):
 
     column: str
     option: str
-    kind: Literal["text", "number", "count"] = "text"
+    #: Columns of kind class hold the same labels (the truth and predictions), so they have one type.
+    kind: Literal["text", "class", "number", "count"] = "text"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether labels or names belong into it, which may be text."""
+        return self.kind in {"text", "class"}
 
 
 #: What a named column is read as where the file itself does not say: codes keep their zeros, scores their fractions.
-_BY_RIGHT = {"text": "VARCHAR", "number": "DOUBLE", "count": "DOUBLE"}
+_BY_RIGHT = {"text": "VARCHAR", "class": "VARCHAR", "number": "DOUBLE", "count": "DOUBLE"}
 
 
 @dataclass(frozen=True)
@@ -140,18 +146,19 @@ def column_names(value: object, option: str) -> list[str]:
 
 def require_columns(wanted: Sequence[Wanted], present: Mapping[str, str]) -> None:
     """Refuse a wanted column that is not there, or that holds what cannot be read as numbers."""
-    for name, option, kind in wanted:
+    for one in wanted:
+        name, option, kind = one
         if name not in present:
             raise ColumnError.missing(name, list(present), option)
         none = present[name]
-        if kind != "text" and not _NUMERIC.fullmatch(none):
+        if not one.is_text and not _NUMERIC.fullmatch(none):
             raise InputError(f"{name} holds {none}, expected numbers; convert the column first.")
         if kind == "count" and not is_whole(none):
             raise InputError(
                 f"{name} holds {none}, expected whole numbers (how often each row occurs); for survey or expenditure "
                 "weights use weight=."
             )
-        if kind == "text" and _NESTED.search(none):
+        if one.is_text and _NESTED.search(none):
             raise InputError(f"{name} holds {none}; expected text, whole numbers or bools.")
 
 
@@ -167,7 +174,7 @@ def is_number(kind: str) -> bool:
 
 def types_by_right(wanted: Sequence[Wanted]) -> dict[str, str]:
     """How named columns of a file without types are read; one that is wanted as numbers and as text has numbers."""
-    return {name: _BY_RIGHT[kind] for name, _, kind in sorted(wanted, key=lambda one: one.kind != "text")}
+    return {name: _BY_RIGHT[kind] for name, _, kind in sorted(wanted, key=lambda one: not one.is_text)}
 
 
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|BOOLEAN")

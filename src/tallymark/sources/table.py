@@ -12,7 +12,7 @@ from tallymark import _check
 from tallymark._check import Label
 from tallymark.sources.cell_queries import tallies_by_cells
 from tallymark.sources.columns import SMALL, tallies_of_columns
-from tallymark.sources.constructors import panel
+from tallymark.sources.constructors import panel_of_arrays
 from tallymark.sources.duck import quoted, text
 from tallymark.sources.engine import Engine
 from tallymark.sources.files import Reading, columns_of
@@ -80,13 +80,14 @@ class Table:
     def panel(self) -> Panel:
         """The rows themselves, with the scores of every model."""
         roles, columns = self.roles, self.columns
-        return panel(
+        return panel_of_arrays(
             columns[roles.label or ""],
             {name: columns[name] for name in roles.scores},
             pos_label=roles.pos_label,
             counts=None if roles.count is None else columns[roles.count],
             weights=None if roles.weight is None else columns[roles.weight],
             clusters=None if roles.cluster is None else columns[roles.cluster],
+            name=roles.label or "labels",
         )
 
     def mass(self) -> float:
@@ -112,8 +113,11 @@ class Table:
         """The positive label as the engine writes it."""
         label = self.roles.label or ""
         columns = self.source.query(
-            f"SELECT DISTINCT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t FROM {self.source.reader}{self.condition}"
+            f"SELECT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t, count(*) AS n FROM {self.source.reader}{self.condition} "
+            "GROUP BY 1, 2"
         )
-        is_positive, _ = _check.binary_labels(self._reading(columns["c"])(columns["c"]), self.roles.pos_label, label)
+        is_positive, _ = _check.binary_labels(
+            self._reading(columns["c"])(columns["c"]), self.roles.pos_label, label, rows=columns["n"]
+        )
         spelled: list[str] = columns["t"][is_positive].tolist()
         return spelled

@@ -74,8 +74,8 @@ def estimate(
     require_report_place(report, file, checked)
     groups, layers = listed(by), listed(stratum)
     wanted = [
-        *([Wanted(label, "--label")] if checked is None else []), *(Wanted(name, "--by") for name in groups),
-        *(Wanted(name, "--stratum") for name in layers), *([] if predicted is None else [Wanted(predicted, "--predicted")]),
+        *([Wanted(label, "--label", "class")] if checked is None else []), *(Wanted(name, "--by") for name in groups),
+        *(Wanted(name, "--stratum") for name in layers), *([] if predicted is None else [Wanted(predicted, "--predicted", "class")]),
         *(Wanted(name, option, "number") for name, option in ((score, "--score"), (inclusion, "--inclusion"), (value, "--value"))
           if name is not None),
     ]  # fmt: skip
@@ -120,7 +120,7 @@ def of_index(file: str, *, as_json: bool, report: str | None, product: Sequence[
 
 def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[Any]:
     """What was found, for every row of the file."""
-    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label")])
+    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")])
     places = numbers(columns[row], row)
     found = columns[label]
     if not (np.isfinite(places) & (places == np.floor(places)) & (places >= 0) & (places < rows)).all():

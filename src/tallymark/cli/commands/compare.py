@@ -128,8 +128,8 @@ def _of_calls(asked: Asked) -> Panel:
     if used := [option for option, value in refused.items() if value]:
         raise InputError(f"{', '.join(used)}: only with --score.")
     wanted = [
-        Wanted(asked.label, "--label"),
-        *(Wanted(name, "--predicted") for name in asked.predicted),
+        Wanted(asked.label, "--label", "class"),
+        *(Wanted(name, "--predicted", "class") for name in asked.predicted),
         *masses_wanted(asked.weight, asked.count),
     ]
     wanted += [] if asked.cluster is None else [Wanted(asked.cluster, "--cluster")]

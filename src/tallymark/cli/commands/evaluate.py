@@ -176,7 +176,7 @@ def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
         return _of_scores(asked, asked.label, groups, options, read)
     _refuse(asked, "only with --score", "where", "cluster", "drop_missing", "exact", "memory_limit", "threads")
     pairs = [class_and_column(text) for text in asked.probabilities]
-    wanted = [*_columns(asked, asked.label), *(Wanted(name, "--predicted") for name in asked.predicted)]
+    wanted = [*_columns(asked, asked.label), *(Wanted(name, "--predicted", "class") for name in asked.predicted)]
     wanted += [Wanted(name, "--probability", "number") for _, name in pairs] + [Wanted(name, "--by") for name in groups]
     columns = read_files(asked.file, wanted)
     masses: dict[str, Any] = {
@@ -244,7 +244,7 @@ def _refuse(asked: Asked, why: str, *fields: str) -> None:
 
 def _columns(asked: Asked, label: str) -> list[Wanted]:
     """Columns every way of evaluating may name."""
-    return [Wanted(label, "--label"), *masses_wanted(asked.weight, asked.count)]
+    return [Wanted(label, "--label", "class"), *masses_wanted(asked.weight, asked.count)]
 
 
 def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[str, Any], read: _Read) -> Evaluations:

@@ -107,7 +107,7 @@ def columns_wanted(
     """The columns an audit names."""
     amounts = ((score, "score="), (inclusion, "inclusion="), (value, "value="))
     return [
-        Wanted(label, "label="), *(Wanted(name, "by=") for name in by), *(Wanted(name, "stratum=") for name in stratum),
+        Wanted(label, "label=", "class"), *(Wanted(name, "by=") for name in by), *(Wanted(name, "stratum=") for name in stratum),
         *(Wanted(name, option, "number") for name, option in amounts if name is not None),
     ]  # fmt: skip
 

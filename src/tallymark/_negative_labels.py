@@ -1,0 +1,86 @@
+"""What is counted as negative when a positive label is named: several values are told, doubtful ones refused."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tallymark.errors import InputError
+from tallymark.notes import Note, emit
+
+#: Words that stand for a class that is not known.
+_UNKNOWN = frozenset(
+    [
+        "?",
+        "??",
+        "-",
+        "--",
+        ".",
+        "n/a",
+        "na",
+        "n.a.",
+        "nan",
+        "none",
+        "null",
+        "nil",
+        "missing",
+        "unknown",
+        "unk",
+        "unclear",
+        "undetermined",
+        "tbd",
+        "onbekend",
+        "nvt",
+        "n.v.t.",
+        "unbekannt",
+        "inconnu",
+        "desconocido",
+        "sconosciuto",
+        "desconhecido",
+        "okänd",
+        "ukjent",
+        "ukendt",
+        "unsure",
+    ]
+)
+
+#: So many values are named in a message.
+_NAMED = 6
+
+
+def check_negatives(
+    positive: object, others: Sequence[object], occurrences: Callable[[], Mapping[Any, int]], name: str
+) -> None:
+    """Refuse other spellings of the positive label and words for missing values; note which values count as negative.
+
+    `occurrences` gives the number of rows with each label; it is only called where there is something to say.
+    """
+    same = [label for label in others if _plain(label) == _plain(positive)]
+    if same:
+        raise InputError(
+            f"{name} has {_with_rows(same, occurrences())} beside the positive label {positive!r}; they differ by "
+            "capitals, spaces or accents only. Write them in one way: as it is they would be counted as negative."
+        )
+    if len(others) < 2:
+        return
+    if unknown := [label for label in others if _plain(label) in _UNKNOWN]:
+        raise InputError(
+            f"{name} has {_with_rows(unknown, occurrences())}, which looks like a missing value. Leave these rows out "
+            "or empty their cells; if they are negative, give them the label of the negatives."
+        )
+    said = f"in {name} {positive!r} is positive; counted as negative: {_with_rows(others, occurrences())}."
+    emit([Note("TM121", said)])
+
+
+def _with_rows(labels: Sequence[object], occurs: Mapping[Any, int]) -> str:
+    ordered = sorted(labels, key=lambda label: -occurs[label])
+    rest = "" if len(ordered) <= _NAMED else f" and {len(ordered) - _NAMED} more values"
+    return ", ".join(f"{label!r} ({occurs[label]} rows)" for label in ordered[:_NAMED]) + rest
+
+
+def _plain(label: object) -> str:
+    """A label without capitals, accents, invisible characters and the spaces around it."""
+    decomposed = unicodedata.normalize("NFKD", str(label))
+    kept = "".join(c for c in decomposed if not unicodedata.combining(c) and unicodedata.category(c) != "Cf")
+    return " ".join(kept.casefold().split())
