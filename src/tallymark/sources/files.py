@@ -31,12 +31,11 @@ class Reading:
     values: dict[str, Label] | None
 
     @classmethod
-    def of(cls, column: NDArray[Any], *, untyped: bool) -> Reading:
-        """The reading of a fetched column; what its file records as text is text."""
-        if not untyped or column.dtype.kind != "O":
+    def of(cls, *columns: NDArray[Any], untyped: bool) -> Reading:
+        """The one reading of fetched columns; what their file records as text is text."""
+        if not untyped or any(column.dtype.kind != "O" for column in columns):
             return cls(None)
-        present = column.compressed() if isinstance(column, np.ma.MaskedArray) else column
-        texts = set(present.tolist())
+        texts = {text for column in columns for text in np.ma.compressed(column).tolist()}
         return cls(_values(texts) if texts and all(isinstance(text, str) for text in texts) else None)
 
     def __call__(self, column: NDArray[Any]) -> NDArray[Any]:
@@ -102,8 +101,7 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
     readings = {name: Reading.of(column, untyped=name in source.untyped) for name, column in columns.items()}
     classes = [name for name, _, kind in wanted if kind == "class" and name in source.untyped]
     if classes:
-        shared = Reading.of(np.ma.concatenate([columns[name] for name in classes]), untyped=True)
-        readings |= dict.fromkeys(classes, shared)
+        readings |= dict.fromkeys(classes, Reading.of(*(columns[name] for name in classes), untyped=True))
     return {name: _whole(column) if name in counts else readings[name](column) for name, column in columns.items()}
 
 
