@@ -136,3 +136,30 @@ def test_numbers_of_a_csv_are_numbers_in_parquet(truth):
     assert made.p.tolist()[:4] == [0.1, 0.25, 0.5, 0.75]
     assert made.code.tolist()[:2] == ["01", "02"]
     assert made.n.sum() == 100
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f.sort_values("p"),
+        lambda f: f.iloc[1:],
+        lambda f: pd.concat((f.head(1), f)),
+        lambda f: f.assign(p=f.p.to_numpy()[::-1]),
+    ],
+)
+def test_rows_checked_in_another_file_are_refused(truth, change):
+    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv")
+    checked(truth)
+    change(pd.read_csv("f.csv")).to_csv("other.csv", index=False)
+    with pytest.raises(tm.InputError, match="the file is not the one that the rows were drawn from"):
+        run("audit", "estimate", "other.csv", "done.csv", "--score", "p", "--pos-label", "yes")
+
+
+def test_checked_rows_keep_what_a_spreadsheet_writes_and_need_a_column_to_be_recognised_by(truth):
+    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv")
+    table = checked(truth).assign(p=lambda t: t.p.map(lambda p: f" {p:.16e}".replace(".", ",")))
+    table.to_csv("done.csv", index=False, sep=";")
+    run("audit", "estimate", "f.csv", "done.csv", "--score", "p", "--pos-label", "yes")
+    table[["row", "checked"]].to_csv("done.csv", index=False)
+    with pytest.raises(tm.InputError, match="no column of 'f.csv' by which its rows can be recognised"):
+        run("audit", "estimate", "f.csv", "done.csv", "--score", "p", "--pos-label", "yes")

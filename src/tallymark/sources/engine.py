@@ -215,9 +215,8 @@ class Engine:
         the columns `numbers` of a CSV as numbers, and others where every cell is the one way to write its number.
         """
         self.register("tallymark_columns", columns)
-        form = self._files.form
-        rows = form.reader([*self._options, *form.verbatim, *form.thorough])
-        self._refuse_other_rows(rows, len(next(iter(columns.values()))))
+        form, rows = self._files.form, self._verbatim
+        self._refuse_other_rows(len(next(iter(columns.values()))))
         kind = f"{'FORMAT parquet' if parquet else 'FORMAT csv, HEADER'}, USE_TMP_FILE false"
         stored = self._typed(rows, numbers) if parquet and form is CSV else "r.*"
         named = ", ".join(f"c.{quoted(name)}" for name in columns if name != kept)
@@ -226,8 +225,29 @@ class Engine:
             f"COPY (SELECT {stored}, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) TO {text(path)} ({kind})"
         )
 
-    def _refuse_other_rows(self, rows: str, expected: int) -> None:
-        present = int(self.query(f"SELECT count(*) AS n FROM {rows}")["n"][0])
+    @property
+    def _verbatim(self) -> str:
+        """The files in a query's FROM with the fields as they are written."""
+        form = self._files.form
+        return form.reader([*self._options, *form.verbatim, *form.thorough])
+
+    def number_of_rows(self) -> int:
+        """How many rows the files have."""
+        return int(self.query(f"SELECT count(*) AS n FROM {self._verbatim}")["n"][0])
+
+    def cells(self, columns: Sequence[str], kept: NDArray[np.bool_] | None = None) -> dict[str, list[str]]:
+        """Cells as they are written, in the order of the rows; only of the rows that are `kept`. A missing one is empty."""
+        self.keep_order()
+        listed = ", ".join(f"coalesce(r.{quoted(name)}::VARCHAR, '') AS c{i}" for i, name in enumerate(columns))
+        rows, condition = f"{self._verbatim} r", ""
+        if kept is not None:
+            self.register("tallymark_kept", {"kept": kept})
+            rows, condition = f"{rows} POSITIONAL JOIN tallymark_kept k", " WHERE k.kept"
+        cells = self.query(f"SELECT {listed} FROM {rows}{condition}")
+        return {name: cells[f"c{i}"].tolist() for i, name in enumerate(columns)}
+
+    def _refuse_other_rows(self, expected: int) -> None:
+        present = self.number_of_rows()
         if present != expected:
             raise InputError(
                 f"{self.shown!r} has {present} rows now and had {expected} when it was read; it has changed meanwhile. "

@@ -30,6 +30,7 @@ from tallymark.errors import InputError, shown
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.formats import Wanted
+from tallymark.sources.same_rows import require_same_rows
 
 
 def plan(
@@ -120,7 +121,7 @@ def of_index(file: str, *, as_json: bool, report: str | None, product: Sequence[
 
 def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[Any]:
     """What was found, for every row of the file."""
-    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")])
+    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")], ordered=True)
     places = numbers(columns[row], row)
     found = columns[label]
     if not (np.isfinite(places) & (places == np.floor(places)) & (places >= 0) & (places < rows)).all():
@@ -131,6 +132,7 @@ def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[
         raise InputError(
             f"{checked!r} has the rows {shown(twice[counts > 1].tolist(), 5)} more than once; keep one of each."
         )
+    require_same_rows(file, checked, at, {row, label})
     missing = is_missing(found)
     values = np.ma.getdata(found)
     made = np.zeros(rows, dtype=values.dtype)
