@@ -32,11 +32,15 @@ class Shown:
         """The table, a mapping from column name to value per line."""
         raise TypeError(f"{type(self).__name__} has no rows()")
 
+    def printed_rows(self) -> Sequence[Row]:
+        """The rows that ``repr`` and notebooks show: all, unless a result says which are enough for the eye."""
+        return self.rows()
+
     def __repr__(self) -> str:
-        return "\n".join([self.heading(), *text_table(self.rows())])
+        return "\n".join([self.heading(), *text_table(self.printed_rows())])
 
     def _repr_html_(self) -> str:
-        table, picture = html_table(self.heading(), self.rows()), picture_of(self)
+        table, picture = html_table(self.heading(), self.printed_rows()), picture_of(self)
         return f"{_BESIDE}<div>{table}</div><div>{picture}</div></div>" if picture else table
 
     def to_frame(self) -> Any:

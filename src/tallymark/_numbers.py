@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 
+from tallymark._written import Written
+
 #: Between groups of three digits, and before numbers below nought.
 THIN, MINUS = "\u202f", "\u2212"
 
@@ -40,12 +42,17 @@ def number(value: object) -> str:
         return " … ".join(map(number, value))
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return str(value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    return Written(_plain_number(plain), plain)
+
+
+def _plain_number(value: float) -> str:
     real = float(value)
     if not math.isfinite(real):
         return "nan" if math.isnan(real) else f"{MINUS if real < 0 else ''}∞"
     size = abs(real)
     whole = real.is_integer() and size < _LARGEST
-    if whole and (size >= _GROUPED or not isinstance(value, float | np.floating)):
+    if whole and (size >= _GROUPED or not isinstance(value, float)):
         return fixed(real, 0)
     if _GROUPED <= size < _LARGEST:
         return fixed(real, 1)
@@ -85,7 +92,7 @@ def count(value: float) -> str:
     >>> count(2900.3)
     '2900'
     """
-    return fixed(value, 0) if math.isfinite(value) else number(float(value))
+    return Written(fixed(value, 0) if math.isfinite(value) else number(float(value)), value)
 
 
 def amount(value: float) -> str:
@@ -96,7 +103,8 @@ def amount(value: float) -> str:
     """
     if not math.isfinite(value) or (float(value).is_integer() and abs(value) < _LARGEST):
         return count(value)
-    return fixed(float(value), 1) if 10.0 <= abs(value) < _LONG else _significant(float(value), 3)
+    text = fixed(float(value), 1) if 10.0 <= abs(value) < _LONG else _significant(float(value), 3)
+    return Written(text, value)
 
 
 def counted(value: float, thing: str) -> str:
@@ -120,7 +128,7 @@ def decimals_of(low: float, high: float) -> int | None:
     return max(0, -math.floor(math.log10(half / _TWO_DIGITS)))
 
 
-def with_limits(value: float, low: float | None, high: float | None) -> str:
+def with_limits(value: float, low: float | None, high: float | None) -> Written | str:
     """A number and its limits, all to the decimals that the limits leave standing.
 
     >>> with_limits(0.96763, 0.9503, 0.9789), with_limits(2900.3162, 1522.3, 5978.1), with_limits(0.0213, -0.01, 0.05)
@@ -128,7 +136,37 @@ def with_limits(value: float, low: float | None, high: float | None) -> str:
     """
     if low is None or high is None:
         return number(value)
-    return f"{_written(value, low, high)} ({_between(low, high)})"
+    return Written(f"{_written(value, low, high)} ({_between(low, high)})", value, low, high)
+
+
+def count_with_limits(value: float, low: float | None, high: float | None) -> str:
+    """A number of things and its limits, whole.
+
+    >>> count_with_limits(2900.3, 1522.3, 5978.1)
+    '2900 (1522–5978)'
+    """
+    if low is None or high is None:
+        return count(value)
+    return Written(f"{count(value)} ({count(low)}–{count(high)})", value, low, high)
+
+
+def limits(low: float, high: float) -> str:
+    """Two limits alone.
+
+    >>> limits(-0.01, 0.25)
+    '−0.0100 to 0.2500'
+    """
+    return Written(f"{number(low)} to {number(high)}", None, low, high)
+
+
+def change(value: float, low: float, high: float) -> str:
+    """A change in per cent and its limits.
+
+    >>> change(0.121, -0.05, 0.3)
+    '+12.1 % (−5.0 to +30.0 %)'
+    """
+    ends = f"{signed(100.0 * low, 1)} to {signed(100.0 * high, 1)} %"
+    return Written(f"{signed(100.0 * value, 1)} % ({ends})", value, low, high)
 
 
 def per_cent(value: float, low: float | None = None, high: float | None = None) -> str:
@@ -138,9 +176,9 @@ def per_cent(value: float, low: float | None = None, high: float | None = None) 
     ('44 % (35–53)', '0.195 %', '50 %', '99.96 %')
     """
     if low is None or high is None:
-        return f"{_share(100.0 * value)} %"
+        return Written(f"{_share(100.0 * value)} %", value)
     ends = 100.0 * low, 100.0 * high
-    return f"{_written(100.0 * value, *ends)} % ({_between(*ends)})"
+    return Written(f"{_written(100.0 * value, *ends)} % ({_between(*ends)})", value, low, high)
 
 
 def _share(value: float) -> str:
@@ -157,10 +195,10 @@ def p_value(p: float) -> str:
     ['< 0.0001', '0.0008', '0.042', '1']
     """
     if math.isnan(p):
-        return "nan"
+        return Written("nan", p)
     if p < 1e-4:
-        return "< 0.0001"
-    return f"{p:.4f}" if p < 1e-3 else f"{p:.2g}"
+        return Written("< 0.0001", p)
+    return Written(f"{p:.4f}" if p < 1e-3 else f"{p:.2g}", p)
 
 
 def equals_p(p: float) -> str:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from typing import Annotated, Any
 
 import typer
 
 from tallymark._tables import comma_separated, latex, markdown
+from tallymark._written import Written
 from tallymark.cli.layout import TextTable
 from tallymark.errors import InputError
 from tallymark.registry import choose
-
-#: A number with its limits, as tables of the terminal write it.
-_LIMITED = re.compile(r"([−\d\u202f.e]+) \(([−\d\u202f.e∞]+)(?:–| to )([−\d\u202f.e∞]+)\)")
 
 _chosen = "table"
 
@@ -38,31 +35,27 @@ def _once(name: str, before: list[str]) -> str:
 
 
 def _csv(columns: dict[str, list[str]], table: TextTable) -> str:
-    """Numbers as a spreadsheet reads them; limits in columns of their own. Names stay text, even those of digits alone."""
+    """All digits of every number, limits in columns of their own, and in a last column why there is no number."""
     spread: dict[str, list[Any]] = {}
+    reasons = [""] * len(table.rows)
     for (name, cells), head in zip(columns.items(), table.heads, strict=True):
-        if head.kind != "right":
-            spread[name] = cells
+        if head.kind != "right" or not any(isinstance(cell, Written) for cell in cells):
+            spread[name] = list(cells)
             continue
-        parts = [_LIMITED.fullmatch(cell) for cell in cells]
-        if not any(parts):
-            spread[name] = [_plain(cell) for cell in cells]
-            continue
-        spread[name] = [_plain(cell if part is None else part[1]) for cell, part in zip(cells, parts, strict=True)]
-        spread[f"{name} low"], spread[f"{name} high"] = (
-            ["" if part is None else _plain(part[place]) for part in parts] for place in (2, 3)
-        )
-    return comma_separated(spread)
+        written = [cell if isinstance(cell, Written) else Written(cell) for cell in cells]
+        if any(cell.value is not None for cell in written):
+            spread[name] = [cell.value for cell in written]
+        for end in ("low", "high"):
+            if any(getattr(cell, end) is not None for cell in written):
+                spread[f"{name} {end}"] = [getattr(cell, end) for cell in written]
+        for row, cell in enumerate(cells):
+            if not isinstance(cell, Written) and cell not in _NO_NUMBER:
+                reasons[row] = f"{reasons[row]}; {cell}" if reasons[row] else cell
+    return comma_separated(spread | ({"reason": reasons} if any(reasons) else {}))
 
 
-def _plain(cell: str) -> Any:
-    """A written number as one, text as it is."""
-    bare = cell.replace("\u202f", "").replace("−", "-")
-    try:
-        value = float(bare)
-    except ValueError:
-        return cell
-    return int(bare) if re.fullmatch(r"-?\d+", bare) else value
+#: What tables of the terminal write where there is no number.
+_NO_NUMBER = {"", "–", "undefined"}
 
 
 def _latex(columns: dict[str, list[str]], table: TextTable) -> str:

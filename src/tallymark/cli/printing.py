@@ -19,6 +19,7 @@ from tallymark import __version__, _check
 from tallymark._display import columns_of, plain
 from tallymark._numbers import number
 from tallymark._text import visible
+from tallymark._written import Written
 from tallymark.cli.formats import chosen, printed
 from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.notes import Note, input_notes
@@ -72,12 +73,16 @@ def print_text(text: str, style: str = "", *, indent: str = "") -> None:
 
 def print_facts(facts: Mapping[str, Any]) -> None:
     """Facts one below the other; for another program, a table of them."""
-    known = {name: str(value) for name, value in facts.items() if value not in (None, "")}
+    known = {name: _fact(value) for name, value in facts.items() if value not in (None, "")}
     if chosen() == "table":
         for name, value in known.items():
             print_text(f"{name}: {value}", indent="  ")
     else:
         print_table(table("", [("fact", "left"), ("value", "right")], [list(pair) for pair in known.items()]))
+
+
+def _fact(value: Any) -> str:
+    return Written(str(value), value) if isinstance(value, int | float) else str(value)
 
 
 def print_json(command: str, answer: Mapping[str, Any], notes: Iterable[Note] = ()) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from numpy.typing import NDArray
@@ -37,11 +37,17 @@ class Curve(Shown):
         return f"{type(self).__name__} of {len(self)} points" + ("" if area is None else f", area {area:.4f}")
 
     def rows(self) -> list[Row]:
-        """About ten points spread over the curve; :meth:`to_frame` has all."""
-        columns = self.columns()
+        """Every point."""
+        return self._points(range(len(self)))
+
+    def printed_rows(self) -> list[Row]:
+        """About ten points spread over the curve."""
         last = len(self) - 1
-        chosen = sorted({round(i * last / (_PRINTED - 1)) for i in range(_PRINTED)})
-        return [{name: array[i : i + 1].tolist()[0] for name, array in columns.items()} for i in chosen]
+        return self._points(sorted({round(i * last / (_PRINTED - 1)) for i in range(_PRINTED)}))
+
+    def _points(self, places: Sequence[int]) -> list[Row]:
+        columns = {name: array[list(places)].tolist() for name, array in self.columns().items()}
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def to_frame(self) -> Any:
         """Every point as a dataframe."""

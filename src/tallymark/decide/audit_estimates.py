@@ -182,6 +182,7 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
                 one | {"metrics": {name: m.to_dict() for name, m in self.measures_by_group.get(key, {}).items()}}
                 for key, one in zip(self.by_group.entries, self.by_group.to_dict()["estimates"], strict=True)
             ],
+            "sum_of_groups": None if self.by_group is None else self.by_group.total.to_dict(),
         }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._numbers import amount, count, number, p_value, per_cent, signed, with_limits
+from tallymark._numbers import amount, change, count, number, p_value, per_cent, signed, with_limits
 from tallymark.decide.verdicts import count_facts
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
@@ -157,10 +157,7 @@ def _grown(estimates: Estimates, along: str, order: Sequence[Any] | None) -> Sec
         others = [key for key in entry.names if key != along]
         for line in entry.growths(along, order):
             groups = [Cell(str(line["group"][key]) if line["group"] else "(all)") for key in others]
-            told = (
-                line["reason"]
-                or f"{signed(100 * line['growth'], 1)} % ({signed(100 * line['low'], 1)} to {signed(100 * line['high'], 1)} %)"
-            )
+            told = line["reason"] or change(line["growth"], line["low"], line["high"])
             lines.append(
                 [Cell(name), *groups, Cell(str(line["from"])), Cell(str(line["to"])), Cell(told, line["growth"])]
             )

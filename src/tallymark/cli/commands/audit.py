@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark._numbers import number, with_limits
+from tallymark._numbers import count_with_limits, number, with_limits
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside, write_report
 from tallymark.cli.printing import (
@@ -145,13 +145,14 @@ def _print(made: AuditEstimate, file: str) -> None:
     level = made.prevalence.level
     print_text(f"{file}: audited" + ("" if level is None else f", {100 * level:g} % intervals"), "bold")
     of = "rows" if made.value is None else made.value
-    lines = [["(all)", *_counted(made.prevalence)]]
+    names = [""] if made.by_group is None else list(made.by_group.names)
+    rest = [""] * (len(names) - 1)
+    lines = [["(all)", *rest, *_counted(made.prevalence)]]
     if made.by_group is not None:
-        lines += [[", ".join(map(str, key)), *_counted(one)] for key, one in made.by_group.entries.items()]
-        lines.append(["sum of the groups", *_counted(made.by_group.total)])
-    names = "" if made.by_group is None else ", ".join(made.by_group.names)
-    heads = [(names, "left"), ("share", "right"), ("positives", "right"), ("of", "right")]
-    print_table(table("", heads if of == "rows" else [heads[0], heads[1], (of, "right"), heads[3]], lines))
+        lines += [[*map(str, key), *_counted(one)] for key, one in made.by_group.entries.items()]
+        lines.append(["sum of the groups", *rest, *_counted(made.by_group.total)])
+    heads = [*((name, "left") for name in names), ("share", "right"), ("positives" if of == "rows" else of, "right")]
+    print_table(table("", [*heads, ("of", "right")], lines))
     if len(made):
         print_table(table("", [("of the calls", "left"), ("estimate", "right")], [
             [m.name, m.reason or with_limits(m.value, m.low or 0.0, m.high or 0.0)] for m in made.values()
@@ -163,5 +164,5 @@ def _counted(one: Prevalence) -> list[str]:
     if one.reason is not None or one.low is None or one.high is None:
         return ["–", one.reason or "–", number(one.n)]
     return [
-        with_limits(one.prevalence, one.low, one.high), f"{one.count:.0f} ({one.low * one.n:.0f}–{one.high * one.n:.0f})", number(one.n)
+        with_limits(one.prevalence, one.low, one.high), count_with_limits(one.count, one.low * one.n, one.high * one.n), number(one.n)
     ]  # fmt: skip

@@ -30,8 +30,8 @@ def run(
         values = [with_limits(row[name], row[f"{name} low"], row[f"{name} high"]) for name in scatter.metrics]
         rows.append(
             [
-                str(row["n"]),
-                str(row["positives"]),
+                number(row["n"]),
+                number(row["positives"]),
                 *values,
                 *([number(row["pearson r"])] if len(scatter.metrics) > 1 else []),
             ]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._numbers import number, p_value
+from tallymark._numbers import limits, number, p_value
 from tallymark.cli.layout import TextTable
 from tallymark.cli.printing import (
     masses_wanted,
@@ -197,7 +197,7 @@ def compared_table(title: str, comparison: Comparison) -> TextTable:
         [
             f"{pair.first} − {pair.second}",
             number(pair.difference),
-            f"{number(pair.low)} to {number(pair.high)}",
+            limits(pair.low, pair.high),
             p_value(pair.p_value),
             *([p_value(pair.p_holm)] if several else []),
             pair.verdict,

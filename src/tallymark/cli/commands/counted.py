@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tallymark._numbers import number, signed, with_limits
+from tallymark._numbers import change, count_with_limits, number, with_limits
 from tallymark.cli.printing import print_table, print_text, table
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
@@ -162,18 +162,16 @@ def print_answer(
         if one.reason is not None:
             rows.append([*shown, "–", "–", number(one.n), one.reason])
             continue
-        share, count = number(one.prevalence), f"{one.count:.0f}"
-        if one.low is not None and one.high is not None:
-            share = with_limits(one.prevalence, one.low, one.high)
-            count += f" ({one.low * one.n:.0f}–{one.high * one.n:.0f})"
-        rows.append([*shown, share, count, number(one.n), one.interval_method or ""])
+        ends = (None, None) if one.low is None or one.high is None else (one.low * one.n, one.high * one.n)
+        share, counted = with_limits(one.prevalence, one.low, one.high), count_with_limits(one.count, *ends)
+        rows.append([*shown, share, counted, number(one.n), one.interval_method or ""])
     print_table(table("", heads, rows))
     if growth is not None:
         others = [name for name in groups if name != growth]
         columns = [("method", "left"), *((name, "left") for name in others), ("from", "left"), ("to", "left")]
         print_table(table("", [*columns, ("growth of the count", "right")], [
             [line["method"], *(str(line["group"][name]) if line["group"] else "(all)" for name in others), str(line["from"]),
-             str(line["to"]), line["reason"] or _percent(line["growth"], line["low"], line["high"])]
+             str(line["to"]), line["reason"] or change(line["growth"], line["low"], line["high"])]
             for line in _growth(answer, growth, order)
         ]))  # fmt: skip
     if answer.expectation is not None:
@@ -225,7 +223,3 @@ def _remarks(answer: Answer) -> list[str]:
     if answer.unseen is not None:
         items.append(f"Sensitivity: {answer.unseen.sentence}")
     return items
-
-
-def _percent(value: float, low: float, high: float) -> str:
-    return f"{signed(100 * value, 1)} % ({signed(100 * low, 1)} to {signed(100 * high, 1)} %)"

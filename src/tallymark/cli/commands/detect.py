@@ -125,7 +125,7 @@ def _evaluated(asked: Asked, panel: Panel, answer: dict[str, Any]) -> None:
     lines = [
         [
             name,
-            str(answer["neighbors"].get(name, "")),
+            number(answer["neighbors"].get(name)),
             with_limits(m.value, *(m.interval or (np.nan, np.nan))),
             number(without[name]),
         ]

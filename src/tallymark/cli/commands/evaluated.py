@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tallymark._numbers import amount, equals_p, number, per_cent, with_limits
+from tallymark._written import Written
 from tallymark.cli.printing import print_table, print_text, table
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity, heterogeneity
@@ -101,7 +102,7 @@ def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence
     heads += [*([("bound", "right")] if bounded else []), *([("what it means", "prose")] if alone else [])]
     rows = []
     if any(e.threshold is not None for e in evaluations.values()):
-        thresholds = [number(e.threshold) + (f" ({e.policy})" if e.policy else "") for e in evaluations.values()]
+        thresholds = [_threshold(e) for e in evaluations.values()]
         meaning = "score from which a row is predicted positive"
         rows.append(["threshold", *thresholds, "", *([""] if bounded else []), *([meaning] if alone else [])])
     for name in names:
@@ -115,6 +116,11 @@ def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence
         rows.append([name, *map(_with_interval, measures), _same(measures),
                      *([_bounds(measures)] if bounded else []), *([meaning] if alone else [])])  # fmt: skip
     return table(title, heads, rows)
+
+
+def _threshold(evaluation: Evaluation) -> str:
+    text = number(evaluation.threshold)
+    return Written(f"{text} ({evaluation.policy})", evaluation.threshold) if evaluation.policy else text
 
 
 def _with_interval(measure: Measure) -> str:
@@ -131,7 +137,7 @@ def _same(measures: Sequence[Measure]) -> str:
 def _bounds(measures: Sequence[Measure]) -> str:
     """How far the value can be off on either side."""
     off = [max(m.value - m.bound[0], m.bound[1] - m.value) for m in measures if m.bound]
-    return f"±{max(off):.1g}" if off and max(off) > 0 else "exact"
+    return Written(f"±{max(off):.1g}", max(off)) if off and max(off) > 0 else Written("exact", 0.0)
 
 
 #: Classes up to which the matrix is printed; of more, the most frequent confusions.

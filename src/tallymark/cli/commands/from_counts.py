@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tallymark._numbers import with_limits
+from tallymark._numbers import count_with_limits, with_limits
 from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
     print_json,
@@ -34,12 +34,12 @@ def run(
         print_json("from-counts", {"n": n, "estimates": [{"group": None, **one.to_dict()} for one in entries.values()]})
         return entries
     rows = [
-        [name, "–", "–", one.reason]
+        [name, "–", "–", one.reason or ""]
         if one.reason is not None or one.low is None or one.high is None
         else [
             name,
             with_limits(one.prevalence, one.low, one.high),
-            f"{one.count:.0f} ({one.low * one.n:.0f}–{one.high * one.n:.0f})",
+            count_with_limits(one.count, one.low * one.n, one.high * one.n),
             one.interval_method or "",
         ]
         for name, one in entries.items()
@@ -47,5 +47,5 @@ def run(
     title = f"{predicted_positive:g} of {n:g} predicted positive; audit tp {tp}, fn {fn}, fp {fp}, tn {tn}"
     print_text(title, "bold")
     heads = [("method", "left"), ("prevalence", "right"), ("count", "right"), ("interval", "prose")]
-    print_table(table("", heads, [[str(cell) for cell in row] for row in rows]))
+    print_table(table("", heads, rows))
     return entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tallymark._numbers import number, signed
+from tallymark._numbers import change, number, p_value
 from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
     print_json,
@@ -37,8 +37,8 @@ def run(file: str, *, as_json: bool, report: str | None, label: str, pos_label: 
     lines = [
         [
             *([str(row["period"])] if timed else []), row["class"], row["errors"], number(row["n"]), number(row["mean"]),
-            f"{signed(100 * row['shift'], 2)} % ({signed(100 * row['low'], 2)} to {signed(100 * row['high'], 2)})",
-            "" if row["ks"] is None else f"{row['ks']:.3f}", "" if row["p_value"] is None else f"{row['p_value']:.3g}", row["verdict"],
+            change(row["shift"], row["low"], row["high"]),
+            number(row["ks"]), "" if row["p_value"] is None else p_value(row["p_value"]), row["verdict"],
         ]
         for row in found.rows()
     ]  # fmt: skip

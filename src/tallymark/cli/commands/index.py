@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tallymark._numbers import number
+from tallymark._numbers import number, per_cent
 from tallymark.cli.naming import listed
 from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
@@ -52,8 +52,8 @@ def run(
         lines = [
             [
                 str(row["period"]),
-                f"{row['index']:.4f}",
-                f"{100 * row['matched']:.1f} %",
+                number(row["index"]),
+                per_cent(row["matched"]),
                 *(number(row[name]) for name in ("products", "entering", "leaving")),
             ]
             for row in one.rows()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tallymark._numbers import number
+from tallymark._numbers import limits, number
 from tallymark.cli.commands.sources import Source
 from tallymark.cli.printing import print_json, print_table, print_text, progress_bar, table
 from tallymark.errors import Undefined
@@ -55,7 +55,7 @@ def run(
         [
             one.policy,
             number(one.threshold),
-            f"{number(one.low)} to {number(one.high)}",
+            limits(one.low, one.high),
             one.metric,
             number(one.apparent),
             number(one.optimism),

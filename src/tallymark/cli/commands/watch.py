@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tallymark._numbers import number, with_limits
+from tallymark._numbers import number, p_value, with_limits
 from tallymark._write import require_writable
 from tallymark.cli.naming import listed
 from tallymark.cli.output import write_report
@@ -86,9 +86,9 @@ def _line(one: Watched, found: Watch, awaited: Sequence[str], *, audited: bool, 
     cells = [str(one.period) + (" (reference)" if one.reference else ""), number(one.rows)]
     cells += [share("prevalence")] if found.counted else [number(one.mean_score)]
     cells += [share("audit")] if audited else []
-    cells += [number(row.get(f"expected_{name}")) for name in awaited] + [f"{one.score_sum:.2f}"]
-    cells += [f"{row['fit_p']:.2g}" if "fit_p" in row else ""] if found.counted else []
-    cells += [f"{row['value_sum']:.2f}" if "value_sum" in row else ""] if valued else []
+    cells += [number(row.get(f"expected_{name}")) for name in awaited] + [number(one.score_sum)]
+    cells += [p_value(row["fit_p"]) if "fit_p" in row else ""] if found.counted else []
+    cells += [number(row.get("value_sum"))] if valued else []
     return [*cells, ", ".join(one.signals)]
 
 
