@@ -12,7 +12,7 @@ import tallymark as tm
 from tallymark.errors import Undefined
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
-from tallymark.inference.hypothesis_tests.paired import Resampler, cell_values
+from tallymark.inference.hypothesis_tests.paired import Resampler, cell_values, percentile_difference
 
 
 def _panel(n=400, seed=0, distances=(1.5, 1.0), **masses):
@@ -262,3 +262,109 @@ def test_shown():
     assert "on the same 400 rows" in repr(found)
     assert found.to_dict()["pairs"][0]["verdict"] == "a is better"
     assert "<table>" in found._repr_html_()
+
+
+def _exchangeable(seed, n=300):
+    """Two models of the same distribution on the same rows."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.1
+    common = rng.normal(size=n)
+    return tm.panel(y, {name: 1.5 * y + (common + rng.normal(size=n)) / math.sqrt(2) for name in "ab"})
+
+
+@pytest.mark.parametrize("metric", ["specificity", "precision", "recall", "f1"])
+def test_equal_models_are_not_told_apart_by_the_thresholds_they_chose(metric):
+    """At chosen thresholds that were held fixed, Youden's J called equal models better in 16 to 62 % of samples."""
+    panels = [_exchangeable(seed) for seed in range(3)]
+    found = [tm.compare(panel, metric=metric, threshold="youden", replicates=200) for panel in panels]
+    assert {one.verdict for one in found} == {"no difference shown"}
+    fixed = [
+        tm.compare(
+            tm.panel(panel.is_positive, {m: panel.scores[m] >= cut for m, cut in one.thresholds.items()}),
+            metric=metric,
+            threshold=0.5,
+        ).verdict
+        for panel, one in zip(panels, found, strict=True)
+    ]
+    assert metric == "recall" or any("better" in verdict for verdict in fixed)
+
+
+@pytest.mark.parametrize("policy", ["youden", "f1", "cost:1,5", "tpr:0.8", "precision:0.5", "rate:0.2", "topleft"])
+@pytest.mark.parametrize("masses", ["rows", "counts", "weights", "clusters", "ties"])
+def test_the_choice_is_made_anew_in_every_paired_resample(policy, masses):
+    """By a naive loop over the rows that each resample drew."""
+    panel = _panel(60, seed=9)
+    rng = np.random.default_rng(5)
+    options = {
+        "counts": {"counts": rng.integers(1, 4, 60)},
+        "weights": {"weights": rng.exponential(size=60)},
+        "clusters": {"clusters": rng.integers(0, 12, 60)},
+    }.get(masses, {})
+    columns = {name: np.round(s) if masses == "ties" else s for name, s in panel.scores.items()}
+    panel = tm.panel(panel.is_positive, columns, **options)
+    resampler = Resampler(panel, panel.models)
+    drawn = resampler.at_choices("f1", policy, 5, 3, 1)
+    (entropy,) = np.random.SeedSequence(3).spawn(1)
+    masses_of = resampler._drawn(np.random.Generator(np.random.SFC64(entropy)), 5, "plain")
+    y = np.sort(panel.is_positive)
+    for place in range(5):
+        mass = np.concatenate([side[place] for side in masses_of])
+        for name in panel.models:
+            scores = np.concatenate([panel.scores[name][panel.is_positive == side] for side in (False, True)])
+            tally = tm.tally(y[mass > 0], scores[mass > 0], weights=mass[mass > 0])
+            assert drawn[name][place] == pytest.approx(tm.metrics.f1(tally.at(policy)), abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["specificity", "informedness", "net_benefit"])
+@pytest.mark.parametrize("masses", [{}, {"weights": np.linspace(1, 9, 400)}, {"clusters": np.arange(400) // 5}])
+def test_limits_and_p_values_at_chosen_thresholds_go_together(metric, masses):
+    panel = _panel(distances=(1.7, 1.2, 1.0), **masses)
+    found = tm.compare(
+        panel, metric=metric, threshold="cost:1,3" if metric == "net_benefit" else "youden", replicates=500
+    )
+    assert all("choice included" in pair.method for pair in found.pairs)
+    assert all((pair.p_holm < 0.05) == (pair.low > 0 or pair.high < 0) for pair in found.pairs)
+    assert all(pair.low <= pair.difference <= pair.high for pair in found.pairs)
+
+
+@given(
+    st.integers(0, 2**32 - 1), st.floats(-1.0, 3.0), st.booleans(), st.sampled_from([0.5, 0.9, 0.95, 0.999, 0.99999])
+)
+def test_percentiles_without_0_have_a_small_p_value(seed, estimate, at_least_student, level):
+    drawn = np.random.default_rng(seed).normal(estimate, 1.0, 199).round(1)
+    found = percentile_difference(estimate, drawn, 20.0, "", at_least_student=at_least_student)
+    low, high = found.limits(level)
+    assert low <= estimate <= high
+    assert (low > 0 or high < 0) == (found.p_value < 1.0 - level)
+    c = np.count_nonzero(drawn <= 0 if estimate > 0 else drawn >= 0)
+    if c and not at_least_student and estimate:
+        assert found.p_value == pytest.approx(min(1.0, 2 * (c + 1) / 200))
+
+
+def test_methods_that_hold_a_chosen_threshold_fixed_are_refused():
+    panel = _panel()
+    with pytest.raises(tm.InputError, match="does not maximise accuracy"):
+        tm.compare(panel, metric="accuracy", threshold="youden", method="mcnemar")
+    with pytest.raises(tm.InputError, match="does not maximise f1"):
+        tm.compare(panel, metric="f1", threshold="youden", method="permutation")
+    with pytest.raises(tm.InputError, match="does not maximise fbeta"):
+        tm.compare(panel, metric="fbeta", threshold="fbeta:2", beta=3, method="permutation")
+    fixed = tm.compare(panel, metric="accuracy", threshold="accuracy", method="mcnemar")
+    assert (fixed.policy, fixed.choice) == (None, "thresholds held fixed")
+    assert tm.compare(panel, metric="accuracy", threshold="0.5").pairs[0].method == "McNemar, mid-p"
+
+
+def test_a_resampled_choice_is_said():
+    found = tm.compare(_panel(), metric="f1", threshold="f1", replicates=200)
+    assert "thresholds chosen by f1 anew in every resample" in repr(found)
+    assert found.to_dict()["policy"] == "f1"
+    assert "held fixed" in repr(tm.compare(_panel(), metric="f1", threshold=0.5, replicates=200))
+    assert "threshold" not in repr(tm.compare(_panel()))
+
+
+def test_many_rows_share_cells_without_moving_the_estimate():
+    """Scores of more rows than a policy chooses among are joined; the mean of the replicates stays near the estimate."""
+    panel = _panel(12_000, seed=1)
+    found = Resampler(panel, panel.models, 2**8).at_choices("f1", "f1", 40, 0, None)
+    exact = tm.metrics.f1(panel.tally("a").at("f1"))
+    assert found["a"].mean() == pytest.approx(exact, abs=0.01)

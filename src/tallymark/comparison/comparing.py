@@ -28,23 +28,26 @@ from tallymark.inference.hypothesis_tests.difference import (
 from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
 from tallymark.inference.hypothesis_tests.paired import (
+    CHOICES,
     PairedMethod,
     Resampler,
     bootstrap_difference,
     cell_values,
     metric_named,
+    percentile_difference,
     row_influence,
     value_of,
 )
 from tallymark.inference.hypothesis_tests.permutation import permutation_p
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.proportions import unseen
+from tallymark.inference.resampling.cluster_draws import fewest_clusters
 from tallymark.inference.resampling.delete_groups import Jackknife, jackknifed
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.inference.table import Inference, inference_of
 from tallymark.metrics.declare import cell_settings
 from tallymark.notes import Note, emit
-from tallymark.registry import Metric, asked_parameters, require_one_of
+from tallymark.registry import Metric, asked_parameters, parse_policy, policy_in, require_one_of
 from tallymark.sources.filepanel import FilePanel
 from tallymark.sources.table import Table
 from tallymark.summaries.panel import Panel
@@ -63,8 +66,11 @@ def compare(
     keeps its size with few positives and unlike scores (``"delong"`` is the textbook's z, as R's pROC has it); the metric's own ``"influence"`` function where it has one (average precision, sPCC, Brier score, log
     loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
     ``"permutation"`` exchanges the two models' scores row by row (its interval is the bootstrap's). A metric at one threshold
-    needs `threshold`, a number or a policy that each model then chooses by; the choice is held fixed. Policies such as
-    ``cost:1,50`` set the metric's `parameters`, which can be given by name too (``cost_fp=1, cost_fn=50``).
+    needs `threshold`, a number or a policy that each model then chooses by. A policy chooses anew in every paired resample, so
+    that the verdict speaks of the models, not of the thresholds that these rows happened to give; limits are percentiles, for
+    the metric that the policy maximises at least Student's. Methods that hold thresholds fixed are refused for any other
+    metric. Policies such as ``cost:1,50`` set the metric's `parameters`, which can be given by name too
+    (``cost_fp=1, cost_fn=50``).
     Files beyond two million rows (:func:`tallymark.scan_panel`) are compared by AUROC. Where rows come in clusters
     (``tm.panel(…, clusters=…)``) they are left out together, cluster by cluster (``"clusters"``).
 
@@ -111,13 +117,18 @@ def compare(
             if panel.cluster is None
             else f"method={way!r} takes rows one by one; rows in clusters are compared by method='clusters'."
         )
+    if ask.policy is not None and way not in _RESAMPLED and not ask.maximised:
+        raise InputError(
+            f"method={way!r} holds thresholds fixed, but {ask.policy!r} chooses them on these rows and does not maximise "
+            f"{facts.name}: leave method= out to resample the choice, or give a number as the threshold."
+        )
     differences = _WAYS[way](ask)
-    notes = comparison_notes(facts, int(ask.freedom) + 1)
+    notes = comparison_notes(facts, ask.tally)
     emit(notes, strict=strict)
     cuts = {model: cut for model, cut in ask.thresholds.items() if cut is not None}
     return _comparison(
         facts, ask.values, differences, confidence, margin, thresholds=cuts or None, sampling=design if panel.cluster is None else "clusters", parameters=ask.given,
-        fewest=ask.freedom + 1.0, warnings=notes, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
+        fewest=ask.units, warnings=notes, policy=ask.policy if way in _RESAMPLED else None, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if panel.weights is None else int(panel.is_positive.sum()),
     )  # fmt: skip
 
@@ -183,6 +194,7 @@ def _comparison(
     facts: Metric, values: Mapping[str, float], differences: Mapping[tuple[str, str], Difference], level: float,
     margin: float | None, *, n: int, positives: int, fewest: float, sampling: str,
     thresholds: Mapping[str, float] | None = None, parameters: Mapping[str, float] | None = None, warnings: tuple[Note, ...] = (),
+    policy: str | None = None,
 ) -> Comparison:  # fmt: skip
     items = list(differences.values())
     p_values = np.array([d.p_value for d in items])
@@ -215,6 +227,7 @@ def _comparison(
         sampling,
         parameters or None,
         warnings,
+        policy,
     )
 
 
@@ -255,7 +268,22 @@ class _Ask:
             return "mover"
         if self.inference.influence is not None:
             return "influence"
-        return "mcnemar" if self.counts_correct is not None and self.panel.weights is None else "bootstrap"
+        resampled = self.policy is not None or self.counts_correct is None or self.panel.weights is not None
+        return "bootstrap" if resampled else "mcnemar"
+
+    @property
+    def policy(self) -> str | None:
+        """The policy that chooses each model's threshold; None where it is a number."""
+        return policy_in(self.threshold)
+
+    @property
+    def maximised(self) -> bool:
+        """Whether the metric has its best value of all thresholds at the policy's choice."""
+        if self.policy is None:
+            return False
+        policy, numbers = parse_policy(self.policy)
+        own = dict(zip(policy.arguments, numbers, strict=True))
+        return self.facts.name in policy.maximises and all(self.given.get(k, v) == v for k, v in own.items())
 
     @property
     def inference(self) -> Inference:
@@ -270,10 +298,19 @@ class _Ask:
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom: rows of the smaller class, less one."""
-        there = self.panel.mass > 0 if self.panel.counts is None else self.panel.mass
-        positives = float(np.sum(there * self.panel.is_positive))
-        return max(1.0, min(positives, float(np.sum(there)) - positives) - 1.0)
+        """Degrees of freedom."""
+        return max(1.0, self.units - 1.0)
+
+    @cached_property
+    def units(self) -> float:
+        """Independent units of the smaller class: its effective rows, or the clusters in which it has any."""
+        clusters = fewest_clusters([self.tally])
+        return min(run.effective_size for run in self.tally.runs) if clusters is None else float(clusters)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The first model's: labels, weights and clusters are those of every other."""
+        return self.panel.tally(self.panel.models[0])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -315,17 +352,33 @@ class _Ask:
             model: value_of(self.facts, self.panel.tally(model), cuts[model], self.given) for model in self.panel.models
         }
 
-    def of_replicates(self, drawn: Mapping[str, Floats]) -> dict[tuple[str, str], Difference]:
-        """Every pair's difference from paired resamples of both."""
+    @property
+    def chosen(self) -> dict[str, Floats]:
+        """The metric of every model in every resample, at the thresholds that the policy chooses there."""
+        return Resampler(self.panel, self.panel.models, CHOICES).at_choices(
+            self.facts.name, str(self.policy), self.replicates, self.seed, self.jobs, self.sampling, self.given
+        )
+
+    def of_replicates(self, drawn: Mapping[str, Floats], method: str) -> dict[tuple[str, str], Difference]:
+        """Every pair's difference from paired resamples of both.
+
+        A maximum over thresholds has no normal distribution where several thresholds are about as good, so its percentiles
+        count too; of what a choice of thresholds does not maximise they count alone.
+        """
+        maximum = self.maximised or self.inference.maximum is not None
         entries = {}
         for a, b in self.pairs:
             estimate, differences = self.values[a] - self.values[b], drawn[a] - drawn[b]
             known = differences[np.isfinite(differences)]
             if estimate == 0.0 and len(known) and not np.any(known):
-                span = self.facts.high - self.facts.low
-                entries[a, b] = no_disagreement(span, self.freedom + 1.0, "paired bootstrap")
-            else:
+                entries[a, b] = no_disagreement(self.facts.high - self.facts.low, self.units, method)
+            elif self.policy is None and not maximum:
                 entries[a, b] = bootstrap_difference(estimate, differences, self.freedom)
+            else:
+                careful = maximum or self.panel.cluster is not None
+                entries[a, b] = percentile_difference(
+                    estimate, differences, self.freedom, method, at_least_student=careful
+                )
         return entries
 
 
@@ -359,7 +412,7 @@ def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
     for a, b in ask.pairs:
         difference, error = values[a] - values[b], error_of_difference(entries, place[a], place[b])
         if difference == 0.0 and error <= NO_SPREAD:
-            differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.freedom + 1.0, "influence")
+            differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.units, "influence")
         else:
             differences[a, b] = student_difference(difference, error, "influence", ask.freedom)
     return differences
@@ -377,6 +430,8 @@ def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
+    if ask.policy is not None:
+        return ask.of_replicates(ask.chosen, "paired bootstrap, choice included")
     if ask.facts.needs == "confusion" and ask.panel.weights is None:
         drawn = cell_values(
             ask.panel, ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.sampling, ask.settings
@@ -385,7 +440,7 @@ def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
         drawn = Resampler(ask.panel, ask.panel.models).values(
             ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.jobs, ask.sampling, ask.settings
         )
-    return ask.of_replicates(drawn)
+    return ask.of_replicates(drawn, "paired bootstrap")
 
 
 def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
@@ -398,6 +453,8 @@ def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 def _by_clusters(ask: _Ask) -> dict[tuple[str, str], Difference]:
     name = ask.facts.name
+    if ask.policy is not None:
+        return ask.of_replicates(ask.chosen, "cluster bootstrap, choice included")
     drawn = {
         model: jackknifed(
             [name], ask.panel.tally(model), cut, None if ask.settings is None else {name: ask.settings[model]}
@@ -427,3 +484,6 @@ _WAYS: Mapping[str, Callable[[_Ask], dict[tuple[str, str], Difference]]] = {
     "permutation": _by_permutation,
     "clusters": _by_clusters,
 }
+
+#: Ways that choose thresholds anew in every resample, where a policy chooses them.
+_RESAMPLED = frozenset({"bootstrap", "clusters"})
