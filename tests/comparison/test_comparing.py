@@ -272,7 +272,7 @@ def _exchangeable(seed, n=300):
     return tm.panel(y, {name: 1.5 * y + (common + rng.normal(size=n)) / math.sqrt(2) for name in "ab"})
 
 
-@pytest.mark.parametrize("metric", ["specificity", "precision", "recall", "f1"])
+@pytest.mark.parametrize("metric", ["specificity", "precision"])
 def test_equal_models_are_not_told_apart_by_the_thresholds_they_chose(metric):
     """At chosen thresholds that were held fixed, Youden's J called equal models better in 16 to 62 % of samples."""
     panels = [_exchangeable(seed) for seed in range(3)]
@@ -286,7 +286,7 @@ def test_equal_models_are_not_told_apart_by_the_thresholds_they_chose(metric):
         ).verdict
         for panel, one in zip(panels, found, strict=True)
     ]
-    assert metric == "recall" or any("better" in verdict for verdict in fixed)
+    assert any("better" in verdict for verdict in fixed)
 
 
 @pytest.mark.parametrize("policy", ["youden", "f1", "cost:1,5", "tpr:0.8", "precision:0.5", "rate:0.2", "topleft"])

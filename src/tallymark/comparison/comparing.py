@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -16,30 +16,32 @@ from tallymark._check import Floats
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
 from tallymark.inference.guards import comparison_notes
-from tallymark.inference.hypothesis_tests.delong import DeLong, covariance, delong, error_of_difference
+from tallymark.inference.hypothesis_tests.delong import DeLong, correlation_of, delong, error_of_difference
 from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
 from tallymark.inference.hypothesis_tests.difference import (
     Difference,
-    auroc_difference,
     known_up_to,
+    mover_difference,
     no_disagreement,
+    own_limits,
     student_difference,
 )
 from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
 from tallymark.inference.hypothesis_tests.paired import (
     CHOICES,
+    PairedInfluence,
     PairedMethod,
     Resampler,
     bootstrap_difference,
     cell_values,
     metric_named,
     percentile_difference,
-    row_influence,
     value_of,
 )
 from tallymark.inference.hypothesis_tests.permutation import permutation_p
 from tallymark.inference.interval import Sampling, Seed, checked_level
+from tallymark.inference.limits.influence import FIXED
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.resampling.cluster_draws import fewest_clusters
 from tallymark.inference.resampling.delete_groups import Jackknife, jackknifed
@@ -62,9 +64,10 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Compare models on the same rows by one metric: difference, interval, p-value and a verdict for every pair.
 
-    Left out, `method` is ``"mover"`` for auroc and gini: each model's own limits and DeLong's correlation of the two, which
-    keeps its size with few positives and unlike scores (``"delong"`` is the textbook's z, as R's pROC has it); the metric's own ``"influence"`` function where it has one (average precision, sPCC, Brier score, log
-    loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
+    Left out, `method` is ``"mover"`` for auroc, gini, average precision and the area under the PR curve: each model's own
+    limits (with less of an imaginary row than :func:`tallymark.evaluate` prints) and the correlation of the two, which keeps
+    its size with few positives and unlike scores (``"delong"`` is the textbook's z of auroc, as R's pROC has it); the
+    metric's own ``"influence"`` function where it has one (sPCC, Brier score, log loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
     ``"permutation"`` exchanges the two models' scores row by row (its interval is the bootstrap's). A metric at one threshold
     needs `threshold`, a number or a policy that each model then chooses by. A policy chooses anew in every paired resample, so
     that the verdict speaks of the models, not of the thresholds that these rows happened to give; limits are percentiles, for
@@ -143,44 +146,62 @@ def _compare_files(
         )
     areas, slack, tallies = delong_in_files(table)
     own = {model: tally for (model,), tally in tallies.entries.items()}
-    pairs = list(itertools.combinations(areas.models, 2))
-    differences = _auroc_differences(facts, areas, own, pairs, slack, textbook=method == "delong")
     values = {model: facts.compute(tally) for model, tally in own.items()}
     first = next(iter(own.values()))
+    fewest = min(run.effective_size for run in first.runs)
+    unit = facts.high - facts.low
+    off = {model: unit * width for model, width in slack.items()}
+    if method == "delong":
+        differences = _delong_differences(facts, areas, fewest, off)
+    else:
+        influence = inference_of(facts.name).influence
+        effects = {} if influence is None else {model: influence(tally) for model, tally in own.items()}
+        paired = PairedInfluence(effects, dict.fromkeys(own, FIXED), unit**2 * areas.covariance)
+        differences = _mover_differences(facts, values, paired, fewest, off)
     return _comparison(
         facts, values, differences, level, margin, sampling=sampling, n=first.n_rows, positives=first.positive.n_rows,
-        fewest=float(min(run.n_rows for run in first.runs)),
+        fewest=fewest,
     )  # fmt: skip
 
 
-def _auroc_differences(
-    facts: Metric,
-    areas: DeLong,
-    tallies: Mapping[str, Tally],
-    pairs: Sequence[tuple[str, str]],
-    slack: Mapping[str, float] | None = None,
-    *,
-    textbook: bool = False,
+def _delong_differences(
+    facts: Metric, areas: DeLong, fewest: float, slack: Mapping[str, float] | None = None
 ) -> dict[tuple[str, str], Difference]:
-    """Differences of AUROCs, or of what is AUROC on another scale, from DeLong's covariance: by MOVER, or his z."""
-    influence = inference_of(facts.name).influence
-    effects = {} if influence is None else {model: influence(tally) for model, tally in tallies.items()}
-    values = {model: facts.compute(tally) for model, tally in tallies.items()}
+    """Differences of AUROCs, or of what is AUROC on another scale, by DeLong's z."""
     unit = facts.high - facts.low
-    fewest = float(min(run.n_rows for run in next(iter(tallies.values())).runs))
     differences = {}
-    for a, b in pairs:
-        off = 0.0 if slack is None else unit * (slack[a] + slack[b])
+    for a, b in itertools.combinations(areas.models, 2):
+        off = 0.0 if slack is None else slack[a] + slack[b]
         difference, error = areas.difference(a, b)
-        if difference == 0.0 and error <= NO_SPREAD and off == 0.0:
-            differences[a, b] = no_disagreement(unit, fewest, "DeLong" if textbook else "MOVER")
-            continue
-        if textbook:
-            differences[a, b] = known_up_to(unit * difference, unit * error, off)
-            continue
-        differences[a, b] = auroc_difference(
-            (values[a], values[b]), (effects[a], effects[b]), unit * error, areas.correlation(a, b), off
+        agree = difference == 0.0 and error <= NO_SPREAD and off == 0.0
+        differences[a, b] = (
+            no_disagreement(unit, fewest, "DeLong") if agree else known_up_to(unit * difference, unit * error, off)
         )
+    return differences
+
+
+def _mover_differences(
+    facts: Metric,
+    values: Mapping[str, float],
+    paired: PairedInfluence,
+    fewest: float,
+    slack: Mapping[str, float] | None = None,
+) -> dict[tuple[str, str], Difference]:
+    """Differences from each model's own limits and the correlation of the two estimates."""
+    how = inference_of(facts.name).mover
+    if how is None:
+        raise InputError(f"MOVER does not compare {facts.name}; leave method= out, or use method='bootstrap'.")
+    freedom = max(1.0, fewest - 1.0)
+    own = {m: own_limits(how, effect, values[m], paired.designs[m], freedom) for m, effect in paired.effects.items()}
+    differences = {}
+    for (i, a), (j, b) in itertools.combinations(enumerate(paired.effects), 2):
+        off = 0.0 if slack is None else slack[a] + slack[b]
+        error = error_of_difference(paired.covariance, i, j)
+        if values[a] == values[b] and error <= NO_SPREAD and off == 0.0:
+            differences[a, b] = no_disagreement(facts.high - facts.low, fewest, "MOVER")
+        else:
+            correlation = correlation_of(paired.covariance, i, j)
+            differences[a, b] = mover_difference((values[a], values[b]), (own[a], own[b]), error, correlation, off)
     return differences
 
 
@@ -264,7 +285,7 @@ class _Ask:
         """The method for this metric when none is named."""
         if self.panel.cluster is not None:
             return "clusters"
-        if self.inference.linear_in_auroc:
+        if self.inference.mover is not None:
             return "mover"
         if self.inference.influence is not None:
             return "influence"
@@ -353,6 +374,11 @@ class _Ask:
         }
 
     @property
+    def paired(self) -> PairedInfluence:
+        """Each model's influence function, and the covariance of their estimates."""
+        return PairedInfluence.of(self.panel, self.facts.name, plain=self.sampling == "plain")
+
+    @property
     def chosen(self) -> dict[str, Floats]:
         """The metric of every model in every resample, at the thresholds that the policy chooses there."""
         return Resampler(self.panel, self.panel.models, CHOICES).at_choices(
@@ -385,32 +411,18 @@ class _Ask:
 def _by_delong(ask: _Ask) -> dict[tuple[str, str], Difference]:
     if not ask.inference.linear_in_auroc:
         raise InputError(f"DeLong's test compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
-    tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
-    return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs, textbook=True)
+    return _delong_differences(ask.facts, delong(ask.panel), ask.units)
 
 
 def _by_mover(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    if not ask.inference.linear_in_auroc:
-        raise InputError(f"MOVER compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
-    tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
-    return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs)
+    return _mover_differences(ask.facts, ask.values, ask.paired, ask.units)
 
 
 def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    panel, values, plain_rows = ask.panel, ask.values, ask.sampling == "plain"
-    influence, by_mass = row_influence(panel, ask.facts.name, plain=plain_rows)
-    entries = covariance(
-        influence,
-        panel.is_positive,
-        panel.mass.astype(np.float64),
-        weighted=panel.weights is not None,
-        by_mass=by_mass,
-        plain=plain_rows,
-    )
-    place = {model: i for i, model in enumerate(panel.models)}
+    values, covariances = ask.values, ask.paired.covariance
     differences = {}
-    for a, b in ask.pairs:
-        difference, error = values[a] - values[b], error_of_difference(entries, place[a], place[b])
+    for (i, a), (j, b) in itertools.combinations(enumerate(ask.panel.models), 2):
+        difference, error = values[a] - values[b], error_of_difference(covariances, i, j)
         if difference == 0.0 and error <= NO_SPREAD:
             differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.units, "influence")
         else:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from tallymark._check import Floats, Ints, Masses
 from tallymark.errors import InputError, Undefined
+from tallymark.inference.hypothesis_tests.delong import covariance
 from tallymark.inference.hypothesis_tests.difference import Difference, student_difference
 from tallymark.inference.interval import Sampling, Seed, checked_number
-from tallymark.inference.limits.influence import design_of
+from tallymark.inference.limits.effect import Effect
+from tallymark.inference.limits.influence import Design, design_of
 from tallymark.inference.resampling.choosing import at_choices, chosen_in
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.inference.resampling.resamples import Resamples
@@ -32,19 +35,33 @@ _BLOCK = 2**20
 CHOICES = 2**12
 
 
-def row_influence(panel: Panel, metric: str, *, plain: bool) -> tuple[Floats, Floats]:
-    """Influence of every row (columns) on the metric of each model (rows), and of the logarithm of each class's mass."""
-    found, by_mass = np.zeros((len(panel.models), panel.n)), np.zeros((len(panel.models), 2))
-    influence = inference_of(metric).influence
-    if influence is None:
-        raise InputError(f"{metric} has no influence function in closed form; use method='bootstrap'.")
-    for i, model in enumerate(panel.models):
-        tally = panel.tally(model)
-        effect = influence(tally)
-        by_mass[i] = design_of(metric, tally, plain=plain, by_odds=effect.by_odds).by_mass
-        for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
-            found[i, side] = effect.of_rows(panel.scores[model][side], positive=positive)
-    return found, by_mass
+@dataclass(frozen=True, eq=False)
+class PairedInfluence:
+    """Each model's influence function and design, and the covariance of their estimates on the same rows."""
+
+    effects: Mapping[str, Effect]
+    designs: Mapping[str, Design]
+    covariance: Floats
+
+    @classmethod
+    def of(cls, panel: Panel, metric: str, *, plain: bool) -> PairedInfluence:
+        """From the influence of every row on the metric of each model."""
+        influence = inference_of(metric).influence
+        if influence is None:
+            raise InputError(f"{metric} has no influence function in closed form; use method='bootstrap'.")
+        rows = np.zeros((len(panel.models), panel.n))
+        effects, designs = {}, {}
+        for i, model in enumerate(panel.models):
+            tally = panel.tally(model)
+            effects[model] = influence(tally)
+            designs[model] = design_of(metric, tally, plain=plain, by_odds=effects[model].by_odds)
+            for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
+                rows[i, side] = effects[model].of_rows(panel.scores[model][side], positive=positive)
+        covariances = covariance(
+            rows, panel.is_positive, panel.mass.astype(np.float64), weighted=panel.weights is not None,
+            by_mass=np.array([design.by_mass for design in designs.values()]), plain=plain,
+        )  # fmt: skip
+        return cls(effects, designs, covariances)
 
 
 class Resampler:
