@@ -20,10 +20,12 @@ from tallymark.inference.hypothesis_tests.delong import DeLong, correlation_of, 
 from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
 from tallymark.inference.hypothesis_tests.difference import (
     Difference,
+    LimitsAt,
     known_up_to,
     mover_difference,
     no_disagreement,
     own_limits,
+    own_rate_limits,
     student_difference,
 )
 from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
@@ -32,6 +34,7 @@ from tallymark.inference.hypothesis_tests.paired import (
     CHOICES,
     PairedInfluence,
     PairedMethod,
+    PairedProportions,
     Resampler,
     bootstrap_difference,
     cell_values,
@@ -157,7 +160,7 @@ def _compare_files(
         influence = inference_of(facts.name).influence
         effects = {} if influence is None else {model: influence(tally) for model, tally in own.items()}
         paired = PairedInfluence(effects, dict.fromkeys(own, FIXED), unit**2 * areas.covariance)
-        differences = _mover_differences(facts, values, paired, fewest, off)
+        differences = _mover_differences(facts, values, _Own.of_effects(facts, values, paired, fewest), off)
     return _comparison(
         facts, values, differences, level, margin, sampling=sampling, n=first.n_rows, positives=first.positive.n_rows,
         fewest=fewest,
@@ -180,28 +183,46 @@ def _delong_differences(
     return differences
 
 
+@dataclass(frozen=True)
+class _Own:
+    """Each model's own limits at any level, the covariance of their estimates, and the rows of the smallest part."""
+
+    limits: Mapping[str, LimitsAt]
+    covariance: Floats
+    fewest: float
+
+    @classmethod
+    def of_effects(cls, facts: Metric, values: Mapping[str, float], paired: PairedInfluence, fewest: float) -> _Own:
+        """From influence functions."""
+        how, freedom = inference_of(facts.name).mover, max(1.0, fewest - 1.0)
+        if how is None:
+            raise InputError(f"MOVER does not compare {facts.name}; leave method= out, or use method='bootstrap'.")
+        limits = {
+            model: own_limits(how, effect, values[model], paired.designs[model], freedom)
+            for model, effect in paired.effects.items()
+        }
+        return cls(limits, paired.covariance, fewest)
+
+    @classmethod
+    def of_proportions(cls, facts: Metric, paired: PairedProportions) -> _Own:
+        """From the hits and rows of each model."""
+        limits = {model: own_rate_limits(facts, matrix) for model, matrix in paired.confusions.items()}
+        return cls(limits, paired.covariance, paired.fewest)
+
+
 def _mover_differences(
-    facts: Metric,
-    values: Mapping[str, float],
-    paired: PairedInfluence,
-    fewest: float,
-    slack: Mapping[str, float] | None = None,
+    facts: Metric, values: Mapping[str, float], own: _Own, slack: Mapping[str, float] | None = None
 ) -> dict[tuple[str, str], Difference]:
     """Differences from each model's own limits and the correlation of the two estimates."""
-    how = inference_of(facts.name).mover
-    if how is None:
-        raise InputError(f"MOVER does not compare {facts.name}; leave method= out, or use method='bootstrap'.")
-    freedom = max(1.0, fewest - 1.0)
-    own = {m: own_limits(how, effect, values[m], paired.designs[m], freedom) for m, effect in paired.effects.items()}
     differences = {}
-    for (i, a), (j, b) in itertools.combinations(enumerate(paired.effects), 2):
+    for (i, a), (j, b) in itertools.combinations(enumerate(own.limits), 2):
         off = 0.0 if slack is None else slack[a] + slack[b]
-        error = error_of_difference(paired.covariance, i, j)
+        error = error_of_difference(own.covariance, i, j)
         if values[a] == values[b] and error <= NO_SPREAD and off == 0.0:
-            differences[a, b] = no_disagreement(facts.high - facts.low, fewest, "MOVER")
+            differences[a, b] = no_disagreement(facts.high - facts.low, own.fewest, "MOVER")
         else:
-            correlation = correlation_of(paired.covariance, i, j)
-            differences[a, b] = mover_difference((values[a], values[b]), (own[a], own[b]), error, correlation, off)
+            ends, correlation = (own.limits[a], own.limits[b]), correlation_of(own.covariance, i, j)
+            differences[a, b] = mover_difference((values[a], values[b]), ends, error, correlation, off)
     return differences
 
 
@@ -289,8 +310,16 @@ class _Ask:
             return "mover"
         if self.inference.influence is not None:
             return "influence"
-        resampled = self.policy is not None or self.counts_correct is None or self.panel.weights is not None
-        return "bootstrap" if resampled else "mcnemar"
+        if self.policy is not None:
+            return "bootstrap"
+        if self.counts_correct is not None and self.panel.weights is None:
+            return "mcnemar"
+        return "mover" if self.is_proportion else "bootstrap"
+
+    @property
+    def is_proportion(self) -> bool:
+        """Whether the metric is a share of rows that are hits."""
+        return self.facts.proportion is not None
 
     @property
     def policy(self) -> str | None:
@@ -388,8 +417,8 @@ class _Ask:
     def of_replicates(self, drawn: Mapping[str, Floats], method: str) -> dict[tuple[str, str], Difference]:
         """Every pair's difference from paired resamples of both.
 
-        A maximum over thresholds has no normal distribution where several thresholds are about as good, so its percentiles
-        count too; of what a choice of thresholds does not maximise they count alone.
+        Of a maximum over thresholds percentiles and Student's limits both count; of what a choice of thresholds does not
+        maximise percentiles alone.
         """
         maximum = self.maximised or self.inference.maximum is not None
         entries = {}
@@ -403,7 +432,7 @@ class _Ask:
             else:
                 careful = maximum or self.panel.cluster is not None
                 entries[a, b] = percentile_difference(
-                    estimate, differences, self.freedom, method, at_least_student=careful
+                    estimate, differences, self.freedom, method, at_least_student=careful, maximum=maximum
                 )
         return entries
 
@@ -415,7 +444,12 @@ def _by_delong(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 def _by_mover(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    return _mover_differences(ask.facts, ask.values, ask.paired, ask.units)
+    if ask.is_proportion:
+        paired = PairedProportions.of(ask.panel, ask.facts, ask.thresholds)
+        return _mover_differences(ask.facts, ask.values, _Own.of_proportions(ask.facts, paired))
+    if ask.inference.influence is None:
+        raise InputError(f"MOVER does not compare {ask.facts.name} here; leave method= out, or use method='bootstrap'.")
+    return _mover_differences(ask.facts, ask.values, _Own.of_effects(ask.facts, ask.values, ask.paired, ask.units))
 
 
 def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:

@@ -84,7 +84,7 @@ RESAMPLED = Inference()
 _brier = moments_effect("brier")
 
 #: Found by simulation (docs), with scores of equal and of different shapes.
-_OF_AREAS, _OF_PRECISIONS = Mover(0.25), Mover(0.1, each=True, student=True)
+_OF_AREAS, _OF_PRECISIONS = Mover(0.25), Mover(0.15, each=True, student=True)
 
 _TABLE: Mapping[str, Inference] = {
     "auroc": Inference(influence=auroc_effect, blockwise=block_auroc, linear_in_auroc=True, mover=_OF_AREAS),

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from tallymark.errors import Undefined
+from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import Design
 from tallymark.inference.limits.mover import Mover, difference_limits
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.scales import NO_SPREAD
+from tallymark.registry import Metric
+from tallymark.summaries.confusion import Confusion
 
 #: Limits of a difference at a confidence level.
 LimitsAt = Callable[[float], tuple[float, float]]
@@ -111,6 +114,17 @@ def own_limits(how: Mover, effect: Effect, value: float, design: Design, freedom
     return limits
 
 
+def own_rate_limits(facts: Metric, confusion: Confusion) -> LimitsAt:
+    """A model's own limits of a proportion at any level: mid-p, which is a little too wide where class sizes were fixed."""
+
+    @cache
+    def limits(level: float) -> tuple[float, float]:
+        low, high, _ = rate_limits([facts.name], confusion, level, "plain")[facts.name]
+        return low, high
+
+    return limits
+
+
 def mover_difference(
     values: tuple[float, float],
     own: tuple[LimitsAt, LimitsAt],
@@ -145,4 +159,4 @@ def _p_of_limits(difference: float, limits: LimitsAt) -> float:
     least, most = math.log(_LEAST_P), math.log(1.0 - 1e-9)
     if difference == 0.0 or not beyond(most) > 0.0:
         return 1.0
-    return _LEAST_P if beyond(least) > 0.0 else math.exp(float(brentq(beyond, least, most, xtol=1e-11)))
+    return _LEAST_P if beyond(least) > 0.0 else math.exp(float(brentq(beyond, least, most, xtol=1e-8)))

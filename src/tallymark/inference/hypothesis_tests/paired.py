@@ -24,6 +24,7 @@ from tallymark.inference.resampling.values import at_rates, values_of
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS, Metric
+from tallymark.summaries.confusion import BinaryConfusion
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tally import Tally
@@ -62,6 +63,34 @@ class PairedInfluence:
             by_mass=np.array([design.by_mass for design in designs.values()]), plain=plain,
         )  # fmt: skip
         return cls(effects, designs, covariances)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedProportions:
+    """Each model's confusion matrix, the covariance of their proportions on the same rows, and the fewest rows of any."""
+
+    confusions: Mapping[str, BinaryConfusion]
+    covariance: Floats
+    fewest: float
+
+    @classmethod
+    def of(cls, panel: Panel, facts: Metric, thresholds: Mapping[str, float | None]) -> PairedProportions:
+        """Of a metric that is hits of rows, from what every row adds to its ratio."""
+        hits, misses = facts.proportion or ((), ())
+        mass = panel.mass.astype(np.float64)
+        # A count of c is c rows of weight 1, so its part is c times that of one row.
+        part = mass if panel.weights is not None else np.sqrt(mass)
+        rows, sizes = np.zeros((len(panel.models), panel.n)), []
+        for row, model in zip(rows, panel.models, strict=True):
+            called = panel.scores[model] >= thresholds[model]
+            cell = np.where(called, np.where(panel.is_positive, "tp", "fp"), np.where(panel.is_positive, "fn", "tn"))
+            hit, counted = np.isin(cell, hits), np.isin(cell, (*hits, *misses))
+            total = float(mass[counted].sum())
+            row[:] = part * counted * (hit - float(mass[hit].sum()) / total) / total
+            sizes.append(total**2 / float((part[counted] ** 2).sum()))
+        n = float(panel.n) if panel.weights is not None else float(mass.sum())
+        confusions = {model: panel.tally(model).at(float(cut or 0.0)) for model, cut in thresholds.items()}
+        return cls(confusions, np.einsum("ik,jk->ij", rows, rows) * (n / (n - 1.0)), min(sizes))
 
 
 class Resampler:
@@ -231,25 +260,26 @@ def bootstrap_difference(estimate: float, drawn: Floats, freedom: float) -> Diff
     return student_difference(estimate, float(known.std(ddof=1)), "paired bootstrap", freedom)
 
 
+#: The mean overshoot of resamples counts one and a half times, as in the interval of a single maximum.
+_SHORT_OF = 1.5
+
+
 def percentile_difference(
-    estimate: float, drawn: Floats, freedom: float, method: str, *, at_least_student: bool
+    estimate: float, drawn: Floats, freedom: float, method: str, *, at_least_student: bool, maximum: bool = False
 ) -> Difference:
     r"""From the differences of paired resamples: their percentiles, without any correction of bias.
 
     :math:`p = 2 (c + 1) / (B + 1)` with c of the B differences on the other side of 0 or at it. Below what B resamples can
     tell, and everywhere with `at_least_student`, limits are never narrower than Student's with the resamples' standard error.
+    Of a `maximum` over thresholds resamples overshoot the estimate by about as much as it overshoots the truth, and more for
+    the model with more thresholds: the limit on that side also lies further out by 1.5 times the overshoot.
     """
     known = np.sort(_known(estimate, drawn))
-    student = student_difference(estimate, float(known.std(ddof=1)), method, freedom)
+    error = float(known.std(ddof=1))
+    student = student_difference(estimate, error, method, freedom)
     size = len(known) + 1
-    # Sums of weights that should cancel leave rounding.
-    nothing = NO_SPREAD * float(np.abs(known).max())
-    other_side = int(np.count_nonzero(known <= nothing if estimate > 0.0 else known >= -nothing))
-    p = min(1.0, 2.0 * (other_side + 1) / size) if estimate != 0.0 else 1.0
-    if at_least_student:
-        p = max(p, student.p_value) if other_side else student.p_value
-    elif not other_side:
-        p = min(p, student.p_value)
+    overshoot = _SHORT_OF * (float(known.mean()) - estimate) if maximum else 0.0
+    below, above = max(overshoot, 0.0), min(overshoot, 0.0)
 
     def limits(level: float) -> tuple[float, float]:
         place = math.ceil((1.0 - level) / 2 * size) - 1
@@ -258,9 +288,23 @@ def percentile_difference(
         if at_least_student or place < 1:
             least, most = student.limits(level)
             low, high = min(low, least), max(high, most)
-        return min(low, estimate), max(high, estimate)
+        return min(low - below, estimate), max(high - above, estimate)
 
-    return Difference(estimate, student.error, p, method, limits)
+    # The same for a difference above 0.
+    sign = 1.0 if estimate > 0.0 else -1.0
+    nearer = max(sign * overshoot, 0.0)
+    left = sign * estimate - nearer
+    if left <= 0.0:
+        return Difference(estimate, error, 1.0, method, limits)
+    # Sums of weights that should cancel leave rounding.
+    other_side = int(np.count_nonzero(sign * known - nearer <= NO_SPREAD * float(np.abs(known).max())))
+    of_student = student_difference(left, error, method, freedom).p_value
+    p = min(1.0, 2.0 * (other_side + 1) / size)
+    if at_least_student:
+        p = max(p, of_student) if other_side else of_student
+    elif not other_side:
+        p = min(p, of_student)
+    return Difference(estimate, error, p, method, limits)
 
 
 def _known(estimate: float, drawn: Floats) -> Floats:
