@@ -84,15 +84,15 @@ RESAMPLED = Inference()
 _brier = moments_effect("brier")
 
 #: Found by simulation (docs), with scores of equal and of different shapes.
-_OF_AREAS, _OF_PRECISIONS = Mover(0.25), Mover(0.15, each=True, student=True)
+OF_AREAS, _OF_PRECISIONS = Mover(0.25), Mover(0.15, each=True, student=True)
 
 _TABLE: Mapping[str, Inference] = {
-    "auroc": Inference(influence=auroc_effect, blockwise=block_auroc, linear_in_auroc=True, mover=_OF_AREAS),
+    "auroc": Inference(influence=auroc_effect, blockwise=block_auroc, linear_in_auroc=True, mover=OF_AREAS),
     "gini": Inference(
         influence=lambda tally: auroc_effect(tally, -1.0, 1.0),
         blockwise=block_gini,
         linear_in_auroc=True,
-        mover=_OF_AREAS,
+        mover=OF_AREAS,
     ),
     "spearman": Inference(influence=rank_correlation_effect(spearman_slope)),
     "kendall": Inference(influence=rank_correlation_effect(kendall_slope)),
