@@ -1,7 +1,7 @@
 """``python -m bench.tests_under_null``: how often paired tests at 5 % find a difference where there is none, and power.
 
-Nulls with models of the same and of different shapes, few positives, high correlation, equivalence at its margin, and
-probabilities that are wrong in opposite directions.
+Nulls with models of the same and of different shapes, few positives, high correlation, weights, ratings beside continuous
+scores, thresholds chosen by a policy, equivalence at its margin, and probabilities that are wrong in opposite directions.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import numpy as np
 from scipy import optimize, special
 
 import tallymark as tm
+from tallymark.registry import METRICS
 
 
 def panel(rng, positives, negatives, first, second, correlation=0.6):
@@ -23,6 +24,42 @@ def panel(rng, positives, negatives, first, second, correlation=0.6):
         x = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.normal(size=len(y))
         columns[name] = np.where(y, special.ndtri(auroc) * np.hypot(1, sd) + sd * x, x)
     return tm.panel(y, columns)
+
+
+def random_rows(rng, n, prevalence, models, correlation=0.5, weighted=False):
+    """Rows drawn at random, each model (mean and sd of the positives, a map of its scores); weights are lognormal."""
+    y = rng.random(n) < prevalence
+    y[:4] = (0, 0, 1, 1)
+    common = rng.normal(size=n)
+    columns = {}
+    for name, (mean, sd, shown) in zip("ab", models, strict=True):
+        x = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.normal(size=n)
+        columns[name] = shown(np.where(y, mean + sd * x, x))
+    return tm.panel(y, columns, weights=rng.lognormal(0.0, 1.0, n) if weighted else None)
+
+
+def as_it_is(x):
+    return x
+
+
+def in_ratings(x):
+    """Four ratings."""
+    return np.clip(np.rint(x + 0.5), -1, 2)
+
+
+def _population(metric, prevalence, model, threshold=None):
+    """A metric of a model in the population, read off its quantiles."""
+    mean, sd, shown = model
+    q = special.ndtri((np.arange(20_000) + 0.5) / 20_000)
+    tally = tm.tally(np.repeat([0, 1], len(q)), shown(np.concatenate((q, mean + sd * q)))).at_prevalence(prevalence)
+    return METRICS[metric].compute(tally if threshold is None else tally.at(threshold))
+
+
+def alike(metric, prevalence, model, other, threshold=None):
+    """The two models, the second of them moved until it has the first one's value of the metric in the population."""
+    wanted, (_, sd, shown) = _population(metric, prevalence, model, threshold), other
+    off = lambda mean: _population(metric, prevalence, (mean, sd, shown), threshold) - wanted
+    return model, (optimize.brentq(off, -1.0, 12.0, xtol=1e-3), sd, shown)
 
 
 def _shifted_losses(metric):
@@ -79,6 +116,64 @@ ALTERNATIVES = {
 }
 
 
+SAME = ((1.5, 1.0, as_it_is),) * 2
+WIDE, NARROW, RATED = (1.5, 2.0, as_it_is), (1.5, 0.5, as_it_is), (1.5, 1.0, in_ratings)
+
+#: Rows, prevalence, correlation of models of unlike shape and equal average precision.
+UNLIKE = (
+    (100, 0.5, 0.5),
+    (400, 0.5, 0.5),
+    (200, 0.5, 0.8),
+    (150, 0.3, 0.5),
+    (200, 0.1, 0.5),
+    (300, 0.1, 0.8),
+    (400, 0.05, 0.5),
+)
+
+#: Policies, and the metrics compared at the thresholds they choose; the last is the one that the policy maximises.
+CHOSEN = {
+    "youden": ("recall", "specificity", "precision", "f1", "balanced_accuracy"),
+    "f1": ("recall", "precision", "f1"),
+    "tpr:0.8": ("specificity", "precision"),
+}
+
+
+def _unlike(n):
+    """Models of unlike shape, weights, and proportions of few predicted positives."""
+    for rows, prevalence, correlation in UNLIKE:
+        models = alike("average_precision", prevalence, WIDE, NARROW)
+        make = lambda rng, m=models, r=rows, p=prevalence, c=correlation: random_rows(rng, r, p, m, c)
+        name = f"average_precision, sd 2 and 1/2, {rows} at {prevalence:.0%}, correlation {correlation}"
+        yield name, rejected(make, n, metric="average_precision")
+    for metric in ("auroc", "average_precision", "spcc", "precision", "f1"):
+        options = {"threshold": 1.0} if metric in {"precision", "f1"} else {}
+        make = lambda rng: random_rows(rng, 300, 0.15, SAME, weighted=True)
+        yield f"{metric}, same shape, lognormal weights, 300 at 15%", rejected(make, n, metric=metric, **options)
+    strict = lambda x: x - 1.5
+    for rows in (300, 1_500):
+        models = alike("precision", 0.3, (1.5, 1.0, as_it_is), (0.5, 1.0, strict), 0.5)
+        make = lambda rng, m=models, r=rows: random_rows(rng, r, 0.3, m)
+        yield (
+            f"precision, strict and lax threshold, {rows} at 30%",
+            rejected(make, n, metric="precision", threshold=0.5),
+        )
+
+
+def _maxima(n):
+    """Maxima over thresholds, and thresholds chosen by a policy."""
+    for metric in ("ks", "h_measure"):
+        rated = alike(metric, 0.15, SAME[0], RATED)
+        for second, models in (("continuous", SAME), ("four ratings", rated)):
+            make = lambda rng, m=models: random_rows(rng, 300, 0.15, m)
+            yield f"{metric}, continuous and {second}, 300 at 15%", rejected(make, n, metric=metric, replicates=300)
+    for policy, metrics in CHOSEN.items():
+        for weighted in (False, True):
+            make = lambda rng, w=weighted: random_rows(rng, 300, 0.1, SAME, weighted=w)
+            for metric in metrics:
+                name = f"{metric} at {policy}, same shape, 300 at 10%{', lognormal weights' if weighted else ''}"
+                yield name, rejected(make, n, metric=metric, threshold=policy, replicates=400)
+
+
 def _row(task):
     name, cell, repeats = task
     make = lambda rng: panel(rng, *cell)
@@ -107,6 +202,10 @@ def main():
             make = lambda rng, s=size: panel(rng, *s, (0.85, 1), (0.85, 1))
             found = rejected(make, n // (4 if "replicates" in options else 1), metric=metric, **options)
             print(f"| {metric}, same shape, {size[0]} + {size[1]} | {100 * found:.1f} |", flush=True)
+    for cells, repeats in ((_unlike, n), (_maxima, n // 5)):
+        print(f"\n| no difference, {repeats} samples | rejected |\n| --- | ---: |")
+        for name, found in cells(repeats):
+            print(f"| {name} | {100 * found:.1f} |", flush=True)
     print("\n| called equivalent at the margin | share |\n| --- | ---: |")
     for size in ((20, 180), (50, 450), (200, 800)):
         make = lambda rng, s=size: panel(rng, *s, (0.85, 1), (0.80, 1))

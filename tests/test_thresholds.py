@@ -8,7 +8,8 @@ from sklearn import metrics as peer
 
 import tallymark as tm
 from samples import labelled_scores, normal_sample
-from tallymark.registry import METRICS, POLICIES
+from tallymark.errors import Undefined
+from tallymark.registry import METRICS, POLICIES, asked_parameters
 
 MAXIMISED = {
     "youden": tm.metrics.informedness,
@@ -162,3 +163,33 @@ def test_every_policy_is_documented():
         assert POLICIES[name].meaning.endswith(".")
         assert POLICIES[name].reference
     assert METRICS["youden"].name == "informedness"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_policy_maximises_the_metrics_it_declares_and_no_others(policy):
+    """Comparisons ask this fact; metrics of one parameter setting only (costs of 1 and 1) do not count."""
+    text = {"cost": "cost:1,3", "fpr": "fpr:0.2", "rate": "rate:0.3"}.get(policy) or POLICIES[policy].example or policy
+    given = asked_parameters(text, {}) or {"cost_fp": 1.0, "cost_fn": 7.0, "beta": 3.0, "odds_at": 0.125}
+    rng = np.random.default_rng(0)
+    missed = set()
+    at_threshold = [
+        f for f in METRICS.values() if f.needs == "confusion" and f.better in {"higher", "lower"} and not f.model_free
+    ]
+    for ties in (False, True) * 6:
+        y = np.arange(50) % 3 == 0
+        s = rng.normal(1.0 * y)
+        t = tm.tally(y, np.round(s) if ties else s)
+        try:
+            chosen = t.at(text).cells
+        except Undefined:
+            continue
+        cut = t.cutoffs
+        candidates = [np.append(c, own).astype(float) for c, own in zip(t.cells(cut.tp, cut.fp), chosen, strict=True)]
+        for facts in at_threshold:
+            settings = {k: given.get(k, v) for k, v in facts.parameters.items()}
+            with np.errstate(all="ignore"):
+                values = facts.cells(*candidates, **settings) * (1.0 if facts.better == "higher" else -1.0)
+            if not values[-1] >= np.nanmax(values) - 1e-12:
+                missed.add(facts.name)
+    assert {facts.name for facts in at_threshold} - missed == set(POLICIES[policy].maximises)

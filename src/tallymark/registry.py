@@ -199,6 +199,8 @@ class Policy:
     defaults: tuple[float, ...] = ()
     #: The metric that says how good its choice is.
     judged_by: str = "balanced_accuracy"
+    #: Metrics that have their best value of all thresholds at its choice, with its numbers as their parameters.
+    maximises: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,6 +328,17 @@ def parse_policy(text: str) -> tuple[Policy, tuple[float, ...]]:
             f"{text!r} has {len(numbers) or 'no'} number{'s' if len(numbers) > 1 else ''} behind it; write {_spelling(policy)}."
         )
     return policy, numbers + policy.defaults[len(policy.defaults) - missing :]
+
+
+def policy_in(threshold: object) -> str | None:
+    """The policy that a threshold names; None for a number, also one written as text."""
+    if not isinstance(threshold, str):
+        return None
+    try:
+        float(threshold)
+    except ValueError:
+        return threshold
+    return None
 
 
 def asked_parameters(threshold: object, given: Mapping[str, float]) -> dict[str, float]:

@@ -35,6 +35,7 @@ def _policy(
     aliases: tuple[str, ...] = (),
     defaults: tuple[float, ...] = (),
     judged_by: str = "balanced_accuracy",
+    maximises: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
     def declare(choose: Callable[..., float]) -> Callable[..., float]:
         def checked(tally: Tally, *numbers: float) -> float:
@@ -53,6 +54,7 @@ def _policy(
                 aliases=aliases,
                 defaults=defaults,
                 judged_by=judged_by,
+                maximises=maximises,
             )
         )
         return choose
@@ -144,29 +146,50 @@ _policy(
     "Youden (1950), Cancer 3(1).",
     aliases=("max",),
     judged_by="informedness",
+    maximises=("informedness", "balanced_accuracy"),
 )(_maximise("informedness", _at_positives))
-_policy("f1", "Largest F1.", "van Rijsbergen (1979).", judged_by="f1")(_maximise("f1", _at_positives))
-_policy("fbeta", "Largest F-beta.", "van Rijsbergen (1979).", "beta", example="fbeta:2", judged_by="fbeta")(
-    _maximise("fbeta", _at_positives)
+_policy("f1", "Largest F1.", "van Rijsbergen (1979).", judged_by="f1", maximises=("f1", "jaccard"))(
+    _maximise("f1", _at_positives)
 )
-_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).", judged_by="kappa")(_maximise("kappa", _at_positives))
+_policy(
+    "fbeta",
+    "Largest F-beta.",
+    "van Rijsbergen (1979).",
+    "beta",
+    example="fbeta:2",
+    judged_by="fbeta",
+    maximises=("fbeta",),
+)(_maximise("fbeta", _at_positives))
+_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).", judged_by="kappa", maximises=("kappa",))(
+    _maximise("kappa", _at_positives)
+)
 # Below chance everywhere, the best MCC can lie at a negative's score.
-_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).", judged_by="mcc")(_maximise("mcc", _at_all))
-_policy("ba", "Largest balanced accuracy.", "Brodersen et al. (2010).", aliases=("balanced_accuracy",))(
-    _maximise("balanced_accuracy", _at_positives)
+_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).", judged_by="mcc", maximises=("mcc",))(
+    _maximise("mcc", _at_all)
 )
+_policy(
+    "ba",
+    "Largest balanced accuracy.",
+    "Brodersen et al. (2010).",
+    aliases=("balanced_accuracy",),
+    maximises=("balanced_accuracy", "informedness"),
+)(_maximise("balanced_accuracy", _at_positives))
 _policy(
     "gm",
     "Largest geometric mean of tpr and tnr.",
     "Kubat & Matwin (1997).",
     aliases=("geometric_mean",),
     judged_by="geometric_mean",
+    maximises=("geometric_mean",),
 )(_maximise("geometric_mean", _at_positives))
-_policy("accuracy", "Largest accuracy.", "Fawcett (2006).", judged_by="accuracy")(_maximise("accuracy", _at_positives))
+_policy("accuracy", "Largest accuracy.", "Fawcett (2006).", judged_by="accuracy", maximises=("accuracy", "error"))(
+    _maximise("accuracy", _at_positives)
+)
 
 
 @_policy("cost", "Least cost for given costs of a false positive and a false negative.",
-         "Elkan (2001), IJCAI.", "cost_fp", "cost_fn", example="cost:1,50", judged_by="expected_cost")  # fmt: skip
+         "Elkan (2001), IJCAI.", "cost_fp", "cost_fn", example="cost:1,50", judged_by="expected_cost",
+         maximises=("expected_cost", "net_benefit"))  # fmt: skip
 def _cost(tally: Tally, cost_fp: float, cost_fn: float) -> float:
     if not (0 <= cost_fp < math.inf and 0 <= cost_fn < math.inf):
         raise InputError(f"cost:{cost_fp:g},{cost_fn:g}: costs must be 0 or more.")

@@ -300,7 +300,7 @@ def test_metrics_by_size_of_the_sample(data):
 
 def test_sample_size_before_there_is_data():
     assert (
-        "127 of them positive"
+        "128 of them positive"
         in run("sample-size", "--auroc", "0.85", "--difference", "0.05", "--prevalence", "0.1").stdout
     )
     assert run_json("sample-size", "--auroc", "0.85", "--difference", "0.05")["n"] > 0

@@ -12,7 +12,15 @@ import tallymark as tm
 from tallymark.errors import Undefined
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
-from tallymark.inference.hypothesis_tests.paired import Resampler, cell_values
+from tallymark.inference.hypothesis_tests.paired import (
+    PairedInfluence,
+    PairedProportions,
+    Resampler,
+    cell_values,
+    percentile_difference,
+)
+from tallymark.inference.limits.rank_effects import average_precision_effect
+from tallymark.registry import METRICS
 
 
 def _panel(n=400, seed=0, distances=(1.5, 1.0), **masses):
@@ -262,3 +270,217 @@ def test_shown():
     assert "on the same 400 rows" in repr(found)
     assert found.to_dict()["pairs"][0]["verdict"] == "a is better"
     assert "<table>" in found._repr_html_()
+
+
+def _exchangeable(seed, n=300):
+    """Two models of the same distribution on the same rows."""
+    rng = np.random.default_rng(seed)
+    y = rng.random(n) < 0.1
+    common = rng.normal(size=n)
+    return tm.panel(y, {name: 1.5 * y + (common + rng.normal(size=n)) / math.sqrt(2) for name in "ab"})
+
+
+@pytest.mark.parametrize("metric", ["specificity", "precision"])
+def test_equal_models_are_not_told_apart_by_the_thresholds_they_chose(metric):
+    """At chosen thresholds that were held fixed, Youden's J called equal models better in 16 to 62 % of samples."""
+    panels = [_exchangeable(seed) for seed in range(3)]
+    found = [tm.compare(panel, metric=metric, threshold="youden", replicates=200) for panel in panels]
+    assert {one.verdict for one in found} == {"no difference shown"}
+    fixed = [
+        tm.compare(
+            tm.panel(panel.is_positive, {m: panel.scores[m] >= cut for m, cut in one.thresholds.items()}),
+            metric=metric,
+            threshold=0.5,
+        ).verdict
+        for panel, one in zip(panels, found, strict=True)
+    ]
+    assert any("better" in verdict for verdict in fixed)
+
+
+@pytest.mark.parametrize("policy", ["youden", "f1", "cost:1,5", "tpr:0.8", "precision:0.5", "rate:0.2", "topleft"])
+@pytest.mark.parametrize("masses", ["rows", "counts", "weights", "clusters", "ties"])
+def test_the_choice_is_made_anew_in_every_paired_resample(policy, masses):
+    """By a naive loop over the rows that each resample drew."""
+    panel = _panel(60, seed=9)
+    rng = np.random.default_rng(5)
+    options = {
+        "counts": {"counts": rng.integers(1, 4, 60)},
+        "weights": {"weights": rng.exponential(size=60)},
+        "clusters": {"clusters": rng.integers(0, 12, 60)},
+    }.get(masses, {})
+    columns = {name: np.round(s) if masses == "ties" else s for name, s in panel.scores.items()}
+    panel = tm.panel(panel.is_positive, columns, **options)
+    resampler = Resampler(panel, panel.models)
+    drawn = resampler.at_choices("f1", policy, 5, 3, 1)
+    (entropy,) = np.random.SeedSequence(3).spawn(1)
+    masses_of = resampler._drawn(np.random.Generator(np.random.SFC64(entropy)), 5, "plain")
+    y = np.sort(panel.is_positive)
+    for place in range(5):
+        mass = np.concatenate([side[place] for side in masses_of])
+        for name in panel.models:
+            scores = np.concatenate([panel.scores[name][panel.is_positive == side] for side in (False, True)])
+            tally = tm.tally(y[mass > 0], scores[mass > 0], weights=mass[mass > 0])
+            assert drawn[name][place] == pytest.approx(tm.metrics.f1(tally.at(policy)), abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["specificity", "informedness", "net_benefit"])
+@pytest.mark.parametrize("masses", [{}, {"weights": np.linspace(1, 9, 400)}, {"clusters": np.arange(400) // 5}])
+def test_limits_and_p_values_at_chosen_thresholds_go_together(metric, masses):
+    panel = _panel(distances=(1.7, 1.2, 1.0), **masses)
+    found = tm.compare(
+        panel, metric=metric, threshold="cost:1,3" if metric == "net_benefit" else "youden", replicates=500
+    )
+    assert all("choice included" in pair.method for pair in found.pairs)
+    assert all((pair.p_holm < 0.05) == (pair.low > 0 or pair.high < 0) for pair in found.pairs)
+    assert all(pair.low <= pair.difference <= pair.high for pair in found.pairs)
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.floats(-1.0, 3.0),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([0.5, 0.9, 0.95, 0.999, 0.99999]),
+)
+def test_percentiles_without_0_have_a_small_p_value(seed, estimate, at_least_student, maximum, level):
+    drawn = np.random.default_rng(seed).normal(1.1 * estimate, 1.0, 199).round(1)
+    found = percentile_difference(estimate, drawn, 20.0, "", at_least_student=at_least_student, maximum=maximum)
+    low, high = found.limits(level)
+    assert low <= estimate <= high
+    assert (low > 0 or high < 0) == (found.p_value < 1.0 - level)
+    c = np.count_nonzero(drawn <= 0 if estimate > 0 else drawn >= 0)
+    if c and not at_least_student and not maximum and estimate:
+        assert found.p_value == pytest.approx(min(1.0, 2 * (c + 1) / 200))
+
+
+def test_a_maximum_is_moved_by_what_its_resamples_overshoot():
+    """KS of continuous scores against four ratings rejected 8 to 10 % of true nulls: more thresholds overshoot more."""
+    drawn = np.random.default_rng(0).normal(0.4, 0.1, 999)
+    plain, moved = (
+        percentile_difference(0.3, drawn, 50.0, "", at_least_student=True, maximum=maximum) for maximum in (False, True)
+    )
+    overshoot = 1.5 * (drawn.mean() - 0.3)
+    (low, high), ends = plain.limits(0.95), moved.limits(0.95)
+    assert ends == pytest.approx((low - overshoot, high))
+    assert moved.p_value > plain.p_value
+
+
+def test_precision_of_few_predicted_positives_is_not_sure():
+    """With 4 and 100 predicted positives the bootstrap's t of as many rows as a class has rejected 35 % of true nulls."""
+    y = np.repeat([True, False], [90, 210])
+    strict, lax = np.zeros(300), np.zeros(300)
+    strict[:4] = 1.0
+    lax[:60] = 1.0
+    lax[90:130] = 1.0
+    found = tm.compare(tm.panel(y, {"strict": strict, "lax": lax}), metric="precision", threshold=0.5)
+    assert (found.difference, found.pairs[0].method) == (pytest.approx(0.4), "MOVER")
+    assert found.low < 0.0 < found.high
+    few = tm.compare(tm.panel(y, {"a": strict, "b": strict}), metric="precision", threshold=0.5, equivalence=0.2)
+    assert (few.verdict, few.low) == ("no difference shown", pytest.approx(-(1 - 0.025 ** (1 / 4))))
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "npv", "specificity", "fpr"])
+@pytest.mark.parametrize("masses", ["rows", "counts", "weights"])
+def test_proportions_by_own_limits_and_the_correlation_of_resamples(metric, masses):
+    rng = np.random.default_rng(3)
+    options = {"counts": {"counts": rng.integers(1, 4, 400)}, "weights": {"weights": rng.exponential(size=400)}}
+    panel = _panel(**options.get(masses, {}))
+    found, drawn = (
+        tm.compare(panel, metric=metric, threshold=0.6, method=m, replicates=3000).pairs[0] for m in (None, "bootstrap")
+    )
+    assert found.error == pytest.approx(drawn.error, rel=0.08)
+    a, b = (tm.evaluate(panel.tally(m), threshold=0.6, metrics=[metric]).measures[METRICS[metric].name] for m in "ab")
+    spreads = [PairedProportions.of(panel, METRICS[metric], dict.fromkeys("ab", 0.6)).covariance[i] for i in (0, 1)]
+    r = spreads[0][1] / math.sqrt(spreads[0][0] * spreads[1][1])
+    down, up = a.value - a.low, b.high - b.value
+    assert found.low == pytest.approx(found.difference - math.sqrt(down**2 + up**2 - 2 * r * down * up))
+    assert (found.p_value < 0.05) == (found.low > 0 or found.high < 0)
+
+
+@pytest.mark.parametrize("metric", ["auroc", "average_precision", "pr_auc"])
+@pytest.mark.parametrize("masses", ["rows", "weights", "ties"])
+def test_mover_limits_leave_out_0_exactly_at_the_p_value(metric, masses):
+    panel = _panel(weights=np.random.default_rng(0).exponential(size=400) if masses == "weights" else None)
+    if masses == "ties":
+        panel = tm.panel(panel.is_positive, {name: np.round(scores, 1) for name, scores in panel.scores.items()})
+    p = tm.compare(panel, metric=metric).p_value
+    assert 1e-12 < p < 1.0
+    at, beyond = (tm.compare(panel, metric=metric, level=1.0 - factor * p) for factor in (1.001, 0.999))
+    assert at.low > 0.0
+    assert beyond.low < 0.0
+
+
+def test_average_precision_by_mover():
+    """0.15 of a row in each class and Student's tail, by the formula of docs/intervals.md."""
+    panel = _panel(120, seed=2)
+    found = tm.compare(panel, metric="average_precision")
+    assert found.pairs[0].method == "MOVER"
+    fewest = min(panel.is_positive.sum(), (~panel.is_positive).sum())
+    tail = stats.norm.cdf(-stats.t.ppf(0.975, fewest - 1))
+    ends, values = [], []
+    for name in "ab":
+        tally = panel.tally(name)
+        effect = average_precision_effect(tally)
+        p = effect.by_odds
+        (worst_down, best_down), (worst_up, best_up) = effect.bounded.negative, effect.bounded.positive
+        influence = [
+            (tally.negatives, effect.of_negative - p, worst_down, best_down, effect.negative.mass),
+            (tally.positives, effect.of_positive + p, worst_up, best_up, effect.positive.mass),
+        ]
+        value = tm.metrics.average_precision(tally)
+
+        def lower(mean, sign, influence=influence):
+            variance = 0.0
+            for n, values_of, worst, best, mass in influence:
+                bad = worst if sign > 0 else -best
+                mean += 0.15 * bad / (n + 0.15)
+                squares = float((mass * values_of**2).sum()) + 0.15 * n / (n + 0.15) * bad**2
+                variance += squares / ((n + 0.15) * (n + 1.15))
+            size = mean * (1 - mean) / variance - 1
+            return stats.beta.ppf(tail, mean * size, (1 - mean) * size)
+
+        values.append(value)
+        ends.append((lower(value, 1), 1 - lower(1 - value, -1)))
+    own = PairedInfluence.of(panel, "average_precision", plain=True).covariance
+    r = own[0, 1] / math.sqrt(own[0, 0] * own[1, 1])
+    down, up = values[0] - ends[0][0], ends[1][1] - values[1]
+    assert found.low == pytest.approx(values[0] - values[1] - math.sqrt(down**2 + up**2 - 2 * r * down * up), abs=1e-9)
+
+
+def test_degrees_of_freedom_count_effective_rows():
+    """Lognormal weights: 120 rows of a class count like far fewer, and few effective rows are said."""
+    weights = np.random.default_rng(0).lognormal(0, 1.5, 400)
+    panel = _panel(weights=weights)
+    with pytest.warns(tm.GuardWarning, match="count like"):
+        found = tm.compare(panel, metric="spcc").pairs[0]
+    rows = min(float(weights[y].sum() ** 2 / (weights[y] ** 2).sum()) for y in (panel.is_positive, ~panel.is_positive))
+    assert found.p_value == pytest.approx(2 * stats.t.sf(abs(found.difference / found.error), rows - 1))
+
+
+def test_methods_that_hold_a_chosen_threshold_fixed_are_refused():
+    panel = _panel()
+    with pytest.raises(tm.InputError, match="does not maximise accuracy"):
+        tm.compare(panel, metric="accuracy", threshold="youden", method="mcnemar")
+    with pytest.raises(tm.InputError, match="does not maximise f1"):
+        tm.compare(panel, metric="f1", threshold="youden", method="permutation")
+    with pytest.raises(tm.InputError, match="does not maximise fbeta"):
+        tm.compare(panel, metric="fbeta", threshold="fbeta:2", beta=3, method="permutation")
+    fixed = tm.compare(panel, metric="accuracy", threshold="accuracy", method="mcnemar")
+    assert (fixed.policy, fixed.choice) == (None, "thresholds held fixed")
+    assert tm.compare(panel, metric="accuracy", threshold="0.5").pairs[0].method == "McNemar, mid-p"
+
+
+def test_a_resampled_choice_is_said():
+    found = tm.compare(_panel(), metric="f1", threshold="f1", replicates=200)
+    assert "thresholds chosen by f1 anew in every resample" in repr(found)
+    assert found.to_dict()["policy"] == "f1"
+    assert "held fixed" in repr(tm.compare(_panel(), metric="f1", threshold=0.5, replicates=200))
+    assert "threshold" not in repr(tm.compare(_panel()))
+
+
+def test_many_rows_share_cells_without_moving_the_estimate():
+    """Scores of more rows than a policy chooses among are joined; the mean of the replicates stays near the estimate."""
+    panel = _panel(12_000, seed=1)
+    found = Resampler(panel, panel.models, 2**8).at_choices("f1", "f1", 40, 0, None)
+    exact = tm.metrics.f1(panel.tally("a").at("f1"))
+    assert found["a"].mean() == pytest.approx(exact, abs=0.01)

@@ -38,7 +38,7 @@ def test_demsars_example():
     assert tm.study.critical_difference(4, 14, 0.10) == pytest.approx(1.1180602)
     assert tm.study.critical_difference(4, 14) == pytest.approx(1.2535591)
     assert tm.study.critical_difference(4, 14, control=True) == pytest.approx(1.1681425)
-    wilcoxon = tm.study.wilcoxon(DEMSAR[:, :2], better="higher")
+    wilcoxon = tm.study.wilcoxon(DEMSAR[:, :2], better="higher", exact=False)
     assert (wilcoxon.statistic, wilcoxon.p_value) == pytest.approx((12.0, 0.01097), abs=1e-5)
     z = tm.study.holm(nudged, "1", better="higher").pairs
     assert [pair["p"] for pair in z] == pytest.approx([0.0191725, 0.6084078, 0.0157200], abs=1e-6)
@@ -160,6 +160,28 @@ def test_what_becomes_of_zeros(zeros, theirs):
     found = tm.study.wilcoxon({"a": first, "b": second}, zeros=zeros, exact=False)
     assert (found.statistic, found.p_value) == pytest.approx((peer.statistic, peer.pvalue))
     assert zeros in found.conventions[0]
+
+
+@pytest.mark.parametrize("zeros", ["split", "pratt", "wilcox"])
+@given(st.lists(st.integers(-2, 2), min_size=1, max_size=9).filter(any))
+def test_wilcoxon_with_zeros_and_ties_enumerates_the_signs(zeros, differences):
+    """With a zero difference the normal distribution was used: [1, 1, 1, 1, 0] had p = 0.048, its exact p is 0.125."""
+    values = np.array([d for d in differences if d or zeros != "wilcox"], dtype=float)
+    sizes = stats.rankdata(np.abs(values))
+    half = sizes[values == 0].sum() / 2 if zeros == "split" else 0.0
+
+    def smaller_sum(signed):
+        return half + min(sizes[signed > 0].sum(), sizes[signed < 0].sum())
+
+    signs = itertools.product(*[(-1, 1) if d else (0,) for d in values])
+    share = np.mean([smaller_sum(np.array(s)) <= smaller_sum(values) + 1e-9 for s in signs])
+    found = tm.study.wilcoxon({"a": differences, "b": [0] * len(differences)}, zeros=zeros)
+    assert found.p_value == pytest.approx(share, abs=1e-12)
+    assert "exact" in found.conventions[0]
+
+
+def test_four_wins_and_a_tie_are_not_significant():
+    assert tm.study.wilcoxon({"a": [1, 1, 1, 1, 0], "b": [0] * 5}).p_value == 0.125
 
 
 def test_the_bayesian_signed_rank_test():

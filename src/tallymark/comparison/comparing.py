@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -16,35 +16,43 @@ from tallymark._check import Floats
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
 from tallymark.inference.guards import comparison_notes
-from tallymark.inference.hypothesis_tests.delong import DeLong, covariance, delong, error_of_difference
+from tallymark.inference.hypothesis_tests.delong import DeLong, correlation_of, delong, error_of_difference
 from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
 from tallymark.inference.hypothesis_tests.difference import (
     Difference,
-    auroc_difference,
+    LimitsAt,
     known_up_to,
+    mover_difference,
     no_disagreement,
+    own_limits,
+    own_rate_limits,
     student_difference,
 )
 from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
 from tallymark.inference.hypothesis_tests.paired import (
+    CHOICES,
+    PairedInfluence,
     PairedMethod,
+    PairedProportions,
     Resampler,
     bootstrap_difference,
     cell_values,
     metric_named,
-    row_influence,
+    percentile_difference,
     value_of,
 )
 from tallymark.inference.hypothesis_tests.permutation import permutation_p
 from tallymark.inference.interval import Sampling, Seed, checked_level
+from tallymark.inference.limits.influence import FIXED
 from tallymark.inference.limits.proportions import unseen
+from tallymark.inference.resampling.cluster_draws import fewest_clusters
 from tallymark.inference.resampling.delete_groups import Jackknife, jackknifed
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.inference.table import Inference, inference_of
 from tallymark.metrics.declare import cell_settings
 from tallymark.notes import Note, emit
-from tallymark.registry import Metric, asked_parameters, require_one_of
+from tallymark.registry import Metric, asked_parameters, parse_policy, policy_in, require_one_of
 from tallymark.sources.filepanel import FilePanel
 from tallymark.sources.table import Table
 from tallymark.summaries.panel import Panel
@@ -59,12 +67,16 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Compare models on the same rows by one metric: difference, interval, p-value and a verdict for every pair.
 
-    Left out, `method` is ``"mover"`` for auroc and gini: each model's own limits and DeLong's correlation of the two, which
-    keeps its size with few positives and unlike scores (``"delong"`` is the textbook's z, as R's pROC has it); the metric's own ``"influence"`` function where it has one (average precision, sPCC, Brier score, log
-    loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
+    Left out, `method` is ``"mover"`` for auroc, gini, average precision and the area under the PR curve: each model's own
+    limits (with less of an imaginary row than :func:`tallymark.evaluate` prints) and the correlation of the two, which keeps
+    its size with few positives and unlike scores (``"delong"`` is the textbook's z of auroc, as R's pROC has it); the
+    metric's own ``"influence"`` function where it has one (sPCC, Brier score, log loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
     ``"permutation"`` exchanges the two models' scores row by row (its interval is the bootstrap's). A metric at one threshold
-    needs `threshold`, a number or a policy that each model then chooses by; the choice is held fixed. Policies such as
-    ``cost:1,50`` set the metric's `parameters`, which can be given by name too (``cost_fp=1, cost_fn=50``).
+    needs `threshold`, a number or a policy that each model then chooses by. A policy chooses anew in every paired resample, so
+    that the verdict speaks of the models, not of the thresholds that these rows happened to give; limits are percentiles, for
+    the metric that the policy maximises at least Student's. Methods that hold thresholds fixed are refused for any other
+    metric. Policies such as ``cost:1,50`` set the metric's `parameters`, which can be given by name too
+    (``cost_fp=1, cost_fn=50``).
     Files beyond two million rows (:func:`tallymark.scan_panel`) are compared by AUROC. Where rows come in clusters
     (``tm.panel(…, clusters=…)``) they are left out together, cluster by cluster (``"clusters"``).
 
@@ -111,13 +123,18 @@ def compare(
             if panel.cluster is None
             else f"method={way!r} takes rows one by one; rows in clusters are compared by method='clusters'."
         )
+    if ask.policy is not None and way not in _RESAMPLED and not ask.maximised:
+        raise InputError(
+            f"method={way!r} holds thresholds fixed, but {ask.policy!r} chooses them on these rows and does not maximise "
+            f"{facts.name}: leave method= out to resample the choice, or give a number as the threshold."
+        )
     differences = _WAYS[way](ask)
-    notes = comparison_notes(facts, int(ask.freedom) + 1)
+    notes = comparison_notes(facts, ask.tally)
     emit(notes, strict=strict)
     cuts = {model: cut for model, cut in ask.thresholds.items() if cut is not None}
     return _comparison(
         facts, ask.values, differences, confidence, margin, thresholds=cuts or None, sampling=design if panel.cluster is None else "clusters", parameters=ask.given,
-        fewest=ask.freedom + 1.0, warnings=notes, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
+        fewest=ask.units, warnings=notes, policy=ask.policy if way in _RESAMPLED else None, n=int(panel.mass.sum()) if panel.weights is None else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if panel.weights is None else int(panel.is_positive.sum()),
     )  # fmt: skip
 
@@ -132,44 +149,80 @@ def _compare_files(
         )
     areas, slack, tallies = delong_in_files(table)
     own = {model: tally for (model,), tally in tallies.entries.items()}
-    pairs = list(itertools.combinations(areas.models, 2))
-    differences = _auroc_differences(facts, areas, own, pairs, slack, textbook=method == "delong")
     values = {model: facts.compute(tally) for model, tally in own.items()}
     first = next(iter(own.values()))
+    fewest = min(run.effective_size for run in first.runs)
+    unit = facts.high - facts.low
+    off = {model: unit * width for model, width in slack.items()}
+    if method == "delong":
+        differences = _delong_differences(facts, areas, fewest, off)
+    else:
+        influence = inference_of(facts.name).influence
+        effects = {} if influence is None else {model: influence(tally) for model, tally in own.items()}
+        paired = PairedInfluence(effects, dict.fromkeys(own, FIXED), unit**2 * areas.covariance)
+        differences = _mover_differences(facts, values, _Own.of_effects(facts, values, paired, fewest), off)
     return _comparison(
         facts, values, differences, level, margin, sampling=sampling, n=first.n_rows, positives=first.positive.n_rows,
-        fewest=float(min(run.n_rows for run in first.runs)),
+        fewest=fewest,
     )  # fmt: skip
 
 
-def _auroc_differences(
-    facts: Metric,
-    areas: DeLong,
-    tallies: Mapping[str, Tally],
-    pairs: Sequence[tuple[str, str]],
-    slack: Mapping[str, float] | None = None,
-    *,
-    textbook: bool = False,
+def _delong_differences(
+    facts: Metric, areas: DeLong, fewest: float, slack: Mapping[str, float] | None = None
 ) -> dict[tuple[str, str], Difference]:
-    """Differences of AUROCs, or of what is AUROC on another scale, from DeLong's covariance: by MOVER, or his z."""
-    influence = inference_of(facts.name).influence
-    effects = {} if influence is None else {model: influence(tally) for model, tally in tallies.items()}
-    values = {model: facts.compute(tally) for model, tally in tallies.items()}
+    """Differences of AUROCs, or of what is AUROC on another scale, by DeLong's z."""
     unit = facts.high - facts.low
-    fewest = float(min(run.n_rows for run in next(iter(tallies.values())).runs))
     differences = {}
-    for a, b in pairs:
-        off = 0.0 if slack is None else unit * (slack[a] + slack[b])
+    for a, b in itertools.combinations(areas.models, 2):
+        off = 0.0 if slack is None else slack[a] + slack[b]
         difference, error = areas.difference(a, b)
-        if difference == 0.0 and error <= NO_SPREAD and off == 0.0:
-            differences[a, b] = no_disagreement(unit, fewest, "DeLong" if textbook else "MOVER")
-            continue
-        if textbook:
-            differences[a, b] = known_up_to(unit * difference, unit * error, off)
-            continue
-        differences[a, b] = auroc_difference(
-            (values[a], values[b]), (effects[a], effects[b]), unit * error, areas.correlation(a, b), off
+        agree = difference == 0.0 and error <= NO_SPREAD and off == 0.0
+        differences[a, b] = (
+            no_disagreement(unit, fewest, "DeLong") if agree else known_up_to(unit * difference, unit * error, off)
         )
+    return differences
+
+
+@dataclass(frozen=True)
+class _Own:
+    """Each model's own limits at any level, the covariance of their estimates, and the rows of the smallest part."""
+
+    limits: Mapping[str, LimitsAt]
+    covariance: Floats
+    fewest: float
+
+    @classmethod
+    def of_effects(cls, facts: Metric, values: Mapping[str, float], paired: PairedInfluence, fewest: float) -> _Own:
+        """From influence functions."""
+        how, freedom = inference_of(facts.name).mover, max(1.0, fewest - 1.0)
+        if how is None:
+            raise InputError(f"MOVER does not compare {facts.name}; leave method= out, or use method='bootstrap'.")
+        limits = {
+            model: own_limits(how, effect, values[model], paired.designs[model], freedom)
+            for model, effect in paired.effects.items()
+        }
+        return cls(limits, paired.covariance, fewest)
+
+    @classmethod
+    def of_proportions(cls, facts: Metric, paired: PairedProportions) -> _Own:
+        """From the hits and rows of each model."""
+        limits = {model: own_rate_limits(facts, matrix) for model, matrix in paired.confusions.items()}
+        return cls(limits, paired.covariance, paired.fewest)
+
+
+def _mover_differences(
+    facts: Metric, values: Mapping[str, float], own: _Own, slack: Mapping[str, float] | None = None
+) -> dict[tuple[str, str], Difference]:
+    """Differences from each model's own limits and the correlation of the two estimates."""
+    differences = {}
+    for (i, a), (j, b) in itertools.combinations(enumerate(own.limits), 2):
+        off = 0.0 if slack is None else slack[a] + slack[b]
+        error = error_of_difference(own.covariance, i, j)
+        if values[a] == values[b] and error <= NO_SPREAD and off == 0.0:
+            differences[a, b] = no_disagreement(facts.high - facts.low, own.fewest, "MOVER")
+        else:
+            ends, correlation = (own.limits[a], own.limits[b]), correlation_of(own.covariance, i, j)
+            differences[a, b] = mover_difference((values[a], values[b]), ends, error, correlation, off)
     return differences
 
 
@@ -183,6 +236,7 @@ def _comparison(
     facts: Metric, values: Mapping[str, float], differences: Mapping[tuple[str, str], Difference], level: float,
     margin: float | None, *, n: int, positives: int, fewest: float, sampling: str,
     thresholds: Mapping[str, float] | None = None, parameters: Mapping[str, float] | None = None, warnings: tuple[Note, ...] = (),
+    policy: str | None = None,
 ) -> Comparison:  # fmt: skip
     items = list(differences.values())
     p_values = np.array([d.p_value for d in items])
@@ -215,6 +269,7 @@ def _comparison(
         sampling,
         parameters or None,
         warnings,
+        policy,
     )
 
 
@@ -251,11 +306,34 @@ class _Ask:
         """The method for this metric when none is named."""
         if self.panel.cluster is not None:
             return "clusters"
-        if self.inference.linear_in_auroc:
+        if self.inference.mover is not None:
             return "mover"
         if self.inference.influence is not None:
             return "influence"
-        return "mcnemar" if self.counts_correct is not None and self.panel.weights is None else "bootstrap"
+        if self.policy is not None:
+            return "bootstrap"
+        if self.counts_correct is not None and self.panel.weights is None:
+            return "mcnemar"
+        return "mover" if self.is_proportion else "bootstrap"
+
+    @property
+    def is_proportion(self) -> bool:
+        """Whether the metric is a share of rows that are hits."""
+        return self.facts.proportion is not None
+
+    @property
+    def policy(self) -> str | None:
+        """The policy that chooses each model's threshold; None where it is a number."""
+        return policy_in(self.threshold)
+
+    @property
+    def maximised(self) -> bool:
+        """Whether the metric has its best value of all thresholds at the policy's choice."""
+        if self.policy is None:
+            return False
+        policy, numbers = parse_policy(self.policy)
+        own = dict(zip(policy.arguments, numbers, strict=True))
+        return self.facts.name in policy.maximises and all(self.given.get(k, v) == v for k, v in own.items())
 
     @property
     def inference(self) -> Inference:
@@ -270,10 +348,19 @@ class _Ask:
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom: rows of the smaller class, less one."""
-        there = self.panel.mass > 0 if self.panel.counts is None else self.panel.mass
-        positives = float(np.sum(there * self.panel.is_positive))
-        return max(1.0, min(positives, float(np.sum(there)) - positives) - 1.0)
+        """Degrees of freedom."""
+        return max(1.0, self.units - 1.0)
+
+    @cached_property
+    def units(self) -> float:
+        """Independent units of the smaller class: its effective rows, or the clusters in which it has any."""
+        clusters = fewest_clusters([self.tally])
+        return min(run.effective_size for run in self.tally.runs) if clusters is None else float(clusters)
+
+    @cached_property
+    def tally(self) -> Tally:
+        """The first model's: labels, weights and clusters are those of every other."""
+        return self.panel.tally(self.panel.models[0])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -315,51 +402,63 @@ class _Ask:
             model: value_of(self.facts, self.panel.tally(model), cuts[model], self.given) for model in self.panel.models
         }
 
-    def of_replicates(self, drawn: Mapping[str, Floats]) -> dict[tuple[str, str], Difference]:
-        """Every pair's difference from paired resamples of both."""
+    @property
+    def paired(self) -> PairedInfluence:
+        """Each model's influence function, and the covariance of their estimates."""
+        return PairedInfluence.of(self.panel, self.facts.name, plain=self.sampling == "plain")
+
+    @property
+    def chosen(self) -> dict[str, Floats]:
+        """The metric of every model in every resample, at the thresholds that the policy chooses there."""
+        return Resampler(self.panel, self.panel.models, CHOICES).at_choices(
+            self.facts.name, str(self.policy), self.replicates, self.seed, self.jobs, self.sampling, self.given
+        )
+
+    def of_replicates(self, drawn: Mapping[str, Floats], method: str) -> dict[tuple[str, str], Difference]:
+        """Every pair's difference from paired resamples of both.
+
+        Of a maximum over thresholds percentiles and Student's limits both count; of what a choice of thresholds does not
+        maximise percentiles alone.
+        """
+        maximum = self.maximised or self.inference.maximum is not None
         entries = {}
         for a, b in self.pairs:
             estimate, differences = self.values[a] - self.values[b], drawn[a] - drawn[b]
             known = differences[np.isfinite(differences)]
             if estimate == 0.0 and len(known) and not np.any(known):
-                span = self.facts.high - self.facts.low
-                entries[a, b] = no_disagreement(span, self.freedom + 1.0, "paired bootstrap")
-            else:
+                entries[a, b] = no_disagreement(self.facts.high - self.facts.low, self.units, method)
+            elif self.policy is None and not maximum:
                 entries[a, b] = bootstrap_difference(estimate, differences, self.freedom)
+            else:
+                careful = maximum or self.panel.cluster is not None
+                entries[a, b] = percentile_difference(
+                    estimate, differences, self.freedom, method, at_least_student=careful, maximum=maximum
+                )
         return entries
 
 
 def _by_delong(ask: _Ask) -> dict[tuple[str, str], Difference]:
     if not ask.inference.linear_in_auroc:
         raise InputError(f"DeLong's test compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
-    tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
-    return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs, textbook=True)
+    return _delong_differences(ask.facts, delong(ask.panel), ask.units)
 
 
 def _by_mover(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    if not ask.inference.linear_in_auroc:
-        raise InputError(f"MOVER compares auroc or gini; for {ask.facts.name} use method='bootstrap'.")
-    tallies = {model: ask.panel.tally(model) for model in ask.panel.models}
-    return _auroc_differences(ask.facts, delong(ask.panel), tallies, ask.pairs)
+    if ask.is_proportion:
+        paired = PairedProportions.of(ask.panel, ask.facts, ask.thresholds)
+        return _mover_differences(ask.facts, ask.values, _Own.of_proportions(ask.facts, paired))
+    if ask.inference.influence is None:
+        raise InputError(f"MOVER does not compare {ask.facts.name} here; leave method= out, or use method='bootstrap'.")
+    return _mover_differences(ask.facts, ask.values, _Own.of_effects(ask.facts, ask.values, ask.paired, ask.units))
 
 
 def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
-    panel, values, plain_rows = ask.panel, ask.values, ask.sampling == "plain"
-    influence, by_mass = row_influence(panel, ask.facts.name, plain=plain_rows)
-    entries = covariance(
-        influence,
-        panel.is_positive,
-        panel.mass.astype(np.float64),
-        weighted=panel.weights is not None,
-        by_mass=by_mass,
-        plain=plain_rows,
-    )
-    place = {model: i for i, model in enumerate(panel.models)}
+    values, covariances = ask.values, ask.paired.covariance
     differences = {}
-    for a, b in ask.pairs:
-        difference, error = values[a] - values[b], error_of_difference(entries, place[a], place[b])
+    for (i, a), (j, b) in itertools.combinations(enumerate(ask.panel.models), 2):
+        difference, error = values[a] - values[b], error_of_difference(covariances, i, j)
         if difference == 0.0 and error <= NO_SPREAD:
-            differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.freedom + 1.0, "influence")
+            differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.units, "influence")
         else:
             differences[a, b] = student_difference(difference, error, "influence", ask.freedom)
     return differences
@@ -377,6 +476,8 @@ def _by_mcnemar(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 
 def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
+    if ask.policy is not None:
+        return ask.of_replicates(ask.chosen, "paired bootstrap, choice included")
     if ask.facts.needs == "confusion" and ask.panel.weights is None:
         drawn = cell_values(
             ask.panel, ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.sampling, ask.settings
@@ -385,7 +486,7 @@ def _by_bootstrap(ask: _Ask) -> dict[tuple[str, str], Difference]:
         drawn = Resampler(ask.panel, ask.panel.models).values(
             ask.facts.name, ask.thresholds, ask.replicates, ask.seed, ask.jobs, ask.sampling, ask.settings
         )
-    return ask.of_replicates(drawn)
+    return ask.of_replicates(drawn, "paired bootstrap")
 
 
 def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
@@ -398,6 +499,8 @@ def _by_permutation(ask: _Ask) -> dict[tuple[str, str], Difference]:
 
 def _by_clusters(ask: _Ask) -> dict[tuple[str, str], Difference]:
     name = ask.facts.name
+    if ask.policy is not None:
+        return ask.of_replicates(ask.chosen, "cluster bootstrap, choice included")
     drawn = {
         model: jackknifed(
             [name], ask.panel.tally(model), cut, None if ask.settings is None else {name: ask.settings[model]}
@@ -427,3 +530,6 @@ _WAYS: Mapping[str, Callable[[_Ask], dict[tuple[str, str], Difference]]] = {
     "permutation": _by_permutation,
     "clusters": _by_clusters,
 }
+
+#: Ways that choose thresholds anew in every resample, where a policy chooses them.
+_RESAMPLED = frozenset({"bootstrap", "clusters"})

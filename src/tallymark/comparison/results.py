@@ -75,6 +75,8 @@ class Comparison(Shown):
     #: Parameters of the metric, such as the costs, where it has any.
     parameters: Mapping[str, float] | None = None
     warnings: tuple[Note, ...] = ()
+    #: The policy that chose the thresholds anew in every resample; None where they are numbers.
+    policy: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", FrozenDict(self.values))
@@ -207,8 +209,14 @@ class Comparison(Shown):
         """What the limits and p-values speak of, in words."""
         sizes = SAMPLED[self.sampling]
         costs = "".join(f", {name} {number(value)}" for name, value in (self.parameters or {}).items())
-        held = ", thresholds held fixed" if self.thresholds else ""
-        return f"{costs}, {sizes}{held}"
+        return f"{costs}, {sizes}{f', {self.choice}' if self.choice else ''}"
+
+    @property
+    def choice(self) -> str:
+        """Whether the limits and p-values include the choice of the thresholds, in words; empty without thresholds."""
+        if self.policy is not None:
+            return f"thresholds chosen by {self.policy} anew in every resample"
+        return "thresholds held fixed" if self.thresholds else ""
 
     def rows(self) -> list[Row]:
         """One line per pair; the corrected p-value where there are several."""
@@ -227,6 +235,7 @@ class Comparison(Shown):
             "sampling": self.sampling,
             "parameters": plain(dict(self.parameters or {})),
             "thresholds": None if self.thresholds is None else plain(dict(self.thresholds)),
+            "policy": self.policy,
             "values": plain(dict(self.values)),
             "letters": self.letters,
             "pairs": plain([vars(pair) for pair in self.pairs]),

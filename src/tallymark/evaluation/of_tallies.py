@@ -19,7 +19,7 @@ from tallymark.inference.limits.optimism import Choices, with_choice
 from tallymark.inference.resampling.bootstrapping import bootstrap
 from tallymark.measures import Evaluation, Measure
 from tallymark.notes import Note
-from tallymark.registry import METRICS, asked_parameters
+from tallymark.registry import METRICS, asked_parameters, policy_in
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally
 
@@ -189,7 +189,7 @@ def _matrix_at(
     """The matrix, or the reason there is none; the policy that chose the threshold; and a note where it was moved."""
     if threshold is None:
         threshold = default_threshold([tally])
-    policy = threshold if isinstance(threshold, str) and not _is_number(threshold) else None
+    policy = policy_in(threshold)
     if policy and not (tally.positives and tally.negatives):
         return None, f"the policy {policy!r} needs rows of both classes", policy, ()
     try:
@@ -202,11 +202,3 @@ def _matrix_at(
 def default_threshold(tallies: Iterable[Tally]) -> float | str:
     """Where a model's scores are cut unless told: 0.5 if they are probabilities in every group, else by Youden's J."""
     return 0.5 if all(tally.is_probability for tally in tallies if tally.n) else "youden"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -59,16 +59,13 @@ def score_notes(tally: Tally, metrics: Sequence[str] | None, *, intervals: bool)
     )
 
 
-def comparison_notes(facts: Metric, fewest: int) -> tuple[Note, ...]:
-    """What makes a comparison by a metric shaky, the smaller class having so many rows."""
-    items = []
-    if fewest < FEW_ROWS:
-        rows = f"only {fewest} row{'s' if fewest > 1 else ''} of one class"
-        items.append(Note("TM107", f"{rows}; a comparison is shaky below {FEW_ROWS}, gather {FEW_ROWS - fewest} more"))
-    if inference_of(facts.name).maximum is not None:
+def comparison_notes(facts: Metric, tally: Tally) -> tuple[Note, ...]:
+    """What makes a comparison by a metric shaky, given one model's tally."""
+    items = [*_few_rows(tally), *_few_clusters(tally)] if tally.positives and tally.negatives else []
+    if inference_of(facts.name).maximum is not None and tally.clusters is not None:
         said = (
-            f"{facts.name} takes the best of all thresholds, and tests of its difference found one where there is none in 5 to "
-            "11 % of simulated samples instead of 5; compare by auroc, or at one threshold"
+            f"{facts.name} takes the best of all thresholds, and leaving out clusters does not show how far the best looks too "
+            "good; compare by auroc, or at one threshold"
         )
         items.append(Note("TM112", said))
     return tuple(items)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError
 from tallymark.inference.interval import checked_level
+from tallymark.inference.limits.extra_row import Bounded
+from tallymark.inference.limits.mover import difference_limits
 from tallymark.inference.scales import normal_quantile
+from tallymark.inference.table import OF_AREAS
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,14 +58,15 @@ def sample_size(
     r"""Rows needed to tell two models on the same rows apart by their AUROC, before any data.
 
     Scores are taken as normal in each class, those of the positives `sd_ratio` times as spread as the negatives'. With
-    :math:`V_1, V_2` the variances of AUROCs of `auroc` ± `difference`/2 for one positive and r the `correlation` of the two
-    estimates, :math:`P = (z_{1-\alpha/2} + z_{\mathrm{power}})^2 (V_1 + V_2 - 2 r \sqrt{V_1 V_2}) / \delta^2`, and a few more,
-    because with P positives the test looks at Student's t. From a pilot, use
-    ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish (1997), Stat. Med. 16(13).
+    :math:`V_1, V_2` the variances of AUROCs of `auroc` ± `difference`/2 for P positives and r the `correlation` of the two
+    estimates, P is the least number with
+    :math:`L \ge z_{\mathrm{power}} \sqrt{V_1 + V_2 - 2 r \sqrt{V_1 V_2}}`, L the lower limit that the default test
+    (MOVER) then expects. From a pilot, use ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish
+    (1997), Stat. Med. 16(13), with the limits of Zou & Donner (2008), Stat. Med. 27(10).
 
     >>> import tallymark as tm
     >>> tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1).positives
-    127
+    128
     """
     shares = {"auroc": auroc, "difference": difference, "prevalence": prevalence, "power": power}
     for name, value in shares.items():
@@ -74,16 +79,8 @@ def sample_size(
     if not difference / 2 < min(auroc, 1.0 - auroc):
         raise InputError(f"Two AUROCs around {auroc!r} cannot differ by {difference!r}.")
     confidence = checked_level(level)
-    ratio = (1.0 - prevalence) / prevalence
-    first, second = (binormal_variance(auroc + side * difference / 2, sd_ratio, ratio) for side in (-1.0, 1.0))
-    variance = first + second - 2.0 * correlation * math.sqrt(first * second)
-    ratio_of_errors = (normal_quantile(0.5 + confidence / 2) + normal_quantile(power)) / difference
-    needed = variance * ratio_of_errors * min(ratio_of_errors, _TOO_MANY)
-    if not needed < _TOO_MANY:
-        raise InputError(
-            f"A difference of {difference!r} would take more rows than can be counted; ask for a larger one."
-        )
-    positives = math.ceil(_with_student(needed, ratio, confidence, power))
+    test = _Planned((auroc + difference / 2, auroc - difference / 2), prevalence, correlation, sd_ratio)
+    positives = math.ceil(test.positives(power, confidence))
     return SampleSize(
         math.ceil(positives / prevalence),
         positives,
@@ -91,41 +88,70 @@ def sample_size(
     )
 
 
-#: Positives beyond which a plan is not one.
-_TOO_MANY = 1e15
+#: Positives below and beyond which a plan is not one.
+_FEWEST, _TOO_MANY = 2.0, 1e12
 
 
-def _with_student(positives: float, ratio: float, level: float, power: float) -> float:
-    """More positives, so that Student's quantiles at their number promise the same power as normal ones."""
-    from scipy.special import stdtrit
+@dataclass(frozen=True)
+class _Planned:
+    """A comparison of two AUROCs by MOVER, of normal scores."""
 
-    normal = normal_quantile(0.5 + level / 2) + normal_quantile(power)
-    wanted = positives
-    for _ in range(_ROUNDS):
-        freedom = max(wanted * min(1.0, ratio) - 1.0, 1.0)
-        student = float(stdtrit(freedom, 0.5 + level / 2)) + float(stdtrit(freedom, power))
-        wanted = positives * (student / normal) ** 2
-    return wanted
+    aurocs: tuple[float, float]
+    prevalence: float
+    correlation: float
+    sd_ratio: float
+
+    def positives(self, power: float, level: float) -> float:
+        """The least number of positives at which the expected lower limit is above 0 by enough standard errors."""
+        from scipy.optimize import brentq
+
+        def margin(log_positives: float) -> float:
+            low, error = self._expected(math.exp(log_positives), level)
+            return low - normal_quantile(power) * error
+
+        least = most = math.log(_FEWEST)
+        while not margin(most) > 0.0:
+            most += 1.0
+            if most > math.log(_TOO_MANY):
+                gap = self.aurocs[0] - self.aurocs[1]
+                raise InputError(
+                    f"A difference of {gap!r} would take more rows than can be counted; ask for a larger one."
+                )
+        return _FEWEST if most == least else math.exp(float(brentq(margin, most - 1.0, most)))
+
+    def _expected(self, positives: float, level: float) -> tuple[float, float]:
+        """Lower limit of the difference and its standard error, where estimates and variances are as expected."""
+        negatives = positives * (1.0 - self.prevalence) / self.prevalence
+        own, variances = [], []
+        for area, (down, up) in zip(self.aurocs, self._placements, strict=True):
+            parts = [down / negatives, up / positives]
+            ends = -area, 1.0 - area
+            bounded = Bounded(0.0, 1.0, ends, ends, OF_AREAS.extra, each=OF_AREAS.each, capped=True)
+            low, high = bounded.limits(area, parts, [negatives, positives], level, math.inf)
+            own.append((area, float(low), float(high)))
+            variances.append(sum(parts))
+        shared = 2.0 * self.correlation * math.sqrt(variances[0] * variances[1])
+        return difference_limits(own[0], own[1], self.correlation)[0], math.sqrt(sum(variances) - shared)
+
+    @cached_property
+    def _placements(self) -> list[tuple[float, float]]:
+        return [binormal_placements(area, self.sd_ratio) for area in self.aurocs]
 
 
-#: Rounds after which a number of positives and its quantiles agree.
-_ROUNDS = 20
+def binormal_placements(auroc: float, sd_ratio: float) -> tuple[float, float]:
+    r"""Variances of the placements of normal scores: of the negatives, and of the positives.
 
-
-def binormal_variance(auroc: float, sd_ratio: float, negatives: float) -> float:
-    r"""Variance of an AUROC of normal scores, for one positive and so many negatives.
-
-    :math:`\mathrm{Var}(\Phi(X^+)) + \mathrm{Var}(1 - G(X^-)) / (N/P)`, the variances of the two classes' placements, by
-    Gauss–Hermite quadrature.
+    :math:`\mathrm{Var}(1 - G(X^-))` and :math:`\mathrm{Var}(\Phi(X^+))`, by Gauss–Hermite quadrature; over the rows of the
+    classes their sum is the variance of the AUROC.
     """
     from scipy.special import ndtr, ndtri
 
     z, weight = np.polynomial.hermite_e.hermegauss(_NODES)
     weight = weight / weight.sum()
     apart = float(ndtri(auroc)) * math.hypot(1.0, sd_ratio)
-    of_positive, of_negative = ndtr(apart + sd_ratio * z), ndtr((apart - z) / sd_ratio)
-    up, down = (float(np.sum(weight * p**2) - np.sum(weight * p) ** 2) for p in (of_positive, of_negative))
-    return up + down / negatives
+    of_negative, of_positive = ndtr((apart - z) / sd_ratio), ndtr(apart + sd_ratio * z)
+    down, up = (float(np.sum(weight * p**2) - np.sum(weight * p) ** 2) for p in (of_negative, of_positive))
+    return down, up
 
 
 #: Points of the quadrature.

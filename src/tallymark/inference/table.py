@@ -17,6 +17,7 @@ from tallymark.inference.limits.calibration_errors import calibration_limits, cl
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.maxima import Maximum
+from tallymark.inference.limits.mover import Mover
 from tallymark.inference.limits.rank_effects import (
     auroc_effect,
     average_precision_effect,
@@ -73,6 +74,8 @@ class Inference:
     blockwise: Callable[[Resamples], Floats] | None = None
     #: It is AUROC on another scale, so DeLong's covariance compares it.
     linear_in_auroc: bool = False
+    #: Two models are compared by their own limits and the correlation of the two.
+    mover: Mover | None = None
 
 
 #: Limits and tests by resampling alone.
@@ -80,15 +83,23 @@ RESAMPLED = Inference()
 
 _brier = moments_effect("brier")
 
+#: Found by simulation (docs), with scores of equal and of different shapes.
+OF_AREAS, _OF_PRECISIONS = Mover(0.25), Mover(0.15, each=True, student=True)
+
 _TABLE: Mapping[str, Inference] = {
-    "auroc": Inference(influence=auroc_effect, blockwise=block_auroc, linear_in_auroc=True),
+    "auroc": Inference(influence=auroc_effect, blockwise=block_auroc, linear_in_auroc=True, mover=OF_AREAS),
     "gini": Inference(
-        influence=lambda tally: auroc_effect(tally, -1.0, 1.0), blockwise=block_gini, linear_in_auroc=True
+        influence=lambda tally: auroc_effect(tally, -1.0, 1.0),
+        blockwise=block_gini,
+        linear_in_auroc=True,
+        mover=OF_AREAS,
     ),
     "spearman": Inference(influence=rank_correlation_effect(spearman_slope)),
     "kendall": Inference(influence=rank_correlation_effect(kendall_slope)),
-    "average_precision": Inference(influence=average_precision_effect, blockwise=block_average_precision),
-    "pr_auc": Inference(influence=pr_auc_effect),
+    "average_precision": Inference(
+        influence=average_precision_effect, blockwise=block_average_precision, mover=_OF_PRECISIONS
+    ),
+    "pr_auc": Inference(influence=pr_auc_effect, mover=_OF_PRECISIONS),
     "partial_auc": Inference(influence=partial_auc_effect),
     "partial_average_precision": Inference(blockwise=block_partial_average_precision),
     "precision_at_k": Inference(blockwise=block_precision_at_k),

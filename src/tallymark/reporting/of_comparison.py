@@ -72,7 +72,7 @@ def of_comparison(comparison: Comparison, *, title: str) -> Content:
         f"{len(comparison.values)} models on the same {amount(comparison.n)} rows",
         f"{amount(comparison.positives)} positive",
         SAMPLED[comparison.sampling],
-        *(["thresholds held fixed"] if comparison.thresholds else []),
+        *([comparison.choice] if comparison.choice else []),
         f"{100 * comparison.level:g} % intervals",
     ]
     return Content(

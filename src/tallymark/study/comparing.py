@@ -321,7 +321,7 @@ def wilcoxon(
     """Wilcoxon's signed ranks of every pair of methods; several pairs are corrected by Holm.
 
     `zeros` is what becomes of data sets where two methods are equal: ``split`` (as Demšar), ``pratt`` or ``wilcox`` (left out).
-    `exact` enumerates the signs (default up to 50 data sets without zeros), else the p-value is normal.
+    `exact` enumerates the signs of the differences that are not 0 (default up to 50 data sets), else the p-value is normal.
 
     >>> import tallymark as tm
     >>> tm.study.wilcoxon({"a": [1, 2, 3, 4, 5, 6], "b": [2, 4, 6, 8, 10, 12]}).p_value
@@ -337,13 +337,13 @@ def wilcoxon(
         differences = table.column(first) - table.column(second)
         differences = differences[~np.isnan(differences)]
         found = signed_ranks.signed_ranks(differences, zeros)
-        if not len(found.ranks):
+        if not len(found.ranks) + len(found.shared):
             raise InputError(f"{first} and {second} are equal on every data set; there is nothing to rank.")
-        enumerable = len(found.ranks) <= signed_ranks.EXACT and (zeros != "split" or not found.zeros)
+        enumerable = len(found.ranks) <= signed_ranks.EXACT
         enumerated = enumerable if exact is None else exact
         if enumerated and not enumerable:
             raise InputError(
-                "exact=True enumerates up to 50 differences and no split zeros; leave it out, or choose zeros='wilcox'."
+                f"exact=True enumerates up to {signed_ranks.EXACT} differences, there are {len(found.ranks)}; leave it out."
             )
         value = signed_ranks.exact_p_value(found) if enumerated else float(2.0 * ndtr(signed_ranks.normal_z(found)))
         used.add("exact" if enumerated else "normal")

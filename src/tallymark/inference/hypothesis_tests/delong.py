@@ -44,10 +44,7 @@ class DeLong(Shown):
 
     def correlation(self, first: str, second: str) -> float:
         """Correlation of the two estimates; 0 where one of them shows no variance."""
-        i, j = (self._index(model) for model in (first, second))
-        c = self.covariance
-        scale = math.sqrt(float(c[i, i]) * float(c[j, j]))
-        return min(1.0, max(-1.0, float(c[i, j]) / scale)) if scale > 0.0 else 0.0
+        return correlation_of(self.covariance, *(self._index(model) for model in (first, second)))
 
     def _index(self, model: str) -> int:
         if model not in self.models:
@@ -132,6 +129,12 @@ def error_of_difference(covariances: Floats, i: int, j: int) -> float:
     if not math.isfinite(variance):
         raise Undefined("the scores are too large or too small to say how sure their difference is")
     return math.sqrt(max(0.0, variance))
+
+
+def correlation_of(covariances: Floats, i: int, j: int) -> float:
+    """Correlation of two estimates; 0 where one of them shows no variance."""
+    scale = math.sqrt(float(covariances[i, i]) * float(covariances[j, j]))
+    return min(1.0, max(-1.0, float(covariances[i, j]) / scale)) if scale > 0.0 else 0.0
 
 
 def covariance(

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from tallymark.errors import Undefined
+from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.inference.limits.effect import Effect
+from tallymark.inference.limits.influence import Design
+from tallymark.inference.limits.mover import Mover, difference_limits
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.scales import NO_SPREAD
+from tallymark.registry import Metric
+from tallymark.summaries.confusion import Confusion
 
 #: Limits of a difference at a confidence level.
 LimitsAt = Callable[[float], tuple[float, float]]
@@ -96,34 +101,62 @@ def no_disagreement(span: float, rows: float, method: str) -> Difference:
     return Difference(0.0, 0.0, 1.0, method, limits)
 
 
-#: Part of a row imagined in the worst place for each model: with more the test loses power, with less it errs too often
-#: where the models' scores have different shapes.
-_EXTRA = 0.25
-
-
-def auroc_difference(
-    values: tuple[float, float], effects: tuple[Effect, Effect], error: float, correlation: float, slack: float = 0.0
-) -> Difference:
-    r"""From each model's own limits and their correlation (MOVER).
-
-    :math:`d - \sqrt{(a-l_a)^2 + (u_b-b)^2 - 2\rho(a-l_a)(u_b-b)}`, and above likewise. Unlike DeLong's z it keeps its size
-    with few positives and with scores of different shapes; near a perfect ranking it is timid. `slack` is how far the
-    difference can be off because scores share cells. Zou & Donner (2008), Stat. Med. 27(10).
-    """
-    a, b = values
-    d = a - b
+def own_limits(how: Mover, effect: Effect, value: float, design: Design, freedom: float) -> LimitsAt:
+    """A model's own limits at any level, for the test of its difference from another."""
+    from scipy.special import ndtr, stdtrit
 
     @cache
     def limits(level: float) -> tuple[float, float]:
-        (l_a, u_a), (l_b, u_b) = (
-            effect.limits(value, level, extra=_EXTRA) for value, effect in zip(values, effects, strict=True)
-        )
-        down = math.sqrt(max((a - l_a) ** 2 + (u_b - b) ** 2 - 2.0 * correlation * (a - l_a) * (u_b - b), 0.0))
-        up = math.sqrt(max((u_a - a) ** 2 + (b - l_b) ** 2 - 2.0 * correlation * (u_a - a) * (b - l_b), 0.0))
-        return float(d - down - slack), float(d + up + slack)
+        used = 2.0 * float(ndtr(stdtrit(freedom, 0.5 + level / 2))) - 1.0 if how.student else level
+        low, high = effect.limits(value, used, design, how)
+        return float(low), float(high)
 
-    def away(alpha: float) -> bool:
-        low, high = limits(1.0 - alpha)
-        return low > 0.0 or high < 0.0
+    return limits
 
-    return Difference(d, error, _least_alpha(away, 1.0 - 1e-9), "MOVER", limits)
+
+def own_rate_limits(facts: Metric, confusion: Confusion) -> LimitsAt:
+    """A model's own limits of a proportion at any level: mid-p, which is a little too wide where class sizes were fixed."""
+
+    @cache
+    def limits(level: float) -> tuple[float, float]:
+        low, high, _ = rate_limits([facts.name], confusion, level, "plain")[facts.name]
+        return low, high
+
+    return limits
+
+
+def mover_difference(
+    values: tuple[float, float],
+    own: tuple[LimitsAt, LimitsAt],
+    error: float,
+    correlation: float,
+    slack: float = 0.0,
+) -> Difference:
+    """From each model's own limits and their correlation (MOVER).
+
+    Unlike a normal or Student's test of the difference it keeps its size with few positives and with scores of different
+    shapes; near a perfect ranking it rejects too seldom. `slack` is how far the difference can be off because scores share
+    cells. Zou & Donner (2008), Stat. Med. 27(10).
+    """
+    d = values[0] - values[1]
+
+    def limits(level: float) -> tuple[float, float]:
+        first, second = ((value, *ends(level)) for value, ends in zip(values, own, strict=True))
+        low, high = difference_limits(first, second, correlation)
+        return low - slack, high + slack
+
+    return Difference(d, error, _p_of_limits(d, limits), "MOVER", limits)
+
+
+def _p_of_limits(difference: float, limits: LimitsAt) -> float:
+    """The least α at which limits at level 1 - α leave out 0; limits that never do have 1."""
+    from scipy.optimize import brentq
+
+    def beyond(log_alpha: float) -> float:
+        low, high = limits(1.0 - math.exp(log_alpha))
+        return low if difference > 0.0 else -high
+
+    least, most = math.log(_LEAST_P), math.log(1.0 - 1e-9)
+    if difference == 0.0 or not beyond(most) > 0.0:
+        return 1.0
+    return _LEAST_P if beyond(least) > 0.0 else math.exp(float(brentq(beyond, least, most, xtol=1e-8)))

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from tallymark._check import Floats, Ints, Masses
 from tallymark.errors import InputError, Undefined
+from tallymark.inference.hypothesis_tests.delong import covariance
 from tallymark.inference.hypothesis_tests.difference import Difference, student_difference
 from tallymark.inference.interval import Sampling, Seed, checked_number
-from tallymark.inference.limits.influence import design_of
+from tallymark.inference.limits.effect import Effect
+from tallymark.inference.limits.influence import Design, design_of
+from tallymark.inference.resampling.choosing import at_choices, chosen_in
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.inference.resampling.resamples import Resamples
-from tallymark.inference.resampling.strata import Pool, Stratum
+from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.values import at_rates, values_of
+from tallymark.inference.scales import NO_SPREAD
 from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS, Metric
+from tallymark.summaries.confusion import BinaryConfusion
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tally import Tally
@@ -26,52 +32,99 @@ from tallymark.summaries.tally import Tally
 #: Masses held at once by a block of resamples of all models.
 _BLOCK = 2**20
 
+#: Entries of a model among which a policy chooses: a threshold between two of as many cells is near enough.
+CHOICES = 2**12
 
-def row_influence(panel: Panel, metric: str, *, plain: bool) -> tuple[Floats, Floats]:
-    """Influence of every row (columns) on the metric of each model (rows), and of the logarithm of each class's mass."""
-    found, by_mass = np.zeros((len(panel.models), panel.n)), np.zeros((len(panel.models), 2))
-    influence = inference_of(metric).influence
-    if influence is None:
-        raise InputError(f"{metric} has no influence function in closed form; use method='bootstrap'.")
-    for i, model in enumerate(panel.models):
-        tally = panel.tally(model)
-        effect = influence(tally)
-        by_mass[i] = design_of(metric, tally, plain=plain, by_odds=effect.by_odds).by_mass
-        for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
-            found[i, side] = effect.of_rows(panel.scores[model][side], positive=positive)
-    return found, by_mass
+
+@dataclass(frozen=True, eq=False)
+class PairedInfluence:
+    """Each model's influence function and design, and the covariance of their estimates on the same rows."""
+
+    effects: Mapping[str, Effect]
+    designs: Mapping[str, Design]
+    covariance: Floats
+
+    @classmethod
+    def of(cls, panel: Panel, metric: str, *, plain: bool) -> PairedInfluence:
+        """From the influence of every row on the metric of each model."""
+        influence = inference_of(metric).influence
+        if influence is None:
+            raise InputError(f"{metric} has no influence function in closed form; use method='bootstrap'.")
+        rows = np.zeros((len(panel.models), panel.n))
+        effects, designs = {}, {}
+        for i, model in enumerate(panel.models):
+            tally = panel.tally(model)
+            effects[model] = influence(tally)
+            designs[model] = design_of(metric, tally, plain=plain, by_odds=effects[model].by_odds)
+            for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
+                rows[i, side] = effects[model].of_rows(panel.scores[model][side], positive=positive)
+        covariances = covariance(
+            rows, panel.is_positive, panel.mass.astype(np.float64), weighted=panel.weights is not None,
+            by_mass=np.array([design.by_mass for design in designs.values()]), plain=plain,
+        )  # fmt: skip
+        return cls(effects, designs, covariances)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedProportions:
+    """Each model's confusion matrix, the covariance of their proportions on the same rows, and the fewest rows of any."""
+
+    confusions: Mapping[str, BinaryConfusion]
+    covariance: Floats
+    fewest: float
+
+    @classmethod
+    def of(cls, panel: Panel, facts: Metric, thresholds: Mapping[str, float | None]) -> PairedProportions:
+        """Of a metric that is hits of rows, from what every row adds to its ratio."""
+        hits, misses = facts.proportion or ((), ())
+        mass = panel.mass.astype(np.float64)
+        # A count of c is c rows of weight 1, so its part is c times that of one row.
+        part = mass if panel.weights is not None else np.sqrt(mass)
+        rows, sizes = np.zeros((len(panel.models), panel.n)), []
+        for row, model in zip(rows, panel.models, strict=True):
+            called = panel.scores[model] >= thresholds[model]
+            cell = np.where(called, np.where(panel.is_positive, "tp", "fp"), np.where(panel.is_positive, "fn", "tn"))
+            hit, counted = np.isin(cell, hits), np.isin(cell, (*hits, *misses))
+            total = float(mass[counted].sum())
+            row[:] = part * counted * (hit - float(mass[hit].sum()) / total) / total
+            sizes.append(total**2 / float((part[counted] ** 2).sum()))
+        n = float(panel.n) if panel.weights is not None else float(mass.sum())
+        confusions = {model: panel.tally(model).at(float(cut or 0.0)) for model, cut in thresholds.items()}
+        return cls(confusions, np.einsum("ik,jk->ij", rows, rows) * (n / (n - 1.0)), min(sizes))
 
 
 class Resampler:
-    """Rows of a panel resampled together, so that every model sees the same ones."""
+    """Rows of a panel, or its clusters of rows, resampled together, so that every model sees the same ones.
 
-    def __init__(self, panel: Panel, models: Sequence[str]) -> None:
+    Beyond `most` distinct scores of a model neighbouring ones share a cell.
+    """
+
+    def __init__(self, panel: Panel, models: Sequence[str], most: int | None = None) -> None:
         there = panel.mass > 0
         self._sides = [np.flatnonzero(there & side) for side in (~panel.is_positive, panel.is_positive)]
         if min(map(len, self._sides)) < 2:
             raise InputError("Two rows or more of each class are needed.")
         self._panel = panel
-        self._models = {model: self._sorted(model) for model in models}
+        self._models = {model: self._sorted(model, most) for model in models}
         self._masses = [panel.mass[rows] for rows in self._sides]
+        self._clusters = None if panel.cluster is None else np.unique(panel.cluster, return_inverse=True)[1]
 
-    def _sorted(self, model: str) -> tuple[Pool, list[tuple[Ints, Ints]]]:
+    def _sorted(self, model: str, most: int | None) -> tuple[Pool, list[tuple[Ints, Ints]]]:
         """A model's pool of distinct scores, and how rows become entries: their order and where groups begin."""
-        strata, places = [], []
-        for rows in self._sides:
-            scores, mass = self._panel.scores[model][rows], self._panel.mass[rows]
-            order = np.argsort(scores, kind="stable")
-            starts = starts_of_groups(scores[order])
-            summed = np.add.reduceat(mass[order], starts).astype(np.float64)
-            counted = np.diff(np.append(starts, len(rows)))
-            distinct = scores[order][starts]
-            strata.append(Stratum(distinct, distinct.astype(np.float64), counted, summed, summed))
-            places.append((order, starts))
-        pool = Pool(self._panel.tally(model), strata[0], strata[1])
+        pool, places = Pool.of(self._panel.tally(model), self._panel.n if most is None else most), []
+        for rows, stratum in zip(self._sides, pool.strata, strict=True):
+            entry = np.searchsorted(stratum.cells, self._panel.scores[model][rows], "right") - 1
+            order = np.argsort(entry, kind="stable")
+            places.append((order, starts_of_groups(entry[order])))
         pool.placements  # noqa: B018 - cached before threads share it
         return pool, places
 
     def _drawn(self, rng: np.random.Generator, times: int, sampling: Sampling) -> list[Masses]:
         """Masses of the rows of each class in `times` resamples."""
+        if self._clusters is not None:
+            number = int(self._clusters.max()) + 1
+            often = rng.multinomial(number, np.full(number, 1.0 / number), times)
+            return [often[:, self._clusters[rows]] * mass for rows, mass in zip(self._sides, self._masses, strict=True)]
         if sampling == "plain":
             together = self._resample(np.concatenate(self._masses), rng, times)
             cut = len(self._masses[0])
@@ -98,6 +151,48 @@ class Resampler:
         parameters: Mapping[str, Mapping[str, float]] | None = None,
     ) -> dict[str, Floats]:
         """The metric of every model in every resample."""
+
+        def value(model: str, draws: Resamples) -> Floats:
+            return values_of(metric, draws, thresholds[model], None if parameters is None else parameters[model])
+
+        return self._each(value, replicates, seed, jobs, sampling)
+
+    def at_choices(
+        self,
+        metric: str,
+        policy: str,
+        replicates: int,
+        seed: Seed,
+        jobs: int | None,
+        sampling: Sampling = "plain",
+        parameters: Mapping[str, float] | None = None,
+    ) -> dict[str, Floats]:
+        """The metric of every model in every resample, at the threshold that the policy chooses in that resample.
+
+        Replicates are shifted by what joining neighbouring scores does to the estimate.
+        """
+        facts, given = METRICS[metric], parameters or {}
+
+        def value(draws: Resamples) -> Floats:
+            return at_choices(facts, *chosen_in(draws, policy), given)
+
+        drawn = self._each(lambda _, draws: value(draws), replicates, seed, jobs, sampling)
+        for model, (pool, _) in self._models.items():
+            tally = pool.tally
+            if sum(run.n_distinct for run in tally.runs) > pool.size:
+                exact = value_of(facts, tally, tally.threshold_for(policy), given)
+                drawn[model] += exact - value(Resamples(pool, *(stratum.mass[None, :] for stratum in pool.strata)))
+        return drawn
+
+    def _each(
+        self,
+        value: Callable[[str, Resamples], Floats],
+        replicates: int,
+        seed: Seed,
+        jobs: int | None,
+        sampling: Sampling,
+    ) -> dict[str, Floats]:
+        """A value of every model in every resample; the same for any number of jobs."""
         checked_number(replicates, "replicates", 2)
         rows = sum(map(len, self._sides))
         per_block = max(1, min(64, _BLOCK // rows))
@@ -112,10 +207,9 @@ class Resampler:
                     np.add.reduceat(masses[:, order], starts, axis=1) if len(starts) < len(order) else masses[:, order]
                     for masses, (order, starts) in zip(drawn, places, strict=True)
                 ]
-                settings = None if parameters is None else parameters[model]
                 # A resample without one of the classes has no metric.
                 with np.errstate(divide="ignore", invalid="ignore"):
-                    entries[model] = values_of(metric, Resamples(pool, sides[0], sides[1]), thresholds[model], settings)
+                    entries[model] = value(model, Resamples(pool, sides[0], sides[1]))
             return entries
 
         blocks = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
@@ -162,12 +256,65 @@ def bootstrap_difference(estimate: float, drawn: Floats, freedom: float) -> Diff
 
     Student's p-value keeps its size where percentiles of few positives do not.
     """
+    known = _known(estimate, drawn)
+    return student_difference(estimate, float(known.std(ddof=1)), "paired bootstrap", freedom)
+
+
+#: The mean overshoot of resamples counts one and a half times, as in the interval of a single maximum.
+_SHORT_OF = 1.5
+
+
+def percentile_difference(
+    estimate: float, drawn: Floats, freedom: float, method: str, *, at_least_student: bool, maximum: bool = False
+) -> Difference:
+    r"""From the differences of paired resamples: their percentiles, without any correction of bias.
+
+    :math:`p = 2 (c + 1) / (B + 1)` with c of the B differences on the other side of 0 or at it. Below what B resamples can
+    tell, and everywhere with `at_least_student`, limits are never narrower than Student's with the resamples' standard error.
+    Of a `maximum` over thresholds resamples overshoot the estimate by about as much as it overshoots the truth, and more for
+    the model with more thresholds: the limit on that side also lies further out by 1.5 times the overshoot.
+    """
+    known = np.sort(_known(estimate, drawn))
+    error = float(known.std(ddof=1))
+    student = student_difference(estimate, error, method, freedom)
+    size = len(known) + 1
+    overshoot = _SHORT_OF * (float(known.mean()) - estimate) if maximum else 0.0
+    below, above = max(overshoot, 0.0), min(overshoot, 0.0)
+
+    def limits(level: float) -> tuple[float, float]:
+        place = math.ceil((1.0 - level) / 2 * size) - 1
+        beyond = max(place, 1)
+        low, high = float(known[beyond - 1]), float(known[-beyond])
+        if at_least_student or place < 1:
+            least, most = student.limits(level)
+            low, high = min(low, least), max(high, most)
+        return min(low - below, estimate), max(high - above, estimate)
+
+    # The same for a difference above 0.
+    sign = 1.0 if estimate > 0.0 else -1.0
+    nearer = max(sign * overshoot, 0.0)
+    left = sign * estimate - nearer
+    if left <= 0.0:
+        return Difference(estimate, error, 1.0, method, limits)
+    # Sums of weights that should cancel leave rounding.
+    other_side = int(np.count_nonzero(sign * known - nearer <= NO_SPREAD * float(np.abs(known).max())))
+    of_student = student_difference(left, error, method, freedom).p_value
+    p = min(1.0, 2.0 * (other_side + 1) / size)
+    if at_least_student:
+        p = max(p, of_student) if other_side else of_student
+    elif not other_side:
+        p = min(p, of_student)
+    return Difference(estimate, error, p, method, limits)
+
+
+def _known(estimate: float, drawn: Floats) -> Floats:
+    """The differences of the resamples in which the metric of both models is defined."""
     if not math.isfinite(estimate):
         raise Undefined("a model's own value is infinite, so there is no difference to compare")
-    known = drawn[np.isfinite(drawn)]
+    known: Floats = drawn[np.isfinite(drawn)]
     if len(known) < 0.9 * len(drawn):
         raise Undefined("the metric is undefined in many resamples; more rows are needed")
-    return student_difference(estimate, float(known.std(ddof=1)), "paired bootstrap", freedom)
+    return known
 
 
 def value_of(metric: Metric, tally: Tally, threshold: float | None, parameters: Mapping[str, float]) -> float:

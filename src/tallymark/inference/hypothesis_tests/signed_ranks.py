@@ -18,12 +18,16 @@ EXACT = 50
 
 
 class SignedRanks(NamedTuple):
-    """Sums of the ranks of positive and of negative differences, the ranks that were summed, and what zeros got."""
+    """Sums of the ranks of positive and of negative differences, the ranks of both, and the number of zeros.
+
+    `shared` holds the ranks of zeros that were split between the two sums.
+    """
 
     plus: float
     minus: float
     ranks: Floats
     zeros: int
+    shared: Floats
 
 
 def signed_ranks(differences: Floats, zeros: Zeros) -> SignedRanks:
@@ -35,15 +39,16 @@ def signed_ranks(differences: Floats, zeros: Zeros) -> SignedRanks:
         differences = differences[differences != 0.0]
     ranks: Floats = rankdata(np.abs(differences))
     plus, minus = (float(ranks[side].sum()) for side in (differences > 0.0, differences < 0.0))
-    nil = ranks[differences == 0.0]
-    if zeros == "split":
-        plus, minus = plus + nil.sum() / 2.0, minus + nil.sum() / 2.0
-        return SignedRanks(plus, minus, ranks, none)
-    return SignedRanks(plus, minus, ranks[differences != 0.0], none)
+    shared = ranks[(differences == 0.0) & (zeros == "split")]
+    half = float(shared.sum()) / 2.0
+    return SignedRanks(plus + half, minus + half, ranks[differences != 0.0], none, shared)
 
 
 def exact_p_value(found: SignedRanks) -> float:
-    """The chance of a smaller sum at most this small, had every sign been a coin's; ties are kept as they are."""
+    """The probability of a smaller sum at most this small when every sign is equally likely.
+
+    Ties keep their mean ranks. A zero has no sign, so its shared rank is the same whatever the other signs are.
+    """
     doubled = np.rint(2.0 * found.ranks).astype(np.int64)
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0
@@ -51,14 +56,15 @@ def exact_p_value(found: SignedRanks) -> float:
         shifted = np.zeros_like(ways)
         shifted[rank:] = ways[: len(ways) - rank]
         ways = (ways + shifted) / 2.0
-    least = 2.0 * min(found.plus, found.minus)
+    least = 2.0 * min(found.plus, found.minus) - float(found.shared.sum())
     return min(2.0 * float(ways[: math.floor(least + 1e-9) + 1].sum()), 1.0)
 
 
 def normal_z(found: SignedRanks) -> float:
     """The smaller sum, centred and over its deviation; ties and the ranks of zeros are in the variance."""
-    mean = found.ranks.sum() / 2.0
-    deviation = math.sqrt(float((found.ranks**2).sum()) / 4.0)
+    ranks = np.concatenate((found.ranks, found.shared))
+    mean = ranks.sum() / 2.0
+    deviation = math.sqrt(float((ranks**2).sum()) / 4.0)
     return (min(found.plus, found.minus) - mean) / deviation if deviation else 0.0
 
 

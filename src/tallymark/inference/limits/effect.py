@@ -24,6 +24,7 @@ from tallymark.inference.limits.influence import (
     spread,
     sums_between,
 )
+from tallymark.inference.limits.mover import Mover
 from tallymark.inference.scales import normal_quantile
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
@@ -54,9 +55,10 @@ class Effect(ABC):
         """Standard error of the metric over the tally it was made for."""
         return spread(*self.sides, design)
 
-    def limits(self, value: float, level: Any, design: Design = FIXED, extra: float | None = None) -> tuple[Any, Any]:
-        """Limits at one or several levels, never too sure for want of a bad row; `extra` imagines another part of a row."""
-        bounded = self._imagined(design) if extra is None else replace(self._imagined(design), extra=extra)
+    def limits(self, value: float, level: Any, design: Design = FIXED, mover: Mover | None = None) -> tuple[Any, Any]:
+        """Limits at one or several levels, never too sure for want of a bad row; `mover` imagines another part of a row."""
+        bounded = self._imagined(design)
+        bounded = bounded if mover is None else replace(bounded, extra=mover.extra, each=mover.each)
         held = design.by_mass if bounded.anchor is None else (0.0, 0.0)
         variances, rows = (
             self._variances(held, plain=design.plain),

@@ -95,6 +95,16 @@ class Influence:
 
     def variance(self, by_mass: float = 0.0, *, plain: bool = False) -> float:
         """Variance of the class's share in the estimate, Σ w² IF² / (Σ w)², without the correction of a sample variance."""
+        if (by_mass, plain) not in self._variances:
+            self._variances[by_mass, plain] = self._summed_variance(by_mass, plain=plain)
+        return self._variances[by_mass, plain]
+
+    @cached_property
+    def _variances(self) -> dict[tuple[float, bool], float]:
+        """Variances by design: limits at many levels share one."""
+        return {}
+
+    def _summed_variance(self, by_mass: float, *, plain: bool) -> float:
         n, squares = self.entries.n, self.entries.shares_of_squares
         if plain:
             parts = squares * (self.values + by_mass) ** 2

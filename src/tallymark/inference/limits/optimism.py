@@ -15,8 +15,8 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.resampling.bootstrapping import over_replicates
+from tallymark.inference.resampling.choosing import at_choices, chosen_in, masses_above
 from tallymark.inference.resampling.resamples import Resamples
-from tallymark.inference.resampling.values import at_rates
 from tallymark.inference.scales import normal_quantile
 from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS, Metric, asked_parameters, parse_policy
@@ -54,36 +54,27 @@ class Choices:
         jobs: int | None = None,
     ) -> Choices:
         """Resample the rows and choose anew in each resample; those in which the policy is undefined are left out."""
-        chooser, numbers = parse_policy(policy)
 
-        def chosen(draws: Resamples) -> list[tuple[float, ...]]:
-            items: list[tuple[float, ...]] = []
-            for resample in draws.tallies_by_cell:
-                try:
-                    cut = float(chooser.choose(resample, *numbers))
-                except Undefined:
-                    continue
-                items.append((cut, *_masses(resample, cut), *_masses(tally, cut)))
-            return items
+        def chosen(draws: Resamples) -> Floats:
+            cuts, rates = chosen_in(draws, policy)
+            return np.stack((cuts, *rates))
 
-        lines = [
-            line
-            for block in over_replicates(
-                tally, chosen, replicates=replicates, sampling=sampling, seed=seed, jobs=jobs, most=_MOST
-            )
-            for line in block
-        ]
-        if len(lines) < replicates / 2:
+        columns = np.concatenate(
+            over_replicates(tally, chosen, replicates=replicates, sampling=sampling, seed=seed, jobs=jobs, most=_MOST),
+            axis=1,
+        )
+        columns = columns[:, ~np.isnan(columns[0])]
+        if columns.shape[1] < replicates / 2:
             raise Undefined(f"the policy {policy!r} is undefined in most resamples")
-        columns = np.array(lines).T
-        return cls(tally, columns[0], tuple(columns[1:5]), tuple(columns[5:9]))
+        cuts, tp, fp, up, down = columns
+        original = np.array([masses_above(tally, cut) for cut in cuts]).T
+        return cls(tally, cuts, (tp, fp, up, down), tuple(original))
 
     def optimism(self, facts: Metric, given: Mapping[str, float]) -> Floats:
         """The metric of each resample at its own choice, less that of the sample at the same threshold."""
-        settings: dict[str, Any] = {**facts.parameters, **given}
-        if facts.threshold_parameter is not None and facts.threshold_parameter not in given:
-            settings[facts.threshold_parameter] = self.cuts
-        there, here = (at_rates(facts, *self._seen(cells), settings) for cells in (self.resampled, self.original))
+        there, here = (
+            at_choices(facts, self.cuts, self._seen(cells), given) for cells in (self.resampled, self.original)
+        )
         with np.errstate(invalid="ignore"):
             values = there - here
         known: Floats = values[np.isfinite(values)]
@@ -94,14 +85,6 @@ class Choices:
         tp, fp, up, down = cells
         prior = self.tally.prior
         return cells if prior is None else (tp / up * prior, fp / down * (1.0 - prior), prior, 1.0 - prior)
-
-
-def _masses(tally: Tally, cut: float) -> tuple[float, float, float, float]:
-    above = [
-        float(run.mass_from(np.array(np.searchsorted(run.scores, run.scores.dtype.type(cut), "left"))))
-        for run in tally.runs
-    ]
-    return above[1], above[0], float(tally.positives), float(tally.negatives)
 
 
 def with_choice(
