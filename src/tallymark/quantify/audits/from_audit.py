@@ -12,7 +12,8 @@ from tallymark.inference.interval import Interval, checked_level
 from tallymark.inference.limits.mover import ratio_limits
 from tallymark.notes import Note, emit
 from tallymark.quantify.audits.samples import Audit, read_audit
-from tallymark.quantify.audits.shares import Share, Stratum, share, slope_of
+from tallymark.quantify.audits.shares import Share, share, slope_of
+from tallymark.quantify.audits.strata import Stratum
 from tallymark.quantify.estimation.prevalence import Keys, Prevalence, Prevalences
 
 #: What an audit's estimates are called beside those of quantifiers.
@@ -41,15 +42,9 @@ class AuditPrevalences(Prevalences):
         )
 
     def _added(self, keys: Keys) -> Share:
-        """Shares of separate groups put together by their sizes."""
-        sizes = [float(self.entries[key].n) for key in keys]
-        kept = [(n / sum(sizes), self.shares[key]) for n, key in zip(sizes, keys, strict=True)]
-        return Share(
-            sum(w * one.value for w, one in kept), sum(w**2 * one.variance for w, one in kept), sum(one.checked for _, one in kept),
-            sum(one.found for _, one in kept), kept[0][1].slope,
-            # Groups checked at different rates count for fewer rows than were checked.
-            1.0 / sum(w**2 / one.rows for w, one in kept if one.rows), all(one.complete for _, one in kept),
-        )  # fmt: skip
+        """Shares of separate groups put together: their strata side by side."""
+        shares = [self.shares[key] for key in keys]
+        return share([s for one in shares for s in one.strata], shares[0].slope)
 
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
         """Growth of the count from one group to another, with limits put together from those of both (MOVER; Donner & Zou 2012)."""
@@ -82,8 +77,9 @@ def from_audit(
 
     `estimator`: ``ppi`` (the default without strata), ``expansion`` (the default with strata), ``difference``, ``ratio`` or ``greg``;
     with the mean score :math:`\mu` of all N rows, :math:`e = \lambda\mu + \overline{y - \lambda p}`, they differ in the slope
-    :math:`\lambda`. Limits are mid-p ones at the sample size that the estimate's variance is worth, so that they hold for rare classes:
-    where no positive was found they run from 0 to an honest upper limit. By group (`by`) the slope is shared and the groups add up to
+    :math:`\lambda`. Limits of a simple random sample are mid-p ones at the sample size that the estimate's variance is worth; with strata
+    or unequal probabilities they are quantiles over 10 000 draws in which one more row, positive or not, was checked (the same draws in
+    every run), so that they hold for rare classes too. By group (`by`) the slope is shared and the groups add up to
     the total. Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453; Särndal, Swensson & Wretman (1992).
 
     >>> import numpy as np, pandas as pd, tallymark as tm
@@ -156,13 +152,13 @@ def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Pre
         least, most = found.found / n, 1.0 - (found.checked - found.found) / n
         value, low, high = (min(max(end, least), most) for end in (value, low, high))
         details["estimated"] = value * n - found.found
-    share_of = min(max(found.value, 0.5 / found.checked), 1.0 - 0.5 / found.checked)
-    if found.variance > 0.0:
+    if found.spread > 0.0:
         # Rows a simple random sample without the score would need for this variance.
+        share_of = min(max(found.value, 0.5 / found.checked), 1.0 - 0.5 / found.checked)
         plain = share_of * (1.0 - share_of)
-        details["equivalent"] = plain / (found.variance + plain / n)
+        details["equivalent"] = plain / (found.spread + plain / n)
     return Prevalence(
-        method=METHOD, prevalence=value, n=n, low=min(low, value), high=max(high, value), level=level, interval_method="mid_p",
+        method=METHOD, prevalence=value, n=n, low=min(low, value), high=max(high, value), level=level, interval_method=found.interval_method,
         details=details, warnings=_one_sided(found),
     )  # fmt: skip
 
