@@ -61,25 +61,25 @@ def quantiles(lower: Floats, upper: Floats, level: float) -> tuple[float, float]
 
 def drawn(parts: Sequence[Sequence[Stratum]], slope: float) -> list[Draws]:
     """Draws of the positives of each part (their worth, where rows have one), all from the same random numbers."""
-    weighted = sum(len(s.truth) for part in parts for s in part if not _alike(s, slope))
+    weighted = sum(len(s.truth) for part in parts for s in part if not s.complete and not _alike(s, slope))
     number = int(np.clip(_NUMBERS // max(weighted, 1), _FEWEST, _DRAWS))
-    return [_of_part(part, slope, number, np.random.default_rng([_SEED, place])) for place, part in enumerate(parts)]
+    # What is known takes no random numbers, so that the same unknown strata give the same draws in every division into parts.
+    rng = np.random.default_rng(_SEED)
+    return [_of_part(part, slope, number, rng) for part in parts]
 
 
 def _of_part(strata: Sequence[Stratum], slope: float, number: int, rng: np.random.Generator) -> Draws:
-    total = Draws(np.zeros(number), np.zeros(number))
-    extra, coin, place = rng.exponential(size=number), rng.random(number), rng.random(number)
-    weights = np.array([_weight(s) for s in strata])
-    chosen = np.full(number, -1)
-    if weights.sum() > 0.0:
-        chosen = np.searchsorted(np.cumsum(weights) / weights.sum(), place, side="right")
-    for code, s in enumerate(strata):
-        if s.complete or not s.size > 0.0:
-            known = np.full(number, float(s.worth @ s.truth))
-            total += Draws(known, known)
-            continue
+    weights = np.array([0.0 if s.complete else _weight(s) for s in strata])
+    known = sum(float(s.worth @ s.truth) for s, weight in zip(strata, weights, strict=True) if not weight > 0.0)
+    total = Draws(np.full(number, known), np.full(number, known))
+    unknown, weights = [s for s, weight in zip(strata, weights, strict=True) if weight > 0.0], weights[weights > 0.0]
+    if not unknown:
+        return total
+    chosen = np.searchsorted(np.cumsum(weights) / weights.sum(), rng.random(number), side="right")
+    extra, coin = rng.exponential(size=number), rng.random(number)
+    found = (coin < 1.0 - _OUTWARDS, coin < _OUTWARDS)
+    for code, s in enumerate(unknown):
         added = np.where(chosen == code, extra, 0.0)
-        found = (coin < 1.0 - _OUTWARDS, coin < _OUTWARDS)
         total += _equal(s, added, found, rng) if _alike(s, slope) else _unequal(s, slope, added, found, rng)
     return total
 
@@ -92,7 +92,7 @@ def _alike(s: Stratum, slope: float) -> bool:
 def _weight(s: Stratum) -> float:
     """What a checked row of the stratum stands for besides itself; heavy rows count by their weight."""
     left = s.mass * (1.0 - s.inclusion)
-    return float(left @ left / left.sum()) if not s.complete and left.sum() > 0.0 else 0.0
+    return float(left @ left / left.sum()) if left.sum() > 0.0 else 0.0
 
 
 def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:

@@ -159,7 +159,7 @@ def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Pre
         details["equivalent"] = plain / (found.spread + plain / n)
     return Prevalence(
         method=METHOD, prevalence=value, n=n, low=min(low, value), high=max(high, value), level=level, interval_method=found.interval_method,
-        details=details, warnings=_one_sided(found),
+        details=details, warnings=(*_one_sided(found), *_uneven(found)),
     )  # fmt: skip
 
 
@@ -173,3 +173,21 @@ def _one_sided(found: Share) -> tuple[Note, ...]:
             f"None of the {found.checked} checked rows is {which[0]}: only the {which[1]} limit of the share is a finding.",
         ),
     )
+
+
+#: Checked rows per row that they count for (Kish), from which limits were seen to miss the truth too often where the positives are among
+#: the rows with the largest weights: 76 to 90 % of 200 samples at 4 to 9, 91 to 94 at 1.4.
+_UNEVEN = 3.0
+
+
+def _uneven(found: Share) -> tuple[Note, ...]:
+    for s in found.strata:
+        left = s.mass[s.inclusion < 1.0]
+        rows = float(left.sum() ** 2 / (left @ left)) if left.any() else math.inf
+        if len(left) > _UNEVEN * rows:
+            text = (
+                f"The weights of {len(left)} checked rows are so uneven that they count like {rows:.0f}: if the positives are among the rows "
+                "with the largest weights, the limits are too short. Check more rows of those that were least likely to be drawn."
+            )
+            return (Note("TM113", text),)
+    return ()
