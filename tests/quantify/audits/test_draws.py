@@ -1,5 +1,6 @@
 """Limits of stratified audits and of unequal probabilities: exact coverage by enumeration, and agreement between figures."""
 
+import dataclasses
 import itertools
 import math
 
@@ -15,6 +16,7 @@ from tallymark.quantify.audits.from_audit import audited
 from tallymark.quantify.audits.samples import audit_of
 from tallymark.quantify.audits.shares import share
 from tallymark.quantify.audits.strata import Stratum
+from tallymark.quantify.estimation.prevalence import Prevalences
 
 
 def stratum(size, checked, positives):
@@ -153,3 +155,28 @@ def test_very_uneven_weights_are_warned_of():
     frame = pd.DataFrame({"y": y, "i": chance})
     with pytest.warns(tm.GuardWarning, match="TM113: The weights of"):
         tm.quantify.from_audit(frame, label="y", inclusion="i")
+
+
+@pytest.mark.parametrize("low", [1e-20, 1e-9, 0.2 / 2_000])
+def test_a_growth_from_what_may_be_none_has_no_upper_limit(low):
+    class Barely:
+        """A share whose lower limit is less than half a row."""
+
+        def limits(self, _):
+            return low, 0.01
+
+    frame = pd.DataFrame({"y": np.where(np.arange(4_000) % 5 == 0, np.arange(4_000) % 100 == 0, np.nan), "g": np.arange(4_000) // 2_000})
+    by = tm.quantify.from_audit(frame, label="y", by="g")
+    assert math.isfinite(by.growth(0, 1).high)
+    assert dataclasses.replace(by, shares={**by.shares, (0,): Barely()}).growth(0, 1).high == math.inf
+
+
+def test_resampled_growth_follows_the_same_rule():
+    parts = {
+        (year,): tm.quantify.from_counts(tm.confusion([1] * 50 + [0] * 50, [1] * 45 + [0] * 55), predicted_positive=k, n=1_000)
+        for year, k in ((1, 20), (2, 40))
+    }
+    drawn = {(1,): np.r_[np.full(10, 1e-12), np.full(90, 0.02)], (2,): np.full(100, 0.04)}
+    assert Prevalences(("year",), parts, drawn).growth(1, 2).high == math.inf
+    drawn[1,] = np.full(100, 0.02)
+    assert Prevalences(("year",), parts, drawn).growth(1, 2).high == pytest.approx(1.0)

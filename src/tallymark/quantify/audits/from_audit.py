@@ -14,7 +14,7 @@ from tallymark.notes import Note, emit
 from tallymark.quantify.audits.samples import Audit, read_audit
 from tallymark.quantify.audits.shares import Share, share, slope_of
 from tallymark.quantify.audits.strata import Stratum
-from tallymark.quantify.estimation.prevalence import Keys, Prevalence, Prevalences
+from tallymark.quantify.estimation.prevalence import Keys, Prevalence, Prevalences, none_to_grow_from
 
 #: What an audit's estimates are called beside those of quantifiers.
 METHOD = "audit"
@@ -47,16 +47,20 @@ class AuditPrevalences(Prevalences):
         return share([s for one in shares for s in one.strata], shares[0].slope)
 
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
-        """Growth of the count from one group to another, with limits put together from those of both (MOVER; Donner & Zou 2012)."""
+        """Growth of the count from one group to another, with limits put together from those of both (MOVER; Donner & Zou 2012).
+
+        The upper limit is infinite where the first group may have no positives.
+        """
         start, end = self[first], self[second]
         asked = checked_level(start.level or 0.95 if level is None else level)
         if start.reason is not None or end.reason is not None:
             raise Undefined(start.reason or end.reason or "")
-        if not start.count > 0.0:
+        if none_to_grow_from(start.prevalence, start.n):
             raise Undefined(f"{first} has no positives to grow from")
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
         ends = [self.shares[key].limits(asked) for key in keys]
-        low, high = ratio_limits((end.prevalence, *ends[1]), (start.prevalence, *ends[0]))
+        least = 0.0 if none_to_grow_from(ends[0][0], start.n) else ends[0][0]
+        low, high = ratio_limits((end.prevalence, *ends[1]), (start.prevalence, least, ends[0][1]))
         scale = end.n / start.n
         value = end.count / start.count - 1.0
         return Interval(value, min(low * scale - 1.0, value), max(high * scale - 1.0, value), "mover", asked)
