@@ -71,7 +71,9 @@ def cases() -> Iterator[tuple[str, float, int, str]]:
     """Scores, share, labels and design."""
     for design in ("simple", "stratified", "uncertainty", "sizes"):
         for kind in ("calibrated", "too high", "too sure", "useless", "weak", "two values", "any scale", "zeros"):
-            if (design in {"stratified", "uncertainty"} and kind == "any scale") or (design == "sizes" and kind != "useless"):
+            if (design in {"stratified", "uncertainty"} and kind == "any scale") or (
+                design == "sizes" and kind != "useless"
+            ):
                 continue
             for share, n in (
                 (0.01, 50),
@@ -90,12 +92,23 @@ def cases() -> Iterator[tuple[str, float, int, str]]:
 #: Strata by name: rows, checked rows, true positives, and whether the stratum is called positive.
 STRATA = {
     "elusion: 8000 all, 1534 of 92 000": ((8_000, 8_000, 8_000, 1), (92_000, 1_534, 300, 0)),
-    "40 of 20 000, 60 of 500, 500, 300": ((20_000, 40, 200, 0), (500, 60, 100, 0), (500, 60, 150, 1), (300, 60, 100, 1)),
+    "40 of 20 000, 60 of 500, 500, 300": (
+        (20_000, 40, 200, 0),
+        (500, 60, 100, 0),
+        (500, 60, 150, 1),
+        (300, 60, 100, 1),
+    ),
     "50 of 500 called, 150 of 10 000 not": ((500, 50, 450, 1), (10_000, 150, 100, 0)),
     "10 of 100 called, 30 of 1000 not": ((100, 10, 90, 1), (1_000, 30, 40, 0)),
     "ten strata, 20 of 1000 each, 1 %": tuple((1_000, 20, 10, int(place > 7)) for place in range(10)),
     "a group: 5 all, 4 of 30, 20 of 700": ((5, 5, 1, 1), (30, 4, 1, 1), (700, 20, 14, 0)),
-    "five strata of 10 checked": ((2_000, 10, 20, 0), (1_000, 10, 50, 0), (500, 10, 100, 0), (300, 10, 150, 1), (200, 10, 180, 1)),
+    "five strata of 10 checked": (
+        (2_000, 10, 20, 0),
+        (1_000, 10, 50, 0),
+        (500, 10, 100, 0),
+        (300, 10, 150, 1),
+        (200, 10, 180, 1),
+    ),
 }
 
 
@@ -161,10 +174,9 @@ def main() -> None:
     parser.add_argument("--cells", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    if asked.strata:
-        return strata(asked.repeats, asked.seed)
-    if asked.cells:
-        return small_groups(asked.repeats, asked.seed)
+    if asked.strata or asked.cells:
+        (strata if asked.strata else small_groups)(asked.repeats, asked.seed)
+        return
     try:
         from ppi_py import ppi_mean_ci
     except ImportError:

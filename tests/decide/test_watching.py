@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 import tallymark as tm
-from tallymark.decide.control_charts import unusual, average_run_length, control_chart, cusum_limit, median_run_length
+from tallymark.decide.control_charts import average_run_length, control_chart, cusum_limit, median_run_length, unusual
 
 
 def test_run_lengths_are_those_of_spc():

@@ -241,11 +241,11 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
         else:
             continue
         counts[place], draws[place] = math.nan, draws[place].unknown()
-    hits, missed = draws
+    (called, others), (hits, missed) = sizes, draws
     tables = (
-        Called(*sizes, *np.array(counts)),
-        Called(*sizes, hits.lower, missed.upper),
-        Called(*sizes, hits.upper, missed.lower),
+        Called(called, others, np.array(counts[0]), np.array(counts[1])),
+        Called(called, others, hits.lower, missed.upper),
+        Called(called, others, hits.upper, missed.lower),
     )
     return {name: _measure(name, [work(t) for t in tables], level, unknown) for name, work in OF_AUDIT.items()}
 
@@ -255,5 +255,7 @@ def _measure(name: str, found: Sequence[Floats], level: float, unknown: Sequence
     if math.isnan(value):
         reason = unknown[0] if unknown else "nothing that it is a share of was found"
         return Measure(name=name, value=math.nan, reason=reason)
-    low, high = quantiles(*found[1:], level)
-    return Measure(name=name, value=value, low=min(low, value), high=max(high, value), interval_method="draws", level=level)
+    low, high = quantiles(found[1], found[2], level)
+    return Measure(
+        name=name, value=value, low=min(low, value), high=max(high, value), interval_method="draws", level=level
+    )

@@ -103,7 +103,7 @@ def unusual(statistics: Floats, freedom: Floats, reference: int) -> Floats:
     # Independent rows alone would make them vary by 2 / freedom.
     variance = max(float(logs[known].var(ddof=1)), 2.0 / float(freedom[known].mean()))
     error = np.sqrt(variance * (1.0 + 1.0 / len(known)))
-    return np.fmax(p, stdtr(len(known) - 1.0, (logs[known].mean() - logs) / error))
+    return np.asarray(np.fmax(p, stdtr(len(known) - 1.0, (logs[known].mean() - logs) / error)))
 
 
 @lru_cache(maxsize=64)

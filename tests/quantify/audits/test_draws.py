@@ -113,7 +113,9 @@ def test_unequal_probabilities_leave_room_for_a_heavy_row_that_was_not_found():
 
 
 def test_a_pseudo_row_takes_the_weight_of_a_row_that_was_not_certain():
-    certain = Stratum(30.0, 0.0, np.r_[np.ones(10), np.zeros(10)], np.zeros(20), np.ones(20), np.r_[np.ones(19), 1 / 11])
+    certain = Stratum(
+        30.0, 0.0, np.r_[np.ones(10), np.zeros(10)], np.zeros(20), np.ones(20), np.r_[np.ones(19), 1 / 11]
+    )
     low, high = (30.0 * end for end in share([certain], 0.0).limits(0.95))
     assert 10.0 <= low <= high <= 20.0
 
@@ -165,7 +167,9 @@ def test_a_growth_from_what_may_be_none_has_no_upper_limit(low):
         def limits(self, _):
             return low, 0.01
 
-    frame = pd.DataFrame({"y": np.where(np.arange(4_000) % 5 == 0, np.arange(4_000) % 100 == 0, np.nan), "g": np.arange(4_000) // 2_000})
+    frame = pd.DataFrame(
+        {"y": np.where(np.arange(4_000) % 5 == 0, np.arange(4_000) % 100 == 0, np.nan), "g": np.arange(4_000) // 2_000}
+    )
     by = tm.quantify.from_audit(frame, label="y", by="g")
     assert math.isfinite(by.growth(0, 1).high)
     assert dataclasses.replace(by, shares={**by.shares, (0,): Barely()}).growth(0, 1).high == math.inf
@@ -173,7 +177,9 @@ def test_a_growth_from_what_may_be_none_has_no_upper_limit(low):
 
 def test_resampled_growth_follows_the_same_rule():
     parts = {
-        (year,): tm.quantify.from_counts(tm.confusion([1] * 50 + [0] * 50, [1] * 45 + [0] * 55), predicted_positive=k, n=1_000)
+        (year,): tm.quantify.from_counts(
+            tm.confusion([1] * 50 + [0] * 50, [1] * 45 + [0] * 55), predicted_positive=k, n=1_000
+        )
         for year, k in ((1, 20), (2, 40))
     }
     drawn = {(1,): np.r_[np.full(10, 1e-12), np.full(90, 0.02)], (2,): np.full(100, 0.04)}

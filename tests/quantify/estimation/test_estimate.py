@@ -58,7 +58,9 @@ def test_profile_limits_are_where_the_likelihood_has_fallen(name, validation, ta
 
 def test_em_profile_is_wilks_interval_widened_by_the_validation_sample(target):
     u = target.runs[0].scores
-    found, rough = (estimate("em", tm.tally(*draw(rows, 0.5, 0)), target, training_prevalence=0.5) for rows in (20_000, 200))
+    found, rough = (
+        estimate("em", tm.tally(*draw(rows, 0.5, 0)), target, training_prevalence=0.5) for rows in (20_000, 200)
+    )
 
     def fallen(p):
         likelihood = [np.sum(np.log(q * u / 0.5 + (1 - q) * (1 - u) / 0.5)) for q in (found.prevalence, p)]

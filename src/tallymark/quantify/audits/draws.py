@@ -106,9 +106,7 @@ def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random
     return Draws(lower.astype(np.float64), upper.astype(np.float64))
 
 
-def _unequal(
-    s: Stratum, slope: float, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator
-) -> Draws:
+def _unequal(s: Stratum, slope: float, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
     """Exponential weights of each checked row, less variable the more of the rows like it were checked."""
     mass, spread = s.mass, np.sqrt(1.0 - s.inclusion)
     rest = s.truth - slope * s.score

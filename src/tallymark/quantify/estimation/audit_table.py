@@ -89,7 +89,12 @@ def _few(table: _Table, sides: Sequence[str]) -> tuple[Note, ...]:
 
 
 #: What the rows behind a rate of the table have in common.
-_SIDES = {"tpr": "are positive", "fpr": "are negative", "ppv": "are predicted positive", "missed": "are predicted negative"}
+_SIDES = {
+    "tpr": "are positive",
+    "fpr": "are negative",
+    "ppv": "are predicted positive",
+    "missed": "are predicted negative",
+}
 
 
 class _Table:

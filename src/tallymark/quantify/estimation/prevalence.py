@@ -207,7 +207,9 @@ class Prevalences(Shown, Keyed[Prevalence]):
         if not self.replicates:
             raise InputError("Growth rates need the resamples behind an interval; estimate with a level.")
         with np.errstate(divide="ignore", invalid="ignore"):
-            base = np.where(none_to_grow_from(self.replicates[keys[0]], start.n), 0.0, self.replicates[keys[0]] * start.n)
+            base = np.where(
+                none_to_grow_from(self.replicates[keys[0]], start.n), 0.0, self.replicates[keys[0]] * start.n
+            )
             drawn = self.replicates[keys[1]] * end.n / base - 1.0
         low, high = quantiles(drawn, asked)
         return Interval(value, min(low, value), max(high, value), "bootstrap", asked)
