@@ -2,7 +2,9 @@
 
 ``python -m bench.audit_coverage [--repeats 400]`` prints, for rare and common classes, few and many labels, good and bad scores and each
 design, the share of intervals that hold the true share (of all rows, and of groups), the root mean squared error, that of a plain share
-of a simple random sample, and what ppi-python's interval does, where it is installed.
+of a simple random sample, and what ppi-python's interval does, where it is installed. Design ``sizes`` draws rows by a size that is
+log-normal with deviation 1.2 and unrelated to the truth. ``--strata`` prints the same for count, precision and recall of strata that were
+checked at different rates, some of them completely; ``--cells`` for groups so small that some strata have no checked row in them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark.decide.audit_designs import Layers, allocated, chances, cut_strata, doubt, drawn_by, drawn_within
+from tallymark.decide.audit_estimates import audit_estimate
 from tallymark.quantify.audits.from_audit import audited
 from tallymark.quantify.audits.samples import audit_of
 
@@ -42,6 +45,9 @@ def population(rng: np.random.Generator, share: float, kind: str) -> tuple[Float
         p = np.where(p > share, 0.9, 0.1)
     elif kind == "any scale":
         p = 1_000.0 * logit
+    elif kind == "zeros":
+        # Four fifths of the negatives and a quarter of the positives score exactly 0, as trees and rules do.
+        p = np.where(rng.random(ROWS) < np.where(y, 0.25, 0.8), 0.0, p)
     return p, y
 
 
@@ -53,15 +59,21 @@ def sampled(p: Floats, n: int, design: str, rng: np.random.Generator) -> tuple[N
         codes = cut_strata(p, 5)
         taken = allocated(Layers.of(codes, p, np.ones(len(p))), n, 2, "neyman")
         return drawn_within(codes, taken, rng), (taken / np.bincount(codes))[codes]
-    chance = chances(doubt(p), n)
+    if design == "sizes":
+        size = np.exp(1.2 * rng.normal(size=len(p)))
+        chance = np.minimum(n * size / size.sum(), 1.0)
+    else:
+        chance = chances(doubt(p), n)
     return drawn_by(chance, rng), chance
 
 
 def cases() -> Iterator[tuple[str, float, int, str]]:
     """Scores, share, labels and design."""
-    for design in ("simple", "stratified", "uncertainty"):
-        for kind in ("calibrated", "too high", "too sure", "useless", "weak", "two values", "any scale"):
-            if design != "simple" and kind == "any scale":
+    for design in ("simple", "stratified", "uncertainty", "sizes"):
+        for kind in ("calibrated", "too high", "too sure", "useless", "weak", "two values", "any scale", "zeros"):
+            if (design in {"stratified", "uncertainty"} and kind == "any scale") or (
+                design == "sizes" and kind != "useless"
+            ):
                 continue
             for share, n in (
                 (0.01, 50),
@@ -77,18 +89,98 @@ def cases() -> Iterator[tuple[str, float, int, str]]:
                 yield kind, share, n, design
 
 
+#: Strata by name: rows, checked rows, true positives, and whether the stratum is called positive.
+STRATA = {
+    "elusion: 8000 all, 1534 of 92 000": ((8_000, 8_000, 8_000, 1), (92_000, 1_534, 300, 0)),
+    "40 of 20 000, 60 of 500, 500, 300": (
+        (20_000, 40, 200, 0),
+        (500, 60, 100, 0),
+        (500, 60, 150, 1),
+        (300, 60, 100, 1),
+    ),
+    "50 of 500 called, 150 of 10 000 not": ((500, 50, 450, 1), (10_000, 150, 100, 0)),
+    "10 of 100 called, 30 of 1000 not": ((100, 10, 90, 1), (1_000, 30, 40, 0)),
+    "ten strata, 20 of 1000 each, 1 %": tuple((1_000, 20, 10, int(place > 7)) for place in range(10)),
+    "a group: 5 all, 4 of 30, 20 of 700": ((5, 5, 1, 1), (30, 4, 1, 1), (700, 20, 14, 0)),
+    "five strata of 10 checked": (
+        (2_000, 10, 20, 0),
+        (1_000, 10, 50, 0),
+        (500, 10, 100, 0),
+        (300, 10, 150, 1),
+        (200, 10, 180, 1),
+    ),
+}
+
+
+def strata(repeats: int, seed: int) -> None:
+    """Print the coverage of count, precision and recall in strata checked at different rates."""
+    print(f"{'strata':38} {'count':>7} {'width':>7} {'precision':>9} {'recall':>7}")
+    for place, (name, cells) in enumerate(STRATA.items()):
+        rng = np.random.default_rng([seed, place])
+        layer = np.repeat(np.arange(len(cells)), [cell[0] for cell in cells])
+        called = np.repeat([cell[3] for cell in cells], [cell[0] for cell in cells])
+        hits = sum(cell[2] for cell in cells if cell[3])
+        truth = sum(cell[2] for cell in cells)
+        wanted = {"precision": hits / called.sum(), "recall": hits / truth}
+        held, defined, widths = dict.fromkeys(("count", *wanted), 0), dict.fromkeys(wanted, 0), []
+        for _ in range(repeats):
+            label = np.full(len(layer), np.nan)
+            for code, (size, n, positives, _) in enumerate(cells):
+                found = rng.hypergeometric(positives, size - positives, n)
+                label[np.flatnonzero(layer == code)[:n]] = np.arange(n) < found
+            columns = {"y": label, "h": layer, "c": called}
+            one = audit_estimate(columns, label="y", predicted="c", stratum="h", pos_label=1)
+            held["count"] += one.prevalence.count_low - 1e-6 <= truth <= one.prevalence.count_high + 1e-6
+            widths.append(one.prevalence.count_high - one.prevalence.count_low)
+            for metric, value in wanted.items():
+                # What is undefined in a sample has no limits to hold anything.
+                if one[metric].reason is None:
+                    defined[metric] += 1
+                    held[metric] += one[metric].low - 1e-9 <= value <= one[metric].high + 1e-9
+        parts = [100 * held["count"] / repeats, *(100 * held[key] / max(defined[key], 1) for key in wanted)]
+        print(f"{name:38} {parts[0]:7.1f} {np.mean(widths):7.0f} {parts[1]:9.1f} {parts[2]:7.1f}", flush=True)
+
+
+def small_groups(repeats: int, seed: int) -> None:
+    """Print the coverage of small groups by the number of positives found in them: 48 groups, three strata, 800 of 30 000 rows checked."""
+    rng = np.random.default_rng(seed)
+    held, number = np.zeros(3), np.zeros(3)
+    for _ in range(repeats):
+        layer = rng.choice(3, 30_000, p=[0.94, 0.05, 0.01])
+        y = rng.random(30_000) < np.array([0.001, 0.02, 0.3])[layer]
+        group = rng.integers(48, size=30_000)
+        sizes = np.bincount(layer)
+        taken = np.minimum(sizes, [300, 200, 300])
+        label = np.full(30_000, np.nan)
+        rows = drawn_within(layer, taken, rng)
+        label[rows] = y[rows]
+        columns = {"y": label, "h": layer, "g": group}
+        for key, one in audited(audit_of(columns, "y", None, ["g"], None, ["h"], None, 1), 0.95).items():
+            if one.reason is None:
+                cell = min(int(one.details["found"]), 2)
+                number[cell] += 1
+                held[cell] += one.count_low - 1e-6 <= y[group == key].sum() <= one.count_high + 1e-6
+    for cell, name in enumerate(("none found", "one found", "two or more")):
+        print(f"{name:12} {100 * held[cell] / max(number[cell], 1):6.1f} of {int(number[cell])} groups")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--design")
+    parser.add_argument("--strata", action="store_true")
+    parser.add_argument("--cells", action="store_true")
     asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if asked.strata or asked.cells:
+        (strata if asked.strata else small_groups)(asked.repeats, asked.seed)
+        return
     try:
         from ppi_py import ppi_mean_ci
     except ImportError:
         ppi_mean_ci = None
-    warnings.simplefilter("ignore")
     print(
         f"{'scores':11} {'design':11} {'share':>5} {'labels':>6} {'covers':>7} {'groups':>7} {'width':>7} {'rmse':>7} {'plain':>7} {'ppi_py':>7}"
     )

@@ -1,7 +1,9 @@
 """``python -m bench.quantify_coverage``: do intervals of prevalences hold the truth? Beside resampling the target alone.
 
 Scores are the posteriors of N(±1.5, 1) at one half, validation samples have 100 rows of each class, targets are drawn at
-another prevalence. The docs show the table; the test suite runs a short version.
+another prevalence. The docs show the table; the test suite runs a short version. Name a section to run it instead: ``trained`` counts with
+probabilities of a model that was trained at another prevalence (normal scores, and a tree of seven leaves), ``counts`` from a table of few
+audited rows, ``periods`` the false alarms of the mixture chart of ``watch`` where the rows of a period share an effect.
 """
 
 import argparse
@@ -69,11 +71,104 @@ def coverages(names, rows, share, repeats, *, naive=False, workers=1):
     return {key: held[key] / repeats for key in held}
 
 
+def trained(repeats):
+    """Print how often em holds the truth or is warned of (TM110), with a model trained at 30 % on 600 rows, by what it is told."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    rng = np.random.default_rng(3)
+
+    def rows(y):
+        return rng.normal(size=(len(y), 3)) + 1.2 * y[:, None]
+
+    known = (np.arange(600) < 180).astype(int)
+    tree = DecisionTreeClassifier(max_leaf_nodes=7, random_state=0).fit(rows(known), known)
+
+    def normal(y):
+        return 1 / (1 + np.exp(-(1.8 * (rng.normal(size=len(y)) + 1.8 * y) - 1.62 + np.log(3 / 7))))
+
+    print("| scores | validation | target | truth | told | estimate | covers | warned | covers or warned |")
+    print("|---" * 9 + "|")
+    for name, scores in (("normal", normal), ("tree", lambda y: tree.predict_proba(rows(y))[:, 1])):
+        for (up, down), n, share in (((150, 450), 5_000, 0.02), ((120, 480), 2_000, 0.3), ((60, 140), 1_000, 0.05)):
+            for told in (None, 0.3):
+                y, target = np.arange(up + down) < up, np.arange(n) < round(share * n)
+                held = warned = either = mean = 0.0
+                for _ in range(repeats):
+                    found = tm.quantify.estimate(
+                        "em", tm.tally(y, scores(y)), tm.tally(scores=scores(target)), training_prevalence=told
+                    )
+                    holds, notes = (
+                        found.low <= share <= found.high,
+                        any(note.code == "TM110" for note in found.warnings),
+                    )
+                    held, warned, either = held + holds, warned + notes, either + (holds or notes)
+                    mean += found.prevalence
+                cells = [f"{100 * part / repeats:.1f}" for part in (held, warned, either)]
+                print(
+                    f"| {name} | {up}+{down} | {n} | {share:g} | {told} | {mean / repeats:.3f} | {' | '.join(cells)} |",
+                    flush=True,
+                )
+
+
+def counts(repeats):
+    """Print the coverage and mean width of from_counts with few audited rows."""
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    rng = np.random.default_rng(5)
+    print("| tpr, specificity, audited | share | ac | bayes |")
+    print("|---" * 4 + "|")
+    for tpr, specificity in ((0.8, 0.95), (0.6, 0.98), (0.99, 0.99)):
+        for up, down in ((30, 30), (20, 500)):
+            for share in (0.0, 0.002, 0.02, 0.5, 0.95):
+                held, widths = np.zeros(2), np.zeros(2)
+                for seed in range(repeats):
+                    tp, fp = rng.binomial(up, tpr), rng.binomial(down, 1 - specificity)
+                    audit = tm.confusion(
+                        [1] * up + [0] * down, [1] * tp + [0] * (up - tp) + [1] * fp + [0] * (down - fp)
+                    )
+                    called = int(rng.binomial(1_000, share * tpr + (1 - share) * (1 - specificity)))
+                    for place, method in enumerate(("ac", "bayes")):
+                        found = tm.quantify.from_counts(
+                            audit, predicted_positive=called, n=1_000, method=method, seed=seed
+                        )
+                        # Without an estimate there are no limits that could miss.
+                        low, high = (0.0, 1.0) if found.reason else (found.low, found.high)
+                        held[place] += low <= share <= high
+                        widths[place] += high - low
+                cells = [f"{100 * h / repeats:.1f} ({w / repeats:.3f})" for h, w in zip(held, widths, strict=True)]
+                print(f"| {tpr}, {specificity}, {up}+{down} | {share:g} | {' | '.join(cells)} |", flush=True)
+
+
+def periods(repeats):
+    """Print after how many periods the mixture chart of ``watch`` errs, where it should once in 120: ten reference periods of 500 rows."""
+    rng = np.random.default_rng(2)
+    for effect in (0.0, 0.25, 0.5):
+        alarms = number = 0
+        for _ in range(repeats):
+            when = np.repeat(np.arange(25), 500)
+            y = rng.random(len(when)) < 0.3
+            z = rng.normal(size=len(when)) + 1.5 * y + (effect * rng.normal(size=25))[when]
+            columns = {"m": when, "p": 1 / (1 + np.exp(-(1.5 * z - 1.125))), "y": np.where(when < 10, y, np.nan)}
+            found = tm.decide.watch(columns, period="m", score="p", label="y", run_length=60, method="ac")
+            alarms, number = alarms + sum("classes" in one.signals for one in found.signals), number + 15
+        print(
+            f"effect {effect:g}: {alarms} false alarms in {number} periods, one in {number / max(alarms, 1):.0f}",
+            flush=True,
+        )
+
+
+SECTIONS = {"trained": trained, "counts": counts, "periods": periods}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("section", nargs="?", choices=SECTIONS)
     parser.add_argument("--repeats", type=int, default=500)
     parser.add_argument("--methods", nargs="*", default=METHODS)
     options = parser.parse_args()
+    if options.section:
+        SECTIONS[options.section](options.repeats)
+        return
     print("| method | " + " | ".join(f"{rows} rows, {100 * share:g} %" for rows in TARGETS for share in SHARES) + " |")
     print("|---" * 5 + "|")
     columns = [

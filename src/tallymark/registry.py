@@ -258,8 +258,8 @@ class Method:
     reads_validation: bool = True
     #: Needs the prevalence the model was trained at.
     uses_training_prevalence: bool = False
-    #: Its densities come with the scores, not from the validation sample.
-    known_densities: bool = False
+    #: Options that fit its densities to the validation sample, where it otherwise takes them from the scores as they are.
+    fitted_with: Mapping[str, Any] = field(default_factory=dict)
     #: Which of several estimates speaks for the count: the least. Fixed before anyone looks, for to pick the narrowest
     #: interval afterwards would flatter it.
     precedence: int = 100

@@ -439,7 +439,7 @@ def test_from_counts(monkeypatch, capsys):
     table = ("--tp", 80, "--fn", 20, "--fp", 10, "--tn", 90, "--predicted-positive", 300, "--n", 1000)
     found = run_json("from-counts", *table, "--method", "ac,calibration")
     assert found["estimates"][0]["prevalence"] == pytest.approx(2 / 7)
-    assert "credible" in run("from-counts", *table).stdout
+    assert "draws" in run("from-counts", *table).stdout
     assert "0 <= predicted_positive <= n" in fails(monkeypatch, capsys, "from-counts", *table[:-1], 10)
 
 

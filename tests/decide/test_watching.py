@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 import tallymark as tm
-from tallymark.decide.control_charts import average_run_length, control_chart, cusum_limit, median_run_length
+from tallymark.decide.control_charts import average_run_length, control_chart, cusum_limit, median_run_length, unusual
 
 
 def test_run_lengths_are_those_of_spc():
@@ -227,3 +227,30 @@ def test_what_does_not_correct_is_not_called_corrected():
     json.dumps(watched(frame, reference=4, threshold=0.0).to_dict(), allow_nan=False)
     json.dumps(watched(frame, label=None).to_dict(), allow_nan=False)
     assert watched(frame, reference=4, audit=True).charts == watched(frame, reference=4).charts + 1
+
+
+def test_a_reference_whose_rows_share_an_effect_makes_alarms_rarer():
+    # Statistics of 20 degrees of freedom: 40 is unusual where rows are independent, and not where the reference has it every third period.
+    calm = np.array([18.0, 22, 15, 25, 19, 21, 17, 23, 20, 20])
+    effect = np.array([18.0, 45, 15, 25, 60, 21, 38, 23, 70, 20])
+    freedom = np.full(12, 20.0)
+    for reference, alarm in ((calm, True), (effect, False)):
+        p = unusual(np.append(reference, [40.0, 2_000.0]), freedom, 10)
+        assert (p[10] < 0.01) == alarm
+        # What is far beyond everything seen is still an alarm.
+        assert p[11] < 0.01
+    assert unusual(np.append(calm, [40.0, 2_000.0]), freedom, 10)[10] == pytest.approx(0.00500, abs=1e-4)
+
+
+def test_periods_that_share_an_effect_do_not_move_the_classes():
+    rng = np.random.default_rng(1)
+    alarms = 0
+    for _ in range(4):
+        month = np.repeat(np.arange(22), 600)
+        y = rng.random(len(month)) < 0.3
+        z = rng.normal(size=len(month)) + 1.5 * y + 0.5 * rng.normal(size=22)[month]
+        frame = pd.DataFrame({"m": month, "p": 1 / (1 + np.exp(-z)), "y": np.where(month < 12, y, np.nan)})
+        found = tm.decide.watch(frame, period="m", score="p", label="y", run_length=60, method="ac")
+        alarms += sum("classes" in one.signals for one in found.signals)
+    # Without the reference's own variation 9 of these 40 periods signal.
+    assert alarms <= 1

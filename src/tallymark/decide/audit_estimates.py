@@ -1,7 +1,8 @@
 r"""``tm.decide.audit_estimate``: precision, recall and their like over all rows, from those that were checked by hand.
 
-Of rows called positive, C in number, and of the others the audit estimates how many are positive: A and B, independently. Everything
-else follows: precision A/C, recall A/(A + B), and so on; limits of ratios and sums are put together from those of A and B.
+Of rows called positive, C in number, and of the D others the audit estimates how many are positive: A and B. Every metric is a function
+of these four numbers that never falls when A grows and never rises when B grows (or does not depend on it): precision A/C, recall
+A/(A + B), and so on. Its limits are quantiles over draws of A and B together, so that no two metrics contradict each other.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Bools
+from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
-from tallymark.inference.limits.mover import Limits, ratio_limits, sum_limits
 from tallymark.measures import Measure
 from tallymark.notes import Note, emit
-from tallymark.quantify.audits.from_audit import audited, prevalence_of, usual
+from tallymark.quantify.audits.draws import drawn, quantiles
+from tallymark.quantify.audits.from_audit import audited, usual
 from tallymark.quantify.audits.samples import Audit, audit_of, columns_wanted
 from tallymark.quantify.audits.shares import share, slope_of
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
@@ -33,72 +34,47 @@ from tallymark.sources.formats import Wanted, column_names
 
 @dataclass(frozen=True)
 class Called:
-    """Rows called positive and the others: how many of each (or what they are worth), and the positives among them."""
+    """Rows called positive and the others: how many of each (or what they are worth), and the positives among them, in each draw."""
 
     called: float
     others: float
-    hits: Limits
-    missed: Limits
+    hits: Floats
+    missed: Floats
 
 
-def _share_of(part: Limits, whole: float) -> Limits:
-    return (part[0] / whole, part[1] / whole, part[2] / whole) if whole > 0.0 else (math.nan, math.nan, math.nan)
+def _over(part: Floats, whole: Floats | float) -> Floats:
+    """A ratio; nan where there is nothing to be a share of."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(whole) > 0.0, part / whole, math.nan)
 
 
-def _inverse(value: float, low: float, high: float) -> Limits:
-    """1 / x."""
-    return tuple(math.inf if end == 0.0 else 1.0 / end for end in (value, high, low))  # type: ignore[return-value]
+def _precision(t: Called) -> Floats:
+    return _over(t.hits, t.called)
 
 
-def _part_of(over: Limits, rest: Limits) -> Limits:
-    """X / (x + y) = 1 / (1 + y / x)."""
-    if over[0] <= 0.0:
-        return (math.nan if rest[0] <= 0.0 else 0.0), 0.0, (over[2] / (over[2] + rest[1]) if over[2] > 0.0 else 0.0)
-    low, high = ratio_limits(rest, over)
-    return _inverse(1.0 + rest[0] / over[0], 1.0 + low, 1.0 + high)
+def _npv(t: Called) -> Floats:
+    return _over(t.others - t.missed, t.others)
 
 
-def _less(whole: float, part: Limits) -> Limits:
-    return whole - part[0], whole - part[2], whole - part[1]
+def _recall(t: Called) -> Floats:
+    return _over(t.hits, t.hits + t.missed)
 
 
-def _precision(t: Called) -> Limits:
-    return _share_of(t.hits, t.called)
+def _specificity(t: Called) -> Floats:
+    return _over(t.others - t.missed, t.others - t.missed + t.called - t.hits)
 
 
-def _npv(t: Called) -> Limits:
-    return _share_of(_less(t.others, t.missed), t.others)
+def _f1(t: Called) -> Floats:
+    # Without a positive called or missed there is no F1.
+    return _over(2.0 * t.hits, t.called + t.hits + t.missed)
 
 
-def _recall(t: Called) -> Limits:
-    return _part_of(t.hits, t.missed)
-
-
-def _specificity(t: Called) -> Limits:
-    return _part_of(_less(t.others, t.missed), _less(t.called, t.hits))
-
-
-def _f1(t: Called) -> Limits:
-    """2A / (C + A + B): 2 / F = 1 + (C + B) / A."""
-    if math.isnan(t.missed[0]) or math.isnan(t.hits[0]):
-        return math.nan, math.nan, math.nan
-    if t.hits[0] <= 0.0:
-        return 0.0, 0.0, (2.0 * t.hits[2] / (t.called + t.hits[2] + t.missed[1]) if t.hits[2] > 0.0 else 0.0)
-    beyond: Limits = (t.called + t.missed[0], t.called + t.missed[1], t.called + t.missed[2])
-    low, high = ratio_limits(beyond, t.hits)
-    value, a, b = _inverse((1.0 + beyond[0] / t.hits[0]) / 2.0, (1.0 + low) / 2.0, (1.0 + high) / 2.0)
-    return value, a, b
-
-
-def _accuracy(t: Called) -> Limits:
-    size = t.called + t.others
-    low, high = sum_limits((1.0 / size, t.hits), (-1.0 / size, t.missed))
-    base = t.others / size
-    return base + (t.hits[0] - t.missed[0]) / size, max(base + low, 0.0), min(base + high, 1.0)
+def _accuracy(t: Called) -> Floats:
+    return _over(t.hits + t.others - t.missed, t.called + t.others)
 
 
 #: What an audit estimates of a classifier, by the metric's name.
-OF_AUDIT: Mapping[str, Callable[[Called], Limits]] = {
+OF_AUDIT: Mapping[str, Callable[[Called], Floats]] = {
     "precision": _precision,
     "recall": _recall,
     "f1": _f1,
@@ -195,9 +171,9 @@ def audit_estimate(
     """How many are positive, and how good the calls are, over all rows of the target, from those that were checked by hand.
 
     The data and its columns are those of :func:`tallymark.quantify.from_audit`. With a `threshold` of the score, or a column of
-    `predicted` labels, precision, recall, F1, specificity, negative predictive value and accuracy are estimated too: of rows called
-    positive and of the others separately, their limits put together as Donner & Zou (2012) do, so that they keep to [0, 1] and their
-    lopsidedness.
+    `predicted` labels, precision, recall, F1, specificity, negative predictive value and accuracy are estimated too: from the positives
+    among the rows called positive and among the others. Their limits are quantiles over draws of both numbers, the same draws for every
+    metric, so that they keep to [0, 1] and cannot contradict each other.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -253,36 +229,34 @@ def _calls(columns: Mapping[str, Any], audit: Audit, threshold: float | None, pr
 
 def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[str, Measure]:
     """Each metric of the calls."""
-    parts: list[Limits] = []
-    sizes, unknown = [], []
-    for name, rows in (("called positive", calls), ("called negative", ~calls)):
-        strata = audit.strata(rows) if rows.any() else []
-        size = sum(s.size for s in strata)
-        sizes.append(size)
-        if not rows.any() and not audit.listed:
-            unknown.append(f"no row that is {name} is in the list")
-            parts.append((math.nan, math.nan, math.nan))
-            continue
-        if not size > 0.0:
-            parts.append((0.0, 0.0, 0.0))
-            continue
-        one = prevalence_of(share(strata, slope), size, level, counted=False)
-        if one.reason is not None:
+    shares = [share(audit.strata(rows) if rows.any() else [], slope) for rows in (calls, ~calls)]
+    sizes = [sum(s.size for s in one.strata) for one in shares]
+    draws = drawn([() if math.isnan(one.value) else one.strata for one in shares], slope)
+    counts, unknown = [], []
+    for place, (name, one) in enumerate(zip(("called positive", "called negative"), shares, strict=True)):
+        counts.append(sizes[place] * min(max(one.value, 0.0), 1.0) if one.strata else 0.0)
+        if one.strata and math.isnan(one.value):
             unknown.append(f"too few rows that are {name} were checked")
-        parts.append(
-            (
-                size * one.prevalence,
-                *((math.nan, math.nan) if one.low is None or one.high is None else (size * one.low, size * one.high)),
-            )
-        )
-    table = Called(sizes[0], sizes[1], parts[0], parts[1])
-    return {name: _measure(name, work(table), level, unknown) for name, work in OF_AUDIT.items()}
+        elif not one.strata and not audit.listed:
+            unknown.append(f"no row that is {name} is in the list")
+        else:
+            continue
+        counts[place], draws[place] = math.nan, draws[place].unknown()
+    (called, others), (hits, missed) = sizes, draws
+    tables = (
+        Called(called, others, np.array(counts[0]), np.array(counts[1])),
+        Called(called, others, hits.lower, missed.upper),
+        Called(called, others, hits.upper, missed.lower),
+    )
+    return {name: _measure(name, [work(t) for t in tables], level, unknown) for name, work in OF_AUDIT.items()}
 
 
-def _measure(name: str, ends: Limits, level: float, unknown: Sequence[str]) -> Measure:
-    value, low, high = ends
+def _measure(name: str, found: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:
+    value = float(found[0])
     if math.isnan(value):
         reason = unknown[0] if unknown else "nothing that it is a share of was found"
         return Measure(name=name, value=math.nan, reason=reason)
-    low, high = min(max(low, 0.0), value), max(min(high, 1.0), value)
-    return Measure(name=name, value=value, low=low, high=high, interval_method="mover", level=level)
+    low, high = quantiles(found[1], found[2], level)
+    return Measure(
+        name=name, value=value, low=min(low, value), high=max(high, value), interval_method="draws", level=level
+    )

@@ -25,7 +25,7 @@ from tallymark.decide.audit_designs import (
 from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.resampling.parallel import seeds
-from tallymark.quantify.audits.shares import Share
+from tallymark.quantify.audits.shares import effective_limits
 from tallymark.registry import choose, require_one_of
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.columns import rows_by_group
@@ -264,16 +264,14 @@ class _Part:
     def expected(self, level: float) -> tuple[float, float, float]:
         checked = int(self.taken.sum())
         found = round(float(self.inclusion @ self.score))
-        complete = bool((self.inclusion >= 1.0).all())
-        if self.ratio is not None:
-            # A share of the positives: these are the rows it rests on.
-            rows = max(found, 2)
-            made = Share(self.ratio, self.variance, rows, round(self.ratio * rows), 0.0, float(rows), complete)
-            return self.ratio, *made.limits(level)
-        mean = float((self.score * self.worth).sum() / self.worth.sum())
-        made = Share(mean, self.variance, checked, min(max(found, 0), checked), 0.0, float(checked), complete)
-        low, high = made.limits(level)
-        return mean, low, high
+        mean = float((self.score * self.worth).sum() / self.worth.sum()) if self.ratio is None else self.ratio
+        if (self.inclusion >= 1.0).all():
+            return mean, mean, mean
+        if self.ratio is None:
+            return mean, *effective_limits(mean, self.variance, checked, min(found, checked), float(checked), level)
+        # A share of the positives: these are the rows it rests on.
+        rows = max(found, 2)
+        return mean, *effective_limits(mean, self.variance, rows, round(mean * rows), float(rows), level)
 
     def table(self, first: int) -> list[Row]:
         lines: list[Row] = []

@@ -28,6 +28,9 @@ _NODES, _RUNS = 80, 4_000
 #: Mean run lengths from which the median is not simulated.
 _LONG = 5_000.0
 
+#: p-value of the reference's own statistics above which its rows are taken for independent.
+_NO_SIGN = 0.2
+
 #: Periods that a reference has at least: two leave no degree of freedom to standardise the next.
 FEWEST = 3
 
@@ -80,6 +83,27 @@ def control_chart(values: Floats, sizes: Floats, reference: int, run_length: flo
             mean += gap * sizes[t] / total
             rows, periods = total, periods + 1
     return ControlChart(standardised, up, down, limit, np.maximum(up, down) > limit)
+
+
+def unusual(statistics: Floats, freedom: Floats, reference: int) -> Floats:
+    r"""p-values of :math:`\chi^2` statistics of periods, whose rows may share an effect as far as the reference's periods show it.
+
+    Such an effect makes the statistic of every period larger than a :math:`\chi^2`, also in the reference. Where the reference's together
+    give a sign of it, a period must also be unusual among them: logarithms of statistics over their degrees of freedom are taken for
+    normal, so that a new one's distance from the reference's mean has Student's distribution.
+    """
+    from scipy.special import chdtrc, stdtr
+
+    p = np.where(freedom > 0.0, chdtrc(np.maximum(freedom, 1.0), statistics), np.nan)
+    known = np.flatnonzero((freedom > 0.0) & (statistics > 0.0) & (np.arange(len(p)) < reference))
+    if len(known) < FEWEST or chdtrc(freedom[known].sum(), statistics[known].sum()) > _NO_SIGN:
+        return np.asarray(p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(statistics / freedom)
+    # Independent rows alone would make them vary by 2 / freedom.
+    variance = max(float(logs[known].var(ddof=1)), 2.0 / float(freedom[known].mean()))
+    error = np.sqrt(variance * (1.0 + 1.0 / len(known)))
+    return np.asarray(np.fmax(p, stdtr(len(known) - 1.0, (logs[known].mean() - logs) / error)))
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ bring in, and what false negatives take away,
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -70,7 +71,7 @@ class ErrorImpact(Shown):
 
     def verdict(self, error: str) -> str:
         """What the errors of a kind (``fp``, ``fn``, or ``total``) do, in words that the interval bears out."""
-        if error in ERRORS and not self.sizes[ERRORS[error]]:
+        if not any(self.sizes[group] for kind, group in ERRORS.items() if error in {kind, "total"}):
             return "there are none"
         value, low, high = self.relative(error)
         if math.isnan(low):
@@ -132,7 +133,8 @@ def impact(
 
     Calls are a column of `predicted` labels (of any number of classes, each then against the rest) or a `score` cut at a `threshold`.
     For each `period` and class: how far false positives move the mean value of what is classified positive, how far the absence of
-    false negatives does, each with an interval (linearised, over clusters of rows where `cluster` is named), and the Kolmogorov–Smirnov
+    false negatives does, each with an interval (linearised, over clusters of
+    rows where `cluster` is named, and wide enough for one more error with a low or a high value), and the Kolmogorov–Smirnov
     and Wasserstein distances of the errors' values from the true positives' (weights apart), with p-values corrected for their number (Holm). A shift
     whose whole interval lies within ± `tolerance` of the level is called minimal; one whose interval holds 0 and more than that cannot
     be told. `order` lists the periods where their order in time cannot be read. Office for National Statistics, annex E.
@@ -239,7 +241,9 @@ def _part(
         for rows in (hits, false, missed)
         for part in (np.ones_like(values), values)
     ])  # fmt: skip
-    shifts = {error: _shift(sums, error, level) for error in ("fp", "fn", "total")}
+    # A false positive is one of the others called wrongly, a false negative one of the class.
+    pseudo = [_pseudo(values[rows], mass[rows], kind) for kind, rows in ((2, ~truth), (4, truth))]
+    shifts = {error: _widened(sums, pseudo, error, level) for error in ("fp", "fn", "total")}
     # Values of a cluster are one draw: they are averaged first.
     tested = {
         group: _by_cluster(values, own, members[group]) if clustered else values[members[group]] for group in members
@@ -304,6 +308,31 @@ def _shift(sums: Floats, error: str, level: float) -> Interval:
     carrying = min(float(np.count_nonzero(influence)), 3.0 * float(moved.sum()) ** 2 / float((moved**2).sum()))
     reach = float(stdtrit(max(carrying - 1.0, 1.0), 0.5 + level / 2)) * math.sqrt(variance)
     return Interval(value, value - reach, value + reach, "linearised", level)
+
+
+#: Quantiles of the values of one more error that limits allow for.
+_PSEUDO = (0.025, 0.975)
+
+
+def _pseudo(values: Floats, mass: Floats, place: int) -> list[Floats]:
+    """Sums of one more error with a low and with a high value of the rows that could have been called wrongly."""
+    if not len(values):
+        return []
+    made = np.zeros((len(_PSEUDO), 6))
+    made[:, place], made[:, place + 1] = mass.mean(), mass.mean() * np.quantile(values, _PSEUDO)
+    return list(made)
+
+
+def _widened(sums: Floats, pseudo: Sequence[Sequence[Floats]], error: str, level: float) -> Interval:
+    """A shift whose limits also hold if one more error had been seen: few errors say little of how dear an error can be."""
+    one = _shift(sums, error, level)
+    if math.isnan(one.value):
+        return one
+    more = [_shift(np.column_stack((sums, *rows)), error, level) for rows in itertools.product(*filter(None, pseudo))]
+    ends = [(other.low, other.high) for other in (one, *more) if not math.isnan(other.low)]
+    if not ends:
+        return one
+    return replace(one, low=min(low for low, _ in ends), high=max(high for _, high in ends))
 
 
 def _by_cluster(values: Floats, own: Any, rows: Bools) -> Floats:

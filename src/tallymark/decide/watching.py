@@ -18,7 +18,7 @@ from tallymark._check import Bools, Floats
 from tallymark._periods import in_order
 from tallymark.curves.isolines import metric_at_rates
 from tallymark.decide.audit_plans import AuditPlan, audit_plan
-from tallymark.decide.control_charts import FEWEST, ControlChart, control_chart, median_run_length
+from tallymark.decide.control_charts import FEWEST, ControlChart, control_chart, median_run_length, unusual
 from tallymark.decide.watch_results import Watch, Watched
 from tallymark.decide.watch_store import remember
 from tallymark.errors import InputError, shown
@@ -66,7 +66,8 @@ def watch(
     - whether the scores are still a mixture of the two classes' scores (with `audit` also whether labels contradict it);
     - the mean rank of `value`, a price, among the reference's, by the same CUSUM.
 
-    Together they signal falsely once in `run_length` periods on average where nothing moves and periods are independent. A signal says which
+    Together they signal falsely once in `run_length` periods on average where nothing moves and periods are independent; rows of a period
+    may share an effect, as far as the reference's periods show it (a reference of ten periods or more tells it well). A signal says which
     of two things the scores tell: they moved as a moved prevalence moves them, and the corrected figure stands if each class's scores stayed as
     they were; or no prevalence explains them, so the classes themselves moved and rows must be labelled (`plan` draws them). A move of both
     classes that looks like a moved prevalence can be told by labels alone (`audit`). `store` keeps the history in an SQLite file, one transaction a run.
@@ -111,6 +112,13 @@ def watch(
     of_scores = control_chart(np.array([scores[rows].mean() for _, rows in parts]), sizes, first, own)
     of_values = _chart_of_values(amounts, parts, known, sizes, first, own)
     usual = None if amounts is None else np.sort(amounts[known])
+    fits: list[MixtureFit | None] = [None] * len(parts)
+    if validation is not None:
+        for place, (_, rows) in enumerate(parts):
+            # A period of the reference is compared with the others of it, as later ones are with all.
+            others = _validation(scores, truth, labelled, np.setdiff1d(known, rows)) if place < first else None
+            fits[place] = _fit(others or validation, scores[rows])
+    misfits = unusual(*_statistics(fits), first)
     made = []
     for place, ((when,), rows) in enumerate(parts):
         look = _Look(
@@ -125,6 +133,8 @@ def watch(
             confidence,
             seed,
             1.0 / own,
+            fits[place],
+            float(misfits[place]),
         )
         made.append(
             _watched(
@@ -278,6 +288,9 @@ class _Look:
     level: float
     seed: Seed
     chance: float
+    #: Whether the scores are a mixture of the classes', and the p-value beside those of the reference's periods.
+    fit: MixtureFit | None
+    misfit: float
 
 
 def _watched(
@@ -289,10 +302,10 @@ def _watched(
     of_values: ControlChart | None,
     values: tuple[Floats, Floats] | None,
 ) -> Watched:
-    prevalence, fit, awaited = _counted(look, validation)
+    (prevalence, awaited), fit = _counted(look, validation), look.fit
     checked = _checked(look)
     drift = _drift(look, validation)
-    contradicted = fit is not None and fit.p_value < look.chance and fit.distance >= _MATTERS
+    contradicted = fit is not None and look.misfit < look.chance and fit.distance >= _MATTERS
     signals = []
     if not look.reference:
         if contradicted or drift < look.chance:
@@ -304,29 +317,44 @@ def _watched(
     ks, mean = (math.nan, math.nan) if values is None else (_ks(*values), float(_ranks(*values).mean()))
     return Watched(
         when, len(look.scores), look.reference, float(look.scores.mean()), prevalence, checked, awaited,
-        math.nan if fit is None else fit.p_value, math.nan if fit is None else fit.distance, drift,
+        look.misfit, math.nan if fit is None else fit.distance, drift,
         mean, ks, float(max(of_scores.up[place], of_scores.down[place])),
         math.nan if of_values is None else float(max(of_values.up[place], of_values.down[place])), tuple(signals),
         _advice(signals, prevalence, checked),
     )  # fmt: skip
 
 
-def _counted(look: _Look, validation: Tally | None) -> tuple[Prevalence | None, MixtureFit | None, dict[str, float]]:
-    """The prevalence by the quantifier, whether the scores are a mixture, and the metrics to expect."""
+def _fit(validation: Tally, scores: Floats) -> MixtureFit:
+    """Whether a period's scores are a mixture of the classes'."""
+    with warnings.catch_warnings():
+        # What the guard would say of every period is said by the charts.
+        warnings.simplefilter("ignore", GuardWarning)
+        return mixture_fit(validation, Tally.of(scores))
+
+
+def _statistics(fits: Sequence[MixtureFit | None]) -> tuple[Floats, Floats]:
+    """The statistics of the fits and their degrees of freedom, nan and 0 where there is none."""
+    return (
+        np.array([math.nan if one is None else one.statistic for one in fits]),
+        np.array([0.0 if one is None else float(one.freedom) for one in fits]),
+    )
+
+
+def _counted(look: _Look, validation: Tally | None) -> tuple[Prevalence | None, dict[str, float]]:
+    """The prevalence by the quantifier, and the metrics to expect."""
     if validation is None:
-        return None, None, {}
+        return None, {}
     target = Tally.of(look.scores)
     with warnings.catch_warnings():
         # What the guards would say of every period is said by the charts.
         warnings.simplefilter("ignore", GuardWarning)
         cut = {"threshold": look.threshold} if "threshold" in QUANTIFIERS[look.method].options else {}
         share = estimate(look.method, validation, target, level=look.level, seed=look.seed, **cut)  # type: ignore[call-overload]
-        fit = mixture_fit(validation, target)
     if share.reason is not None:
-        return share, fit, {}
+        return share, {}
     table = validation.at(look.threshold)
     rates = float(table.tp / (table.tp + table.fn)), float(table.fp / (table.fp + table.tn))
-    return share, fit, {name: float(metric_at_rates(name, *rates, share.prevalence)) for name in look.metrics}
+    return share, {name: float(metric_at_rates(name, *rates, share.prevalence)) for name in look.metrics}
 
 
 def _checked(look: _Look) -> Prevalence | None:

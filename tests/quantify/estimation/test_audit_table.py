@@ -1,7 +1,9 @@
 import math
+import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import tallymark as tm
 
@@ -125,3 +127,30 @@ def test_bad_input():
         tm.quantify.from_counts(tm.confusion(["a", "b"], ["a", "b"]), predicted_positive=1, n=2)
     with pytest.raises(tm.InputError, match="one class only"):
         tm.quantify.from_counts(tm.confusion([1, 1], [1, 0], classes=[0, 1]), predicted_positive=1, n=2)
+
+
+@pytest.mark.parametrize(
+    ("tpr", "specificity", "share"), [(0.8, 0.95, 0.0), (0.6, 0.98, 0.0), (0.6, 0.98, 0.95), (0.8, 0.95, 0.002)]
+)
+def test_bayes_covers_with_thirty_audited_rows_of_each_class(tpr, specificity, share):
+    """Exact over both error rates, with 1000 calls as expected; draws kept within 0 and 1 covered 63 to 87 %."""
+    called = round(1_000 * (share * tpr + (1 - share) * (1 - specificity)))
+    held = total = 0.0
+    chances = binom.pmf(np.arange(31)[:, None], 30, tpr) * binom.pmf(np.arange(31)[None, :], 30, 1 - specificity)
+    for tp, fp in zip(*np.nonzero(chances > 0.003), strict=True):
+        found = tm.quantify.from_counts(
+            table(tp, 30 - tp, fp, 30 - fp), predicted_positive=called, n=1_000, method="bayes"
+        )
+        total += chances[tp, fp]
+        held += chances[tp, fp] * (found.low <= share <= found.high)
+    assert held / total > 0.93
+
+
+@pytest.mark.parametrize("method", ["ac", "bayes", "cc", "calibration"])
+def test_few_audited_rows_are_warned_of(method):
+    with pytest.warns(tm.GuardWarning, match="TM107: only . audited rows are"):
+        found = tm.quantify.from_counts(table(2, 1, 3, 400), predicted_positive=30, n=1_000, method=method)
+    assert [note.code for note in found.warnings] == ["TM107"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tm.quantify.from_counts(table(20, 10, 30, 400), predicted_positive=300, n=1_000, method=method)

@@ -56,15 +56,19 @@ def test_profile_limits_are_where_the_likelihood_has_fallen(name, validation, ta
     assert found.low < found.prevalence < found.high
 
 
-def test_em_profile_is_wilks_interval(target):
+def test_em_profile_is_wilks_interval_widened_by_the_validation_sample(target):
     u = target.runs[0].scores
-    found = estimate("em", tm.tally([0, 1], [0.2, 0.8]), target)
+    found, rough = (
+        estimate("em", tm.tally(*draw(rows, 0.5, 0)), target, training_prevalence=0.5) for rows in (20_000, 200)
+    )
 
     def fallen(p):
         likelihood = [np.sum(np.log(q * u / 0.5 + (1 - q) * (1 - u) / 0.5)) for q in (found.prevalence, p)]
         return 2 * (likelihood[0] - likelihood[1])
 
-    assert [fallen(found.low), fallen(found.high)] == pytest.approx([3.8415, 3.8415], abs=1e-3)
+    # The likelihood falls alike to both sides; with endless validation rows by 3.8415.
+    assert fallen(found.low) == pytest.approx(fallen(found.high), abs=1e-3)
+    assert 3.8415 < fallen(found.low) < 0.5 * fallen(rough.low)
 
 
 def test_classify_and_count_says_where_it_would_be_right(validation, target):
@@ -335,3 +339,37 @@ def test_sums_of_empty_groups_keep_their_limits_and_nothing_grows_from_them():
         assert 0.0 < total.high <= max(part.high for part in parts)
         west = next(line for line in estimates.growths("year") if line["group"] == {"region": "west"})
         assert (west["growth"], west["reason"]) == (None, "1 has no positives to grow from")
+
+
+def test_em_warns_where_fitted_probabilities_count_another_number():
+    # Trained at 30 %, validated at 25 %, and counted at 2 %: the offset is small, what it does to the count is not.
+    rng = np.random.default_rng(4)
+
+    def scores(y):
+        return 1 / (1 + np.exp(-(1.5 * (rng.normal(size=len(y)) + 1.5 * y) - 1.125 + np.log(3 / 7))))
+
+    known, target = np.arange(2_000) % 4 == 0, np.arange(5_000) % 50 == 0
+    validation, unknown = tm.tally(known, scores(known)), tm.tally(scores=scores(target))
+    with pytest.warns(tm.GuardWarning, match=r"TM110.*calibrated on the validation sample \(calibration='bcts'\)"):
+        wrong = tm.quantify.estimate("em", validation, unknown)
+    assert not wrong.low <= 0.02 <= wrong.high
+    right = tm.quantify.estimate("em", validation, unknown, training_prevalence=0.3)
+    assert not right.warnings
+    assert right.low <= 0.02 <= right.high
+    fitted = tm.quantify.estimate("em", validation, unknown, calibration="bcts", replicates=100)
+    # The interval includes the error of the validation sample's calibration, whoever says the training prevalence.
+    assert right.high - right.low > 0.5 * (fitted.high - fitted.low)
+
+
+def test_em_by_group_includes_the_error_of_the_validation_sample():
+    rng = np.random.default_rng(5)
+
+    def scores(y):
+        return 1 / (1 + np.exp(-(1.5 * (rng.normal(size=len(y)) + 1.5 * y) - 1.125)))
+
+    known, target = np.arange(100) % 2 == 0, np.arange(20_000) % 2 == 0
+    frame = pd.DataFrame({"p": scores(target), "g": np.arange(20_000) % 3})
+    groups = tm.tally(frame, score="p", by="g")
+    found = tm.quantify.estimate("em", tm.tally(known, scores(known)), groups, replicates=200)
+    # With densities taken as known the total of 20 000 rows was as narrow as if 100 labels said all of calibration.
+    assert found.total.high - found.total.low > 0.05

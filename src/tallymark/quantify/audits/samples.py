@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
 from tallymark.errors import InputError, shown
-from tallymark.quantify.audits.shares import Stratum
+from tallymark.quantify.audits.strata import Stratum
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted, column_names

@@ -14,86 +14,94 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from tallymark._check import Floats
 from tallymark.inference.limits.proportions import limits
+from tallymark.quantify.audits.draws import Draws, drawn
+from tallymark.quantify.audits.strata import Stratum
 from tallymark.registry import choose
 
 #: Positives (or negatives) found at which half of what the score seems to gain is believed.
 _BELIEF = 5.0
 
 
-@dataclass(frozen=True)
-class Stratum:
-    """Rows that were drawn alike: how many there are, what they are worth, and those of them that were checked.
+@dataclass(frozen=True, eq=False)
+class Share:
+    """An estimated share with what its limits rest on: its strata, variance, rows checked and positives found."""
 
-    `size` is the sum of `worth` over all rows (their number, unless they are weighed by a value), `mean_score` the mean score of
-    all of them by worth; `inclusion` is the probability with which each checked row was drawn.
-    """
-
-    size: float
-    mean_score: float
-    truth: Floats
-    score: Floats
-    worth: Floats
-    inclusion: Floats
+    value: float
+    #: The variance of the design, as survey packages have it; 0 where no positive was found, which the limits do not believe.
+    variance: float
+    slope: float
+    strata: tuple[Stratum, ...]
 
     @property
-    def mass(self) -> Floats:
-        """What each checked row stands for."""
-        return self.worth / self.inclusion
+    def checked(self) -> int:
+        """Rows that were checked."""
+        return sum(len(s.truth) for s in self.strata)
+
+    @property
+    def found(self) -> int:
+        """Positives among them."""
+        return int(sum(s.truth.sum() for s in self.strata))
 
     @property
     def complete(self) -> bool:
         """Whether every row was checked."""
-        return bool(len(self.truth)) and bool((self.inclusion >= 1.0).all())
+        return bool(self.strata) and all(s.complete for s in self.strata)
 
-    def mean(self, values: Floats) -> float:
-        """A mean over all rows, estimated from the checked ones."""
-        return float(self.mass @ values / self.mass.sum())
+    @property
+    def is_simple(self) -> bool:
+        """Whether the checked rows are a simple random sample."""
+        return len(self.strata) == 1 and self.strata[0].even
 
-    def variance(self, values: Floats) -> float:
-        """Variance of that mean; nan with a single checked row of several."""
-        n = len(values)
-        if self.complete:
-            return 0.0
-        if n < 2:
-            return math.nan
-        deviations = self.mass * (values - self.mean(values)) / self.mass.sum()
-        return float(n / (n - 1) * ((1.0 - self.inclusion) @ deviations**2))
+    @property
+    def interval_method(self) -> str:
+        """What the limits are made of."""
+        return "mid_p" if self.is_simple or self.complete else "draws"
 
-
-@dataclass(frozen=True)
-class Share:
-    """An estimated share with what its limits rest on: variance, rows checked (as many as they count for) and positives found."""
-
-    value: float
-    variance: float
-    checked: int
-    found: int
-    slope: float
-    #: Checked rows that would carry as much without the score, in an endless population.
-    rows: float
-    complete: bool
+    @property
+    def spread(self) -> float:
+        """The variance that the limits go by: of strata that of the draws, which is not 0 where none was found."""
+        if self.is_simple or self.complete:
+            return self.variance
+        return float(np.var(self.draws.upper)) / sum(s.size for s in self.strata) ** 2
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Mid-p limits at the size that the variance is worth; the gain of the score counts as far as positives were found."""
+        """Mid-p limits of a simple random sample, at the size that its variance is worth; of strata and unequal weights quantiles of draws."""
         if math.isnan(self.value):
             return math.nan, math.nan
         if self.complete:
             return self.value, self.value
-        few = 0.5 / self.checked
-        q = min(max(self.value, few), 1.0 - few)
-        gain = max(q * (1.0 - q) / (self.variance * self.rows), 0.5) if self.variance > 0.0 else 1.0
-        seen = min(self.found, self.checked - self.found)
-        if gain > 1.0:
-            gain = 1.0 + (gain - 1.0) * seen / (seen + _BELIEF)
-        size = self.rows * gain
-        centre = min(max(self.value, 0.0), 1.0)
-        low, high = limits(centre * size, size, level, "mid_p")
-        return float(low), float(high)
+        if self.is_simple:
+            rows = len(self.strata[0].truth) / (1.0 - float(self.strata[0].inclusion.min()))
+            return effective_limits(self.value, self.variance, self.checked, self.found, rows, level)
+        low, high = self.draws.limits(level)
+        size = sum(s.size for s in self.strata)
+        return low / size, high / size
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Draws of the positives."""
+        return drawn([self.strata], self.slope)[0]
+
+
+def effective_limits(
+    value: float, variance: float, checked: int, found: int, rows: float, level: float
+) -> tuple[float, float]:
+    """Mid-p limits at the size that the variance is worth beside `rows`; the gain counts as far as positives were found."""
+    few = 0.5 / checked
+    q = min(max(value, few), 1.0 - few)
+    gain = max(q * (1.0 - q) / (variance * rows), 0.5) if variance > 0.0 else 1.0
+    seen = min(found, checked - found)
+    if gain > 1.0:
+        gain = 1.0 + (gain - 1.0) * seen / (seen + _BELIEF)
+    size = rows * gain
+    centre = min(max(value, 0.0), 1.0)
+    low, high = limits(centre * size, size, level, "mid_p")
+    return float(low), float(high)
 
 
 def _expansion(strata: Sequence[Stratum]) -> float:  # noqa: ARG001 - every estimator has the same form
@@ -143,41 +151,12 @@ def slope_of(strata: Sequence[Stratum], estimator: str) -> float:
 
 def share(strata: Sequence[Stratum], slope: float) -> Share:
     """The share of positives over all strata; nan where one has too few checked rows to say."""
-    strata = [s for s in strata if s.size > 0.0]
-    if not strata:
-        return Share(math.nan, math.nan, 0, 0, slope, 0.0, complete=False)
+    strata = tuple(s for s in strata if s.size > 0.0)
     size = sum(s.size for s in strata)
-    value = variance = rows = 0.0
-    several = len(strata) > 1
+    value = variance = 0.0 if strata else math.nan
     for s in strata:
         rest = s.truth - slope * s.score
         part = s.size / size
-        value += part * (slope * s.mean_score + (s.mean(rest) if len(rest) else math.nan))
-        spread = s.variance(rest) if len(rest) else math.nan
-        if several and not s.complete and len(rest):
-            spread = max(_least(s), 0.0 if math.isnan(spread) else spread)
-        variance += part**2 * spread
-    checked, found = sum(len(s.truth) for s in strata), int(sum(s.truth.sum() for s in strata))
-    complete = all(s.complete for s in strata)
-    if not several:
-        rows = _single(strata[0])
-    else:
-        rows = float(checked)
-    if math.isnan(variance):
-        value = math.nan
-    return Share(value, variance, checked, found, slope, rows, complete)
-
-
-def _single(s: Stratum) -> float:
-    """Rows a simple sample counts for: more, the more of the population it is; fewer, the more unequal its masses are."""
-    kish = float(s.mass.sum() ** 2 / (s.mass**2).sum()) if len(s.mass) else 0.0
-    left = 1.0 - float(np.mean(s.inclusion)) if len(s.inclusion) and np.ptp(s.inclusion) == 0.0 else 1.0
-    return kish / left if left > 0.0 else kish
-
-
-def _least(s: Stratum) -> float:
-    """A stratum's variance is not below what half a guess by the score leaves: none found in ten is not none."""
-    n = len(s.truth)
-    guess = min(max(s.mean_score, 0.0), 1.0)
-    p = (float(s.truth.sum()) + guess) / (n + 1)
-    return (1.0 - float(np.mean(s.inclusion))) * p * (1.0 - p) * float((s.mass**2).sum() / s.mass.sum() ** 2)
+        value += part * (slope * s.mean_score + s.mean(rest) if len(rest) else math.nan)
+        variance += part**2 * s.variance(rest)
+    return Share(math.nan if math.isnan(variance) else value, variance, slope, strata)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tallymark import _check
 from tallymark.errors import InputError
+from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.limits.proportions import effective_rate, limits
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.inference.scales import normal_quantile
+from tallymark.notes import Note, emit
 from tallymark.quantify.estimation.intervals import adjusted_count, checked_population, of_population
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.registry import choose
@@ -44,12 +47,12 @@ def from_counts(
     - ``calibration``: :math:`\hat\pi = q \cdot ppv + (1 - q)(1 - npv)`, unbiased when the audit sample is a random
       sample of the target, and then more precise. Tenenbein (1970); Kloos et al. (2020).
     - ``bayes``: Meertens' constrained Bayesian estimate, draws of the two rates from their Jeffreys posteriors and of q
-      from its own, kept where the share lies in [0, 1] (arXiv:1902.02412). The estimate is their median, the limits are the shortest
-      stretch that holds the level.
+      from its own, kept where the share lies in [0, 1] (arXiv:1902.02412). The estimate is their median; the limits are quantiles of
+      draws with one more row for each rate, cut at 0 and 1, which hold their level with few audited rows too.
     - ``cc``: the share predicted positive, as it is.
 
     `population` is the size of a finite population of which the `n` rows are a sample or all; its own share is then
-    estimated.
+    estimated. Fewer than ten audited rows of a class (or, for ``calibration``, of a prediction) are warned of (TM107).
 
     >>> import tallymark as tm
     >>> audit = tm.confusion([1] * 100 + [0] * 100, [1] * 80 + [0] * 20 + [1] * 10 + [0] * 90)
@@ -65,9 +68,33 @@ def from_counts(
         raise InputError(
             f"predicted_positive is {predicted:g} of n = {rows:g}, expected 0 <= predicted_positive <= n and n > 0."
         )
-    work = choose("method", method, _METHODS)
-    size = checked_population(population, rows)
-    return work(_Table(confusion), predicted, rows, checked_level(level), size, seed)  # type: ignore[no-any-return]
+    work, sides = choose("method", method, _METHODS)
+    size, table = checked_population(population, rows), _Table(confusion)
+    answer: Prevalence = work(table, predicted, rows, checked_level(level), size, seed)
+    notes = _few(table, sides)
+    emit(notes)
+    return replace(answer, warnings=notes)
+
+
+def _few(table: _Table, sides: Sequence[str]) -> tuple[Note, ...]:
+    """A note where a rate that the method rests on was seen in few rows."""
+    rows, side = min((getattr(table, name)[1], name) for name in sides)
+    if rows >= FEW_ROWS:
+        return ()
+    text = (
+        f"only {rows:.3g} audited rows {_SIDES[side]}; the estimate is shaky and its limits hold their level from {FEW_ROWS} on: audit "
+        f"{math.ceil(FEW_ROWS - rows)} more"
+    )
+    return (Note("TM107", text),)
+
+
+#: What the rows behind a rate of the table have in common.
+_SIDES = {
+    "tpr": "are positive",
+    "fpr": "are negative",
+    "ppv": "are predicted positive",
+    "missed": "are predicted negative",
+}
 
 
 class _Table:
@@ -190,27 +217,45 @@ def _bayes(table: _Table, predicted: float, n: float, level: float, size: float 
     if len(kept) < _DRAWS // 1_000:
         reason = "hardly any rates that fit the audit table can give so many calls; the audit sample and the target do not belong together"
         return Prevalence(method="bayes", prevalence=math.nan, n=_whole(n, size), reason=reason, details=details)
-    return _answer("bayes", float(np.median(kept)), _shortest(kept, level), "credible", level, n, size, details)
+    ends = _limits_of_draws((predicted, n), table.tpr, table.fpr, level, rng)
+    return _answer("bayes", float(np.median(kept)), ends, "draws", level, n, size, details)
 
 
-def _shortest(draws: Any, level: float) -> Pair:
-    """The shortest stretch that holds a share of the draws, to the end of the range where it begins or stops with them.
+#: The chance that the pseudo-row of a rate moves the limit outwards: 1/2 gives mid-p limits of a single rate, 1 exact ones.
+_OUTWARDS = 0.6
 
-    Equal tails would always leave out a share of 0, however much the draws pile up there.
+
+def _limits_of_draws(target: Pair, positive: Pair, negative: Pair, level: float, rng: np.random.Generator) -> Pair:
+    """Quantiles of (q - fpr)/(tpr - fpr) over draws of the three rates, with one more row of each in every draw.
+
+    That row was predicted positive or not by a coin that moves the limit outwards more often than not. Draws outside [0, 1] are cut there,
+    not left out: without them few audited rows hold a share of 0 or 1 in 63 to 87 % of samples.
     """
-    ordered = np.sort(draws)
-    held = max(1, math.ceil(level * len(ordered)))
-    first = int(np.argmin(ordered[held - 1 :] - ordered[: len(ordered) - held + 1]))
-    few = len(ordered) // 500
-    low = 0.0 if first <= few else float(ordered[first])
-    high = 1.0 if first + held >= len(ordered) - few else float(ordered[first + held - 1])
-    return low, high
+    draws = [
+        (rng.gamma(hits, size=_DRAWS), rng.gamma(rows - hits, size=_DRAWS), rng.exponential(size=_DRAWS), rng.random(_DRAWS))
+        for hits, rows in (target, positive, negative)
+    ]  # fmt: skip
+    ends = []
+    # The share falls where the rate of the target falls, and where a rate of the table rises.
+    for chances, quantile, undefined in (
+        ((1.0 - _OUTWARDS, _OUTWARDS, _OUTWARDS), (1.0 - level) / 2.0, 0.0),
+        ((_OUTWARDS, 1.0 - _OUTWARDS, 1.0 - _OUTWARDS), (1.0 + level) / 2.0, 1.0),
+    ):
+        q, tpr, fpr = (
+            (yes + more * (coin < chance)) / (yes + no + more)
+            for (yes, no, more, coin), chance in zip(draws, chances, strict=True)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.where(tpr > fpr, np.clip((q - fpr) / (tpr - fpr), 0.0, 1.0), undefined)
+        ends.append(float(np.quantile(shares, quantile)))
+    return ends[0], ends[1]
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
-    "ac": _ac,
-    "calibration": _calibration,
-    "bayes": _bayes,
-    "cc": _cc,
-    "rogan_gladen": _ac,
+#: Each method, and the rates that it rests on.
+_METHODS: dict[str, tuple[Callable[..., Any], tuple[str, str]]] = {
+    "ac": (_ac, ("tpr", "fpr")),
+    "calibration": (_calibration, ("ppv", "missed")),
+    "bayes": (_bayes, ("tpr", "fpr")),
+    "cc": (_cc, ("tpr", "fpr")),
+    "rogan_gladen": (_ac, ("tpr", "fpr")),
 }

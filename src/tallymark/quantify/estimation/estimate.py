@@ -137,7 +137,6 @@ def estimate(
         raise InputError(
             "population= is the size behind one target; estimate each group on its own to give each its own."
         )
-    emit(notes, strict=strict)
     drawn: dict[tuple[Any, ...], Floats] = {}
     # What does not look at the target has nothing to resample.
     if confidence is not None and (isinstance(target, Tallies) or kind in _RESAMPLED) and method.reads_target:
@@ -147,9 +146,9 @@ def estimate(
         key: _estimate(problem, one, confidence, kind, population, drawn.get(key), seed, notes)
         for key, one in groups.items()
     }
-    if isinstance(target, Tallies):
-        return Prevalences(target.names, entries, drawn)
-    return entries[()]
+    answer = Prevalences(target.names, entries, drawn) if isinstance(target, Tallies) else entries[()]
+    emit(answer.warnings, strict=strict)
+    return answer
 
 
 #: Intervals by resampling whole clusters, and all that resample.
@@ -161,10 +160,15 @@ def _draws(
     problem: Problem, groups: Mapping[tuple[Any, ...], Tally], times: int, seed: Seed, jobs: int | None, level: float, clusters: int | None
 ) -> dict[tuple[Any, ...], Floats]:  # fmt: skip
     """Shares of every group in resamples; of whole clusters where rows come in them."""
-    draws = problem.resampled(list(groups.values()), times, seed, jobs)
-    if clusters is not None:
-        own = [float(problem.shares(problem.clean(one), Samples.of_run(one.runs[0]))[0]) for one in groups.values()]
-        draws = np.clip(widened(draws, np.array(own)[:, None], clusters, level), 0.0, 1.0)
+    fitted = problem.fitted
+    draws = (fitted or problem).resampled(list(groups.values()), times, seed, jobs)
+    if clusters is not None or fitted is not None:
+        own = np.array([[problem.share_of(one)] for one in groups.values()])
+        if fitted is not None:
+            # Around the estimates as they are, with the error that fitted densities have.
+            draws = np.clip(draws + own - np.array([[fitted.share_of(one)] for one in groups.values()]), 0.0, 1.0)
+        if clusters is not None:
+            draws = np.clip(widened(draws, own, clusters, level), 0.0, 1.0)
     return dict(zip(groups, draws, strict=True))
 
 
@@ -245,7 +249,7 @@ def _estimate(
 ) -> Prevalence:
     size = limits.checked_population(population, target.n)
     method, declared = problem.method, estimation_of(problem.method.name)
-    share = float(problem.shares(problem.clean(target), Samples.of_run(target.runs[0]))[0])
+    share = problem.share_of(target)
     prevalence = Prevalence(
         method=method.name,
         prevalence=share,
@@ -270,7 +274,9 @@ def _estimate(
         ends = limits.not_degenerate(ends, problem.validation, target, level)
     if size is not None and not declared.knows_population:
         ends = limits.of_population(share, ends, level, size)
-    return replace(prevalence, low=min(ends[0], share), high=max(ends[1], share), level=level, interval_method=kind)
+    ends = min(ends[0], share), max(ends[1], share)
+    notes = (*notes, *guards.uncalibrated(problem, target, ends))
+    return replace(prevalence, low=ends[0], high=ends[1], level=level, interval_method=kind, warnings=notes)
 
 
 def _details(problem: Problem) -> dict[str, float]:
@@ -305,7 +311,9 @@ def _profile(problem: Problem, target: Tally, share: float, level: float, seed: 
         score = np.where(mixed > 0.0, (up - down) / mixed, 0.0)
     information = float(np.sum(mass * score**2))
     widen = 1.0
-    if (not problem.method.known_densities or problem.unusual) and information > 0.0:
-        spread = float(np.nanvar(problem.resampled([target], _WIDENING_REPLICATES, seed, sides="validation")[0]))
+    if information > 0.0:
+        # Densities that come with the scores are not known better than fitted ones would be.
+        fitted = problem.fitted or problem
+        spread = float(np.nanvar(fitted.resampled([target], _WIDENING_REPLICATES, seed, sides="validation")[0]))
         widen += spread * information
     return limits.profile(share, up, down, mass, level, widen)

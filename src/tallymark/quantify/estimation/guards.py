@@ -81,6 +81,27 @@ def _calibration(problem: Problem) -> Iterator[Note]:
         yield Note(
             "TM110",
             f"{problem.method.name} takes the scores for calibrated probabilities, but on the validation sample their log odds would "
-            f"have to {' and '.join(wrong)}. Use calibration='bcts' (em), say training_prevalence= if the model was trained at "
-            "another one, or take a method for any scores such as bayes",
+            f"have to {' and '.join(wrong)}. {_REMEDY}",
         )
+
+
+_REMEDY = (
+    "Use calibration='bcts' (em), say training_prevalence= if the model was trained at another one, or take a method for any scores such as "
+    "bayes"
+)
+
+
+def uncalibrated(problem: Problem, target: Tally, ends: tuple[float, float]) -> tuple[Note, ...]:
+    """A note where probabilities fitted to the validation sample count another number than the limits allow for."""
+    fitted = problem.fitted
+    if fitted is None:
+        return ()
+    share = fitted.share_of(target)
+    if math.isnan(share) or ends[0] <= share <= ends[1]:
+        return ()
+    said = ", ".join(f"{name}={value!r}" for name, value in problem.method.fitted_with.items())
+    text = (
+        f"{problem.method.name} takes the scores for calibrated probabilities; calibrated on the validation sample ({said}) they "
+        f"count {share * target.n:.0f} of {target.n:.0f}, outside the interval of {ends[0] * target.n:.0f} to {ends[1] * target.n:.0f}. {_REMEDY}"
+    )
+    return (Note("TM110", text),)

@@ -199,18 +199,22 @@ class Prevalences(Shown, Keyed[Prevalence]):
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
         """Growth rate of the count from one group to another, count(second) / count(first) - 1, with its interval.
 
-        Both share the validation sample, so most of its error cancels.
+        Both share the validation sample, so most of its error cancels. The upper limit is infinite where the first group may have no
+        positives (less than half a row, and fewer than one in a thousand).
         """
         start, end = self[first], self[second]
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
         asked = checked_level(start.level or 0.95 if level is None else level)
-        if not start.count > 0.0 or (start.count < _NO_ROW and start.prevalence < _NO_SHARE):
+        if none_to_grow_from(start.prevalence, start.n):
             raise Undefined(f"{first} has no positives to grow from")
         value = end.count / start.count - 1.0
         if not self.replicates:
             raise InputError("Growth rates need the resamples behind an interval; estimate with a level.")
         with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = self.replicates[keys[1]] * end.n / (self.replicates[keys[0]] * start.n) - 1.0
+            base = np.where(
+                none_to_grow_from(self.replicates[keys[0]], start.n), 0.0, self.replicates[keys[0]] * start.n
+            )
+            drawn = self.replicates[keys[1]] * end.n / base - 1.0
         low, high = quantiles(drawn, asked)
         return Interval(value, min(low, value), max(high, value), "bootstrap", asked)
 
@@ -279,6 +283,11 @@ def _limits_of_sum(share: float, parts: Iterable[Prevalence], n: float) -> tuple
 
 #: A group with less than half a positive, and one in a thousand rows, has none to grow from.
 _NO_ROW, _NO_SHARE = 0.5, 1e-3
+
+
+def none_to_grow_from(share: Any, n: float) -> Any:
+    """Whether a share of n rows is so small that a growth from it says nothing."""
+    return np.logical_not(np.greater(share, 0.0)) | (np.less(share * n, _NO_ROW) & np.less(share, _NO_SHARE))
 
 
 def quantiles(values: Floats, level: float) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,13 @@ class Problem:
         """Whether an option is set that the method's default interval does not speak of."""
         return any(self.options[name] != self.method.options[name] for name in self.method.resampled_with)
 
+    @property
+    def fitted(self) -> Problem | None:
+        """The problem with densities fitted to the validation sample; None where they are already."""
+        if self.unusual or not self.method.fitted_with:
+            return None
+        return replace(self, options={**self.options, **self.method.fitted_with})
+
     @cached_property
     def edges(self) -> tuple[float, ...]:
         """Thresholds that no cell may straddle."""
@@ -47,6 +54,10 @@ class Problem:
     def clean(self, target: Tally) -> Validation:
         """The validation sample itself, for one target."""
         return Validation.of(self.validation, target, self.training_prevalence)
+
+    def share_of(self, target: Tally) -> float:
+        """The share of positives in one target."""
+        return float(self.shares(self.clean(target), Samples.of_run(target.runs[0]))[0])
 
     def resampled(
         self, targets: list[Tally], replicates: int, seed: Seed, jobs: int | None = None, sides: str = "both"

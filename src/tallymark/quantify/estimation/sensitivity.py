@@ -49,7 +49,7 @@ class Sensitivity(Shown):
         object.__setattr__(self, "changes", FrozenDict(self.changes))
 
     def unseen(self, direction: int) -> float | None:
-        """The largest shift up (1) or down (-1) that would be noticed at most one time in five; None where all would be missed."""
+        """The largest shift up (1) or down (-1) that would be noticed at most about one time in five; None where all would be missed."""
         side = self.shifts * direction > 0
         shifts, power = np.abs(self.shifts[side]), self.power[side]
         order = np.argsort(shifts)
@@ -78,7 +78,7 @@ class Sensitivity(Shown):
                 )
             else:
                 parts.append(
-                    f"positives scoring up to {found:.2g} sd {word} would be missed 4 times in 5 and move the count by: {told}"
+                    f"positives scoring up to {found:.2g} sd {word} would be missed 4 times in 5 or more often and move the count by: {told}"
                 )
         text = "; ".join(parts)
         return f"{text[0].upper()}{text[1:]}. Only labels from the target can tell."
@@ -124,7 +124,8 @@ def sensitivity(
     scores move by a number of their standard deviations (of the log odds, for probabilities); the power of
     :func:`mixture_fit` against each move is that of a non-central :math:`\chi^2` whose parameter is the misfit the move leaves
     after the prevalence was fitted anew, less what the noise of the positives adds to it; and each method counts a target in
-    which they have moved. Powers were found right to within 0.2 in simulation, too high at a prevalence of 2 % and below.
+    which they have moved. Powers were found right to within 0.2 in simulation and too high at low prevalences: of shifts stated to be noticed 1 time in
+    5, 21 % were noticed at a prevalence of 10 %, 9 to 11 % at 5 % and 5 to 7 % at 2 % (150 samples of 5000 rows).
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)

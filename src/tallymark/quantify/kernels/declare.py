@@ -17,7 +17,7 @@ def method(
     probabilities: bool = False, shift_proof: bool = True, trusts_probabilities: bool = False, aliases: tuple[str, ...] = (),
     densities: Callable[..., tuple[Floats, Floats]] | None = None, options: Mapping[str, Any] | None = None,
     resampled_with: tuple[str, ...] = (), reads_target: bool = True, uses_training_prevalence: bool = False,
-    known_densities: bool = False, reads_validation: bool = True, precedence: int = 100,
+    fitted_with: Mapping[str, Any] | None = None, reads_validation: bool = True, precedence: int = 100,
 ) -> Callable[[Kernel], Kernel]:  # fmt: skip
     """Declare a quantifier; its kernel takes a validation sample, the target's samples, and its options by name."""
 
@@ -27,7 +27,7 @@ def method(
                 name=name, title=title, formula=formula, meaning=meaning, reference=reference, kernel=kernel,
                 interval=interval, probabilities=probabilities, shift_proof=shift_proof, aliases=aliases,
                 densities=densities, trusts_probabilities=trusts_probabilities, options=dict(options or {}),
-                resampled_with=resampled_with, reads_target=reads_target, known_densities=known_densities,
+                resampled_with=resampled_with, reads_target=reads_target, fitted_with=dict(fitted_with or {}),
                 uses_training_prevalence=uses_training_prevalence, reads_validation=reads_validation, precedence=precedence,
             )
         )  # fmt: skip

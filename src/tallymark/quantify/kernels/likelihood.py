@@ -58,7 +58,7 @@ _SCALINGS: dict[str, Callable[[Scores], Floats]] = {
          "The prevalence at which calibrated probabilities, moved to it, explain the target best.",
          "Saerens, Latinne & Decaestecker (2002), Neural Comput. 14.", interval="profile", probabilities=True,
          trusts_probabilities=True, aliases=("emq", "sld"), densities=_em_densities, options={"calibration": None},
-         resampled_with=("calibration",), uses_training_prevalence=True, known_densities=True, precedence=5)  # fmt: skip
+         resampled_with=("calibration",), uses_training_prevalence=True, fitted_with={"calibration": "bcts"}, precedence=5)  # fmt: skip
 def _em(validation: Validation, target: Samples, *, calibration: str | None) -> Floats:
     up, down = _em_densities(validation, target, calibration=calibration)
     return _most_likely(up, down, target)
