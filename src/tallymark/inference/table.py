@@ -12,9 +12,10 @@ from functools import partial
 
 from tallymark._check import Floats
 from tallymark.inference.interval import Seed
-from tallymark.inference.limits import maxima
+from tallymark.inference.limits import class_auroc, maxima
 from tallymark.inference.limits.calibration_errors import calibration_limits, classwise_limits, top_label_limits
 from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.limits.class_auroc import ClassEffect, class_auroc_effect
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.maxima import Maximum
 from tallymark.inference.limits.rank_effects import (
@@ -51,6 +52,7 @@ from tallymark.inference.resampling.resamples import Resamples
 from tallymark.metrics.at_k import TOP
 from tallymark.metrics.correlation import kendall_slope, spearman_slope
 from tallymark.registry import METRICS
+from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.tally import Tally
 
@@ -67,6 +69,8 @@ class Inference:
     limits: Callable[[Tally, float, Seed], Limits] | None = None
     #: The same for a metric of K scores a row.
     class_limits: Callable[[ClassScores, float, Seed], Limits] | None = None
+    #: Its influence function over the rows of K classes.
+    class_effect: Callable[[ClassPanel], ClassEffect] | None = None
     #: It is a multiple of another metric, whose limits it shares.
     multiple_of: tuple[str, float] | None = None
     #: Its value in a whole block of resamples at once.
@@ -126,9 +130,9 @@ _TABLE: Mapping[str, Inference] = {
         ),
         RESAMPLED,
     ),
-    "auroc_ovr": RESAMPLED,
-    "auroc_ovr_weighted": RESAMPLED,
-    "auroc_ovo": RESAMPLED,
+    "auroc_ovr": Inference(class_effect=class_auroc_effect(class_auroc.macro)),
+    "auroc_ovr_weighted": Inference(class_effect=class_auroc_effect(class_auroc.by_size)),
+    "auroc_ovo": Inference(class_effect=class_auroc_effect(class_auroc.one_vs_one)),
     "brier_multiclass": RESAMPLED,
     "log_loss_multiclass": RESAMPLED,
     "ece_classwise": Inference(class_limits=classwise_limits),
