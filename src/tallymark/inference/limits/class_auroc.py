@@ -22,7 +22,7 @@ from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.run import Run
 
 #: How much of a row is imagined in the worst place (found by simulation, see the docs).
-EXTRA = 0.25
+EXTRA = 0.15
 
 #: Placements computed at most; of larger classes as many rows are drawn, and the variance is scaled to all of them.
 _MOST = 2**21

@@ -53,12 +53,17 @@ class Choices:
         seed: Seed = 0,
         jobs: int | None = None,
     ) -> Choices:
-        """Resample the rows and choose anew in each resample; those in which the policy is undefined are left out."""
+        """Resample the rows and choose anew in each resample.
+
+        Resamples in which the policy is undefined, or a class has no rows, are left out.
+        """
         chooser, numbers = parse_policy(policy)
 
         def chosen(draws: Resamples) -> list[tuple[float, ...]]:
             items: list[tuple[float, ...]] = []
             for resample in draws.tallies_by_cell:
+                if not (resample.positives and resample.negatives):
+                    continue
                 try:
                     cut = float(chooser.choose(resample, *numbers))
                 except Undefined:
