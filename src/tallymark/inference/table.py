@@ -13,7 +13,12 @@ from functools import partial
 from tallymark._check import Floats
 from tallymark.inference.interval import Seed
 from tallymark.inference.limits import class_auroc, maxima
-from tallymark.inference.limits.calibration_errors import calibration_limits, classwise_limits, top_label_limits
+from tallymark.inference.limits.calibration_errors import (
+    calibration_limits,
+    classwise_limits,
+    index_limits,
+    top_label_limits,
+)
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.class_auroc import ClassEffect, class_auroc_effect
 from tallymark.inference.limits.effect import Effect
@@ -22,6 +27,7 @@ from tallymark.inference.limits.rank_effects import (
     auroc_effect,
     average_precision_effect,
     partial_auc_effect,
+    partial_average_precision_effect,
     pr_auc_effect,
     rank_correlation_effect,
 )
@@ -94,7 +100,9 @@ _TABLE: Mapping[str, Inference] = {
     "average_precision": Inference(influence=average_precision_effect, blockwise=block_average_precision),
     "pr_auc": Inference(influence=pr_auc_effect),
     "partial_auc": Inference(influence=partial_auc_effect),
-    "partial_average_precision": Inference(blockwise=block_partial_average_precision),
+    "partial_average_precision": Inference(
+        influence=partial_average_precision_effect, blockwise=block_partial_average_precision
+    ),
     "precision_at_k": Inference(blockwise=block_precision_at_k),
     "recall_at_k": Inference(blockwise=block_recall_at_k),
     "lift_at_k": Inference(multiple_of=("recall_at_k", 1.0 / TOP)),
@@ -115,7 +123,7 @@ _TABLE: Mapping[str, Inference] = {
     "ace": Inference(limits=partial(calibration_limits, "ace", "mass")),
     "calibration_slope": Inference(influence=calibration_slope_effect),
     "calibration_intercept": Inference(influence=calibration_intercept_effect),
-    "integrated_calibration_index": Inference(blockwise=block_integrated_calibration_index),
+    "integrated_calibration_index": Inference(limits=index_limits, blockwise=block_integrated_calibration_index),
     "bias": Inference(influence=moments_effect("bias", bounded=False)),
     "positive_estimate": Inference(influence=moments_effect("positive_estimate", bounded=False)),
     "positive_sd": Inference(blockwise=block_positive_sd),

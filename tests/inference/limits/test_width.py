@@ -89,7 +89,9 @@ def test_limits_of_k_classes_lie_on_both_sides_of_the_value(seed):
     found = tm.evaluate(k_classes(seed))
     facts = {name: METRICS[name if name in METRICS else CLASS_METRICS[name].metric] for name in found}
     assert touching(found, lambda name: (facts[name].low, facts[name].high)) == []
-    assert {"auroc_ovr", "auroc_ovo", "brier_multiclass"} <= {name for name, one in found.items() if one.low is not None}
+    assert {"auroc_ovr", "auroc_ovo", "brier_multiclass"} <= {
+        name for name, one in found.items() if one.low is not None
+    }
 
 
 def test_no_row_on_the_other_side_of_the_best_threshold_is_no_certainty():
