@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tallymark._check import Floats
@@ -9,6 +11,7 @@ from tallymark.inference.interval import Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.influence import masses, sums_between
 from tallymark.inference.resampling.parallel import seeds
+from tallymark.inference.scales import normal_quantile
 from tallymark.metrics.multiclass import top_label_answers
 from tallymark.metrics.probability import BINS, Binning, calibration_starts
 from tallymark.metrics.recalibration import smoother_of
@@ -47,7 +50,8 @@ def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
     r"""Limits of the integrated calibration index, which noise biases upward too.
 
     The smooth curve is linear in the outcomes, :math:`\hat f = S y`, so the index differs from that of the curve's expectation by at
-    most the mean of :math:`|S y - S \mathrm{E}y|`: a quantile of it, with outcomes drawn from the curve, is a margin on either side.
+    most the mean of :math:`|S y - S \mathrm{E}y|`: a quantile of it, with outcomes drawn from the curve, is a margin on either side, to which
+    the spread of the gaps over the rows is added.
     The lower limit is 0 unless the index exceeds what calibrated probabilities would show, with outcomes drawn from the scores.
     """
     (scores, share, mass), smoother = smoother_of(tally)
@@ -63,9 +67,12 @@ def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
 
     # A row more that says what its score says, so that an empty or full end of the curve has variance.
     likely = (n * curve + scores) / (n + 1.0)
-    margin = np.quantile(distances(likely, np.einsum("dc,c->d", smoother, likely)), level)
-    value = float((weight * np.abs(curve - scores)).sum())
-    low, high, method = _around(value, float(margin))
+    margin = float(np.quantile(distances(likely, np.einsum("dc,c->d", smoother, likely)), level))
+    gaps = np.abs(curve - scores)
+    value = float((weight * gaps).sum())
+    # Other rows would have other scores, and with them other gaps.
+    spread = math.sqrt(float((weight * (gaps - value) ** 2).sum()) / n)
+    low, high, method = _around(value, math.hypot(margin, normal_quantile(0.5 + level / 2) * spread))
     calibrated = value <= float(np.quantile(distances(scores, scores), 0.5 + level / 2))
     return (0.0 if calibrated else low), high, method
 
