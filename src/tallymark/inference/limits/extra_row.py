@@ -119,10 +119,11 @@ def lower_limit(share: float, parts: Sequence[ClassPart], masses: Sequence[float
     from scipy.special import betaincinv
 
     mean, variance = _with_extra(share, parts, masses)
-    mean = min(mean, 1.0)
-    if not (mean > _NOTHING and variance > _NO_VARIANCE):
-        return np.full(np.shape(tail), max(mean, 0.0) if mean > _NOTHING else 0.0)
+    # One more row of a class may raise the estimate in any place; the row that is imagined does not.
+    mean = min(mean, share, 1.0)
     variance = min(variance, _MOST_VARIANCE * mean * (1.0 - mean))
+    if not (mean > _NOTHING and variance > _NO_VARIANCE):
+        return np.full(np.shape(tail), mean if mean > _NOTHING else 0.0)
     size = mean * (1.0 - mean) / variance - 1.0
     limits: Floats = betaincinv(mean * size, (1.0 - mean) * size, tail)
     return limits

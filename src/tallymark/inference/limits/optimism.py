@@ -15,6 +15,7 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.resampling.bootstrapping import over_replicates
+from tallymark.inference.resampling.cluster_draws import clustered_resamples
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.values import at_rates
 from tallymark.inference.scales import normal_quantile
@@ -53,7 +54,7 @@ class Choices:
         seed: Seed = 0,
         jobs: int | None = None,
     ) -> Choices:
-        """Resample the rows and choose anew in each resample.
+        """Resample the rows, or the clusters they come in, and choose anew in each resample.
 
         Resamples in which the policy is undefined, or a class has no rows, are left out.
         """
@@ -71,13 +72,13 @@ class Choices:
                 items.append((cut, *_masses(resample, cut), *_masses(tally, cut)))
             return items
 
-        lines = [
-            line
-            for block in over_replicates(
+        if tally.clusters is not None:
+            found = [chosen(block) for block in clustered_resamples(tally, replicates, seed, _MOST)]
+        else:
+            found = over_replicates(
                 tally, chosen, replicates=replicates, sampling=sampling, seed=seed, jobs=jobs, most=_MOST
             )
-            for line in block
-        ]
+        lines = [line for block in found for line in block]
         if len(lines) < replicates / 2:
             raise Undefined(f"the policy {policy!r} is undefined in most resamples")
         columns = np.array(lines).T
