@@ -23,8 +23,8 @@ from tallymark.summaries.tally import Tally
 #: Fewer rows of a class than this make every number shaky.
 FEW_ROWS = 10
 
-#: Effective rows, as a share of the rows and in number, below which uneven weights are worth a word.
-_UNEVEN, _ENOUGH_EFFECTIVE = 0.5, 100.0
+#: Effective rows, as a share of the rows of any class and in number in the smallest, below which uneven weights are noted.
+_UNEVEN, _ENOUGH_EFFECTIVE = 0.55, 200.0
 
 #: Rows on one score, and scores so crowded, from which rows look like copies; the share of these scores that have one label only.
 _COPIES, _OBJECTS, _ONE_LABEL = 5, 20, 0.9
@@ -150,15 +150,17 @@ def few_rows_notes(labels: Sequence[object], rows: Sequence[float], effective: S
             f"{said}; every number is shaky and intervals hold their level from {FEW_ROWS} on: gather {more} more",
         )
         return
-    for place in there:
-        few, equal = rows[place], effective[place]
-        if equal < _UNEVEN * few and equal < _ENOUGH_EFFECTIVE:
-            said = (
-                f"the weights of one class are so uneven that its {few:g} rows count like {equal:.0f}; intervals may be too short, "
-                "above all where weights and scores go together"
-            )
-            yield Note("TM113", said)
-            return
+    if not there:
+        return
+    # Where the rare heavy rows of a small class were missed, its own weights look even: those of the others tell.
+    uneven = min(there, key=lambda place: effective[place] / rows[place])
+    least = min(effective[place] for place in there)
+    if effective[uneven] < _UNEVEN * rows[uneven] and least < _ENOUGH_EFFECTIVE:
+        said = (
+            f"the weights are so uneven that {rows[uneven]:g} rows of one class count like {effective[uneven]:.0f}, and the smallest "
+            f"class counts like {least:.0f}; intervals may be too short, above all where weights and scores go together"
+        )
+        yield Note("TM113", said)
 
 
 def table_notes(confusion: Confusion) -> tuple[Note, ...]:
