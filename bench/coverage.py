@@ -17,9 +17,10 @@ from bench import worlds
 #: Positives and prevalence of the samples.
 SIZES = ((10, 0.5), (10, 0.05), (20, 0.5), (20, 0.05), (20, 0.005), (50, 0.5), (50, 0.05), (200, 0.05))
 
-RANKING = ("auroc", "average_precision", "partial_auc", "spearman", "spcc")
+RANKING = ("auroc", "average_precision", "partial_auc", "partial_average_precision", "spearman", "spcc")
 AT_THRESHOLD = ("recall", "precision", "f1", "mcc", "kappa", "balanced_accuracy", "npv", "accuracy")
-PROBABILITIES = ("brier", "log_loss", "brier_skill", "bias", "calibration_slope", "ece")
+PROBABILITIES = ("brier", "log_loss", "brier_skill", "bias", "calibration_slope", "ece", "integrated_calibration_index")
+CLASS_RANKING = ("auroc_ovr", "auroc_ovr_weighted", "auroc_ovo")
 MAXIMA = ("ks", "hull_auc", "h_measure")
 CALIBRATED = (worlds.calibrated(1.5), worlds.calibrated(3.0), worlds.overconfident(2.0, 2.5))
 
@@ -27,6 +28,12 @@ CALIBRATED = (worlds.calibrated(1.5), worlds.calibrated(3.0), worlds.overconfide
 def lognormal(rng, x):
     """Weights that have nothing to do with the scores."""
     return rng.lognormal(0.0, 1.0, len(x))
+
+
+def with_the_score(rng, x):
+    """Weights that grow with the scores."""
+    ranks = np.argsort(np.argsort(x)) / len(x)
+    return np.exp(ranks - 0.5 + rng.normal(0.0, 1.0, len(x)))
 
 
 def one(world, names, positives, prevalence, seed, *, design="random", weights=None, threshold=None, asked=None):
@@ -162,6 +169,37 @@ def class_coverage(k, n, names, repeats):
     return {name: count / repeats for name, count in held.items()}
 
 
+def class_scores(repeats, seed):
+    """AUROC averaged over classes, rows drawn at random, some of them with uneven weights."""
+    settings = {"150 rows": (150, None), "600 rows": (600, None), "600 rows, lognormal weights": (600, lognormal)}
+    print("\nAUROC over classes: coverage, and median width over 3.92 standard deviations of the estimate\n")
+    print("| world, metric | " + " | ".join(settings) + " |\n| --- |" + " ---: |" * len(settings))
+    for world in worlds.CLASS_WORLDS:
+        columns = [class_score_coverage(world, n, repeats, weights, seed) for n, weights in settings.values()]
+        for name in CLASS_RANKING:
+            cells = [f"{100 * held:.1f}, {width:.2f}" for held, width in (column[name] for column in columns)]
+            print(f"| {world.name}, {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def class_score_coverage(world, n, repeats, weights=None, seed=0):
+    """By metric, the share of 95 % intervals that hold the truth, and their median width by the spread of the estimate."""
+    rng = np.random.default_rng([seed, n])
+    labels = list(range(len(world.shares)))
+    truth = tm.evaluate(tm.class_scores(*world.sample(rng, 300_000), classes=labels), metrics=CLASS_RANKING, level=None)
+    found = {name: [] for name in CLASS_RANKING}
+    for _ in range(repeats):
+        y, x = world.sample(rng, n)
+        mass = {} if weights is None else {"weights": weights(rng, y)}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ev = tm.evaluate(tm.class_panel(y, x, classes=labels, **mass), metrics=CLASS_RANKING)
+        for name in CLASS_RANKING:
+            low, high = ev[name].interval or (math.nan, math.nan)
+            found[name].append((low <= truth[name].value <= high, high - low, ev[name].value))
+    columns = {name: np.array(rows, dtype=float).T for name, rows in found.items()}
+    return {name: (c[0].mean(), np.nanmedian(c[1]) / (3.92 * c[2].std())) for name, c in columns.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*")
@@ -174,10 +212,13 @@ def main():
         "proportions": proportions,
         "ranking": lambda: table("Metrics of the ranking, random samples", worlds.WORLDS, RANKING, n, seed=seed),
         "fresh": lambda: table("The same, worlds no method was chosen on", worlds.FRESH, RANKING, n, seed=seed + 1),
+        "audit": lambda: table("Shapes of a second audit", worlds.AUDIT, RANKING, n, seed=seed + 2),
         "fixed": lambda: table("Class sizes fixed by design", some, RANKING[:2], n, few, design="fixed", seed=seed),
         "threshold": lambda: table("At a fixed threshold", some, AT_THRESHOLD, n, threshold=1.0, seed=seed),
         "weights": lambda: table("Lognormal weights", some, ("auroc", "average_precision", "precision", "f1"), n, few,
                                  weights=lognormal, threshold=1.0, seed=seed),
+        "weights_by_score": lambda: table("Weights that grow with the scores", some, ("auroc", "average_precision"), n, few,
+                                          weights=with_the_score, seed=seed),
         "probabilities": lambda: table("Losses of probabilities", CALIBRATED, PROBABILITIES, n, seed=seed),
         "maxima": lambda: table("Metrics of the best threshold", some, MAXIMA, n // 4, few, seed=seed),
         "chosen": lambda: [
@@ -189,6 +230,7 @@ def main():
                               ((50, 0.5), (200, 0.5), (1_000, 0.5)), design="fixed", asked=0.01, seed=seed),
         "bands": lambda: bands(max(50, n // 5)),
         "classes": lambda: classes(max(100, n // 5)),
+        "class_scores": lambda: class_scores(n, seed),
     }  # fmt: skip
     for name in asked.sections or sections:
         sections[name]()

@@ -1,4 +1,4 @@
-"""``python -m bench.groups_under_null``: how often Cochran's test at 5 % calls groups different that are alike, and power."""
+"""``python -m bench.groups_under_null``: how often tests at 5 % calls groups different that are alike, and power."""
 
 import argparse
 import warnings
@@ -8,11 +8,11 @@ import pandas as pd
 
 import tallymark as tm
 
-METRICS = ("auroc", "recall", "precision")
+METRICS = ("auroc", "average_precision", "f1", "recall", "precision", "specificity", "npv")
 #: Groups, positives and negatives of each (on average), distance of the classes in standard deviations.
 NULLS = [
     (k, *size, gap) for k in (3, 12) for size in ((20, 20), (20, 120), (30, 100), (200, 800)) for gap in (1.0, 2.5)
-]
+] + [(40, 30, 120, 1.5)]
 
 
 def evaluated(rng, groups, positives, negatives, gap, odd=None):

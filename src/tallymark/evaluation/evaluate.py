@@ -13,6 +13,7 @@ from tallymark.evaluation.measuring import measure_of
 from tallymark.evaluation.of_classes import correlation_tables, evaluate_classes
 from tallymark.evaluation.of_tallies import default_threshold, evaluate_tallies
 from tallymark.evaluation.request import IntervalMethod, Progress, Request, checked_parameters, settings_at
+from tallymark.inference.guards import class_notes, table_notes
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.inference.limits.class_scores import class_score_limits
@@ -180,6 +181,7 @@ def _(data: Confusion, asked: Request) -> Evaluation:
         threshold=data.threshold,
         confusion=data,
         sampling=asked.sampling,
+        warnings=table_notes(data),
     )
 
 
@@ -187,7 +189,13 @@ def _(data: Confusion, asked: Request) -> Evaluation:
 def _(data: Moments, asked: Request) -> Evaluation:
     asked.refuse_binary_options()
     measures = {name: measure_of(METRICS[name], data) for name in asked.fitting("moments")}
-    return Evaluation(measures, n=data.n, n_rows=int(data.n_rows.sum()), tables=correlation_tables(data))
+    return Evaluation(
+        measures,
+        n=data.n,
+        n_rows=int(data.n_rows.sum()),
+        tables=correlation_tables(data),
+        warnings=class_notes(data),
+    )
 
 
 @_evaluate.register
@@ -209,6 +217,7 @@ def _(data: ClassScores, asked: Request) -> Evaluation:
         confusion=data.confusion,
         per_class=labels.per_class,
         tables=correlation_tables(data.moments),
+        warnings=labels.warnings,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.measuring import measure_of
 from tallymark.evaluation.request import Request
+from tallymark.inference.guards import table_notes
 from tallymark.inference.limits.cell_metrics import Asked as RatesAsked
 from tallymark.inference.limits.cell_metrics import limits_of_many
 from tallymark.inference.limits.class_metrics import class_limits
@@ -65,6 +66,7 @@ def evaluate_classes(confusion: Confusion, asked: Request) -> Evaluation:
         confusion=confusion,
         per_class=per_class,
         sampling=asked.sampling,
+        warnings=table_notes(confusion),
     )
 
 

@@ -130,7 +130,10 @@ def _limits_of_tally(
         cut = None if one.matrix is None else one.matrix.threshold
         settings = {} if one.matrix is None else settings_at(of_rates, one.matrix, asked)
         values = {name: one.measures[name].value for name in defined if name not in of_rates or name in settings}
-        return clustered_limits(values, tally, cut, level, settings), {}
+        jackknifed = clustered_limits(values, tally, cut, level, settings)
+        at_cut = {name: jackknifed[name] for name in of_rates if name in jackknifed}
+        included, optimism = _with_choice(at_cut, one.measures, tally, one.policy, asked, level)
+        return jackknifed | included, optimism
     if asked.interval != "default":
         threshold = None if one.matrix is None else one.matrix.threshold
         settings = {} if one.matrix is None else settings_at(of_rates, one.matrix, asked)

@@ -17,6 +17,7 @@ from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.values import values_of
+from tallymark.inference.scales import NO_SPREAD
 from tallymark.registry import METRICS, metric_names
 from tallymark.summaries.tally import Tally
 
@@ -28,9 +29,17 @@ _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 _FEWEST = 5
 
 
+#: Rows of which there is one of each class.
+_HALF = 2
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class BySize(Shown):
-    """Metrics of repeated subsamples of growing size. `values` holds, for each size, one row per repeat."""
+    """Metrics of repeated subsamples of growing size. `values` holds, for each size, one row per repeat.
+
+    Subsamples of more than half of the rows hardly differ from each other: `of_half` holds those of half of the rows, from which the
+    scatter of larger samples follows; None where no size is larger.
+    """
 
     sizes: tuple[int, ...]
     positives: tuple[int, ...]
@@ -39,38 +48,51 @@ class BySize(Shown):
     level: float
     #: Rows the subsamples were drawn from.
     population: int
+    of_half: Floats | None = None
+
+    def deviations(self, place: int) -> Floats:
+        """How far metrics of samples of a size (by its place) from an endless population lie from their mean, a row per repeat."""
+        n, values, drawn = self.sizes[place], self.values[place], self.sizes[place]
+        if self.of_half is not None and n > self.population // 2:
+            values, drawn = self.of_half, self.population // 2
+        # Subsamples overlap; samples from an endless population scatter more. The variance falls with the number of rows.
+        wider = math.sqrt(drawn / n / (1.0 - drawn / self.population))
+        scatter: Floats = wider * (values - np.nanmean(values, axis=0))
+        return scatter
 
     def rows(self) -> list[Row]:
-        """One line per size: mean and central interval of each metric, and the correlation of the first two."""
+        """One line per size: mean and central interval of each metric, and the correlation of the first two.
+
+        Limits are nan where no subsample differs from another (complete separation): nothing tells then how sure the metric is.
+        """
         tails = [(1.0 - self.level) / 2, (1.0 + self.level) / 2]
         items: list[Row] = []
-        for n, p, values in zip(self.sizes, self.positives, self.values, strict=True):
+        for place, (n, p) in enumerate(zip(self.sizes, self.positives, strict=True)):
             row: dict[str, Any] = {"n": n, "positives": p}
-            for name, column in zip(self.metrics, values.T, strict=True):
-                mean = float(np.nanmean(column))
-                # Large subsamples overlap; samples from an endless population scatter more.
-                wider = 1.0 / math.sqrt(1.0 - n / self.population) if n < self.population else 1.0
-                low, high = (mean + wider * (float(end) - mean) for end in np.nanquantile(column, tails))
+            deviations = self.deviations(place)
+            for name, mean, column in zip(
+                self.metrics, np.nanmean(self.values[place], axis=0), deviations.T, strict=True
+            ):
+                low, high = (float(mean + end) for end in np.nanquantile(column, tails))
                 low, high = max(low, METRICS[name].low), min(high, METRICS[name].high)
-                row |= {name: mean, f"{name} low": low, f"{name} high": high}
+                if not np.nanmax(np.abs(column)) > NO_SPREAD * abs(mean):
+                    low, high = math.nan, math.nan
+                row |= {name: float(mean), f"{name} low": low, f"{name} high": high}
             if len(self.metrics) > 1:
-                row["pearson r"] = _correlation(values[:, 0], values[:, 1])
+                row["pearson r"] = _correlation(deviations[:, 0], deviations[:, 1])
             items.append(row)
         return items
 
     def halving(self, metric: str) -> float:
         """By what factor the number of positives must grow to halve the interval; 4 when width falls as 1/√n.
 
-        Large subsamples overlap; their scatter is first widened to that of samples from an endless population.
+        The scatter is that of samples from an endless population.
         """
         name = METRICS[metric].name
         if name not in self.metrics:
             raise InputError(f"{metric} was not computed; there are {', '.join(self.metrics)}.")
         column = self.metrics.index(name)
-        widths = [
-            float(np.nanstd(values[:, column])) / math.sqrt(1.0 - n / self.population) if n < self.population else 0.0
-            for n, values in zip(self.sizes, self.values, strict=True)
-        ]
+        widths = [float(np.nanstd(self.deviations(place)[:, column])) for place in range(len(self.sizes))]
         known = [(math.log(p), math.log(w)) for p, w in zip(self.positives, widths, strict=True) if w > 0]
         if len(known) < 2:
             raise InputError("Two sizes or more with some spread are needed.")
@@ -100,7 +122,8 @@ def by_sample_size(
 ) -> BySize:
     """How metrics scatter with the number of rows: repeated stratified subsamples without replacement.
 
-    Subsamples of many of the rows overlap; the limits shown are widened to those of samples from an endless population.
+    Subsamples overlap; the limits shown are widened to those of samples from an endless population. Beyond half of the rows they
+    follow from subsamples of half of them.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -143,8 +166,16 @@ def by_sample_size(
         down, above = pool.negative.subsample(rng, size - p, replicates), pool.positive.subsample(rng, p, replicates)
         return np.stack([values_of(name, Resamples(pool, down, above), None) for name in names], axis=1)
 
-    values = tuple(in_threads(sample, zip(drawn, seeds(seed, len(drawn)), strict=True), jobs))
-    return BySize(tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, values, confidence, n)
+    half = n // 2
+    if half < _HALF:
+        raise InputError(f"by_sample_size needs {2 * _HALF} rows or more to draw half of them; there are {n}.")
+    large = [(half, min(max(round(half * up / n), 1), half - 1))] if max(size for size, _ in drawn) > half else []
+    # The seeds of the sizes asked for do not depend on whether half of the rows are drawn too.
+    values = in_threads(sample, zip([*drawn, *large], seeds(seed, len(drawn) + len(large)), strict=True), jobs)
+    of_half = values[-1] if large else None
+    return BySize(
+        tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, tuple(values[: len(drawn)]), confidence, n, of_half
+    )  # fmt: skip
 
 
 def _correlation(a: Floats, b: Floats) -> float:

@@ -8,20 +8,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tallymark._check import Masses
 from tallymark.errors import Undefined
 from tallymark.inference.limits.rank_effects import FEW_NEGATIVES
 from tallymark.inference.table import inference_of
 from tallymark.metrics.ranking import auroc_of
 from tallymark.notes import Note
 from tallymark.registry import METRICS, Metric
+from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.moments import Moments
 from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tally import Tally
 
 #: Fewer rows of a class than this make every number shaky.
 FEW_ROWS = 10
 
-#: Effective rows, as a share of the rows and in number, below which uneven weights are worth a word.
-_UNEVEN, _ENOUGH_EFFECTIVE = 0.5, 100.0
+#: Effective rows, as a share of the rows of any class and in number in the smallest, below which uneven weights are noted.
+_UNEVEN, _ENOUGH_EFFECTIVE = 0.55, 200.0
 
 #: Rows on one score, and scores so crowded, from which rows look like copies; the share of these scores that have one label only.
 _COPIES, _OBJECTS, _ONE_LABEL = 5, 20, 0.9
@@ -126,20 +129,59 @@ def _no_probabilities(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]
 
 
 def _few_rows(tally: Tally) -> Iterator[Note]:
-    few = min(run.n_rows for run in tally.runs)
-    effective = min(run.effective_size for run in tally.runs)
-    if few < FEW_ROWS or effective < FEW_ROWS:
-        rows = f"only {few} row{'s' if few != 1 else ''} of one class"
-        rows += "" if effective >= 0.99 * few else f", whose uneven weights make them count like {effective:.1f}"
-        more = max(1, math.ceil(FEW_ROWS * few / effective) - few)
-        said = f"{rows}; every number is shaky and intervals hold their level from {FEW_ROWS} on: gather {more} more"
-        yield Note("TM107", said)
-    elif effective < _UNEVEN * few and effective < _ENOUGH_EFFECTIVE:
+    return few_rows_notes((False, True), [run.n_rows for run in tally.runs], [run.effective_size for run in tally.runs])
+
+
+def few_rows_notes(labels: Sequence[object], rows: Sequence[float], effective: Sequence[float]) -> Iterator[Note]:
+    """Classes of few rows, or whose uneven weights make them count like few: the smallest is named. Empty ones are not."""
+    there = [place for place, n in enumerate(rows) if n > 0]
+    short = [place for place in there if min(rows[place], effective[place]) < FEW_ROWS]
+    if short:
+        worst = min(short, key=lambda place: effective[place])
+        few, equal = rows[worst], effective[worst]
+        which = "one class" if len(labels) == 2 else f"class {labels[worst]!r}"
+        said = f"only {few:g} row{'s' if few != 1 else ''} of {which}"
+        said += "" if equal >= 0.99 * few else f", whose uneven weights make them count like {equal:.1f}"
+        said += (
+            f" (and {len(short) - 1} other class{'es' if len(short) > 2 else ''} below {FEW_ROWS})" if short[1:] else ""
+        )
+        more = max(1, math.ceil(FEW_ROWS * few / equal - 1e-9) - math.floor(few))
+        yield Note(
+            "TM107",
+            f"{said}; every number is shaky and intervals hold their level from {FEW_ROWS} on: gather {more} more",
+        )
+        return
+    if not there:
+        return
+    # Where the rare heavy rows of a small class were missed, its own weights look even: those of the others tell.
+    uneven = min(there, key=lambda place: effective[place] / rows[place])
+    least = min(effective[place] for place in there)
+    if effective[uneven] < _UNEVEN * rows[uneven] and least < _ENOUGH_EFFECTIVE:
         said = (
-            f"the weights of one class are so uneven that its {few} rows count like {effective:.0f}; intervals may be too short, "
-            "above all where weights and scores go together"
+            f"the weights are so uneven that {rows[uneven]:g} rows of one class count like {effective[uneven]:.0f}, and the smallest "
+            f"class counts like {least:.0f}; intervals may be too short, above all where weights and scores go together"
         )
         yield Note("TM113", said)
+
+
+def table_notes(confusion: Confusion) -> tuple[Note, ...]:
+    """What looks wrong about a table of predicted classes: classes of few rows."""
+    rows, squares = (
+        (confusion.matrix if cells is None else cells).sum(axis=1)
+        for cells in (confusion.rows_per_cell, confusion.squares)
+    )
+    return _few_of(confusion.labels, rows, confusion.truth, squares)
+
+
+def class_notes(moments: Moments) -> tuple[Note, ...]:
+    """The same of moments of the scores of K classes."""
+    return _few_of(moments.labels, moments.n_rows, moments.mass, moments.squares)
+
+
+def _few_of(labels: Sequence[object], rows: Masses, mass: Masses, squares: Masses) -> tuple[Note, ...]:
+    total, of_squares = mass.astype(np.float64), squares.astype(np.float64)
+    effective = np.divide(total**2, of_squares, out=np.zeros_like(total), where=of_squares > 0)
+    return tuple(few_rows_notes(labels, rows.tolist(), effective.tolist()))
 
 
 #: So that odds are a number however rare the class is said to be.

@@ -12,9 +12,15 @@ from functools import partial
 
 from tallymark._check import Floats
 from tallymark.inference.interval import Seed
-from tallymark.inference.limits import maxima
-from tallymark.inference.limits.calibration_errors import calibration_limits, classwise_limits, top_label_limits
+from tallymark.inference.limits import class_auroc, maxima
+from tallymark.inference.limits.calibration_errors import (
+    calibration_limits,
+    classwise_limits,
+    index_limits,
+    top_label_limits,
+)
 from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.limits.class_auroc import ClassEffect, class_auroc_effect
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.maxima import Maximum
 from tallymark.inference.limits.mover import Mover
@@ -22,6 +28,7 @@ from tallymark.inference.limits.rank_effects import (
     auroc_effect,
     average_precision_effect,
     partial_auc_effect,
+    partial_average_precision_effect,
     pr_auc_effect,
     rank_correlation_effect,
 )
@@ -52,6 +59,7 @@ from tallymark.inference.resampling.resamples import Resamples
 from tallymark.metrics.at_k import TOP
 from tallymark.metrics.correlation import kendall_slope, spearman_slope
 from tallymark.registry import METRICS
+from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.tally import Tally
 
@@ -68,6 +76,8 @@ class Inference:
     limits: Callable[[Tally, float, Seed], Limits] | None = None
     #: The same for a metric of K scores a row.
     class_limits: Callable[[ClassScores, float, Seed], Limits] | None = None
+    #: Its influence function over the rows of K classes.
+    class_effect: Callable[[ClassPanel], ClassEffect] | None = None
     #: It is a multiple of another metric, whose limits it shares.
     multiple_of: tuple[str, float] | None = None
     #: Its value in a whole block of resamples at once.
@@ -101,7 +111,9 @@ _TABLE: Mapping[str, Inference] = {
     ),
     "pr_auc": Inference(influence=pr_auc_effect, mover=_OF_PRECISIONS),
     "partial_auc": Inference(influence=partial_auc_effect),
-    "partial_average_precision": Inference(blockwise=block_partial_average_precision),
+    "partial_average_precision": Inference(
+        influence=partial_average_precision_effect, blockwise=block_partial_average_precision
+    ),
     "precision_at_k": Inference(blockwise=block_precision_at_k),
     "recall_at_k": Inference(blockwise=block_recall_at_k),
     "lift_at_k": Inference(multiple_of=("recall_at_k", 1.0 / TOP)),
@@ -122,7 +134,7 @@ _TABLE: Mapping[str, Inference] = {
     "ace": Inference(limits=partial(calibration_limits, "ace", "mass")),
     "calibration_slope": Inference(influence=calibration_slope_effect),
     "calibration_intercept": Inference(influence=calibration_intercept_effect),
-    "integrated_calibration_index": Inference(blockwise=block_integrated_calibration_index),
+    "integrated_calibration_index": Inference(limits=index_limits, blockwise=block_integrated_calibration_index),
     "bias": Inference(influence=moments_effect("bias", bounded=False)),
     "positive_estimate": Inference(influence=moments_effect("positive_estimate", bounded=False)),
     "positive_sd": Inference(blockwise=block_positive_sd),
@@ -137,9 +149,9 @@ _TABLE: Mapping[str, Inference] = {
         ),
         RESAMPLED,
     ),
-    "auroc_ovr": RESAMPLED,
-    "auroc_ovr_weighted": RESAMPLED,
-    "auroc_ovo": RESAMPLED,
+    "auroc_ovr": Inference(class_effect=class_auroc_effect(class_auroc.macro)),
+    "auroc_ovr_weighted": Inference(class_effect=class_auroc_effect(class_auroc.by_size)),
+    "auroc_ovo": Inference(class_effect=class_auroc_effect(class_auroc.one_vs_one)),
     "brier_multiclass": RESAMPLED,
     "log_loss_multiclass": RESAMPLED,
     "ece_classwise": Inference(class_limits=classwise_limits),

@@ -217,8 +217,23 @@ def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
     return _smooth(_in_cells(tally))
 
 
+def smoother_of(tally: Tally) -> tuple[Outcomes, Floats]:
+    """What happened in cells of scores, and the matrix that takes their shares of positives to the curve, before it is clipped."""
+    outcomes = _in_cells(tally)
+    scores, _, mass = outcomes
+    at, lines = _local_lines(scores, mass)
+    return outcomes, np.stack([np.interp(scores, at, column) for column in lines.T], axis=1)
+
+
 def _smooth(outcomes: Outcomes) -> tuple[Floats, Floats, Floats]:
     scores, share, mass = outcomes
+    at, lines = _local_lines(scores, mass)
+    fitted = np.einsum("pc,c->p", lines, share)
+    return scores, mass, np.clip(np.interp(scores, at, fitted), 0.0, 1.0)
+
+
+def _local_lines(scores: Floats, mass: Floats) -> tuple[Floats, Floats]:
+    """Points at which local straight lines are read off, and the weight of every score there (a row for each point)."""
     at = scores[np.unique(np.linspace(0, len(scores) - 1, _POINTS).astype(np.int64))]
     reach = _reach(at, scores, mass)
     far = np.abs(scores[None, :] - at[:, None])
@@ -231,18 +246,14 @@ def _smooth(outcomes: Outcomes) -> tuple[Floats, Floats, Floats]:
         near = np.where(reach[:, None] > 0.0, near, far == 0.0)
     weight = near * mass
     total = weight.sum(axis=1)
-    centre, level = (np.einsum("pc,c->p", weight, values) / total for values in (scores, share))
+    centre = np.einsum("pc,c->p", weight, scores) / total
     gap = scores[None, :] - centre[:, None]
     pull = weight * gap
     spread = np.einsum("pc,pc->p", pull, gap)
-    slope = np.divide(
-        np.einsum("pc,c->p", pull, share),
-        spread,
-        out=np.zeros(len(at)),
-        where=(spread > 1e-12 * total * float(scores[-1] - scores[0]) ** 2) & (scores[-1] > scores[0]),
-    )
-    fitted = level + slope * (at - centre)
-    return scores, mass, np.clip(np.interp(scores, at, fitted), 0.0, 1.0)
+    slanted = (spread > 1e-12 * total * float(scores[-1] - scores[0]) ** 2) & (scores[-1] > scores[0])
+    lever = np.divide(at - centre, spread, out=np.zeros(len(at)), where=slanted)
+    values: Floats = weight / total[:, None] + lever[:, None] * pull
+    return at, values
 
 
 def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:

@@ -1,12 +1,14 @@
 """Whether groups differ: size, power, and the minimum it claims."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import optimize, stats
 
 import tallymark as tm
-from tallymark.inference.hypothesis_tests.heterogeneity import least_distance
+from tallymark.inference.hypothesis_tests.heterogeneity import least_distance, moments_given_margins, pearson
 from tallymark.measures import Measure
 
 
@@ -90,3 +92,45 @@ def test_one_group_has_nothing_to_differ_from():
     t = groups(np.random.default_rng(3), [300], [1.0])
     with pytest.raises(tm.InputError, match="needs two groups"):
         tm.intervals.heterogeneity(tm.evaluate(t, metrics=["auroc"]))
+
+
+def test_moments_of_pearsons_statistic_are_those_of_all_tables():
+    groups, hits = np.array([2.0, 3.0, 4.0]), 3
+    label = np.repeat([0, 1, 2], [2, 3, 4])
+    values = []
+    for chosen in itertools.combinations(range(9), hits):
+        found = np.bincount(label[list(chosen)], minlength=3)
+        values.append(pearson(np.stack([found, groups - found], axis=1))[0])
+    mean, variance = moments_given_margins(groups, np.array([hits, 9.0 - hits]))
+    assert (mean, variance) == pytest.approx((np.mean(values), np.var(values)), rel=1e-12)
+
+
+def test_a_proportion_is_tested_by_pearsons_statistic():
+    rng = np.random.default_rng(5)
+    label = np.repeat(np.arange(6), 100)
+    y = rng.random(600) < 0.4
+    frame = pd.DataFrame({"y": y, "p": rng.normal(y * 1.5), "g": label})
+    tallies = tm.tally(frame, label="y", score="p", by="g")
+    found = tm.intervals.heterogeneity(tm.evaluate(tallies, threshold=0.7), "specificity")
+    table = [[np.sum(~y & (label == g) & ((frame.p < 0.7) == low)) for low in (True, False)] for g in range(6)]
+    assert found.q == pytest.approx(stats.chi2_contingency(table, correction=False)[0])
+    # Where the threshold was chosen in each group, its own limits tell how sure it is.
+    chosen = tm.evaluate(tallies, threshold="youden")
+    assert (
+        tm.intervals.heterogeneity(chosen, "specificity").q
+        == least_distance([e["specificity"] for e in chosen.values()])[0]
+    )
+
+
+def test_proportions_of_many_alike_groups_are_seldom_called_different():
+    """Of 40 groups of 120 negatives 8.7 % were called different in specificity, 0.7 to 1.3 % in precision."""
+    rng = np.random.default_rng(6)
+    for share in (0.9, 0.98):
+        rows = np.maximum(rng.poisson(120, (600, 40)), 1)
+        hits = rng.binomial(rows, share)
+        p = [pearson(np.stack([h, n - h], axis=1).astype(float))[1] for h, n in zip(hits, rows, strict=True)]
+        assert 0.025 < np.mean(np.array(p) < 0.05) < 0.08
+
+
+def test_groups_without_a_single_miss_are_alike():
+    assert pearson(np.array([[20.0, 0.0], [30.0, 0.0]])) == (0.0, 1.0, 1.0)

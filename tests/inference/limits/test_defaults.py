@@ -158,3 +158,12 @@ def test_a_sum_of_probabilities_cannot_exceed_the_rows():
     t = tm.tally([0, 1] * 30, [0.5] * 59 + [0.51])
     one = tm.evaluate(t, metrics=["positive_estimate"])["positive_estimate"]
     assert 0.0 <= one.low < one.value < one.high <= 60.0
+
+
+def test_the_top_of_a_list_without_errors_is_not_certain():
+    """Partial average precision is 1 while the classes overlap below: it had no limits."""
+    y = np.array([0] * 20 + [1] * 20)
+    s = np.concatenate([np.arange(20.0), np.arange(10.0) + 0.5, np.arange(10.0) + 30.0])
+    found = tm.evaluate(tm.tally(y, s), metrics=["partial_average_precision"])["partial_average_precision"]
+    assert found.value == 1.0
+    assert 0.3 < found.low < 0.95

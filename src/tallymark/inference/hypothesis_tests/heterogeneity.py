@@ -14,7 +14,11 @@ from tallymark._numbers import equals_p, number
 from tallymark.errors import InputError
 from tallymark.inference.scales import normal_quantile
 from tallymark.measures import Evaluation, Measure
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, Metric
+from tallymark.summaries.confusion import BinaryConfusion
+
+#: Rows above which the variance of Pearson's statistic is defined.
+_LEAST_ROWS = 3
 
 #: Positives and negatives from which a group takes part: limits of fewer are too rough to be added up.
 FEWEST = 10
@@ -22,7 +26,7 @@ FEWEST = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Heterogeneity(Shown):
-    """Cochran's Q of a metric over groups: `q` on `freedom` degrees of freedom, its `p_value`, and the `common` value that fits best.
+    """Cochran's Q of a metric over groups, for a proportion Pearson's: `q` on `freedom` degrees of freedom, its `p_value`, and the `common` value that fits best.
 
     `groups` are those that took part, `left_out` those with too few rows of a class, or without an interval.
     """
@@ -57,9 +61,11 @@ class Heterogeneity(Shown):
 
 
 def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") -> Heterogeneity:
-    r"""Cochran's test that a metric is the same in every group.
+    r"""A test that a metric is the same in every group.
 
-    :math:`Q = \min_\mu \sum_g \left((m_g - \mu) / s_g\right)^2`, where :math:`s_g` is the distance of the group's own limit on the
+    A proportion (recall, precision, accuracy) at a given threshold is tested by Pearson's :math:`\chi^2` of hits and misses by group,
+    with the exact mean and variance of the statistic given the margins (Dawson 1954, Biometrika 41). Any other metric is tested by
+    Cochran's :math:`Q = \min_\mu \sum_g \left((m_g - \mu) / s_g\right)^2`, where :math:`s_g` is the distance of the group's own limit on the
     side of :math:`\mu`, divided by the normal quantile of the level, so that groups with skewed limits count as they are
     shown. Groups with fewer than ten rows of a class are left out. Not to reject is not to show that groups are alike.
     Cochran (1954), Biometrics 10(1); sides as in MOVER, Zou & Donner (2008), Stat. Med. 27(10).
@@ -80,6 +86,7 @@ def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") 
         )
     facts = METRICS[metric]
     kept: dict[str, Measure] = {}
+    tables: list[tuple[float, float] | None] = []
     left_out = []
     for key, one in evaluations.items():
         if not isinstance(one, Evaluation):
@@ -89,6 +96,7 @@ def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") 
         name = ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
         if facts.name in one and _enough(one) and _limited(one[facts.name]):
             kept[name] = one[facts.name]
+            tables.append(_hits_and_misses(one, facts))
         else:
             left_out.append(name)
     if len(kept) < 2:
@@ -96,11 +104,57 @@ def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") 
             f"heterogeneity needs two groups with {FEWEST} rows of each class and an interval of {facts.name}; "
             f"there {'is' if len(kept) == 1 else 'are'} {len(kept) or 'none'}."
         )
-    q, common = least_distance(kept.values())
     from scipy.special import chdtrc
 
     freedom = len(kept) - 1
-    return Heterogeneity(facts.name, q, freedom, float(chdtrc(freedom, q)), common, tuple(kept), tuple(left_out))
+    counted = [table for table in tables if table is not None]
+    if len(counted) == len(kept):
+        q, p_value, common = pearson(np.array(counted))
+    else:
+        q, common = least_distance(kept.values())
+        p_value = float(chdtrc(freedom, q))
+    return Heterogeneity(facts.name, q, freedom, p_value, common, tuple(kept), tuple(left_out))
+
+
+def _hits_and_misses(one: Evaluation, facts: Metric) -> tuple[float, float] | None:
+    """Hits and misses of a metric that is a proportion of rows drawn one by one, at a threshold that was given; None of others."""
+    matrix = one.confusion
+    if facts.proportion is None or not isinstance(matrix, BinaryConfusion):
+        return None
+    if one.policy is not None or one.sampling == "clusters" or matrix.squares is not None or matrix.prior is not None:
+        return None
+    cells = {"tp": matrix.tp, "fp": matrix.fp, "fn": matrix.fn, "tn": matrix.tn}
+    hits, misses = (float(sum(cells[name] for name in side)) for side in facts.proportion)
+    return hits, misses
+
+
+def pearson(table: Floats) -> tuple[float, float, float]:
+    """Pearson's statistic of hits and misses (columns) by group, its p-value and the share of hits.
+
+    Its distribution given the margins is matched by a multiple of chi-square in mean and variance, which holds where few hits or
+    misses are expected too. Dawson (1954), Biometrika 41.
+    """
+    from scipy.special import chdtrc
+
+    n, groups, both = float(table.sum()), table.sum(axis=1), table.sum(axis=0)
+    share = float(both[0]) / n
+    if both.min() == 0.0 or n <= _LEAST_ROWS:
+        return 0.0, 1.0, share
+    expected = groups[:, None] * both[None, :] / n
+    q = float(((table - expected) ** 2 / expected).sum())
+    mean, variance = moments_given_margins(groups, both)
+    return q, float(chdtrc(2 * mean**2 / variance, 2 * mean * q / variance)), share
+
+
+def moments_given_margins(first: Floats, second: Floats) -> tuple[float, float]:
+    """Mean and variance of Pearson's statistic of a table with these margins, where they are independent."""
+    n = float(first.sum())
+    (a, spread_a), (b, spread_b) = (
+        ((len(sums) - 1) * (n - len(sums)) / (n - 1), (n * (1.0 / sums).sum() - len(sums) ** 2) / (n - 2))
+        for sums in (first, second)
+    )
+    mean = n * (len(first) - 1) * (len(second) - 1) / (n - 1)
+    return mean, float(2 * n / (n - 3) * (a - spread_a) * (b - spread_b) + n**2 / (n - 1) * spread_a * spread_b)
 
 
 def _enough(one: Evaluation) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tallymark._check import Floats
@@ -9,13 +11,18 @@ from tallymark.inference.interval import Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.influence import masses, sums_between
 from tallymark.inference.resampling.parallel import seeds
+from tallymark.inference.scales import normal_quantile
 from tallymark.metrics.multiclass import top_label_answers
 from tallymark.metrics.probability import BINS, Binning, calibration_starts
+from tallymark.metrics.recalibration import smoother_of
 from tallymark.registry import METRICS
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.tally import Tally
 
 _DRAWS = 2_000
+
+#: Curves of drawn outcomes.
+_CURVES = 400
 
 
 def calibration_limits(name: str, by: Binning, tally: Tally, level: float, seed: Seed = 0) -> Limits:
@@ -37,6 +44,46 @@ def classwise_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
 def top_label_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
     """The same for the probability of the predicted class, and whether it is right."""
     return _around(METRICS["ece_top_label"].compute(scores), _margin("width", top_label_answers(scores), level, seed))
+
+
+def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
+    r"""Limits of the integrated calibration index, which noise biases upward too.
+
+    The smooth curve is linear in the outcomes, :math:`\hat f = S y`, so the index differs from that of the curve's expectation by at
+    most the mean of :math:`|S y - S \mathrm{E}y|`: a quantile of it, with outcomes drawn from the curve, is a margin on either side, to which
+    the spread of the gaps over the rows is added.
+    The lower limit is 0 unless the index exceeds what calibrated probabilities would show, with outcomes drawn from the scores.
+    """
+    (scores, share, mass), smoother = smoother_of(tally)
+    rng = np.random.default_rng(seeds(seed, 1)[0])
+    n = float(rows_in_bins(tally, np.zeros(1))[0])
+    weight = mass / mass.sum()
+    curve = np.clip(np.einsum("dc,c->d", smoother, share), 0.0, 1.0)
+
+    def distances(truth: Floats, centre: Floats) -> Floats:
+        """Mean distance of curves of outcomes drawn from `truth` from a curve."""
+        drawn = _drawn_shares(rng, np.clip(truth, 0.0, 1.0), n * weight)
+        return np.einsum("rd,d->r", np.abs(np.einsum("rc,dc->rd", drawn, smoother) - centre), weight)
+
+    # A row more that says what its score says, so that an empty or full end of the curve has variance.
+    likely = (n * curve + scores) / (n + 1.0)
+    margin = float(np.quantile(distances(likely, np.einsum("dc,c->d", smoother, likely)), level))
+    gaps = np.abs(curve - scores)
+    value = float((weight * gaps).sum())
+    # Other rows would have other scores, and with them other gaps.
+    spread = math.sqrt(float((weight * (gaps - value) ** 2).sum()) / n)
+    low, high, method = _around(value, math.hypot(margin, normal_quantile(0.5 + level / 2) * spread))
+    calibrated = value <= float(np.quantile(distances(scores, scores), 0.5 + level / 2))
+    return (0.0 if calibrated else low), high, method
+
+
+def _drawn_shares(rng: np.random.Generator, truth: Floats, rows: Floats) -> Floats:
+    """Shares of positives in cells of so many (effective) rows, drawn many times."""
+    # Rounding of a whole number of rows must not make one more of it.
+    whole = np.ceil(rows * (1.0 - 1e-9))
+    off = rng.binomial(whole.astype(np.int64), truth, (_CURVES, len(truth))) / whole - truth
+    values: Floats = truth + off * np.sqrt(whole / rows)
+    return values
 
 
 def _around(value: float, margin: float) -> Limits:

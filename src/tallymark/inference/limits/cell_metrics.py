@@ -16,6 +16,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.inference.interval import Sampling
+from tallymark.inference.limits.influence import unsure_by
 from tallymark.inference.limits.proportions import effective_rates, limits
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.registry import METRICS, Metric
@@ -144,12 +145,12 @@ _EVERY = 32
 
 
 class _Cells(NamedTuple):
-    """Masses of the cells of many matrices as sampled, their squared weights (the counts themselves without weights), rows of
-    each class, and the prevalence: the stated one, or nan."""
+    """Masses of the cells of many matrices as sampled, their squared weights (the counts themselves without weights), their
+    rows, and the prevalence: the stated one, or nan."""
 
     mass: dict[str, Floats]
     squares: dict[str, Floats]
-    rows: Floats
+    rows: dict[str, Floats]
     prior: Floats
     weighted: bool
 
@@ -161,22 +162,31 @@ class _Cells(NamedTuple):
             [_positive_last(c, c.matrix if c.squares is None else c.squares) for c in confusions], dtype=np.float64
         )
         rows = np.array(
-            [_positive_last(c, c.matrix if c.rows_per_cell is None else c.rows_per_cell) for c in confusions]
+            [_positive_last(c, c.matrix if c.rows_per_cell is None else c.rows_per_cell) for c in confusions],
+            dtype=np.float64,
         )
         prior = np.array([math.nan if c.prior is None else c.prior for c in confusions])
-        return cls(_named(mass), _named(squares), rows.sum(axis=2, dtype=np.float64), prior, weighted)
+        return cls(_named(mass), _named(squares), _named(rows), prior, weighted)
 
     def take(self, places: Sequence[int]) -> _Cells:
         """Some of the matrices."""
         at = np.asarray(places)
-        mass, squares = ({name: cells[at] for name, cells in side.items()} for side in (self.mass, self.squares))
-        return _Cells(mass, squares, self.rows[at], self.prior[at], self.weighted)
+        mass, squares, rows = (
+            {name: cells[at] for name, cells in side.items()} for side in (self.mass, self.squares, self.rows)
+        )
+        return _Cells(mass, squares, rows, self.prior[at], self.weighted)
 
     def _rates(self, hits: Sequence[str], misses: Sequence[str]) -> tuple[Floats, Floats]:
-        """Hits and rows of a share; with weights, effective ones."""
-        hit, miss = (sum(self.mass[c] for c in cells) for cells in (hits, misses))
-        squares = (sum(self.squares[c] for c in cells) for cells in (hits, misses))
-        return effective_rates(hit, hit + miss, *squares)  # type: ignore[arg-type]
+        """Hits and rows of a share; with weights, effective ones, less what uneven weights leave unsure."""
+        hit, miss = (np.asarray(sum(self.mass[c] for c in cells)) for cells in (hits, misses))
+        squares = [np.asarray(sum(self.squares[c] for c in cells)) for cells in (hits, misses)]
+        k, n = effective_rates(hit, hit + miss, *squares)
+        if not self.weighted:
+            return k, n
+        rows, of_squares = np.asarray(sum(self.rows[c] for c in (*hits, *misses))), squares[0] + squares[1]
+        kish = np.divide((hit + miss) ** 2, of_squares, out=np.zeros_like(n), where=of_squares > 0)
+        unsure = unsure_by(rows, kish)
+        return k / unsure, n / unsure
 
     def proportion(self, facts: Metric, level: float) -> tuple[Floats, Floats]:
         """Limits of a metric that is a proportion."""
@@ -214,10 +224,11 @@ class _Cells(NamedTuple):
         # Relative variance of each class's mass, its number of rows held fixed.
         parts = [
             np.maximum(
-                sum(self.squares[c] for c in cells) / sum(self.mass[c] for c in cells) ** 2 - 1.0 / self.rows[:, side],
+                sum(self.squares[c] for c in cells) / sum(self.mass[c] for c in cells) ** 2
+                - 1.0 / sum(self.rows[c] for c in cells),
                 0.0,
             )
-            for side, cells in enumerate((("fp", "tn"), ("tp", "fn")))
+            for cells in (("fp", "tn"), ("tp", "fn"))
         ]
         uneven = parts[0] + parts[1]
         varies = uneven > NO_SPREAD

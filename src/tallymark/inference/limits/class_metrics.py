@@ -9,6 +9,7 @@ import numpy as np
 
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.limits.influence import unsure_by
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.metrics.margins import Margins, class_values
 from tallymark.summaries.confusion import Confusion
@@ -54,9 +55,11 @@ def _drawn(confusion: Confusion, sampling: Sampling, seed: Seed, jobs: int | Non
     """Margins of drawn matrices, in blocks."""
     matrix = confusion.matrix.astype(np.float64)
     k = len(confusion.labels)
-    if confusion.squares is not None:
+    if confusion.squares is not None and confusion.rows_per_cell is not None:
         totals, squares = matrix.sum(axis=1, keepdims=True), confusion.squares.sum(axis=1, keepdims=True)
-        matrix = matrix * np.divide(totals, squares, out=np.zeros_like(totals), where=squares > 0)
+        effective = totals * np.divide(totals, squares, out=np.zeros_like(totals), where=squares > 0)
+        unsure = unsure_by(confusion.rows_per_cell.sum(axis=1, keepdims=True).astype(np.float64), effective)
+        matrix = matrix * np.divide(effective, unsure * totals, out=np.zeros_like(totals), where=totals > 0)
     rows = matrix.sum(axis=1, keepdims=True)
     matrix = matrix * np.divide(np.maximum(rows - 2.0, 0.5), rows, out=np.zeros_like(rows), where=rows > 0)
     truth = confusion.truth.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Limits of metrics of a score for each of K classes: rows are resampled, every metric of one set of resamples."""
+"""Limits of metrics of a score for each of K classes: by influence where it is known, else from one set of resamples of rows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tallymark._check import Floats, Ints
 from tallymark.errors import Undefined
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.limits.replicated import replicated_limits
 from tallymark.inference.resampling.parallel import in_threads, seeds
-from tallymark.inference.scales import NO_SPREAD, scale_of
 from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
 from tallymark.summaries.class_panel import ClassPanel
@@ -31,9 +31,6 @@ _BLOCK = 10
 #: Scores in one resample at most; of more rows so many are drawn, and the error is scaled down to all of them.
 _MOST = 200_000
 
-#: A metric undefined in more resamples than this leaves has no interval.
-_DEFINED = 0.9
-
 
 def class_score_limits(
     names: Sequence[str],
@@ -44,16 +41,26 @@ def class_score_limits(
     seed: Seed,
     jobs: int | None = None,
 ) -> dict[str, Limits]:
-    """Student's interval on each metric's scale, from resampled rows, its centre where the resamples' own bias is taken off.
+    """Limits of each metric by the method that is declared for it, else Student's on its scale from resampled rows.
 
     `plain` draws all rows at random, `stratified` within each class. Efron & Tibshirani (1993), ch. 6 and 10.
     """
     draws = _Rows(panel)
     if min(draws.sizes) < 2:
         return {}
-    own = {name: declared for name in names if (declared := inference_of(name).class_limits) is not None}
-    entries = {name: declared(panel.class_scores, level, seed) for name, declared in own.items()}
-    resampled = [name for name in names if name not in own]
+    entries: dict[str, Limits] = {}
+    resampled = []
+    for name in names:
+        declared = inference_of(name)
+        if declared.class_limits is not None:
+            entries[name] = declared.class_limits(panel.class_scores, level, seed)
+        elif declared.class_effect is not None:
+            limits = declared.class_effect(panel).limits(level, plain=sampling == "plain")
+            entries[name] = (*limits, "beta, extra row")
+        else:
+            resampled.append(name)
+    if not resampled:
+        return entries
 
     def block(entropy: Any) -> list[dict[str, float]]:
         rng = np.random.default_rng(entropy)
@@ -62,9 +69,9 @@ def class_score_limits(
     lines = [line for part in in_threads(block, seeds(seed, _REPLICATES // _BLOCK), jobs) for line in part]
     for name in resampled:
         drawn = np.array([line[name] for line in lines])
-        limits = _student(name, values[name], drawn, draws.scale, min(draws.sizes), level)
-        if limits is not None:
-            entries[name] = (*limits, f"{sampling} bootstrap, bias-corrected")
+        ends = replicated_limits(METRICS[name], values[name], drawn, min(draws.sizes), level, draws.scale)
+        if ends is not None:
+            entries[name] = (*ends, f"{sampling} bootstrap, bias-corrected")
     return entries
 
 
@@ -126,25 +133,3 @@ class _Rows:
         moments = Moments.of(self.codes, self.scores, self.labels, weights=mass)
         wrong, right = (run(self._highest, order) for order in self._answers)
         return ClassScores(self.labels, runs, matrix, moments, (wrong, right))
-
-
-def _student(
-    name: str, value: float, drawn: Floats, shrink: float, fewest: int, level: float
-) -> tuple[float, float] | None:
-    from scipy.special import stdtrit
-
-    facts, known = METRICS[name], drawn[np.isfinite(drawn)]
-    if not facts.low < value < facts.high or len(known) < _DEFINED * len(drawn):
-        return None
-    if float(np.ptp(known)) <= NO_SPREAD * abs(value):
-        return None
-    scale = scale_of(facts.low, facts.high)
-    # Half a row short of perfect: a resample without errors is no proof of infinite odds.
-    margin = (facts.high - facts.low if math.isfinite(facts.high) else value) / (2 * fewest)
-    ends = facts.low + margin, facts.high - margin
-    there = np.array([scale.there(v) for v in np.clip(known, *ends).tolist()])
-    own = scale.there(min(max(value, ends[0]), ends[1]))
-    bias = (float(there.mean()) - own) * shrink**2
-    reach = float(stdtrit(max(fewest - 1, 1), 0.5 + level / 2)) * float(there.std(ddof=1)) * shrink
-    low, high = scale.back(own - bias - reach), scale.back(own - bias + reach)
-    return min(low, value), max(high, value)

@@ -14,6 +14,7 @@ from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import design_of
 from tallymark.inference.limits.maxima import Best, Maximum
+from tallymark.inference.limits.replicated import replicated_limits
 from tallymark.inference.limits.separation import separation_limits
 from tallymark.inference.resampling.bootstrapping import bootstrap
 from tallymark.inference.resampling.strata import Pool
@@ -151,35 +152,13 @@ def _closed_form(
 def _of_replicates(
     name: str, tally: Tally, level: float, sampling: Sampling, value: float, drawn: Floats
 ) -> Limits | None:
-    """Student's interval on the metric's scale, centred where the bootstrap's own bias is taken off.
-
-    Percentiles would double the bias of metrics that are maxima (KS, hulls): these overshoot in every resample.
-    """
-    facts = METRICS[name]
     if math.isnan(value):
         return None
-    known = drawn[np.isfinite(drawn)]
-    if not facts.low < value < facts.high or (len(known) and float(np.ptp(known)) <= NO_SPREAD * abs(value)):
-        return _separated(name, tally, level)
-    if len(known) < _DEFINED * len(drawn):
-        return None
-    from scipy.special import stdtrit
-
-    scale, fewest = scale_of(facts.low, facts.high), min(run.n_rows for run in tally.runs)
-    # Half a row short of perfect: a resample without errors is no proof of infinite odds.
-    margin = (facts.high - facts.low if math.isfinite(facts.high) else value) / (2 * fewest)
-    there = np.array([scale.there(v) for v in np.clip(known, facts.low + margin, facts.high - margin).tolist()])
-    error = float(there.std(ddof=1))
-    reach = float(stdtrit(max(fewest - 1, 1), 0.5 + level / 2)) * error
-    middle = 2.0 * scale.there(min(max(value, facts.low + margin), facts.high - margin)) - float(there.mean())
-    low, high = scale.back(middle - reach), scale.back(middle + reach)
-    return min(low, value), max(high, value), f"{sampling} bootstrap, bias-corrected"
+    fewest = min(run.n_rows for run in tally.runs)
+    limits = replicated_limits(METRICS[name], value, drawn, fewest, level)
+    return _separated(name, tally, level) if limits is None else (*limits, f"{sampling} bootstrap, bias-corrected")
 
 
 def _separated(name: str, tally: Tally, level: float) -> Limits | None:
     low, high = separation_limits(name, tally, level)
     return None if math.isnan(low) else (low, high, "exact")
-
-
-#: A metric undefined in more resamples than this leaves has no interval.
-_DEFINED = 0.9

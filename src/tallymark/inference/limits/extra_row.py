@@ -69,7 +69,7 @@ class Bounded:
 
         An estimate without ends has Student's limits of the same means and variances, with `freedom` degrees of freedom.
         """
-        masses = [self.extra] * 2 if self.each else [self.extra * n / sum(rows) for n in reversed(rows)]
+        masses = [self.extra] * 2 if self.each else shared_out(self.extra, rows)
         tail = (1.0 - np.asarray(level, dtype=np.float64)) / 2
         finite = np.isfinite(self.high - self.low)
         start, unit = (self.low, self.high - self.low) if finite else (0.0, 1.0)
@@ -79,8 +79,7 @@ class Bounded:
         ]
         share = (value - start) / unit
         if finite:
-            low = lower_limit(share, parts, masses, tail)
-            high = 1.0 - lower_limit(1.0 - share, [part.mirrored for part in parts], masses, tail)
+            low, high = beta_limits(share, parts, masses, tail)
             if self.capped:
                 perfect = lower_limit(1.0, [ClassPart(0.0, n, -1.0, 0.0) for n in rows], masses, tail)
                 low, high = np.minimum(low, perfect), np.maximum(high, 1.0 - perfect)
@@ -88,6 +87,20 @@ class Bounded:
             low = _student_limit(share, parts, masses, tail, freedom)
             high = -_student_limit(-share, [part.mirrored for part in parts], masses, tail, freedom)
         return start + unit * np.minimum(low, share), start + unit * np.maximum(high, share)
+
+
+def shared_out(extra: float, rows: Sequence[float]) -> list[float]:
+    """The parts of an imaginary row that each class gets, by the inverse of its number of rows."""
+    inverse = [1.0 / n for n in rows]
+    return [extra * one / sum(inverse) for one in inverse]
+
+
+def beta_limits(
+    share: float, parts: Sequence[ClassPart], masses: Sequence[float], tail: Floats
+) -> tuple[Floats, Floats]:
+    """Both limits of an estimate in [0, 1], each leaving `tail` outside."""
+    low = lower_limit(share, parts, masses, tail)
+    return low, 1.0 - lower_limit(1.0 - share, [part.mirrored for part in parts], masses, tail)
 
 
 def _with_extra(share: float, parts: Sequence[ClassPart], masses: Sequence[float]) -> tuple[float, float]:
@@ -106,10 +119,11 @@ def lower_limit(share: float, parts: Sequence[ClassPart], masses: Sequence[float
     from scipy.special import betaincinv
 
     mean, variance = _with_extra(share, parts, masses)
-    mean = min(mean, 1.0)
-    if not (mean > _NOTHING and variance > _NO_VARIANCE):
-        return np.full(np.shape(tail), max(mean, 0.0) if mean > _NOTHING else 0.0)
+    # One more row of a class may raise the estimate in any place; the row that is imagined does not.
+    mean = min(mean, share, 1.0)
     variance = min(variance, _MOST_VARIANCE * mean * (1.0 - mean))
+    if not (mean > _NOTHING and variance > _NO_VARIANCE):
+        return np.full(np.shape(tail), mean if mean > _NOTHING else 0.0)
     size = mean * (1.0 - mean) / variance - 1.0
     limits: Floats = betaincinv(mean * size, (1.0 - mean) * size, tail)
     return limits

@@ -18,7 +18,7 @@ from tallymark.inference.limits.effect import Effect, ScoreEffect
 from tallymark.inference.limits.influence import Design
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.limits.rank_effects import auroc_effect
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import NO_SPREAD, normal_quantile
 from tallymark.metrics.cost import Prices, aucc_prices, constant_loss, h_prices
 from tallymark.metrics.hull import Hull, roc_hull
 from tallymark.metrics.ranking import auroc_of, best_informedness
@@ -110,7 +110,7 @@ def _of_choice(name: str, effect: Callable[[Tally], Effect]) -> Maximum:
         low, high = effect(best.tally).limits(value, best.level, best.design)
         low, high = with_overshoot(value, float(low), float(high), best.overshoot, best.level)
         low, high = max(low, facts.low), min(high, facts.high)
-        if high > low:
+        if high - low > NO_SPREAD * (facts.high - facts.low):
             return low, high
         # Every row on one side of the best threshold: as many as may have gone unseen could be on the other.
         off = unseen(best.level, min(run.effective_size for run in best.tally.runs)) * (facts.high - facts.low)

@@ -16,6 +16,7 @@ from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.resampling.bootstrapping import over_replicates
 from tallymark.inference.resampling.choosing import at_choices, chosen_in, masses_above
+from tallymark.inference.resampling.cluster_draws import clustered_resamples
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.scales import normal_quantile
 from tallymark.metrics.declare import cell_settings
@@ -53,16 +54,22 @@ class Choices:
         seed: Seed = 0,
         jobs: int | None = None,
     ) -> Choices:
-        """Resample the rows and choose anew in each resample; those in which the policy is undefined are left out."""
+        """Resample the rows, or the clusters they come in, and choose anew in each resample.
+
+        Resamples in which the policy is undefined, or a class has no rows, are left out.
+        """
 
         def chosen(draws: Resamples) -> Floats:
             cuts, rates = chosen_in(draws, policy)
             return np.stack((cuts, *rates))
 
-        columns = np.concatenate(
-            over_replicates(tally, chosen, replicates=replicates, sampling=sampling, seed=seed, jobs=jobs, most=_MOST),
-            axis=1,
-        )
+        if tally.clusters is not None:
+            blocks = [chosen(block) for block in clustered_resamples(tally, replicates, seed, _MOST)]
+        else:
+            blocks = over_replicates(
+                tally, chosen, replicates=replicates, sampling=sampling, seed=seed, jobs=jobs, most=_MOST
+            )
+        columns = np.concatenate(blocks, axis=1)
         columns = columns[:, ~np.isnan(columns[0])]
         if columns.shape[1] < replicates / 2:
             raise Undefined(f"the policy {policy!r} is undefined in most resamples")

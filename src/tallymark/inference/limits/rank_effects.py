@@ -10,11 +10,12 @@ import numpy as np
 from tallymark.inference.limits.effect import RankEffect, rank_cells
 from tallymark.inference.limits.extra_row import Bounded
 from tallymark.metrics.partial import UP_TO
+from tallymark.metrics.precision_recall import UP_TO_RECALL
 from tallymark.summaries.tally import Tally
 
 #: How much of a row is imagined in the worst place. Found by simulation (docs): less leaves some shapes of scores covered
 #: less than 93 %, more widens every interval.
-_EXTRA_AUROC, _EXTRA_AP, _EXTRA_PARTIAL, _EXTRA_LENS = 0.35, 0.5, 0.5, 0.25
+_EXTRA_AUROC, _EXTRA_AP, _EXTRA_PARTIAL, _EXTRA_EACH = 0.35, 0.5, 0.5, 0.25
 
 #: Looked at another prevalence, a negative of the sample may stand for so many of those it stands for there that the top
 #: of the list rests on a handful of negatives; beyond this share the imagined row goes into both classes in full.
@@ -48,22 +49,38 @@ def rank_correlation_effect(slope_of: Callable[[Tally], float]) -> Callable[[Tal
 
 def average_precision_effect(tally: Tally) -> RankEffect:
     r"""AP as a mean over positives of :math:`T/(T + rF)`, T and F the shares at or above, r the odds of a negative."""
+    few = tally.prior is not None and rests_on_few_negatives(tally) > FEW_NEGATIVES
+    return _precision_effect(tally, 1.0, _EXTRA_EACH if few else _EXTRA_AP, each=few)
+
+
+def partial_average_precision_effect(tally: Tally) -> RankEffect:
+    """The same mean over the positives up to a recall, which moves with the rows too."""
+    return _precision_effect(tally, UP_TO_RECALL, _EXTRA_EACH, each=True)
+
+
+def _precision_effect(tally: Tally, up_to: float, extra: float, *, each: bool) -> RankEffect:
     negative, positive = rank_cells(tally)
     r = (1.0 - tally.prevalence) / tally.prevalence
     share = positive.mass / positive.total
     above, false = (entries.from_here / entries.total for entries in (positive, negative))
     total = np.where(share > 0, above + r * false, 1.0)
     precision = above / total
-    value = float((share * precision).sum())
-    by_true, by_false = share * r * false / total**2, -share * r * above / total**2
+    # What counts of each positive, and the precision where the recall ends: of all rows at a recall of 1.
+    counts = np.clip(np.minimum(above, up_to) - (above - share), 0.0, share) / up_to
+    held = np.flatnonzero(counts > 0)[0] if up_to < 1.0 else None
+    last = 1.0 / (1.0 + r) if held is None else float(precision[held])
+    part = np.divide(counts, share, out=np.zeros_like(share), where=share > 0)
+    own = part * (precision - last)
+    mean = float((share * own).sum())
+    by_true, by_false = counts * r * false / total**2, -counts * r * above / total**2
     own_true, own_false = float((by_true * above).sum()), float((by_false * false).sum())
-    of_positive = precision - value + by_true.cumsum() - own_true
+    of_positive = own - mean + by_true.cumsum() - own_true
     of_negative = by_false.cumsum() - own_false
     # A positive below all rows or above them, a negative above all rows or below them.
-    of_positives = 1.0 / (1.0 + r) - value - own_true, 1.0 - value + float(by_true.sum()) - own_true
+    worst = min(-mean - own_true, float(of_positive[share > 0].min()))
+    of_positives = worst, (1.0 - last) / up_to - mean + float(by_true.sum()) - own_true
     of_negatives = float(by_false.sum()) - own_false, -own_false
-    few = tally.prior is not None and rests_on_few_negatives(tally) > FEW_NEGATIVES
-    bounded = Bounded(0.0, 1.0, of_negatives, of_positives, _EXTRA_LENS if few else _EXTRA_AP, each=few)
+    bounded = Bounded(0.0, 1.0, of_negatives, of_positives, extra, each=each)
     return RankEffect(tally, negative, positive, of_negative, of_positive, bounded, by_odds=-own_false)
 
 

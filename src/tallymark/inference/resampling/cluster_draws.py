@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.inference.resampling.strata import Stratum
+from tallymark.inference.interval import Seed
+from tallymark.inference.resampling.parallel import seeds
+from tallymark.inference.resampling.resamples import Resamples
+from tallymark.inference.resampling.strata import Pool, Stratum
 from tallymark.inference.scales import normal_quantile
 from tallymark.summaries.tally import Tally
 
@@ -40,6 +43,23 @@ class ClusterDraws:
         empty = made.sum(axis=1) == 0.0
         made[empty] = stratum.mass
         return made
+
+
+#: Masses of rows held at once.
+_BLOCK = 2**22
+
+
+def clustered_resamples(tally: Tally, replicates: int, seed: Seed, most: int) -> Iterator[Resamples]:
+    """Resamples of the clusters of a tally, in blocks."""
+    draws, pool = ClusterDraws([tally]), Pool.of(tally, most)
+    rng = np.random.default_rng(seeds(seed, 1)[0])
+    step = max(1, min(replicates, _BLOCK // max(tally.n_rows, 1)))
+    for start in range(0, replicates, step):
+        times = draws.multiplicities(rng, min(step, replicates - start))
+        down, up = (draws.masses(tally, side, stratum, times) for side, stratum in enumerate(pool.strata))
+        if down is None or up is None:
+            return
+        yield Resamples(pool, down, up)
 
 
 def fewest_clusters(tallies: Sequence[Tally]) -> int | None:
