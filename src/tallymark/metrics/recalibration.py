@@ -15,7 +15,6 @@ from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.metrics.probability import in_stretches, log_to_one, log_to_zero
-from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS, choose
 from tallymark.summaries.cutoffs import Outcomes
 from tallymark.summaries.halving import lowest_scores, mass_above
@@ -29,10 +28,9 @@ def logistic_recalibration(tally: Tally) -> tuple[float, float]:
     lowest, highest = _ends(tally)
     if lowest == highest:
         raise Undefined("all probabilities are equal, so they have no slope")
-    area = auroc_of(tally)
-    if area in {0.0, 1.0}:
+    if tally.separation:
         # The steeper the better, without end.
-        return math.copysign(math.inf, area - 0.5), math.nan
+        return tally.separation * math.inf, math.nan
     x, share, mass, exact = _coarse(tally)
     slope, intercept = fit_logistic(x[None, :], share, mass[None, :])[0].tolist()
     return (slope, intercept) if exact else _settled(tally, slope, intercept)
