@@ -16,7 +16,7 @@ from tallymark.registry import METRICS, POLICIES, QUANTIFIERS
 
 OF_TALLY = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]
 OF_CELLS = [name for name in METRICS if METRICS[name].needs == "confusion"]
-OF_CLASSES = [name for name in METRICS if METRICS[name].needs in {"moments", "class_scores"}]
+OF_CLASSES = [name for name in METRICS if METRICS[name].needs in {"moments", "multiclass"}]
 
 #: How many samples of each shape are tried; more of them look for further offenders.
 SAMPLES = int(os.environ.get("TALLYMARK_INVARIANCE_SAMPLES", "2"))
@@ -209,4 +209,72 @@ def test_intervals(shape, weights, seed):
 
         if found := moved(*sample, binary, ask):
             apart[name] = found
+    assert not apart
+
+
+def classes(y, s, w):
+    """Three classes: the third takes every third row of either, and each class's score is a column."""
+    codes = np.where(np.round(s * 100).astype(int) % 3 == 0, 2, y)
+    scores = np.column_stack((1.0 - s, s, np.full(len(s), 0.4)))
+    return tm.class_scores(codes, scores / scores.sum(axis=1, keepdims=True), classes=range(3), weights=w)
+
+
+@pytest.mark.parametrize(("shape", "weights", "seed"), CASES)
+def test_metrics_of_classes(shape, weights, seed):
+    sample = made(shape, weights, seed)
+    apart = {}
+    for name in OF_CLASSES:
+
+        def ask(scores, name=name):
+            return value_and_range(name, scores.moments if METRICS[name].needs == "moments" else scores)
+
+        if found := moved(*sample, classes, ask):
+            apart[name] = found
+    assert not apart
+
+
+def panel_of_classes(y, s, w):
+    codes = np.where(np.round(s * 100).astype(int) % 3 == 0, 2, y)
+    scores = np.column_stack((1.0 - s, s, 0.2 + s * (1.0 - s)))
+    return tm.class_panel(codes, scores / scores.sum(axis=1, keepdims=True), classes=range(3), weights=w)
+
+
+@pytest.mark.parametrize(("shape", "weights", "seed"), CASES[::3])
+def test_quantifiers_of_classes(shape, weights, seed):
+    sample = made(shape, weights, seed)
+    s = np.linspace(0.05, 0.95, 9)
+    scores = np.column_stack((1.0 - s, s, 0.2 + s * (1.0 - s)))
+    target = tm.class_panel(scores=scores / scores.sum(axis=1, keepdims=True), classes=range(3))
+    apart = {}
+    for name in tm.quantify.class_methods() if hasattr(tm.quantify, "class_methods") else ("ac", "pacc", "hdy", "dys", "energy", "em", "kde", "bayes"):
+
+        def ask(panel, name=name):
+            return tuple(one.prevalence for one in tm.quantify.estimate(name, panel, target, level=None).entries.values())
+
+        if found := moved(*sample, panel_of_classes, ask):
+            apart[name] = found
+    assert not apart
+
+
+@pytest.mark.parametrize(("shape", "weights", "seed"), CASES[::4])
+def test_limits_of_counts(shape, weights, seed):
+    sample = made(shape, weights, seed)
+    target = tm.tally(scores=np.linspace(0.05, 0.95, 9), weights=np.arange(1, 10) / 10)
+    apart = {}
+    for name, method in QUANTIFIERS.items():
+
+        def ask(tally, name=name, cuts="threshold" in method.options):
+            answer = tm.quantify.estimate(name, tally, target, threshold=0.4 if cuts else None, replicates=100)
+            return answer.reason or (answer.low, answer.high)
+
+        if found := moved(*sample, binary, ask):
+            apart[name] = found
+    for name in ("ac", "cc", "calibration", "bayes"):
+
+        def ask(tally, name=name):
+            answer = tm.quantify.from_counts(tally.at(0.4), predicted_positive=30, n=100, method=name)
+            return answer.reason or (answer.prevalence, answer.low, answer.high)
+
+        if found := moved(*sample, binary, ask):
+            apart["from_counts", name] = found
     assert not apart

@@ -54,17 +54,18 @@ def _hdy(
             return np.asarray(shares[first_largest(likeness, tolerance)])
 
         width = held.shape[1] * (points if len(down) > 1 else 1) + points
-        items.append(_where_apart(in_parts(best, max(len(down), len(root)), width), down, up, validation.rounding))
+        nearest = in_parts(best, max(len(down), len(root)), width)
+        items.append(_where_told(nearest, down, up, held, validation.rounding))
     return _median_of(items)
 
 
-def _where_apart(shares: Floats, down: Floats, up: Floats, tolerance: float) -> Floats:
-    """Shares, nan where both classes have the same histogram up to rounding."""
-    return np.where((np.abs(down - up) <= tolerance).all(axis=1), np.nan, shares)
+def _where_told(shares: Floats, down: Floats, up: Floats, held: Floats, tolerance: float) -> Floats:
+    """Shares, nan where no row of the target lies in a bin in which the classes differ: every mixture is then as near."""
+    return np.where(((np.abs(down - up) > tolerance) & (held > 0.0)).any(axis=1), shares, np.nan)
 
 
 def _median_of(found: Sequence[Floats]) -> Floats:
-    """Median over the numbers of bins that tell the classes apart; nan where none does."""
+    """Median over the numbers of bins that tell the classes of the target apart; nan where none does."""
     stacked = np.stack(np.broadcast_arrays(*found))
     none = np.isnan(stacked).all(axis=0)
     medians: Floats = (
@@ -114,7 +115,7 @@ def _dys(validation: Validation, target: Samples, *, bins: Sequence[int], distan
     slope_of = choose("distance", distance, _SLOPES)
     return _median_of(
         [
-            _where_apart(_nearest(slope_of, down, up, held), down, up, validation.rounding)
+            _where_told(_nearest(slope_of, down, up, held), down, up, held, validation.rounding)
             for down, up, held in _histograms(validation, target, bins)
         ]
     )
