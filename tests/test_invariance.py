@@ -54,7 +54,8 @@ def _constant(rng):
 
 
 SHAPES = {
-    shape.__name__.strip("_"): shape for shape in (_overlapping, _tied, _separated, _upside_down, _useless, _many, _constant)
+    shape.__name__.strip("_"): shape
+    for shape in (_overlapping, _tied, _separated, _upside_down, _useless, _many, _constant)
 }
 #: Weights of which sums tie in exact arithmetic and, in floats, only up to rounding.
 WEIGHTS = {
@@ -171,7 +172,9 @@ def test_policies(shape, weights, seed, prevalence):
 @pytest.mark.parametrize(("shape", "weights", "seed"), CASES)
 def test_quantifiers(shape, weights, seed):
     y, s, w = made(shape, weights, seed)
-    target = tm.tally(scores=np.array([0.1, 0.3, 0.3, 0.55, 0.7, 0.9]), weights=np.array([0.1, 0.7, 0.3, 0.3, 0.2, 0.1]))
+    target = tm.tally(
+        scores=np.array([0.1, 0.3, 0.3, 0.55, 0.7, 0.9]), weights=np.array([0.1, 0.7, 0.3, 0.3, 0.2, 0.1])
+    )
     heavier = tm.tally(scores=target.runs[0].scores, weights=target.runs[0].weights * 3.7)
     apart = {}
     for name, method in QUANTIFIERS.items():
@@ -192,7 +195,11 @@ def test_quantifiers(shape, weights, seed):
 def limits_of(evaluation):
     items = []
     for measure in evaluation.measures:
-        items += [measure.value, math.nan if measure.low is None else measure.low, math.nan if measure.high is None else measure.high]
+        items += [
+            measure.value,
+            math.nan if measure.low is None else measure.low,
+            math.nan if measure.high is None else measure.high,
+        ]
     return tuple(items)
 
 
@@ -246,10 +253,16 @@ def test_quantifiers_of_classes(shape, weights, seed):
     scores = np.column_stack((1.0 - s, s, 0.2 + s * (1.0 - s)))
     target = tm.class_panel(scores=scores / scores.sum(axis=1, keepdims=True), classes=range(3))
     apart = {}
-    for name in tm.quantify.class_methods() if hasattr(tm.quantify, "class_methods") else ("ac", "pacc", "hdy", "dys", "energy", "em", "kde", "bayes"):
+    for name in (
+        tm.quantify.class_methods()
+        if hasattr(tm.quantify, "class_methods")
+        else ("ac", "pacc", "hdy", "dys", "energy", "em", "kde", "bayes")
+    ):
 
         def ask(panel, name=name):
-            return tuple(one.prevalence for one in tm.quantify.estimate(name, panel, target, level=None).entries.values())
+            return tuple(
+                one.prevalence for one in tm.quantify.estimate(name, panel, target, level=None).entries.values()
+            )
 
         if found := moved(*sample, panel_of_classes, ask):
             apart[name] = found
@@ -278,3 +291,48 @@ def test_limits_of_counts(shape, weights, seed):
         if found := moved(*sample, binary, ask):
             apart["from_counts", name] = found
     assert not apart
+
+
+def models(y, s, w):
+    """Two models that call the same rows positive at 0.4, in another order of scores: all that weights add up to is equal."""
+    return tm.panel(y, {"a": s, "b": np.where(s >= 0.4, 1.4 - s, 0.4 - s)}, weights=w)
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_models_that_call_the_same_rows_do_not_differ(weights):
+    y, s, w = made("many", weights, 0)
+    for factor in (1.0, *FACTORS):
+        for method in (None, "bootstrap", "permutation"):
+            pair = tm.compare(models(y, s, w * factor), metric="accuracy", threshold=0.4, method=method).pairs[0]
+            assert abs(pair.difference) < 1e-12
+            assert pair.p_value == 1.0
+            assert pair.low < -0.01 < 0.01 < pair.high
+
+
+def test_sweep_leaves_out_thresholds_of_equal_rates():
+    y, s, w = [0, 1, 0, 1, 1], [0.2, 0.2, 0.4, 0.6, 0.8], np.array([0.4, 0.4, 0.9, 0.2, 0.7])
+    target = tm.tally(scores=[0.1, 0.3, 0.5, 0.7, 0.9])
+    for factor in (1.0, 10.0, *FACTORS):
+        found = tm.quantify.estimate("sweep", tm.tally(y, s, weights=w * factor), target, level=None)
+        assert found.prevalence == pytest.approx(0.4746031746)
+
+
+def test_policies_take_the_lowest_of_equals_at_a_stated_prevalence():
+    tally = tm.tally([1, 0] * 6, [2, 2] * 5 + [1, 1])
+    for prevalence in (0.01, 0.1, 0.3, 0.7):
+        for policy in ("kappa", "youden", "ba"):
+            assert tally.at_prevalence(prevalence).at(policy).threshold == 1.0
+
+
+def test_weighted_classes_that_do_not_overlap():
+    y = np.repeat([0, 1], 12)
+    p = np.concatenate((np.linspace(0.05, 0.4, 12), np.linspace(0.6, 0.95, 12)))
+    tally = tm.tally(y, p, weights=1 + 0.01 * np.random.default_rng(1).random(24))
+    names = ["auroc", "gini", "calibration_slope", "precision_at_k", "partial_average_precision"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = tm.evaluate(tally, metrics=names)
+    assert (found["auroc"].value, found["gini"].value, found["auroc"].high) == (1.0, 1.0, 1.0)
+    assert (found["calibration_slope"].value, found["calibration_slope"].low) == (math.inf, None)
+    assert found["precision_at_k"].interval == (0.0, 1.0)
+    assert found["partial_average_precision"].interval == pytest.approx((0.489, 1.0), abs=0.002)

@@ -161,7 +161,7 @@ def _auroc_differences(
     for a, b in pairs:
         off = 0.0 if slack is None else unit * (slack[a] + slack[b])
         difference, error = areas.difference(a, b)
-        if difference == 0.0 and error <= NO_SPREAD and off == 0.0:
+        if abs(difference) <= NO_SPREAD and error <= NO_SPREAD and off == 0.0:
             differences[a, b] = no_disagreement(unit, fewest, "DeLong" if textbook else "MOVER")
             continue
         if textbook:
@@ -321,7 +321,7 @@ class _Ask:
         for a, b in self.pairs:
             estimate, differences = self.values[a] - self.values[b], drawn[a] - drawn[b]
             known = differences[np.isfinite(differences)]
-            if estimate == 0.0 and len(known) and not np.any(known):
+            if abs(estimate) <= NO_SPREAD and len(known) and np.abs(known).max() <= NO_SPREAD:
                 span = self.facts.high - self.facts.low
                 entries[a, b] = no_disagreement(span, self.freedom + 1.0, "paired bootstrap")
             else:
@@ -358,7 +358,7 @@ def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
     differences = {}
     for a, b in ask.pairs:
         difference, error = values[a] - values[b], error_of_difference(entries, place[a], place[b])
-        if difference == 0.0 and error <= NO_SPREAD:
+        if abs(difference) <= NO_SPREAD and error <= NO_SPREAD:
             differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.freedom + 1.0, "influence")
         else:
             differences[a, b] = student_difference(difference, error, "influence", ask.freedom)
@@ -407,7 +407,7 @@ def _by_clusters(ask: _Ask) -> dict[tuple[str, str], Difference]:
     differences = {}
     for a, b in ask.pairs:
         found, estimate = Jackknife.of(drawn[a] - drawn[b]), ask.values[a] - ask.values[b]
-        if estimate == 0.0 and found.error == 0.0:
+        if abs(estimate) <= NO_SPREAD and found.error <= NO_SPREAD:
             differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, found.groups, "cluster jackknife")
         elif math.isnan(found.error):
             raise InputError(
