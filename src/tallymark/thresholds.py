@@ -15,6 +15,7 @@ import numpy as np
 
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown
+from tallymark._rounding import equal, rounding
 from tallymark.errors import InputError, Undefined, UnknownNameError, shown
 from tallymark.metrics.declare import check_parameter
 from tallymark.registry import METRICS, POLICIES, Policy
@@ -95,18 +96,19 @@ def _fnr(cells: Cells) -> Floats:
     return rate
 
 
-def _best(candidates: Iterable[tuple[Floats, Cells]], merit: Callable[[Cells], Floats]) -> float:
-    """The lowest threshold of those with the highest merit; merit that is nan never wins."""
-    best, chosen, size = -math.inf, math.nan, 0.0
+def _best(candidates: Iterable[tuple[Floats, Cells]], merit: Callable[[Cells], Floats], tolerance: float) -> float:
+    """The lowest threshold of those with the highest merit up to rounding; merit that is nan never wins.
+
+    Merits are of size 1 at most: where one cancels to nothing, only its scale says what is rounding.
+    """
+    best, chosen = -math.inf, math.nan
     for thresholds, cells in candidates:
         values = merit(cells)
         values = np.where(np.isnan(values), -np.inf, values)
         best = max(best, float(values.max()))
-        size = max(size, float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values))))
         if best > -math.inf:
-            # Of merits that cancel to nothing only rounding is left, so the largest one seen is the measure.
-            equal = np.flatnonzero(values >= best - _TIE * size)
-            chosen = float(thresholds[equal[-1]]) if len(equal) else chosen
+            ties = np.flatnonzero(values >= best - tolerance)
+            chosen = float(thresholds[ties[-1]]) if len(ties) else chosen
     if math.isnan(chosen):
         raise Undefined("the metric is undefined at every threshold")
     return chosen
@@ -121,12 +123,8 @@ def _last(candidates: Iterable[tuple[Floats, Cells]], accepts: Callable[[Cells],
     return chosen
 
 
-#: Merits closer than this, relatively, are equal: the same fraction may be reached by different roundings.
-_TIE = 1e-12
-
-
 def _maximise(metric: str, candidates: Callable[[Tally], Iterable[tuple[Floats, Cells]]]) -> Callable[..., float]:
-    """A policy that maximises a metric of the four cells."""
+    """A policy that maximises a metric of the four cells whose range lies in [-1, 1]."""
     facts = METRICS[metric]
     sign = -1.0 if facts.better == "lower" else 1.0
 
@@ -135,7 +133,8 @@ def _maximise(metric: str, candidates: Callable[[Tally], Iterable[tuple[Floats, 
         settings = dict(zip(facts.parameters, numbers, strict=True))
         for name, value in settings.items():
             check_parameter(name, value)
-        return _best(candidates(tally), lambda cells: sign * facts.cells(*cells, **settings))  # type: ignore[misc]
+        merit = lambda cells: sign * facts.cells(*cells, **settings)  # type: ignore[misc]
+        return _best(candidates(tally), merit, tally.rounding)
 
     return choose
 
@@ -193,17 +192,20 @@ _policy("accuracy", "Largest accuracy.", "Fawcett (2006).", judged_by="accuracy"
 def _cost(tally: Tally, cost_fp: float, cost_fn: float) -> float:
     if not (0 <= cost_fp < math.inf and 0 <= cost_fn < math.inf):
         raise InputError(f"cost:{cost_fp:g},{cost_fn:g}: costs must be 0 or more.")
-    return _best(_at_positives(tally), lambda c: -(cost_fp * c.fp + cost_fn * c.fn))
+    # In shares of what it would cost to get everything wrong at the higher price.
+    unit = (max(cost_fp, cost_fn) or 1.0) * float(tally.n)
+    merit = lambda c: -(cost_fp / unit * c.fp + cost_fn / unit * c.fn)
+    return _best(_at_positives(tally), merit, tally.rounding)
 
 
 @_policy("topleft", "ROC point closest to (0, 1).", "Perkins & Schisterman (2006), Am. J. Epidemiol. 163(7).")
 def _topleft(tally: Tally) -> float:
-    return _best(_at_positives(_as_counted(tally)), lambda c: -(_fnr(c) ** 2) - _fpr(c) ** 2)
+    return _best(_at_positives(_as_counted(tally)), lambda c: -(_fnr(c) ** 2) - _fpr(c) ** 2, tally.rounding)
 
 
 @_policy("x", "Where fpr = 1 − tpr (the method X of quantification).", _BARRANQUERO)
 def _x(tally: Tally) -> float:
-    return _best(_at_all(_as_counted(tally)), lambda c: -np.abs(c.fp * (c.tp + c.fn) - c.fn * (c.fp + c.tn)))
+    return _best(_at_all(_as_counted(tally)), lambda c: -np.abs(_fpr(c) - _fnr(c)), tally.rounding)
 
 
 @_policy("t50", "Score of a positive with recall nearest to 0.5.", _BARRANQUERO)
@@ -212,7 +214,7 @@ def _t50(tally: Tally) -> float:
     scores = (
         (steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp)) for steps in counted.step_blocks()
     )
-    return _best(scores, lambda c: -np.abs(c.tp - c.fn))
+    return _best(scores, lambda c: -np.abs(c.tp - c.fn) / (c.tp + c.fn), tally.rounding)
 
 
 @_policy("tpr", "Highest threshold with at least the given recall.", "Fawcett (2006).", "recall",
@@ -220,7 +222,7 @@ def _t50(tally: Tally) -> float:
 def _at_tpr(tally: Tally, wanted: float) -> float:
     _within_unit("tpr", wanted)
     for thresholds, c in _at_positives(_as_counted(tally)):
-        reached = np.flatnonzero(c.tp / (c.tp + c.fn) >= wanted * (1.0 - _TIE))
+        reached = np.flatnonzero(c.tp / (c.tp + c.fn) >= wanted * (1.0 - tally.rounding))
         if len(reached):
             return float(thresholds[reached[0]])
     raise InputError(f"No threshold reaches a recall of {wanted:g}.")
@@ -236,7 +238,7 @@ def _at_tpr(tally: Tally, wanted: float) -> float:
 )
 def _at_fpr(tally: Tally, wanted: float) -> float:
     _within_unit("fpr", wanted)
-    return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted * (1.0 + _TIE))
+    return _last(_at_all(_as_counted(tally)), lambda c: _fpr(c) <= wanted * (1.0 + tally.rounding))
 
 
 @_policy("precision", "Lowest score of a positive with at least the given precision.", "Fawcett (2006).",
@@ -245,7 +247,7 @@ def _at_precision(tally: Tally, wanted: float) -> float:
     _within_unit("precision", wanted)
     # Where nothing is predicted positive the quotient is nan, which reaches nothing.
     with np.errstate(invalid="ignore"):
-        chosen = _last(_at_positives(tally), lambda c: c.tp / (c.tp + c.fp) >= wanted * (1.0 - _TIE))
+        chosen = _last(_at_positives(tally), lambda c: c.tp / (c.tp + c.fp) >= wanted * (1.0 - tally.rounding))
     if math.isnan(chosen):
         raise Undefined(f"no threshold reaches a precision of {wanted:g}; ask for less")
     return chosen
@@ -258,13 +260,13 @@ def _at_precision(tally: Tally, wanted: float) -> float:
     judged_by="f1",
 )
 def _breakeven(tally: Tally) -> float:
-    return _best(_at_all(tally), lambda c: -np.abs(c.fp - c.fn))
+    return _best(_at_all(tally), lambda c: -np.abs(c.fp - c.fn) / float(tally.n), tally.rounding)
 
 
 @_policy("rate", "Predicted share closest to the given share.", "Gubbels (2023), ch. 0.", "share", example="rate:0.002")
 def _rate(tally: Tally, share: float) -> float:
     _within_unit("rate", share)
-    return _best(_at_all(tally), lambda c: -np.abs(c.tp + c.fp - share * float(tally.n)))
+    return _best(_at_all(tally), lambda c: -np.abs((c.tp + c.fp) / float(tally.n) - share), tally.rounding)
 
 
 @_policy(
@@ -281,7 +283,8 @@ def _intersection(tally: Tally, by_prevalence: float = 0.0) -> float:
         raise Undefined("the scores are too far apart for a density")
     grid = np.linspace(*_bulk(tally), _GRID)
     p = tally.prevalence if by_prevalence else 0.5
-    lead = p * _density(tally.positive, grid) - (1.0 - p) * _density(tally.negative, grid)
+    up, down = p * _density(tally.positive, grid), (1.0 - p) * _density(tally.negative, grid)
+    lead = np.where(equal(up, down, tally.rounding), 0.0, up - down)
     crossings = np.flatnonzero((lead[:-1] < 0) & (lead[1:] >= 0))
     low, high = sorted((tally.negative.moments.mean, tally.positive.moments.mean))
     between = [i for i in crossings if low <= grid[i + 1] and grid[i] <= high]
@@ -298,7 +301,7 @@ def _bulk(tally: Tally) -> tuple[float, float]:
     ends = []
     for run in tally.runs:
         upto = np.cumsum(run.mass) / float(run.total)
-        first, last = np.searchsorted(upto, [_TAIL, 1.0 - _TAIL])
+        first, last = np.searchsorted(upto, np.array([_TAIL, 1.0 - _TAIL]) - rounding(run.terms))
         margin = math.sqrt(run.moments.variance) if _TAIL * run.n_rows < 1.0 else 0.0
         ends.append((float(run.scores[first]) - margin, float(run.scores[min(last, len(run) - 1)]) + margin))
     low, high = tally.range
@@ -330,7 +333,7 @@ def _density(run: Run, grid: Floats) -> Floats:
     near = np.clip(np.rint((run.scores - grid[0]) / step).astype(np.int64), 0, len(grid) - 1)
     heights = np.bincount(near, run.mass, len(grid)) / float(run.total)
     sums = np.cumsum(heights)
-    quartiles = grid[np.searchsorted(sums, [0.25, 0.75])]
+    quartiles = grid[np.searchsorted(sums, np.array([0.25, 0.75]) - rounding(run.terms))]
     sd = math.sqrt(run.moments.variance)
     spread = min(sd, (quartiles[1] - quartiles[0]) / 1.349) or sd or step
     width = max(0.9 * spread * run.n_rows ** (-0.2), step)

@@ -144,3 +144,23 @@ def test_cells_of_many_rows_are_those_of_the_merged_scores(prior):
         assert own == pytest.approx(wanted, rel=1e-12)
     wanted = np.average(np.abs(tally.outcomes.scores - tally.prevalence), weights=tally.outcomes.mass)
     assert METRICS["integrated_calibration_index"].chance(tally) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_slope_has_no_ridge():
+    """Log-likelihood equations of the logistic regression, solved to the last digits, also where a class weighs little."""
+    rng = np.random.default_rng(3)
+    y, p = np.arange(60) % 2, np.round(np.clip(rng.normal(0.49 + 0.02 * (np.arange(60) % 2), 0.01), 0.01, 0.99), 3)
+    tally = tm.tally(y, p).at_prevalence(0.002)
+    slope, intercept = recalibration.logistic_recalibration(tally)
+    weight = np.where(y == 1, 0.002, 0.998) / 30
+    x = _logit(p)
+    off = weight * (y - 1 / (1 + np.exp(-(slope * x + intercept))))
+    assert abs(np.sum(off)) < 1e-15
+    assert abs(np.sum(off * x)) < 1e-15
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_slope_is_infinite_where_the_classes_share_one_score(sign):
+    y = np.array([0, 0, 0, 1, 1, 1])
+    p = 0.5 + sign * np.array([-0.3, -0.2, 0.0, 0.0, 0.2, 0.3])
+    assert tm.metrics.calibration_slope(tm.tally(y, p)) == sign * math.inf

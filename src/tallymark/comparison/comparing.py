@@ -176,7 +176,7 @@ def _delong_differences(
     for a, b in itertools.combinations(areas.models, 2):
         off = 0.0 if slack is None else slack[a] + slack[b]
         difference, error = areas.difference(a, b)
-        agree = difference == 0.0 and error <= NO_SPREAD and off == 0.0
+        agree = abs(difference) <= NO_SPREAD and error <= NO_SPREAD and off == 0.0
         differences[a, b] = (
             no_disagreement(unit, fewest, "DeLong") if agree else known_up_to(unit * difference, unit * error, off)
         )
@@ -218,7 +218,7 @@ def _mover_differences(
     for (i, a), (j, b) in itertools.combinations(enumerate(own.limits), 2):
         off = 0.0 if slack is None else slack[a] + slack[b]
         error = error_of_difference(own.covariance, i, j)
-        if values[a] == values[b] and error <= NO_SPREAD and off == 0.0:
+        if abs(values[a] - values[b]) <= NO_SPREAD and error <= NO_SPREAD and off == 0.0:
             differences[a, b] = no_disagreement(facts.high - facts.low, own.fewest, "MOVER")
         else:
             ends, correlation = (own.limits[a], own.limits[b]), correlation_of(own.covariance, i, j)
@@ -425,7 +425,7 @@ class _Ask:
         for a, b in self.pairs:
             estimate, differences = self.values[a] - self.values[b], drawn[a] - drawn[b]
             known = differences[np.isfinite(differences)]
-            if estimate == 0.0 and len(known) and not np.any(known):
+            if abs(estimate) <= NO_SPREAD and len(known) and np.abs(known).max() <= NO_SPREAD:
                 entries[a, b] = no_disagreement(self.facts.high - self.facts.low, self.units, method)
             elif self.policy is None and not maximum:
                 entries[a, b] = bootstrap_difference(estimate, differences, self.freedom)
@@ -457,7 +457,7 @@ def _by_influence(ask: _Ask) -> dict[tuple[str, str], Difference]:
     differences = {}
     for (i, a), (j, b) in itertools.combinations(enumerate(ask.panel.models), 2):
         difference, error = values[a] - values[b], error_of_difference(covariances, i, j)
-        if difference == 0.0 and error <= NO_SPREAD:
+        if abs(difference) <= NO_SPREAD and error <= NO_SPREAD:
             differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, ask.units, "influence")
         else:
             differences[a, b] = student_difference(difference, error, "influence", ask.freedom)
@@ -510,7 +510,7 @@ def _by_clusters(ask: _Ask) -> dict[tuple[str, str], Difference]:
     differences = {}
     for a, b in ask.pairs:
         found, estimate = Jackknife.of(drawn[a] - drawn[b]), ask.values[a] - ask.values[b]
-        if estimate == 0.0 and found.error == 0.0:
+        if abs(estimate) <= NO_SPREAD and found.error <= NO_SPREAD:
             differences[a, b] = no_disagreement(ask.facts.high - ask.facts.low, found.groups, "cluster jackknife")
         elif math.isnan(found.error):
             raise InputError(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
 from tallymark._display import Row, Shown, plain
+from tallymark._rounding import first_largest, rounding
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.interval import Interval, Seed, checked_level
@@ -253,8 +254,10 @@ def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
     s, sums = scores[order], np.cumsum(gain[order])
     # Equal scores are called together.
     ends = np.flatnonzero(np.concatenate((s[1:] != s[:-1], [True])))
-    best = int(np.argmax(sums[ends]))
-    if sums[ends][best] <= 0.0:
+    # In shares of all that is at stake, so that a gain that cancels to nothing is seen as such.
+    unit, tolerance = float(np.abs(gain).sum()) or 1.0, rounding(len(gain))
+    best = int(first_largest(sums[ends] / unit, tolerance))
+    if sums[ends][best] / unit <= tolerance:
         return math.inf, 0.0
     return (-math.inf if best == len(ends) - 1 else float(s[ends[best]])), float(sums[ends][best])
 

@@ -14,6 +14,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats, Label
 from tallymark._numbers import number
+from tallymark._rounding import within
 from tallymark.errors import InputError, Undefined, UndefinedWarning, shown
 from tallymark.metrics import expressions
 from tallymark.metrics.margins import Margins
@@ -78,7 +79,7 @@ def metric(
             value = float(function(summary, **options))  # type: ignore[call-arg]
             if math.isnan(value):
                 raise Undefined(f"{name}: the scores or weights are too large or too small to compute it")
-            return value
+            return within(value, low, high)
 
         @functools.wraps(function)
         def public(summary: Summary, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> float:
@@ -174,7 +175,7 @@ def cell_metric(
         if math.isnan(value):
             zeros = (reason for reason, zero in reasons.items() if float(zero(*cells)) == 0.0)
             raise Undefined(f"{name}: {next(zeros, '0 divided by 0')}")
-        return value
+        return within(value, low, high)
 
     def compute(
         confusion: Confusion,

@@ -81,7 +81,13 @@ def _geometric(values: Floats) -> float:
     return float(np.exp(np.mean(np.log(values)))) if (values > 0).all() else 0.0
 
 
+#: Correlations nearer to 1 or -1 than this are equal to it up to rounding.
+_TO_ONE = 1e-12
+
+
 def _fisher(values: Floats) -> float:
+    # A correlation of 1 that rounding missed has an endless one's arctanh all the same.
+    values = np.where(np.abs(values) >= 1.0 - _TO_ONE, np.sign(values), values)
     if (values == 1.0).any() and (values == -1.0).any():
         raise Undefined("the Fisher average of 1 and -1 is undefined")
     with np.errstate(divide="ignore"):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallymark._rounding import within
 from tallymark.metrics.declare import metric
 from tallymark.metrics.hull import roc_hull
 from tallymark.summaries.tally import Tally
 
 
 def auroc_of(tally: Tally) -> float:
-    """AUROC of a tally known to have rows of both classes."""
-    return tally.wins / (float(tally.positives) * float(tally.negatives))
+    """AUROC of a tally known to have rows of both classes; exactly 1 or 0 where these do not overlap."""
+    if tally.separation:
+        return max(0.0, float(tally.separation))
+    return within(tally.wins / (float(tally.positives) * float(tally.negatives)), 0.0, 1.0)
 
 
 def best_informedness(tally: Tally) -> float:

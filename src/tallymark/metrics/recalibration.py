@@ -15,7 +15,6 @@ from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.metrics.probability import in_stretches, log_to_one, log_to_zero
-from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS, choose
 from tallymark.summaries.cutoffs import Outcomes
 from tallymark.summaries.halving import lowest_scores, mass_above
@@ -29,17 +28,18 @@ def logistic_recalibration(tally: Tally) -> tuple[float, float]:
     lowest, highest = _ends(tally)
     if lowest == highest:
         raise Undefined("all probabilities are equal, so they have no slope")
-    area = auroc_of(tally)
-    if area in {0.0, 1.0}:
-        # The steeper the better, without end.
-        return math.copysign(math.inf, area - 0.5), math.nan
-    x, share, mass, exact = _coarse(tally)
+    negative, positive = (run.scores for run in tally.runs)
+    if negative[-1] <= positive[0] or positive[-1] <= negative[0]:
+        # The steeper the better, without end; one score that the classes share does not change that.
+        return math.inf if negative[-1] <= positive[0] else -math.inf, math.nan
+    x, share, mass, _ = _coarse(tally)
     slope, intercept = fit_logistic(x[None, :], share, mass[None, :])[0].tolist()
-    return (slope, intercept) if exact else _settled(tally, slope, intercept)
+    return _settled(tally, slope, intercept)
 
 
 def _settled(tally: Tally, slope: float, intercept: float) -> tuple[float, float]:
-    """Newton's steps on all rows from an answer that is nearly right."""
+    """Newton's steps on all rows, without a ridge, from an answer that is nearly right."""
+    total = float(tally.n)
     for _ in range(_STEPS):
         gradient, curve = np.zeros(2), np.zeros(3)
         for x, y, mass in _row_blocks(tally):
@@ -48,6 +48,7 @@ def _settled(tally: Tally, slope: float, intercept: float) -> tuple[float, float
             gradient += np.sum(off * x), np.sum(off)
             weighted = weight * x
             curve += np.sum(weighted * x), np.sum(weighted), np.sum(weight)
+        gradient, curve = gradient / total, curve / total
         hessian = np.array([[curve[0], curve[1]], [curve[1], curve[2]]])
         if not np.linalg.det(hessian) > 0.0:
             break
@@ -133,7 +134,7 @@ def _ends(tally: Tally) -> tuple[float, float]:
 def calibration_slope(tally: Tally) -> float:
     r"""Calibration slope: b of the logistic regression :math:`\mathrm{logit}\Pr(y=1) = a + b\,\mathrm{logit}(s)`.
 
-    Infinite where the classes do not overlap. Cox (1958); Van Calster et al. (2019).
+    Infinite where the classes share one score at most. Cox (1958); Van Calster et al. (2019).
 
     >>> import tallymark as tm
     >>> round(tm.metrics.calibration_slope(tm.tally([0, 1, 0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8, 0.6, 0.7])), 4)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Label
-from tallymark.errors import InputError, shown
+from tallymark._numbers import number
+from tallymark.errors import InputError, Undefined, shown
+from tallymark.inference.hypothesis_tests.delong import auroc
 from tallymark.inference.interval import checked_number
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.notes import Note, emit
-from tallymark.quantify.estimation.bayesian_calibration import bayesian_calibration
+from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration, bayesian_calibration
+from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.rare.committees import (
     Committee,
     Peers,
@@ -90,8 +94,8 @@ def class_weight_sweep(
         committees.append(committee)
         if progress is not None:
             progress(70.0 * (place + 1) / len(listed))
-    reached = [METRICS["spcc"].compute(validation) for validation in validations]
-    best = int(np.argmax(reached))
+    reached = [_spcc_of(validation) for validation in validations]
+    best = int(np.nanargmax(reached)) if np.isfinite(reached).any() else 0
 
     def asked(counted: Counted) -> Floats:
         return np.stack([committee.asked(counted.counts) for committee in committees])
@@ -101,7 +105,7 @@ def class_weight_sweep(
     sweep = []
     for weight, validation, spcc, (probability, _) in zip(listed, validations, reached, told, strict=True):
         kept = probability[~np.isnan(probability)]
-        fitted = bayesian_calibration(validation, tally_of_arrays(None, kept), level=None)
+        fitted = _calibration(validation, kept, None, problem.seed, len(listed))
         row: dict[str, Any] = {"weight": weight, "spcc_labelled": spcc, "uncalibrated": float(kept.sum())}
         row["calibrated"] = fitted.estimate.count
         if truth is not None:
@@ -110,7 +114,7 @@ def class_weight_sweep(
             row |= {"spcc": _spcc(own, fitted.posterior(kept))}
         sweep.append(row)
     details = {"machines": repeats, "labelled": len(training.positive), "words": problem.vocabulary.size}
-    parts = _parts(problem, "class_weight_sweep", validations[best], told[best], truth, notes, details)
+    parts = _parts(problem, "class_weight_sweep", validations[best], told[best], truth, notes, details, len(listed))
     return ClassWeightSweep(**parts, weight=listed[best], sweep=sweep)
 
 
@@ -312,14 +316,35 @@ def _truth(problem: _Problem, target_labels: Any, n: int) -> Bools | None:
     return np.asarray(_check.encode(y, problem.classes, "target_labels") == 1)
 
 
+def _calibration(
+    validation: Tally, scores: Floats, level: float | None, seed: int, choices: int
+) -> BayesianCalibration:
+    """Bayesian Calibration of a target's scores; without an estimate where labelled texts show no signal.
+
+    Scores that do not rank unseen positives above negatives say nothing of the target, however sure the mixture looks. The test is
+    that the lower limit of their AUROC lies above chance, at a level that allows for the best of so many `choices`.
+    """
+    area = auroc(validation, level=1.0 - 0.05 / choices)
+    told = area.low > 0.5
+    fitted = bayesian_calibration(validation, tally_of_arrays(None, scores), level=level if told else None, seed=seed)
+    if told or fitted.estimate.reason is not None:
+        return fitted
+    reason = (
+        f"the labelled texts do not show that words tell the classes apart: machines that had not seen them reach an AUROC of "
+        f"{number(area.value)} ({number(area.low)} to {number(area.high)}), and 0.5 is chance"
+    )
+    nothing = Prevalence(method=fitted.estimate.method, prevalence=math.nan, n=fitted.estimate.n, reason=reason)
+    return replace(fitted, estimate=nothing)
+
+
 def _parts(
     problem: _Problem, method: str, validation: Tally, told: Floats, truth: Bools | None, notes: tuple[Note, ...],
-    details: dict[str, Any],
+    details: dict[str, Any], choices: int = 1,
 ) -> dict[str, Any]:  # fmt: skip
     """What a result is made of: the scores, and the count that they give after calibration."""
     probability, vote = told
     kept = probability[~np.isnan(probability)]
-    fitted = bayesian_calibration(validation, tally_of_arrays(None, kept), level=problem.level, seed=problem.seed)
+    fitted = _calibration(validation, kept, problem.level, problem.seed, choices)
     own = (*problem.notes, *notes)
     emit(own)
     if problem.progress is not None:
@@ -331,9 +356,17 @@ def _parts(
 
 
 def _spcc(truth: Bools, scores: Floats) -> float:
-    if truth.all() or not truth.any():
-        return float("nan")
-    return METRICS["spcc"].compute(tally_of_arrays(truth, scores, pos_label=True))
+    if truth.all() or not truth.any() or np.isnan(scores).any():
+        return math.nan
+    return _spcc_of(tally_of_arrays(truth, scores, pos_label=True))
+
+
+def _spcc_of(tally: Tally) -> float:
+    """sPCC, nan where all scores are equal."""
+    try:
+        return METRICS["spcc"].compute(tally)
+    except Undefined:
+        return math.nan
 
 
 def split(

@@ -31,7 +31,8 @@ class RareCount(Shown):
 
     `scores` are the machines' mean probabilities and `votes` their mean votes, in the order of the target's texts, nan for those
     that were left out; `validation` has the scores of labelled texts from machines that had not seen them. `count` is the count
-    after Bayesian Calibration with an interval for the chance in both samples; `table` has the four variants: labels or
+    after Bayesian Calibration with an interval for the chance in both samples, or no count and the reason where the words of
+    labelled texts do not tell the classes apart; `table` has the four variants: labels or
     probabilities, calibrated or not.
     """
 
@@ -74,7 +75,7 @@ class RareCount(Shown):
 
     @cached_property
     def table(self) -> list[Row]:
-        """Labels and probabilities, before and after calibration.
+        """Labels and probabilities, before and after calibration; before alone where there is no estimate.
 
         `sd` is the within-sample Bernoulli deviation √Σp(1−p), which knows nothing of the model's own error; `low` and `high` do.
         `bias` is the estimate's error as a share of all texts. Labels after calibration are the top ⌈n·π⌉ scores.
@@ -83,9 +84,10 @@ class RareCount(Shown):
         told = {
             (False, "labels"): (self.votes[self.counted] >= 0.5).astype(np.float64),
             (False, "probabilities"): kept,
-            (True, "labels"): self.calibration.labels(kept).astype(np.float64),
-            (True, "probabilities"): self.posteriors[self.counted],
         }
+        if self.count.reason is None:
+            told[True, "labels"] = self.calibration.labels(kept).astype(np.float64)
+            told[True, "probabilities"] = self.posteriors[self.counted]
         return [self._row(calibrated, kind, values) for (calibrated, kind), values in told.items()]
 
     def _row(self, calibrated: bool, kind: str, values: Floats) -> Row:

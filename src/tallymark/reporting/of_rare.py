@@ -40,7 +40,8 @@ def of_rare(result: RareCount, *, title: str) -> Content:
     if isinstance(result, ClassWeightSweep):
         text = f"The weight {number(result.weight)} was best on labelled texts its machines had not seen (sPCC); the target had no say."
         sections.append(Section("Class weights", text, [charts.class_weight_sweep(result)], [table_of(result.sweep)]))
-    if labelled:
+    known = result.count.reason is None
+    if labelled and known:
         scores = [charts.score_histogram(result.target, calibrated=result.calibrated, log=log) for log in (False, True)]
         sections.append(
             Section(
@@ -54,15 +55,18 @@ def of_rare(result: RareCount, *, title: str) -> Content:
     else:
         shown = charts.score_histogram({"labelled texts": result.validation}, log=True)
         sections.append(Section("Scores of labelled texts", "By machines that had not seen them.", [shown]))
-    verdict = result.fit.verdict
-    text = f"{verdict[0].upper()}{verdict[1:]}."
-    sections.append(Section("Is this prior shift?", text, [charts.mixture_fit(result.fit)]))
     count = result.count
-    limits = "" if count.low is None else f" ({count.count_low:.0f} to {count.count_high:.0f})"
-    said = [
-        f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated).",
-        text,
-    ]
+    if known:
+        verdict = result.fit.verdict
+        text = f"{verdict[0].upper()}{verdict[1:]}."
+        sections.append(Section("Is this prior shift?", text, [charts.mixture_fit(result.fit)]))
+        limits = "" if count.low is None else f" ({count.count_low:.0f} to {count.count_high:.0f})"
+        said = [
+            f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated).",
+            text,
+        ]
+    else:
+        said = [f"How many of the {number(count.n)} texts are positive cannot be said: {count.reason}."]
     left_out = int(np.count_nonzero(~result.counted))
     what = [f"{number(len(result.scores))} texts", f"{left_out} of them left out", _details(result)]
     return Content(title, what, said, list(map(Remark.of, result.warnings)), sections)

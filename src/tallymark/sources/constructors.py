@@ -93,9 +93,11 @@ def tally(
     >>> tm.tally(scores=[0.2, 0.9]).n
     2
     """
+    _refuse_swallowed(
+        "tally", y, named={"label": label, "score": score, "by": None if isinstance(by, tuple) and not by else by, "weight": weight, "count": count, "cluster": cluster},
+        given={"scores": scores, "counts": counts, "weights": weights, "clusters": clusters},
+    )  # fmt: skip
     if is_frame(y):
-        if any(columns is not None for columns in (scores, counts, weights, clusters)):
-            raise InputError("With a dataframe name the columns: tm.tally(frame, label='y', score='p', weight='w').")
         return _tally_frame(
             y,
             label,
@@ -109,12 +111,10 @@ def tally(
             drop_missing=drop_missing,
             strict=strict,
         )
-    if any(name is not None for name in (score, label, weight, count, cluster)) or not (
-        isinstance(by, tuple) and not by
-    ):
+    if drop_missing or exact is False:
+        option = "drop_missing=True leaves out rows" if drop_missing else "exact=False groups rows"
         raise InputError(
-            f"label=, score=, weight=, count=, cluster= and by= name columns of a dataframe, but the first argument is a "
-            f"{type(y).__name__}. With arrays write tm.tally(y, scores, weights=w)."
+            f"{option} of a dataframe, but the first argument is a {type(y).__name__}; leave it out with arrays."
         )
     if scores is None:
         raise InputError("No scores. Write tm.tally(y, scores), or tm.tally(scores=…) for an unlabelled sample.")
@@ -173,6 +173,10 @@ def confusion(
     b      0  1  0
     c      1  0  0
     """
+    _refuse_swallowed(
+        "confusion", y, named={"label": label, "weight": weight, "count": count},
+        given={"counts": counts, "weights": weights},
+    )  # fmt: skip
     if is_frame(y):
         name = require(predicted if isinstance(predicted, str) else None, "predicted", "predicted class")
         found_in = _named(y, label, weight, count, [Wanted(name, "predicted=")])
@@ -241,6 +245,10 @@ def class_scores(
     >>> tm.metrics.auroc_ovo(s)
     1.0
     """
+    _refuse_swallowed(
+        "class_scores", y, named={"score": score, "label": label, "weight": weight, "count": count},
+        given={"scores": scores, "classes": classes, "counts": counts, "weights": weights},
+    )  # fmt: skip
     if is_frame(y):
         columns, classes, scores = _scores_by_class(y, score, label, weight, count)
         y, counts, weights = columns.truth, columns.counts, columns.weights
@@ -276,6 +284,10 @@ def class_panel(
     b          0.3500
     c          0.1000
     """
+    _refuse_swallowed(
+        "class_panel", y, named={"score": score, "label": label, "weight": weight, "count": count},
+        given={"scores": scores, "classes": classes, "counts": counts, "weights": weights},
+    )  # fmt: skip
     if is_frame(y):
         columns, classes, scores = _scores_by_class(y, score, label, weight, count, unlabelled=label is None)
         y, counts, weights = columns.truth, columns.counts, columns.weights
@@ -318,6 +330,10 @@ def panel(
     >>> tm.panel([0, 1, 0], {"a": [0.2, 0.9, 0.4], "b": [1, 3, 2]}).models
     ('a', 'b')
     """
+    _refuse_swallowed(
+        "panel", y, named={"label": label, "score": score, "weight": weight, "count": count, "cluster": cluster},
+        given={"scores": scores, "counts": counts, "weights": weights, "clusters": clusters},
+    )  # fmt: skip
     if is_frame(y):
         if score is None:
             raise InputError('With a dataframe name the score columns: tm.panel(frame, label="y", score=["a", "b"]).')
@@ -361,6 +377,40 @@ def panel_of_arrays(
         None if w is None else w.copy(),
         {str(other): column.copy() for other, column in others.items()},
         None if own is None else own.copy(),
+    )
+
+
+#: How each maker is written with a dataframe and with arrays.
+_WRITTEN = {
+    "tally": ("tm.tally(frame, label='y', score='p', weight='w')", "tm.tally(y, scores, weights=w, clusters=c)"),
+    "confusion": ("tm.confusion(frame, 'yhat', label='y', weight='w')", "tm.confusion(y, predicted, weights=w)"),
+    "class_scores": (
+        "tm.class_scores(frame, score={'cat': 'p_cat', 'dog': 'p_dog'}, label='y')",
+        "tm.class_scores(y, matrix, classes=[…], weights=w)",
+    ),
+    "class_panel": (
+        "tm.class_panel(frame, score={'cat': 'p_cat', 'dog': 'p_dog'}, label='y')",
+        "tm.class_panel(y, matrix, classes=[…], weights=w)",
+    ),
+    "panel": (
+        "tm.panel(frame, label='y', score=['a', 'b'], cluster='c')",
+        "tm.panel(y, {'a': score_a, 'b': score_b}, clusters=c)",
+    ),
+}
+
+
+def _refuse_swallowed(maker: str, first: object, *, named: Mapping[str, object], given: Mapping[str, object]) -> None:
+    """Refuse names of columns where there is no dataframe, and columns themselves beside one: neither would be used."""
+    frame, arrays = _WRITTEN[maker]
+    unused = [name for name, value in (given if is_frame(first) else named).items() if value is not None]
+    if not unused:
+        return
+    what = ", ".join(f"{name}=" for name in unused)
+    if is_frame(first):
+        raise InputError(f"{what} would not be used. With a dataframe name the columns: {frame}.")
+    raise InputError(
+        f"{what} {'names' if len(unused) == 1 else 'name'} a column of a dataframe, but the first argument is a "
+        f"{type(first).__name__}. With arrays write {arrays}."
     )
 
 

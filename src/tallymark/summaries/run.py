@@ -157,6 +157,11 @@ class Run(Sealed):
             return int(self.rows.sum())
         return int(self.total)
 
+    @property
+    def terms(self) -> int:
+        """How many weights its masses are sums of; 0 where these are whole counts, which add up exactly."""
+        return self.n_rows if self.kind == "weights" else 0
+
     @cached_property
     def effective_size(self) -> float:
         """Kish's effective sample size: fewer than the rows where weights differ."""

@@ -16,6 +16,7 @@ from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
 from tallymark._numbers import number as shown_number
+from tallymark._rounding import rounding
 from tallymark.errors import InputError
 from tallymark.notes import Note, emit
 from tallymark.registry import parse_policy
@@ -117,6 +118,19 @@ class Tally(Shown):
     def weighted(self) -> bool:
         """Made with ``weights=``."""
         return any(run.kind == "weights" for run in self.runs)
+
+    @cached_property
+    def rounding(self) -> float:
+        """How far equal quotients of its masses may differ by rounding, relative to their size."""
+        return rounding(max(run.terms for run in self.runs))
+
+    @cached_property
+    def separation(self) -> int:
+        """1 where every positive scores above every negative, -1 where every one scores below, 0 where they overlap."""
+        negative, positive = (run.scores for run in self._class_runs())
+        if not len(negative) or not len(positive):
+            return 0
+        return int(negative[-1] < positive[0]) - int(positive[-1] < negative[0])
 
     @property
     def exact(self) -> bool:
@@ -525,6 +539,8 @@ _LENS_FREE = frozenset(
         "placements",
         "cutoffs",
         "first_of_score",
+        "rounding",
+        "separation",
         "untied",
         "wins",
         "_few_steps",

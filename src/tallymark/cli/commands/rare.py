@@ -124,8 +124,9 @@ def _print(result: RareCount, asked: Asked) -> None:
     if isinstance(result, ClassWeightSweep):
         print_text("")
         print_rows(result.sweep, "Weights of positives in training; labelled texts chose", _shown)
-    verdict = result.fit.verdict
-    print_text(f"{verdict[0].upper()}{verdict[1:]}.", indent="  ")
+    if result.count.reason is None:
+        verdict = result.fit.verdict
+        print_text(f"{verdict[0].upper()}{verdict[1:]}.", indent="  ")
     if asked.out is not None:
         left_out = int(np.count_nonzero(~result.counted))
         print_text(f"Wrote {asked.out}: the target with tallymark_score and tallymark_probability"

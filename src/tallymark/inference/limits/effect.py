@@ -25,7 +25,7 @@ from tallymark.inference.limits.influence import (
     sums_between,
 )
 from tallymark.inference.limits.mover import Mover
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import NO_SPREAD, normal_quantile
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
@@ -66,7 +66,7 @@ class Effect(ABC):
         )
         freedom = math.inf if math.isfinite(bounded.high - bounded.low) else self.spread(design).freedom
         low, high = bounded.limits(value, variances, rows, level, freedom)
-        if bounded.anchor is None or value == bounded.anchor:
+        if bounded.anchor is None or abs(value - bounded.anchor) <= NO_SPREAD:
             return low, high
         noise = sum(self._variances(design.by_mass, plain=design.plain)) - sum(variances)
         if noise <= 0.0:

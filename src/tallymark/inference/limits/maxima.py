@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark._check import Floats
+from tallymark._rounding import first_largest
 from tallymark.inference.limits.effect import Effect, ScoreEffect
 from tallymark.inference.limits.influence import Design
 from tallymark.inference.limits.proportions import unseen
@@ -73,7 +74,8 @@ def _h_measure(tally: Tally) -> Effect:
 def _ks(tally: Tally) -> Effect:
     steps = tally.steps()
     tpr, fpr = steps.tp / tally.positives, steps.fp / tally.negatives
-    best = int(np.argmax(tpr - fpr))
+    # From the highest threshold down; the lowest of equals, as the policy takes it.
+    best = len(tpr) - 1 - int(first_largest((tpr - fpr)[::-1], tally.rounding))
     cut, hit, false = float(steps.thresholds[best]), float(tpr[best]), float(fpr[best])
     down: Callable[[Floats], Any] = lambda s: false - (s >= cut)
     up: Callable[[Floats], Any] = lambda s: (s >= cut) - hit

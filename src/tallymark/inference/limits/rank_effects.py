@@ -100,7 +100,7 @@ def partial_auc_effect(tally: Tally) -> RankEffect:
     negative, positive = rank_cells(tally)
     rate = (negative.from_here - negative.mass / 2) / negative.total
     values = (positive.from_here - positive.mass / 2) / positive.total
-    inside = rate < q
+    inside = rate < q - tally.rounding
     # The recall where the range ends.
     reached = float(values[np.argmax(inside)]) if inside.any() else 0.0
     height = np.where(inside, q - rate, 0.0)

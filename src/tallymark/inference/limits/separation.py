@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from tallymark.errors import Undefined
-from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
@@ -21,10 +20,10 @@ def separation_limits(name: str, tally: Tally, level: float) -> tuple[float, flo
     that share of the positives is put below everything, then that share of the negatives above everything. Only classes
     that do not overlap are judged so; elsewhere no spread means no information, and the limits are nan.
     """
-    if auroc_of(tally) not in {0.0, 1.0}:
+    if not tally.separation:
         return math.nan, math.nan
     items = [METRICS[name].compute(tally)]
-    upside_down = auroc_of(tally) == 0.0
+    upside_down = tally.separation < 0
     for side in (0, 1):
         wrong = 1.0 - ((1.0 - level) / 2) ** (1.0 / tally.runs[side].n_rows)
         try:

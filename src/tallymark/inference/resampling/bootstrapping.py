@@ -142,7 +142,8 @@ def _bca(known: Floats, estimate: float, acceleration: float, tails: Floats) -> 
     from scipy.special import ndtr
 
     # Ties with the estimate count one half, and no replicate below or above it is not proof of an infinite bias.
-    below = float(np.mean(known < estimate) + np.mean(known == estimate) / 2)
+    tied = np.abs(known - estimate) <= NO_SPREAD * max(1.0, abs(estimate))
+    below = float(np.mean((known < estimate) & ~tied) + np.mean(tied) / 2)
     bias = normal_quantile(min(max(below, 0.5 / len(known)), 1.0 - 0.5 / len(known)))
     z = np.array([normal_quantile(tail) for tail in tails])
     values: Floats = ndtr(bias + (bias + z) / (1.0 - acceleration * (bias + z)))

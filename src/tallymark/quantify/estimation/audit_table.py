@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
+from tallymark._rounding import equal, rounding
 from tallymark.errors import InputError
 from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.interval import Seed, checked_level
@@ -105,6 +106,7 @@ class _Table:
         self.mass = confusion.matrix.astype(np.float64)
         self.squares = self.mass if confusion.squares is None else confusion.squares
         self.weighted = confusion.squares is not None
+        self.rounding = rounding(confusion.n_rows if self.weighted else 0)
         self.tpr, self.fpr = self._rate((i, i), (i, 1 - i)), self._rate((1 - i, i), (1 - i, 1 - i))
         self.ppv, self.missed = self._rate((i, i), (1 - i, i)), self._rate((i, 1 - i), (1 - i, 1 - i))
 
@@ -162,7 +164,7 @@ def _ac(table: _Table, predicted: float, n: float, level: float, size: float | N
     _require_both(table)
     q, tpr, fpr = predicted / n, _share(table.tpr), _share(table.fpr)
     details = {"tpr": tpr, "fpr": fpr, "predicted_positive": q}
-    if tpr == fpr:
+    if equal(tpr, fpr, table.rounding):
         return _nothing("ac", n, size, details)
     raw = (q - fpr) / (tpr - fpr)
     variance = (

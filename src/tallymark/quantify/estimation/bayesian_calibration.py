@@ -13,7 +13,7 @@ from tallymark import _check
 from tallymark._check import Bools, Floats, Scores
 from tallymark._display import Row, Shown
 from tallymark.calibration.maps import CalibrationMap, with_scores
-from tallymark.errors import InputError
+from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Seed
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.prevalence import Prevalence
@@ -46,8 +46,13 @@ class BayesianCalibration(Shown):
         return self.estimate.prevalence
 
     def posterior(self, scores: object) -> Floats:
-        """Probability of each score at the target's prevalence. Over the target itself their mean is the prevalence."""
+        """Probability of each score at the target's prevalence. Over the target itself their mean is the prevalence.
+
+        All are nan where there is no estimate.
+        """
         s = _check.scores(scores)
+        if self.estimate.reason is not None:
+            return np.full(len(s), math.nan)
         if self._cells is not None:
             edges, posteriors = self._cells
             values: Floats = posteriors[np.searchsorted(edges[1:-1], s, "right")]
@@ -76,6 +81,8 @@ class BayesianCalibration(Shown):
     def labels(self, scores: object, *, rule: Literal["top", "half"] = "top") -> Bools:
         """Which rows to call positive: the ``top`` ⌈n·π⌉ scores, or those whose posterior is at least ``half``."""
         s = _check.scores(scores)
+        if self.estimate.reason is not None:
+            raise Undefined(f"no row can be called positive, for there is no estimate: {self.estimate.reason}")
         if require_one_of("rule", rule, ("top", "half")) == "half":
             return self.posterior(s) >= 0.5
         # A hair off, so that 0.3 of 10 rows are 3 whatever the last bit says.
@@ -132,6 +139,8 @@ def bayesian_calibration(
 def _as_map(validation: Tally, target: Tally) -> CalibrationMap:
     """Rising posteriors at the target's prevalence, as a map."""
     fitted = bayesian_calibration(validation, target, monotone=True, level=None)
+    if fitted.estimate.reason is not None:
+        raise Undefined(f"bayes: {fitted.estimate.reason}")
     return CalibrationMap("bayes", {"prevalence": fitted.prevalence}, fitted.posterior)
 
 

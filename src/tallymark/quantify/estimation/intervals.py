@@ -121,7 +121,7 @@ def continuous_sweep(case: Case) -> Limits:
     if case.validation.is_probability and case.target.is_probability:
         runs = [replace(run, scores=logit(run.scores)) for run in runs]
     classes = [(run.moments.mean, math.sqrt(run.moments.variance)) for run in runs[:2]]
-    weigh = sweep_weights(classes[0], classes[1], FAR_ENOUGH)
+    weigh = sweep_weights(classes[0], classes[1], FAR_ENOUGH, case.validation.rounding)
     if weigh is None:
         return 0.0, 1.0
     down, up, seen = (replace(run, scores=weigh(run.scores)) for run in runs)

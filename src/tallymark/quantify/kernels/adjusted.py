@@ -6,6 +6,7 @@ With tpr, fpr the rates of the validation sample at a threshold and q the share 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats
+from tallymark._rounding import equal
 from tallymark.quantify.kernels.batches import in_parts, take, take_lines
 from tallymark.quantify.kernels.declare import method
 from tallymark.quantify.kernels.densities import logit
@@ -25,11 +27,11 @@ _BELLA = "Bella et al. (2010), ICDM."
 FAR_ENOUGH = 0.25
 
 
-def adjusted(q: Any, tpr: Any, fpr: Any) -> Floats:
-    """(q - fpr) / (tpr - fpr), not cut; nan where the rates are equal."""
-    gap = np.asarray(tpr - fpr, dtype=np.float64)
+def adjusted(q: Any, tpr: Any, fpr: Any, tolerance: float) -> Floats:
+    """(q - fpr) / (tpr - fpr), not cut; nan where the rates are equal up to rounding."""
+    gap, apart = np.asarray(tpr - fpr, dtype=np.float64), ~equal(tpr, fpr, tolerance)
     return np.asarray(
-        np.divide(q - fpr, gap, out=np.full(np.broadcast_shapes(np.shape(q), gap.shape), np.nan), where=gap != 0.0)
+        np.divide(q - fpr, gap, out=np.full(np.broadcast_shapes(np.shape(q), gap.shape), np.nan), where=apart)
     )
 
 
@@ -58,19 +60,29 @@ def _cc(validation: Validation, target: Samples, *, threshold: float) -> Floats:
          interval="analytic", aliases=("acc", "rogan_gladen"), options={"threshold": 0.5}, precedence=4)  # fmt: skip
 def _ac(validation: Validation, target: Samples, *, threshold: float) -> Floats:
     tpr, fpr = validation.rates(np.array([threshold], dtype=validation.positive.scores.dtype))
-    return cut(adjusted(_cc(validation, target, threshold=threshold), tpr[:, 0], fpr[:, 0]))
+    share = _cc(validation, target, threshold=threshold)
+    return cut(adjusted(share, tpr[:, 0], fpr[:, 0], validation.rounding))
 
 
-def _at_best(validation: Validation, target: Samples, badness: Callable[[Floats, Floats], Floats]) -> Floats:
-    """Adjusted count at the threshold the validation sample likes best; the lowest of equals."""
+def _at_best(validation: Validation, target: Samples, *merits: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Adjusted count at the threshold with the highest merit of those whose rates differ; the lowest of equals.
+
+    Thresholds of equal merit, up to rounding, are told apart by the next merit.
+    """
     cuts = validation.candidates
     tpr, fpr = validation.rates(cuts)
-    best = np.argmin(np.where(tpr == fpr, np.inf, badness(tpr, fpr)), axis=1)
+    left = ~equal(tpr, fpr, validation.rounding)
+    for merit in merits:
+        values = np.where(left, merit(tpr, fpr), -np.inf)
+        left &= values >= values.max(axis=1, keepdims=True) - validation.rounding
+    best = np.argmax(left, axis=1)
     if len(best) == 1:
-        return cut(adjusted(target.mean(target.scores >= cuts[best[0]]), tpr[0, best[0]], fpr[0, best[0]]))
-    lines = np.arange(len(best))
-    q = target.above(cuts)
-    return cut(adjusted(q[lines, best] if len(q) > 1 else q[0, best], tpr[lines, best], fpr[lines, best]))
+        q, up, down = target.mean(target.scores >= cuts[best[0]]), tpr[0, best[0]], fpr[0, best[0]]
+    else:
+        lines = np.arange(len(best))
+        above = target.above(cuts)
+        q, up, down = above[lines, best] if len(above) > 1 else above[0, best], tpr[lines, best], fpr[lines, best]
+    return cut(adjusted(q, up, down, validation.rounding))
 
 
 @method(
@@ -81,7 +93,7 @@ def _at_best(validation: Validation, target: Samples, badness: Callable[[Floats,
     _FORMAN,
 )
 def _x(validation: Validation, target: Samples) -> Floats:
-    return _at_best(validation, target, lambda tpr, fpr: np.abs(1.0 - (tpr + fpr)))
+    return _at_best(validation, target, lambda tpr, fpr: -np.abs(1.0 - (tpr + fpr)))
 
 
 @method(
@@ -92,7 +104,7 @@ def _x(validation: Validation, target: Samples) -> Floats:
     _FORMAN,
 )
 def _max(validation: Validation, target: Samples) -> Floats:
-    return _at_best(validation, target, lambda tpr, fpr: fpr - tpr)
+    return _at_best(validation, target, lambda tpr, fpr: tpr - fpr)
 
 
 @method(
@@ -103,12 +115,8 @@ def _max(validation: Validation, target: Samples) -> Floats:
     _FORMAN,
 )
 def _t50(validation: Validation, target: Samples) -> Floats:
-    # Of thresholds with the same recall the one with the fewest false positives.
-    return _at_best(validation, target, lambda tpr, fpr: np.abs(tpr - 0.5) + _BARELY * fpr)
-
-
-#: Weight of the false positive rate among thresholds of equal recall: less than any difference of recalls.
-_BARELY = 1e-9
+    # Of thresholds whose recall is as near to a half the one with the fewest false positives.
+    return _at_best(validation, target, lambda tpr, fpr: -np.abs(tpr - 0.5), lambda tpr, fpr: -fpr)  # noqa: ARG005
 
 
 def _median_over(validation: Validation, target: Samples, usable: Callable[[Floats, Floats], Any]) -> Floats:
@@ -168,7 +176,7 @@ def _medians(shares: Floats, held: Any) -> Floats:
     precedence=2,
 )
 def _ms(validation: Validation, target: Samples) -> Floats:
-    values = _median_over(validation, target, lambda tpr, fpr: tpr - fpr >= FAR_ENOUGH)
+    values = _median_over(validation, target, lambda tpr, fpr: tpr - fpr >= FAR_ENOUGH - validation.rounding)
     return np.where(np.isnan(values), _max(validation, target), values) if np.isnan(values).any() else values
 
 
@@ -180,7 +188,7 @@ def _ms(validation: Validation, target: Samples) -> Floats:
     _FORMAN,
 )
 def _sweep(validation: Validation, target: Samples) -> Floats:
-    return _median_over(validation, target, lambda tpr, fpr: tpr != fpr)
+    return _median_over(validation, target, lambda tpr, fpr: ~equal(tpr, fpr, validation.rounding))
 
 
 @method(
@@ -205,7 +213,9 @@ def _cs(validation: Validation, target: Samples, *, far_enough: float, normal: b
     lines = max(len(means[0]), len(means[1]), len(target))
     values = np.full(lines, np.nan)
     for i in range(len(means[0])):
-        weigh = sweep_weights((means[0][i], spreads[0][i]), (means[1][i], spreads[1][i]), far_enough)
+        weigh = sweep_weights(
+            (means[0][i], spreads[0][i]), (means[1][i], spreads[1][i]), far_enough, validation.rounding
+        )
         if weigh is None:
             continue
         part = slice(i, i + 1) if len(means[0]) > 1 else slice(None)
@@ -215,7 +225,7 @@ def _cs(validation: Validation, target: Samples, *, far_enough: float, normal: b
             values[part] = cut(value)
         else:
             down, up = (own.mean(weigh(own.scores)) for own in (take(side, part) for side in sides))
-            values[part] = cut(adjusted(value, up, down))
+            values[part] = cut(adjusted(value, up, down, validation.rounding))
     return values
 
 
@@ -225,7 +235,9 @@ def _on_logits(validation: Validation) -> Validation:
 
 
 def _mean_and_spread(side: Samples) -> tuple[Floats, Floats]:
-    mean = side.mean(side.scores.astype(np.float64))
+    # Around a score of their own, so that equal scores have no spread.
+    pivot = float(side.scores[len(side.scores) // 2])
+    mean = pivot + side.mean(side.scores.astype(np.float64) - pivot)
     return mean, np.sqrt(side.mean((side.scores - mean[:, None]) ** 2))
 
 
@@ -234,12 +246,12 @@ _STEPS = 4_000
 
 
 def sweep_weights(
-    negative: tuple[float, float], positive: tuple[float, float], far_enough: float
+    negative: tuple[float, float], positive: tuple[float, float], far_enough: float, tolerance: float
 ) -> Callable[[Any], Floats] | None:
     """What a row adds to the mean adjusted count over the thresholds where normal classes are `far_enough` apart.
 
     Its mean is 0 over negatives and 1 over positives, if these are normal. Classes never that far apart are looked at
-    where they are at least half as far apart as anywhere.
+    where they are at least half as far apart as anywhere; classes that only rounding tells apart have no weights.
     """
     from scipy.special import ndtr
 
@@ -250,7 +262,9 @@ def sweep_weights(
         tpr, fpr = ndtr((up - t) / up_sd), ndtr((down - t) / down_sd)
     gap = np.nan_to_num(tpr - fpr)
     widest = int(np.argmax(gap))
-    if not gap[widest] > 0.0:
+    # Means and spreads that are equal up to rounding move the curves by so much, in spreads.
+    spreads = [spread for spread in (down_sd, up_sd) if spread > 0.0]
+    if not gap[widest] > tolerance * (1.0 + max(abs(down), abs(up)) / min(spreads, default=math.inf)):
         return None
     apart = gap >= min(far_enough, gap[widest] / 2.0)
     # The stretch around the widest gap; with unequal spreads there can be another one far out.
@@ -278,4 +292,4 @@ def _pcc(validation: Validation, target: Samples) -> Floats:  # noqa: ARG001
          aliases=("spa", "smm"), precedence=3)  # fmt: skip
 def _pacc(validation: Validation, target: Samples) -> Floats:
     up, down = (side.mean(side.scores) for side in (validation.positive, validation.negative))
-    return cut(adjusted(target.mean(target.scores), up, down))
+    return cut(adjusted(target.mean(target.scores), up, down, validation.rounding))

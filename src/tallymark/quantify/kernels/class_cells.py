@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tallymark._check import Floats, Ints
+from tallymark._rounding import first_largest
 from tallymark.inference.interval import Seed
 from tallymark.inference.resampling.parallel import seeds
 
@@ -13,6 +14,9 @@ _FEWEST, _MOST = 2.0, 6.0
 
 #: Rows that are enough to place the centres, and rounds after which these hardly move.
 _ROWS, _ROUNDS = 20_000, 30
+
+#: Squared distances that differ by less, in units of the scores, differ by rounding.
+_TIE = 1e-12
 
 #: Distances computed at a time.
 _HELD = 4_000_000
@@ -35,9 +39,10 @@ class ScoreCells:
         if number is None:
             number = round(classes * min(max(rows ** (1.0 / 3.0), _FEWEST), _MOST))
         rng = np.random.default_rng(seeds(seed, 1)[0])
-        kept = (
-            np.arange(len(scores)) if len(scores) <= _ROWS else np.sort(rng.choice(len(scores), _ROWS, replace=False))
-        )
+        # Sorted, so that the same rows in another order give the same cells.
+        kept = np.lexsort((weight, codes, *scores.T))
+        if len(kept) > _ROWS:
+            kept = kept[np.sort(rng.choice(len(kept), _ROWS, replace=False))]
         x, w = self._placed(scores[kept]), (weight / mass[codes])[kept]
         self._centres = _centres(x, w, number, rng)
 
@@ -55,8 +60,8 @@ class ScoreCells:
 
 
 def _nearest(x: Floats, centres: Floats) -> Ints:
-    places: Ints = np.argmin((centres**2).sum(axis=1) - 2.0 * np.einsum("nk,ck->nc", x, centres), axis=1)
-    return places
+    """The nearest centre to each row; the first of those that are equally near up to rounding."""
+    return first_largest(2.0 * np.einsum("nk,ck->nc", x, centres) - (centres**2).sum(axis=1), _TIE)
 
 
 def _centres(x: Floats, weight: Floats, number: int, rng: np.random.Generator) -> Floats:

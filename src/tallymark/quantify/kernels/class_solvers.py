@@ -14,7 +14,7 @@ from tallymark.inference.interval import checked_number
 from tallymark.quantify.kernels.class_cells import ScoreCells
 from tallymark.quantify.kernels.class_rows import ClassRows, shares_by_class
 from tallymark.quantify.kernels.densities import FAINT
-from tallymark.quantify.kernels.joint import fit_jointly, smoothed
+from tallymark.quantify.kernels.joint import fit_jointly, smoothed, without_residue
 from tallymark.registry import choose
 
 #: Numbers held at once: rows of a target times resamples, or times rows of a validation sample.
@@ -303,7 +303,12 @@ def _effective_per_weight(weights: Floats) -> float:
 
 def bayes(both: ClassRows, options: Mapping[str, Any]) -> Solver:
     """Prevalences and class shares of cells, fitted together."""
-    return lambda weights, mass: fit_jointly(*counts_in_cells(both, weights, mass, options)).prevalences
+
+    def work(weights: Floats, mass: Floats) -> Floats:
+        fitted = fit_jointly(*counts_in_cells(both, weights, mass, options))
+        return without_residue(fitted.prevalences, mass.sum(axis=1, keepdims=True))
+
+    return work
 
 
 def baseline(both: ClassRows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001

@@ -114,10 +114,10 @@ class Kernels:
         reach = _REACH * max(down_width, up_width)
         low, high = low - reach, high + reach
         step = (high - low) / (_POINTS - 1)
-        sides = [
-            _smooth(_on_grid(side, scale, low, step), step, width)
-            for side, width in ((validation.negative, down_width), (validation.positive, up_width))
-        ]
+        down, up = (_on_grid(side, scale, low, step) for side in (validation.negative, validation.positive))
+        # Classes that only rounding tells apart have one density: what is left of it far from every row is noise.
+        up = np.where((np.abs(up - down) <= validation.rounding).all(axis=1, keepdims=True), down, up)
+        sides = [_smooth(mass, step, width) for mass, width in ((down, down_width), (up, up_width))]
         return cls(scale, low, step, *np.broadcast_arrays(*sides))
 
     def at(self, scores: Scores) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.quantify.kernels.batches import in_parts, squeezed, take, take_lines
 from tallymark.quantify.kernels.declare import method
 from tallymark.quantify.kernels.densities import FAINT, Binned, Kernels, adaptive_edges
-from tallymark.quantify.kernels.joint import CLOSE, CLOSE_ENOUGH, fit_jointly, smoothed
+from tallymark.quantify.kernels.joint import CLOSE, CLOSE_ENOUGH, fit_jointly, smoothed, without_residue
 from tallymark.quantify.kernels.mixture import contrast, most_likely
 from tallymark.quantify.kernels.samples import Samples, Validation
 from tallymark.registry import choose
@@ -160,8 +160,8 @@ def _bayes(
     close = CLOSE if len(validation.positive) == 1 else CLOSE_ENOUGH
 
     def best(part: slice) -> Floats:
-        values: Floats = fit_jointly(take_lines(known, part), take_lines(seen, part), close=close).prevalences[:, 1]
-        return values
+        fitted = fit_jointly(take_lines(known, part), take_lines(seen, part), close=close)
+        return without_residue(fitted.prevalences, target.rows)[:, 1]
 
     return in_parts(best, lines, 4 * known.shape[2])
 

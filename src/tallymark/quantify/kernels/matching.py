@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Scores
+from tallymark._rounding import first_largest, rounding
 from tallymark.errors import InputError
 from tallymark.inference.interval import checked_number
 from tallymark.quantify.kernels.adjusted import cut
@@ -36,6 +37,7 @@ def _hdy(
     points: int,
 ) -> Floats:
     shares = np.linspace(0.0, 1.0, checked_number(points, "points", 2))
+    tolerance = max(validation.rounding, rounding(target.terms))
     items = []
     for down, up, held in _histograms(validation, target, bins):
         root = np.sqrt(held)
@@ -43,26 +45,27 @@ def _hdy(
         def best(part: slice, down: Floats = down, up: Floats = up, root: Floats = root) -> Floats:
             own_up, own_down = (take_lines(side, part)[:, None, :] for side in (up, down))
             mixed = np.sqrt(shares[:, None] * own_up + (1.0 - shares[:, None]) * own_down)
-            # The least distance is the largest sum of root products; equal ones differ by rounding only.
+            # The least distance is the largest sum of root products.
             own = take_lines(root, part)
             if len(mixed) == 1:
                 likeness = np.einsum("rk,pk->rp", own, mixed[0])
             else:
                 likeness = np.einsum("rk,rpk->rp", np.broadcast_to(own, (len(mixed), own.shape[1])), mixed)
-            return np.asarray(shares[np.argmax(np.round(likeness, 14), axis=1)])
+            return np.asarray(shares[first_largest(likeness, tolerance)])
 
         width = held.shape[1] * (points if len(down) > 1 else 1) + points
-        items.append(_where_apart(in_parts(best, max(len(down), len(root)), width), down, up))
+        nearest = in_parts(best, max(len(down), len(root)), width)
+        items.append(_where_told(nearest, down, up, held, validation.rounding))
     return _median_of(items)
 
 
-def _where_apart(shares: Floats, down: Floats, up: Floats) -> Floats:
-    """Shares, nan where both classes have the same histogram."""
-    return np.where((down == up).all(axis=1), np.nan, shares)
+def _where_told(shares: Floats, down: Floats, up: Floats, held: Floats, tolerance: float) -> Floats:
+    """Shares, nan where no row of the target lies in a bin in which the classes differ: every mixture is then as near."""
+    return np.where(((np.abs(down - up) > tolerance) & (held > 0.0)).any(axis=1), shares, np.nan)
 
 
 def _median_of(found: Sequence[Floats]) -> Floats:
-    """Median over the numbers of bins that tell the classes apart; nan where none does."""
+    """Median over the numbers of bins that tell the classes of the target apart; nan where none does."""
     stacked = np.stack(np.broadcast_arrays(*found))
     none = np.isnan(stacked).all(axis=0)
     medians: Floats = (
@@ -112,14 +115,14 @@ def _dys(validation: Validation, target: Samples, *, bins: Sequence[int], distan
     slope_of = choose("distance", distance, _SLOPES)
     return _median_of(
         [
-            _where_apart(_nearest(slope_of, down, up, held), down, up)
+            _where_told(_nearest(slope_of, down, up, held), down, up, held, validation.rounding)
             for down, up, held in _histograms(validation, target, bins)
         ]
     )
 
 
-#: Halvings of [0, 1] that leave less than 1e-8.
-_HALVINGS = 27
+#: Halvings of [0, 1] that leave less than 1e-10.
+_HALVINGS = 34
 
 
 def _nearest(slope_of: Callable[[Floats, Floats], Floats], down: Floats, up: Floats, held: Floats) -> Floats:
@@ -160,22 +163,27 @@ def _sord(validation: Validation, target: Samples) -> Floats:
             np.cumsum(take(side, part).on(place, len(grid)), axis=1)[:, :-1]
             for side, place in zip(sides, places, strict=True)
         )
-        return _weighted_median(all_of - down, up - down, gaps)
+        return _weighted_median(all_of - down, up - down, gaps, validation.rounding)
 
     return in_parts(best, max(map(len, sides)), len(grid))
 
 
-def _weighted_median(a: Floats, b: Floats, weight: Floats) -> Floats:
-    """The share in [0, 1] that minimises Σ w |a - share·b| on each line: a weighted median of a/b."""
+def _weighted_median(a: Floats, b: Floats, weight: Floats, tolerance: float) -> Floats:
+    """The share in [0, 1] that minimises Σ w |a - share·b| on each line: a weighted median of a/b, the lowest of equals.
+
+    Gaps b of shares that are 0 up to rounding have no say.
+    """
     a, b = np.broadcast_arrays(a, b)
     with np.errstate(divide="ignore", invalid="ignore"):
-        turn = np.where(b != 0.0, a / b, 0.0)
-    pull = weight * np.abs(b)
+        turn = np.where(np.abs(b) > tolerance, a / b, 0.0)
+    pull = np.where(np.abs(b) > tolerance, weight * np.abs(b), 0.0)
     order = np.argsort(turn, axis=1)
     pull, turn = np.take_along_axis(pull, order, axis=1), np.take_along_axis(turn, order, axis=1)
     so_far = np.cumsum(pull, axis=1)
     half = so_far[:, -1:] / 2.0
-    middle = np.argmax(so_far >= half, axis=1) if turn.shape[1] else np.zeros(len(turn), dtype=np.int64)
+    middle = (
+        np.argmax(so_far >= half * (1.0 - tolerance), axis=1) if turn.shape[1] else np.zeros(len(turn), dtype=np.int64)
+    )
     if not turn.shape[1]:
         return np.full(len(turn), np.nan)
     picked = turn[np.arange(len(turn)), middle]
@@ -198,7 +206,7 @@ def _energy(validation: Validation, target: Samples) -> Floats:
     apart = 2.0 * between - within_up - within_down
     gap = target.mean(squeezed(to_down)) - target.mean(squeezed(to_up)) + between - within_down
     with np.errstate(divide="ignore", invalid="ignore"):
-        return cut(np.where(apart > 0.0, gap / apart, np.nan))
+        return cut(np.where(apart > validation.rounding * between, gap / apart, np.nan))
 
 
 def _distances_to(side: Samples, scores: Scores) -> Floats:

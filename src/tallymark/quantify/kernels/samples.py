@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Ints, Masses, Scores
+from tallymark._rounding import rounding
 from tallymark.inference.resampling.strata import Stratum
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
@@ -23,25 +24,28 @@ class Samples:
 
     Each line of `index` lists a sample's places in the pool; or each line of `mass` says what every place counts; with
     neither, the pool itself is the only sample. Scores ascend unless there is an `index`. `effective_size` is Kish's, for a
-    weighted sample.
+    weighted sample; `terms` are the weights that its masses are sums of, 0 where these are whole counts.
     """
 
     scores: Scores
     index: Ints | None = None
     mass: Masses | None = None
     effective_size: float | None = None
+    terms: int = 0
 
     @classmethod
     def of_run(cls, run: Run) -> Samples:
         """A run as the only sample; cells stand at their middle."""
         scores = run.scores if run.hi is None else (run.scores + run.hi) / 2
-        return cls(scores, mass=None if run.kind == "unit" else run.mass[None, :], effective_size=run.effective_size)
+        mass = None if run.kind == "unit" else run.mass[None, :]
+        return cls(scores, None, mass, run.effective_size, run.terms)
 
     @classmethod
     def of_stratum(cls, stratum: Stratum, mass: Masses) -> Samples:
         """Resamples of the rows of a run."""
         size = float(stratum.mass.sum() ** 2 / stratum.squares.sum())
-        return cls(stratum.scores, mass=mass.astype(np.float64, copy=False), effective_size=size)
+        terms = 0 if mass.dtype.kind in "iu" else stratum.n
+        return cls(stratum.scores, None, mass.astype(np.float64, copy=False), size, terms)
 
     def __len__(self) -> int:
         lines = self.mass if self.index is None else self.index
@@ -98,7 +102,8 @@ class Samples:
             return ((len(self.scores) - place) / len(self.scores))[None, :]
         over = np.zeros((len(self.mass), len(self.scores) + 1))
         np.cumsum(self.mass[:, ::-1], axis=1, out=over[:, -2::-1])
-        return np.asarray(over[:, place] / self.totals[:, None])
+        # By the sum that the same additions gave: what lies below the lowest row is then exactly 0.
+        return np.asarray(over[:, place] / over[:, :1])
 
     def below(self, thresholds: Scores, cells: Ints | None = None) -> Ints:
         """How many rows of each indexed sample lie below each of ascending thresholds."""
@@ -163,6 +168,11 @@ class Validation:
     def rates(self, thresholds: Scores) -> tuple[Floats, Floats]:
         """True and false positive rates at thresholds."""
         return self.positive.above(thresholds), self.negative.above(thresholds)
+
+    @cached_property
+    def rounding(self) -> float:
+        """How far equal rates or means of the two classes may differ by rounding."""
+        return rounding(max(self.negative.terms, self.positive.terms))
 
     @cached_property
     def candidates(self) -> Scores:
