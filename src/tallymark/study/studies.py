@@ -114,7 +114,7 @@ class Study:
         """Work on every cell that is not finished, and keep each at once; a run that was stopped goes on where it was.
 
         `jobs` processes work side by side (joblib; inside ``joblib.parallel_config("dask")`` a cluster does), one writes. `retry`
-        works on failed cells again. The same seed gives the same results, whatever the order and the number of jobs.
+        works on failed and on damaged cells again. The same seed gives the same results, whatever the order and the number of jobs.
         """
         if store is not None:
             self._store = Path(store)
@@ -124,9 +124,9 @@ class Study:
         with writing(self._store) as kept:
             status = kept.status()
             if retry:
-                again = [key for key, *_ in keys if status.get(key) is not None]
+                again = {key for key, *_ in keys if status.get(key) is not None} | set(kept.damaged())
                 kept.forget(again)
-                status = {key: error for key, error in status.items() if key not in set(again)}
+                status = {key: error for key, error in status.items() if key not in again}
             missing = {key for key, *_ in keys if key not in status}
             units = self._units(data, protocols, keys, missing)
             names = {key: (source, fold, method.name) for key, source, fold, method in keys}
