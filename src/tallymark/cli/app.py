@@ -402,7 +402,7 @@ app.add_typer(auditing.app, name="audit")
 def main() -> None:
     """Run a command; bad input ends with status 2 and one message on standard error."""
     _speak_any_encoding()
-    warnings.formatwarning = lambda message, *_, **__: f"tallymark: {message}\n"
+    warnings.formatwarning = lambda message, *_, **__: f"tallymark: {visible(str(message))}\n"
     # Results carry their notes, and each command prints them.
     warnings.filterwarnings("ignore", category=GuardWarning)
     try:
@@ -422,7 +422,8 @@ def main() -> None:
         # Whoever read the output has seen enough, as `head` has; the rest must not be written when Python ends either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        typer.echo(f"tallymark: {error.strerror or error}{f': {error.filename}' if error.filename else ''}.", err=True)
+        where = f": {error.filename}" if error.filename else ""
+        typer.echo(f"tallymark: {visible(f'{error.strerror or error}{where}')}.", err=True)
         sys.exit(2)
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from tallymark import __version__, _check
 from tallymark._display import columns_of, plain
 from tallymark._numbers import number
-from tallymark._text import visible
+from tallymark._text import inert_json, visible
 from tallymark.cli.formats import chosen, printed
 from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.notes import Note
@@ -83,8 +83,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 def print_json(command: str, answer: Mapping[str, Any], notes: Iterable[Note] = ()) -> None:
     """One JSON object on standard output: which command of which version, its answer, and the guards that fired."""
     envelope = {"command": command, "version": __version__, **answer, "warnings": [vars(note) for note in notes]}
-    json.dump(plain(envelope), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(inert_json(json.dumps(plain(envelope), indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
 def print_notes(notes: Iterable[Note]) -> None:
