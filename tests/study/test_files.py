@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import sqlite3
 from pathlib import Path
 
 import joblib
@@ -9,8 +10,10 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import all_estimators
 from sklearn.utils._param_validation import HasMethods
+from typer.testing import CliRunner
 
 import tallymark as tm
+from tallymark.cli.app import app
 from tallymark.study.estimators import ESTIMATORS, made
 from tallymark.study.plans import plan_of
 
@@ -164,3 +167,29 @@ def test_what_is_wrong_is_a_sentence(folder, old, new, told):
 def test_names_of_studies_made_in_python_are_held_to_the_same():
     with pytest.raises(tm.InputError, match="cannot be the name"):
         tm.study.Study("a/b", ["iris"], {"EM": "em"}, GaussianNB())
+
+
+def test_a_run_ends_with_1_as_long_as_a_cell_has_failed(folder):
+    (folder / "s.toml").write_text(TOML.replace("C = 1.0", "C = -1.0"))
+    for options in ([], [], ["--retry"], ["--json"]):
+        done = CliRunner().invoke(app, ["study", "run", str(folder / "s.toml"), *options])
+        assert done.exit_code == 1, options
+        assert '"failed": 3' in done.output if options == ["--json"] else "3 failed" in done.output
+    (folder / "s.toml").write_text(TOML)
+    assert CliRunner().invoke(app, ["study", "run", str(folder / "s.toml")]).exit_code == 0
+
+
+def test_a_damaged_cell_is_named_and_worked_on_again(folder):
+    (folder / "s.toml").write_text(TOML)
+    study = tm.study.Study.from_toml(folder / "s.toml")
+    study.run()
+    wanted = list(study.results().lines())
+    connection = sqlite3.connect(study.store, isolation_level=None)
+    (blob,) = connection.execute("SELECT estimates FROM cells WHERE fold = 1").fetchone()
+    flipped = bytes([blob[0] ^ 1, *blob[1:]])
+    connection.execute("UPDATE cells SET estimates = ? WHERE fold = 1", (flipped,))
+    connection.close()
+    with pytest.raises(tm.InputError, match="damaged: the cell of the data set 'd', fold 1, method 'cc'.*--retry"):
+        study.results()
+    assert study.run(retry=True).done == 1
+    assert list(study.results().lines()) == wanted

@@ -412,9 +412,6 @@ def main() -> None:
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("tallymark: stopped.", err=True)
-        sys.exit(130)
     except MemoryError:
         typer.echo("tallymark: there is not enough memory for this.", err=True)
         sys.exit(2)

@@ -24,7 +24,7 @@ def run(
     retry: Annotated[bool, typer.Option("--retry", help="Work on failed cells again.")] = False,
     json: Json = False,
 ) -> None:
-    """Run a study, or go on with one that was stopped.
+    """Run a study, or go on with one that was stopped; ends with status 1 where a cell failed.
 
     Example: tallymark study run forman.toml --jobs 2
     """

@@ -60,6 +60,8 @@ class Duck:
             ) from None
         except duckdb.IOException as error:
             if self._spill not in str(error):
+                if failed := _write_failure(error):
+                    raise failed from None
                 raise unreadable(self.shown, error) from None
             raise InputError(
                 f"Cannot spill to disk while reading {self.shown!r}: {first_sentence(error)} "
@@ -103,6 +105,18 @@ class Duck:
     def _require_one_statement(self, sql: str) -> None:
         if len(self._connection.extract_statements(sql)) != 1:
             raise InputError("where= must be one condition, not several statements.")
+
+    def require_repeatable(self, where: str) -> None:
+        """Refuse a condition that would choose other rows each time it is asked."""
+        volatile = self.query(
+            "SELECT DISTINCT function_name AS name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
+        )
+        called = {name.lower() for name in _CALLED.findall(_STRINGS.sub("''", where))}
+        drawn = "a sample" if _SAMPLED.search(_QUOTED.sub("", where)) else None
+        if chance := min(called & set(volatile["name"].tolist()), default=drawn):
+            raise InputError(
+                f"where={where!r} takes {chance}, and so other rows each time; mark the rows in a column of the data instead."
+            )
 
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
         """Let queries see arrays of ours as a table."""
@@ -209,6 +223,20 @@ def require_condition(where: object) -> None:
 #: Texts, names and comments in SQL, in which brackets mean nothing.
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _BRACKETS = re.compile(r"[()]")
+
+
+#: Texts in SQL; what is called in it, quoted or not; and samples of a subquery.
+_STRINGS = re.compile(r"'(?:[^']|'')*'")
+_CALLED = re.compile(r"(\w+)\"?\s*\(")
+_SAMPLED = re.compile(r"\b(USING\s+SAMPLE|TABLESAMPLE)\b", re.IGNORECASE)
+
+
+def _write_failure(error: Exception) -> OSError | None:
+    """DuckDB's failure to write as the system's error; None where it failed to read."""
+    if not re.search(r"Could not write file|write failed", str(error)):
+        return None
+    number = re.search(r'"errno":"(\d+)"', str(error))
+    return OSError(int(number[1]), os.strerror(int(number[1]))) if number else OSError(first_sentence(error))
 
 
 def unreadable(shown: str, error: Exception) -> InputError:

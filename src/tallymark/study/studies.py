@@ -23,7 +23,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Shown):
-    """What a run did: cells worked on now, found finished, failed, and data sets that were not there."""
+    """What a run did: cells worked on now, found finished, failed (now or before), and data sets that were not there."""
 
     done: int
     found: int
@@ -130,7 +130,7 @@ class Study:
             missing = {key for key, *_ in keys if key not in status}
             units = self._units(data, protocols, keys, missing)
             names = {key: (source, fold, method.name) for key, source, fold, method in keys}
-            done = failed = 0
+            done, failed = 0, sum(status.get(key) is not None for key, *_ in keys)
             for outcomes in _worked(units, jobs):
                 for outcome in outcomes:
                     kept.add(*names[outcome.key], outcome)
