@@ -23,6 +23,7 @@ from tallymark.inference.interval import checked_level
 from tallymark.registry import METRICS, require_one_of
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.formats import Wanted
+from tallymark.sources.frames import named_columns
 
 Level = Literal["low", "balanced", "high"]
 Error = Literal["fp", "fn"]
@@ -79,6 +80,7 @@ class Advice(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def advise(
     data: Any = None, *, classes: int = 2, prevalence_stable: bool | None = None, values_stable: bool | None = None,
     prevalence: Level | None = None, true_negatives_matter: bool = False, emphasise: Error | None = None,

@@ -29,6 +29,7 @@ from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.registry import METRICS
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 
 @dataclass(frozen=True)
@@ -185,6 +186,7 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
         }  # fmt: skip
 
 
+@named_columns
 def audit_estimate(
     data: Any, *, label: str, score: str | None = None, threshold: float | None = None, predicted: str | None = None,
     by: str | Sequence[str] | None = None, inclusion: str | None = None, stratum: str | Sequence[str] | None = None,

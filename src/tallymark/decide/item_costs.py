@@ -25,6 +25,7 @@ from tallymark.inference.resampling.parallel import seeds
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import checked_cluster
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 #: A payoff of a row: a number, the name of a column, or a function of the data that gives one for each row.
 Amount = float | str | Callable[[Any], Any]
@@ -115,6 +116,7 @@ class Costs(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def costs(
     data: Any, *, label: str, score: str | Sequence[str] | None = None, predicted: str | Sequence[str] | None = None,
     threshold: float | None = None, cost_fp: Amount = 1.0, cost_fn: Amount = 1.0, value_tp: Amount = 0.0, value_tn: Amount = 0.0,

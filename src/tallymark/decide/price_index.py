@@ -15,6 +15,7 @@ from tallymark.decide.price_tables import PriceTable, price_table
 from tallymark.errors import InputError, nearest
 from tallymark.inference.interval import checked_number
 from tallymark.registry import require_one_of
+from tallymark.sources.frames import named_columns
 
 Splice = Literal["movement", "window", "half", "mean"]
 
@@ -67,6 +68,7 @@ class PriceIndex(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def index(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, formula: str = "fisher",
     chained: bool = False, window: int | None = None, splice: Splice = "movement", where: str | None = None,

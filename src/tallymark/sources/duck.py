@@ -170,6 +170,7 @@ def connected(
     """
     import duckdb
 
+    _check.callback(progress)
     if threads is not None:
         _check.whole(threads, "threads", 1, _MOST_THREADS)
     _require_room(shown, threads or os.cpu_count() or 1)

@@ -16,7 +16,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests import corrections, ranks, signed_ranks
 from tallymark.inference.hypothesis_tests.holm import holm as holm_adjusted
-from tallymark.inference.interval import checked_number
+from tallymark.inference.interval import checked_level, checked_number
 from tallymark.registry import require_one_of
 from tallymark.study.tables import Better, MethodTable, table_of
 
@@ -135,7 +135,7 @@ def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
         raise InputError(
             f"{len(whole.datasets)} of {len(table.datasets)} data sets have a number for every method; ranks need two or more."
         )
-    conventions = ["ranks: 1 is best, ties share the mean of their ranks"]
+    conventions = [*table.conventions, "ranks: 1 is best, ties share the mean of their ranks"]
     if table.left_out:
         conventions.append(
             f"left out for missing cells: {', '.join(table.left_out)} ({len(whole.datasets)} of {len(table.datasets)} used)"
@@ -218,6 +218,7 @@ def nemenyi(data: Any, *, better: Better = "lower", level: float = 0.95) -> Test
     >>> [round(p, 3) for p in tm.study.nemenyi(table).p_values.tolist()]
     [0.319, 0.011, 0.319]
     """
+    level = checked_level(level)
     found = _ranked(data, better)
     pairs, differences = _pairs(found)
     values = ranks.nemenyi_p_values(differences, found.n, found.k)
@@ -234,6 +235,7 @@ def bonferroni_dunn(data: Any, control: str, *, better: Better = "lower", level:
     >>> tm.study.bonferroni_dunn(table, "c").p_values.round(3).tolist()
     [0.008, 0.298]
     """
+    level = checked_level(level)
     found = _ranked(data, better)
     pairs, differences = _pairs(found, control)
     values = corrections.bonferroni(ranks.normal_p_values(differences, found.n, found.k))
@@ -245,8 +247,9 @@ def _corrected(
     name: str, adjust: Callable[[Floats, int], Floats], data: Any, control: str | None, better: Better, level: float
 ) -> TestResult:
     """A correction of plain p-values, or of the pairs of a table by their mean ranks."""
+    level = checked_level(level)
     if _is_list_of_p_values(data):
-        values = np.asarray(data, dtype=np.float64)
+        values = _check.scores(data, "p-values")
         if not ((values >= 0.0) & (values <= 1.0)).all():
             raise InputError("p-values must lie between 0 and 1.")
         methods = (1.0 + math.sqrt(1.0 + 8.0 * len(values))) / 2.0
@@ -263,7 +266,10 @@ def _corrected(
 
 
 def _is_list_of_p_values(data: Any) -> bool:
-    return isinstance(data, Sequence | np.ndarray) and not isinstance(data, str) and np.ndim(data) == 1
+    """A list of single values; a list of lists is a table, and one of unequal ones is refused as such."""
+    if isinstance(data, np.ndarray):
+        return data.ndim == 1
+    return isinstance(data, Sequence) and not isinstance(data, str) and all(np.isscalar(one) for one in data)
 
 
 def holm(data: Any, control: str | None = None, *, better: Better = "lower", level: float = 0.95) -> TestResult:
@@ -329,6 +335,7 @@ def wilcoxon(
     """
     from scipy.special import ndtr
 
+    level = checked_level(level)
     require_one_of("zeros", zeros, ("split", "pratt", "wilcox"))
     table = table_of(data, better)
     lines, raw, statistics = [], [], []
@@ -362,7 +369,7 @@ def wilcoxon(
     return TestResult(
         test="Wilcoxon", n=len(table.datasets), methods=table.methods, pairs=pairs, level=level,
         statistic=statistics[0] if one else math.nan, p_value=float(adjusted[0]) if one else math.nan,
-        conventions=(f"zeros: {zeros}; p-value: {' and '.join(sorted(used))}{corrected}",),
+        conventions=(*table.conventions, f"zeros: {zeros}; p-value: {' and '.join(sorted(used))}{corrected}"),
     )  # fmt: skip
 
 

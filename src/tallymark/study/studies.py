@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tallymark import _check
 from tallymark._display import Row, Shown
 from tallymark.errors import InputError
 from tallymark.registry import QUANTIFIERS
@@ -116,6 +117,7 @@ class Study:
         `jobs` processes work side by side (joblib; inside ``joblib.parallel_config("dask")`` a cluster does), one writes. `retry`
         works on failed and on damaged cells again. The same seed gives the same results, whatever the order and the number of jobs.
         """
+        _check.callback(progress)
         if store is not None:
             self._store = Path(store)
         data, skipped = self._loaded()

@@ -105,16 +105,23 @@ def _parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def test(
-    file: str, loss: str | None, name: str, control: str | None, better: str, level: float, *, as_json: bool
+    file: str,
+    loss: str | None,
+    name: str,
+    control: str | None,
+    level: float,
+    *,
+    table: tuple[str, str | None],
+    as_json: bool,
 ) -> None:
-    """A test of a study's ranks, or of any table of results."""
+    """A test of a study's ranks, or of any table of results; `table` says which numbers are better, and what names the data sets."""
     chosen = choose("--test", name, TESTS)
     data: Any
     if Path(file).suffix.lower() == ".toml":
         results = Study.from_toml(file).results()
         data = _ranks(results, loss)
     else:
-        data = table_of(file, better)
+        data = table_of(file, *table)
     options: dict[str, Any] = {}
     if control is not None:
         if name not in _CONTROLLED:

@@ -14,6 +14,7 @@ from tallymark.notes import Note, emit
 from tallymark.quantify.audits.samples import Audit, read_audit
 from tallymark.quantify.audits.shares import Share, Stratum, share, slope_of
 from tallymark.quantify.estimation.prevalence import Keys, Prevalence, Prevalences
+from tallymark.sources.frames import named_columns
 
 #: What an audit's estimates are called beside those of quantifiers.
 METHOD = "audit"
@@ -67,6 +68,7 @@ class AuditPrevalences(Prevalences):
         return Interval(value, min(low * scale - 1.0, value), max(high * scale - 1.0, value), "mover", asked)
 
 
+@named_columns
 def from_audit(
     data: Any, *, label: str, score: str | None = None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
     stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, estimator: str | None = None,
