@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+from fuzz.working_calls import CALLS, LEFT_OUT
 
 import tallymark as tm
 import tallymark.curves
-from working_calls import CALLS, LEFT_OUT
 
 BAD = {
     "none": None, "number": 3, "negative": -1, "nan": float("nan"), "text": "x", "empty text": "", "empty list": [], "dict": {"a": 1},

@@ -5,9 +5,9 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from fuzz.working_calls import CALLS, FRAME, P, Q, Y
 
 import tallymark as tm
-from working_calls import CALLS, FRAME, P, Q, Y
 
 #: Functions of a dataframe, by their working calls; the tables of tests have their own test below.
 OF_FRAMES = [function for function, (arguments, _) in CALLS.items() if arguments and arguments[0] is FRAME]
