@@ -398,7 +398,7 @@ AREAS: dict[str, tuple[Case, int]] = {
     "json lines": (_file_case(_write_json, (".jsonl", ".jsonl.gz")), 60),
     "parquet": (_file_case(cases.as_parquet, (".parquet",)), 60),
     "stored": (_stored, 200),
-    "stores": (_store, 40),
+    "stores": (_store, 20),
     "studies": (_study, 60),
     "arguments": (_argument, 60),
     "command": (_command, 60),

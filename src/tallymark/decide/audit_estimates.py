@@ -212,7 +212,7 @@ def audit_estimate(
     recall = 0.1287, 95 % interval 0.0585 to 0.2022
     """
     asked = checked_level(level)
-    groups, layers = column_names(by or [], "by="), column_names(stratum or [], "stratum=")
+    groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     if threshold is not None and predicted is not None:
         raise InputError("Calls are made by threshold= of the score or by the column predicted=, not by both.")
     if threshold is not None and score is None:
@@ -225,7 +225,7 @@ def audit_estimate(
     whole = audited(audit, asked, estimator, counted=value is None)
     calls = _calls(columns, audit, threshold, predicted)
     strata = audit.strata()
-    slope = slope_of(strata, estimator or usual(audit, strata))
+    slope = slope_of(strata, usual(audit, strata) if estimator is None else estimator)
     measures = {} if calls is None else _measures(audit, calls, asked, slope)
     parts, within = None, {}
     if groups:

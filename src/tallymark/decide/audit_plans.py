@@ -154,7 +154,7 @@ def audit_plan(
             "Say how many rows can be checked with n=, or how wide the interval may be with width=; one of the two."
         )
     asked = checked_level(level)
-    groups = column_names(by or [], "by=")
+    groups = column_names(by, "by=")
     if groups and measure == "recall":
         raise InputError("A recall is planned for all rows together; leave by= out, or plan for each group on its own.")
     wanted = [

@@ -146,9 +146,7 @@ def costs(
         raise InputError("Models are columns of scores, score=, or of calls, predicted=; name one of the two.")
     if predicted is not None and threshold is not None:
         raise InputError("threshold= cuts scores; calls are made already.")
-    scores, calls = (
-        column_names(names or [], option) for names, option in ((score, "score="), (predicted, "predicted="))
-    )
+    scores, calls = (column_names(names, option) for names, option in ((score, "score="), (predicted, "predicted=")))
     amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
     wanted = [
         Wanted(label, "label="), *(Wanted(name, "score=", "number") for name in scores), *(Wanted(name, "predicted=") for name in calls),

@@ -254,7 +254,7 @@ def _drawn(
 def _of_columns(
     data: Any, label: str | None, predicted: Any, cluster: str | None, pos_label: Any
 ) -> tuple[Bools, Any, dict[str, Bools], NDArray[Any] | None]:
-    names = column_names(predicted or [], "predicted=")
+    names = column_names(predicted, "predicted=")
     if label is None or not names:
         raise InputError(
             "Name the columns: label= and predicted=[…], one for each classifier (or pass a panel, or confusions by name)."

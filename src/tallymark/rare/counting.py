@@ -211,6 +211,8 @@ def _problem(
     random_state: int, n_jobs: int | None, progress: Progress | None,
 ) -> _Problem:  # fmt: skip
     _check.callback(progress)
+    if n_jobs is not None:
+        _check.whole(n_jobs, "n_jobs", 1)
     if cleaning is not None and not isinstance(cleaning, Cleaning):
         raise InputError(f"cleaning is {cleaning!r}, expected a tm.rare.Cleaning.")
     cleaning = cleaning or Cleaning()

@@ -132,7 +132,9 @@ def require_text(name: str) -> None:
 
 
 def column_names(value: object, option: str) -> list[str]:
-    """Names of columns from one or several."""
+    """Names of columns from one or several, none of None."""
+    if value is None:
+        return []
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
         raise InputError(

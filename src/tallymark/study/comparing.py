@@ -126,6 +126,11 @@ class _Ranked:
         return dict(zip(self.table.methods, map(float, self.means), strict=True))
 
 
+def _require_flag(value: object, name: str) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}, expected True, False or None.")
+
+
 def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
     table = table_of(data, better)
     whole = table.complete
@@ -155,6 +160,7 @@ def friedman(data: Any, *, better: Better = "lower", ties: bool = True, exact: b
     """
     from scipy.special import chdtrc
 
+    _require_flag(exact, "exact")
     found = _ranked(data, better, fewest=3)
     statistic = ranks.friedman_statistic(found.ranks)
     chosen = statistic.corrected if ties else statistic.plain
@@ -338,6 +344,7 @@ def wilcoxon(
     level = checked_level(level)
     require_one_of("zeros", zeros, ("split", "pratt", "wilcox"))
     table = table_of(data, better)
+    _require_flag(exact, "exact")
     lines, raw, statistics = [], [], []
     used: set[str] = set()
     for first, second in itertools.combinations(table.methods, 2):
@@ -376,7 +383,7 @@ def wilcoxon(
 def _pairs(found: _Ranked, control: str | None = None) -> tuple[list[tuple[str, str]], Floats]:
     """Pairs of methods and their differences of mean ranks."""
     names = found.table.methods
-    if control is not None and control not in names:
+    if control is not None and not (isinstance(control, str) and control in names):
         raise InputError(f"No method {control!r} to be the control; the table has {', '.join(names)}.")
     pairs = (
         list(itertools.combinations(names, 2))

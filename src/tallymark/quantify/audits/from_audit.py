@@ -110,7 +110,7 @@ def audited(
 ) -> Prevalence | Prevalences:
     """The estimate of an audit that was read; by group where it has groups."""
     whole = audit.strata()
-    slope = slope_of(whole, estimator or usual(audit, whole))
+    slope = slope_of(whole, usual(audit, whole) if estimator is None else estimator)
     if not audit.groups:
         return prevalence_of(share(whole, slope), _size(audit, whole, counted=counted), level, counted=counted)
     entries, shares = {}, {}
