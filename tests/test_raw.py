@@ -128,3 +128,15 @@ def test_one_wrong_argument_among_right_ones_is_refused_with_a_sentence(function
 def test_what_was_once_raw(call):
     with pytest.raises(tm.InputError):
         call()
+
+
+def test_class_scores_are_taken_where_their_moments_are():
+    y, scores = ["a", "b", "c"] * 10, np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    both = [make(y, scores, classes=["a", "b", "c"]) for make in (tm.moments, tm.class_scores)]
+    for metric in (tm.metrics.spcc_one_vs_one, tm.metrics.spcc_one_vs_rest):
+        assert np.array_equal(*map(metric, both))
+
+
+def test_a_matrix_as_a_target_is_told_of_class_panels():
+    with pytest.raises(tm.InputError, match="class_panel"):
+        tm.quantify.estimate("ac", TALLY, np.ones((4, 3)) / 3)

@@ -67,6 +67,11 @@ def test_words_of_a_condition_are_no_calls(folder, where):
     assert tm.evaluate(tm.scan("d.csv", label="y", score="p", where=where), metrics=["auroc"])["auroc"].value >= 0.0
 
 
+def test_a_text_without_quotes_is_told_to_have_them(folder):
+    with pytest.raises(tm.InputError, match="'north'.*in single quotes: 'north'"):
+        tm.scan("d.csv", label="y", score="p", where="g = north")
+
+
 def test_every_function_of_the_engine_that_is_not_repeatable_is_refused():
     with connected("d.csv", []) as duck:
         names = duck.query("SELECT DISTINCT function_name AS n FROM duckdb_functions() WHERE stability = 'VOLATILE'")[

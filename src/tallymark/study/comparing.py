@@ -201,10 +201,10 @@ def iman_davenport(data: Any, *, better: Better = "lower", ties: bool = True) ->
     )  # fmt: skip
 
 
-def critical_difference(k: int, n: int, alpha: float = 0.05, *, control: bool = False) -> float:
+def critical_difference(k: int, n: int, *, level: float = 0.95, control: bool = False) -> float:
     r"""Least difference of mean ranks that shows: :math:`q_\alpha\sqrt{k(k+1)/6N}` for `k` methods on `n` data sets.
 
-    q is computed for any k and `alpha`: the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal value for
+    q is computed for any k and :math:`\alpha` = 1 − `level`: the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal value for
     k − 1 comparisons (Bonferroni–Dunn). Demšar (2006), J. Mach. Learn. Res. 7.
 
     >>> import tallymark as tm
@@ -212,7 +212,7 @@ def critical_difference(k: int, n: int, alpha: float = 0.05, *, control: bool = 
     (2.765, 2.888)
     """
     methods, datasets = checked_number(k, "k", 2), checked_number(n, "n", 2)
-    share = _check.probability(alpha, "alpha")
+    share = 1.0 - checked_level(level)
     return ranks.critical_value(methods, share, control=control) * ranks.rank_error(datasets, methods)
 
 
@@ -229,7 +229,7 @@ def nemenyi(data: Any, *, better: Better = "lower", level: float = 0.95) -> Test
     pairs, differences = _pairs(found)
     values = ranks.nemenyi_p_values(differences, found.n, found.k)
     return _of_pairs(
-        "Nemenyi", found, pairs, differences, values, level, critical_difference(found.k, found.n, 1.0 - level)
+        "Nemenyi", found, pairs, differences, values, level, critical_difference(found.k, found.n, level=level)
     )
 
 
@@ -245,7 +245,7 @@ def bonferroni_dunn(data: Any, control: str, *, better: Better = "lower", level:
     found = _ranked(data, better)
     pairs, differences = _pairs(found, control)
     values = corrections.bonferroni(ranks.normal_p_values(differences, found.n, found.k))
-    width = critical_difference(found.k, found.n, 1.0 - level, control=True)
+    width = critical_difference(found.k, found.n, level=level, control=True)
     return _of_pairs("Bonferroni–Dunn", found, pairs, differences, values, level, width)
 
 
