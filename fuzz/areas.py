@@ -1,11 +1,14 @@
 """What is tried in each area. A case gives None, or a sentence that says what went wrong."""
 
+import inspect
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +18,10 @@ import numpy as np
 import tallymark as tm
 from fuzz import cases
 from fuzz.commands import WRITTEN, arguments
+from fuzz.working_calls import CALLS
+from tallymark.decide.watch_store import remember
+from tallymark.study import stores
+from tallymark.study.working import Outcome
 
 Case = Callable[[np.random.Generator, Path], str | None]
 
@@ -129,6 +136,129 @@ def _stored(rng: np.random.Generator, folder: Path) -> str | None:
     return None if same else "a spoiled file was read as something else"
 
 
+def _store(rng: np.random.Generator, folder: Path) -> str | None:
+    """A study's results or a watch's history with some bytes changed: what is read was written, or it is refused."""
+    path = folder / "x.db"
+    if rng.random() < 0.5:
+        write, read = _write_study, _read_study
+    else:
+        write, read = _write_history, _read_history
+    write(path, rng)
+    wanted = read(path)
+    path.write_bytes(cases.spoiled(path.read_bytes(), rng))
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    if not path.stat().st_size:
+        return None
+    try:
+        found = read(path)
+    except tm.TallymarkError:
+        return None
+    return None if all(row in wanted for row in found) else "a spoiled store was read as something else"
+
+
+def _write_study(path: Path, rng: np.random.Generator) -> None:
+    with stores.writing(path) as store:
+        for number in range(int(rng.integers(1, 40))):
+            shares = rng.dirichlet(np.ones(2), int(rng.integers(1, 12)))
+            cell = Outcome(str(number), shares[:, 1], shares, np.full(len(shares), 9), shares[::-1], None, 0.1)
+            store.add("d", number, "m", cell)
+
+
+def _read_study(path: Path) -> list[tuple[object, ...]]:
+    with stores.reading(path) as store:
+        return [(c.key, c.drawn.tolist(), c.sizes.tolist(), c.estimates.tolist()) for c in store.cells()]
+
+
+def _write_history(path: Path, rng: np.random.Generator) -> None:
+    rows = [
+        {"period": f"2024-{i:02}", "rows": i, "reference": i < 4, "mean_score": float(rng.random())}
+        for i in range(1, 13)
+    ]
+    remember(path, rows)
+
+
+def _read_history(path: Path) -> list[dict[str, object]]:
+    return remember(path, [])
+
+
+#: A study that works, and what is put in the place of one of its values.
+_STUDY = """[study]
+name = "t"
+seed = 1
+losses = ["ae"]
+[study.protocol]
+kind = "app"
+folds = 3
+prevalences = [0.2, 0.5]
+samples = 2
+size = 40
+[[dataset]]
+file = "d.csv"
+label = "y"
+scale = 1.0
+[classifier.lr]
+estimator = "sklearn.linear_model.LogisticRegression"
+params = { C = 1.0 }
+grid = { C = [1.0, 2.0] }
+scoring = "geometric_mean"
+[[method]]
+name = "cc"
+quantifier = "cc"
+classifier = "lr"
+options = {}
+[[method]]
+name = "knn"
+estimator = "tallymark.quantify.KNN"
+"""
+_VALUES = ("5", "-1", "1e400", "nan", "true", '""', '"x"', '"a/b"', '"a\\u0000"', "[]", "[[1], [2, 3]]", "{}", '{ memory = "c" }', "2020-01-01",
+           '"sklearn.pipeline.Pipeline"', '"os.system"', "[{}]", "1" * 300, "[1, 'x']", '"\\u001b[31m"', f'"{"n" * 300}"')  # fmt: skip
+
+
+def _study(rng: np.random.Generator, folder: Path) -> str | None:
+    (folder / "d.csv").write_text("x,y\n" + "".join(f"{i * 37 % 100},{i % 2}\n" for i in range(60)))
+    lines = _STUDY.splitlines()
+    for _ in range(int(rng.integers(1, 3))):
+        place = int(rng.integers(len(lines)))
+        if " = " in lines[place]:
+            lines[place] = f"{lines[place].split(' = ')[0]} = {rng.choice(_VALUES)}"
+        else:
+            lines[place] = str(rng.choice(["", "[x]", "[study", "[[classifier]]", "[method]"]))
+    (folder / "s.toml").write_text("\n".join(lines))
+    try:
+        tm.study.Study.from_toml(folder / "s.toml")
+    except tm.TallymarkError as error:
+        return None if len(str(error)) > 10 else f"no sentence: {error!r}"
+    return None
+
+
+def _argument(rng: np.random.Generator, folder: Path) -> str | None:
+    """A public function with one wrong argument among right ones."""
+    function = list(CALLS)[int(rng.integers(len(CALLS)))]
+    given = inspect.signature(function).bind(*CALLS[function][0], **CALLS[function][1])
+    names = [one.name for one in inspect.signature(function).parameters.values() if not isinstance(one.default, bool) and one.kind < one.VAR_KEYWORD and one.kind != one.VAR_POSITIONAL]  # fmt: skip
+    name, bad = str(rng.choice(names)), _WRONG[int(rng.integers(len(_WRONG)))]
+    right = inspect.signature(function).bind_partial()
+    right.arguments.update(given.arguments | {name: bad})
+    home = Path.cwd()
+    os.chdir(folder)
+    try:
+        function(*right.args, **right.kwargs)
+    except tm.TallymarkError as error:
+        return None if len(str(error)) > 10 else f"no sentence: {error!r}"
+    except Exception as error:  # noqa: BLE001 - a raw exception is what is looked for
+        return f"{function.__module__}.{function.__name__}({name}={bad!r}): {error!r}"[:400]
+    finally:
+        os.chdir(home)
+    return None
+
+
+_WRONG = (
+    -1, 0, 5, 0.5, float("nan"), float("inf"), 10**400, True, "x", "", "\0", b"x", [], ["a", None], [[1], [2, 3]], [1, 2], {"a": 1}, {1: 2}, (), {1, 2},
+    object(), np.array([]), np.array([1 + 2j]), np.ma.masked_array([1.0, 2.0], [True, False]), np.datetime64("2020-01-01"), range(3), iter([1]),
+)  # fmt: skip
+
+
 def _command(rng: np.random.Generator, folder: Path) -> str | None:
     from typer.testing import CliRunner
 
@@ -163,6 +293,7 @@ def _command(rng: np.random.Generator, folder: Path) -> str | None:
 #: Surroundings a program may find itself in, and the commands tried there.
 _SURROUNDINGS = (
     "ascii", "latin-1", "no home", "read-only tmp", "closed stdout", "head", "full stdout", "no room", "little memory", "two runs", "killed",
+    "stopped",
     "narrow", "no term", "unreadable",
 )  # fmt: skip
 
@@ -177,7 +308,7 @@ def _surrounding(rng: np.random.Generator, folder: Path) -> str | None:
         "calibrate rows.csv rows.csv --label y --score p --out out.csv --method platt", "metrics auroc",
         "thresholds rows.csv --label y --score p --policy youden",
     ][rng.integers(5)].split()  # fmt: skip
-    words = [sys.executable, "-m", "tallymark.cli.app", *command]
+    words = [sys.executable, "-m", "tallymark", *command]
     if made.pos_label in {"yes", "ß"} and "rows.csv" in command:
         words += ["--pos-label", str(made.pos_label)]
     environment, limits, stdout = dict(os.environ), None, subprocess.PIPE
@@ -188,6 +319,8 @@ def _surrounding(rng: np.random.Generator, folder: Path) -> str | None:
     elif kind == "no home":
         environment.pop("HOME", None)
         environment["XDG_CACHE_HOME"] = "/proc/nowhere"
+    elif kind == "stopped":
+        environment["TMPDIR"] = str(folder)
     elif kind == "read-only tmp":
         environment["TMPDIR"] = "/proc"
     elif kind == "narrow":
@@ -230,6 +363,9 @@ def _surrounding(rng: np.random.Generator, folder: Path) -> str | None:
             process.wait(float(rng.random()) * 1.5)
         except subprocess.TimeoutExpired:
             process.kill()
+    if kind == "stopped":
+        time.sleep(0.3 + float(rng.random()) * 2.0)
+        process.send_signal(rng.choice([signal.SIGINT, signal.SIGTERM]))
     try:
         _, said = process.communicate(timeout=60) if kind != "head" else (None, process.stderr.read())
         process.wait(60)
@@ -243,7 +379,8 @@ def _surrounding(rng: np.random.Generator, folder: Path) -> str | None:
             stdout.close()
     if kind == "little memory" and process.returncode not in (0, 2):
         return f"{kind}: {command} ended with {process.returncode}: {said.decode(errors='replace')[-300:]}"
-    if b"Traceback" in said and kind != "killed":
+    # Before the program's first line a signal is Python's own matter.
+    if b"Traceback" in said and kind != "killed" and (kind != "stopped" or b"__main__.py" in said):
         return f"{kind}: {command}: {said.decode(errors='replace')[-300:]}"
     left = {one.name for one in folder.iterdir()} - {"rows.csv", "out.csv"}
     # What a signal ended could not tidy up.
@@ -261,6 +398,9 @@ AREAS: dict[str, tuple[Case, int]] = {
     "json lines": (_file_case(_write_json, (".jsonl", ".jsonl.gz")), 60),
     "parquet": (_file_case(cases.as_parquet, (".parquet",)), 60),
     "stored": (_stored, 200),
+    "stores": (_store, 20),
+    "studies": (_study, 60),
+    "arguments": (_argument, 60),
     "command": (_command, 60),
     "surroundings": (_surrounding, 6),
 }

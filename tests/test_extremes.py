@@ -64,7 +64,18 @@ def test_names_that_are_no_text_are_refused(tmp_path):
     good = tmp_path / "d.csv"
     good.write_text("y,p\n0,0.1\n1,0.2\n0,0.3\n1,0.4\n")
     for options in ({"where": 5}, {"where": "\udcff"}, {"label": 5}, {"weight": 5}, {"where": "true) OR (true"}):
-        with pytest.raises(tm.InputError, match="no condition|named by text|closes a bracket"):
+        with pytest.raises(tm.InputError, match="no condition|No column|named by text|closes a bracket"):
             tm.scan(good, **{"label": "y", "score": "p", **options})
     for fine in ("p > (0.05)", "')' <> 'x' AND p > 0 /* ) */", "p >= 0.1 AND (p < 9)"):
         assert tm.scan(good, label="y", score="p", where=fine).n == 4
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("size", [1e100, 1.3e115, 1e150, 1e160, 1e300, 1.7e308])
+def test_quantised_tallies_of_huge_scores_are_loaded_again(size, tmp_path):
+    rng = np.random.default_rng(0)
+    y, s = np.arange(300) % 2, np.clip(rng.normal(size=300), -3, 3) / 3
+    first, second = tm.tally(y, s * size).quantise(), tm.tally(y, -s * size).quantise()
+    for made in (first, first.merge(second)):
+        made.save(tmp_path / "q.tally")
+        assert tm.metrics.auroc(tm.load(tmp_path / "q.tally")) == tm.metrics.auroc(made)

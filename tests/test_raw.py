@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from fuzz.working_calls import CALLS, LEFT_OUT
 
 import tallymark as tm
 import tallymark.curves
@@ -65,3 +66,77 @@ def test_wrong_things_are_refused_with_a_sentence(function):
                     function(*arguments, **named)
                 except tm.TallymarkError as error:
                     assert len(str(error)) > 10
+
+
+#: Of the wrong things those that pass the most checks before they fail.
+HARD = [-1, float("nan"), "x", {"a": 1}, ["a", None], [[1], [2, 3]], 10**400, 5]
+PUBLIC = {
+    function: f"{room.__name__}.{name}"
+    for room in (*ROOMS, tm.learners, tm.rare, tm.study, tm.decide, tm.extend, tm.scorers)
+    for name in getattr(room, "__all__", [])
+    if inspect.isfunction(function := getattr(room, name)) and function not in LEFT_OUT
+    # Charts and metrics take a result or a tally alone, and are called with wrong ones above.
+    if room not in {tm.charts, tm.metrics}
+}
+
+
+def working(function):
+    """A call that works, by parameter."""
+    arguments, named = CALLS.get(function, ((TALLY,), {}))
+    bound = inspect.signature(function).bind(*arguments, **named)
+    return dict(bound.arguments)
+
+
+def called(function, arguments):
+    given = inspect.signature(function).bind_partial()
+    given.arguments.update(arguments)
+    return function(*given.args, **given.kwargs)
+
+
+@pytest.mark.costly
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", PUBLIC, ids=PUBLIC.values())
+def test_one_wrong_argument_among_right_ones_is_refused_with_a_sentence(function, tmp_path, monkeypatch):
+    # "x" may be the name of a file to write.
+    monkeypatch.chdir(tmp_path)
+    right = working(function)
+    called(function, right)
+    for one in inspect.signature(function).parameters.values():
+        if isinstance(one.default, bool) or one.kind in {one.VAR_KEYWORD, one.VAR_POSITIONAL}:
+            continue
+        for bad in HARD:
+            try:
+                called(function, right | {one.name: bad})
+            except tm.TallymarkError as error:
+                assert len(str(error)) > 10, one.name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tm.scan([1], label="y", score="p"),
+        lambda: tm.scan([None], label="y", score="p"),
+        lambda: tm.scan("none.csv", label="y", score="p", progress=5),
+        lambda: tm.evaluate(TALLY, progress=5),
+        lambda: tm.learners.detectors("mod").scores([[1.0], [2.0], [1e308], [-1e308]]),
+        lambda: tm.learners.detectors("mod").scores([[1.0], [2.0], [3.0]], progress=5),
+        lambda: tm.class_scores(None, [[0.5, 0.5]], classes=[0, 1]),
+        lambda: tm.study.wilcoxon({"a": [1, 2, 3], "b": [2, 4, 7]}, level=95),
+        lambda: tm.study.holm([0.1, 0.2], level=-1),
+    ],
+)
+def test_what_was_once_raw(call):
+    with pytest.raises(tm.InputError):
+        call()
+
+
+def test_class_scores_are_taken_where_their_moments_are():
+    y, scores = ["a", "b", "c"] * 10, np.random.default_rng(0).dirichlet(np.ones(3), 30)
+    both = [make(y, scores, classes=["a", "b", "c"]) for make in (tm.moments, tm.class_scores)]
+    for metric in (tm.metrics.spcc_one_vs_one, tm.metrics.spcc_one_vs_rest):
+        assert np.array_equal(*map(metric, both))
+
+
+def test_a_matrix_as_a_target_is_told_of_class_panels():
+    with pytest.raises(tm.InputError, match="class_panel"):
+        tm.quantify.estimate("ac", TALLY, np.ones((4, 3)) / 3)

@@ -208,6 +208,19 @@ def whole(value: object, name: str, least: int, most: int = 10**9) -> int:
     return int(value)
 
 
+def callback(progress: object) -> None:
+    """Refuse what cannot be called with the percentage that is done."""
+    if progress is not None and not callable(progress):
+        raise InputError(f"progress is {progress!r}, expected a function of the percentage that is done.")
+
+
+def several(values: object, name: str) -> list[Any]:
+    """The values of a list or another iterable; a single value is no list."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is {shown([values])[:80]}, expected a list.")
+    return list(values)
+
+
 def listed(values: object) -> list[Any]:
     """One value or several, as a list."""
     if isinstance(values, np.ndarray):

@@ -13,6 +13,7 @@ import numpy as np
 
 from tallymark._numbers import amount, count, number
 from tallymark._tables import comma_separated, latex, markdown
+from tallymark._text import visible
 from tallymark.errors import InputError
 from tallymark.registry import picture_of
 
@@ -37,7 +38,7 @@ class Shown:
         return self.rows()
 
     def __repr__(self) -> str:
-        return "\n".join([self.heading(), *text_table(self.printed_rows())])
+        return "\n".join([*map(visible, self.heading().split("\n")), *text_table(self.printed_rows())])
 
     def _repr_html_(self) -> str:
         table, picture = html_table(self.heading(), self.printed_rows()), picture_of(self)
@@ -118,8 +119,8 @@ def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:
 def text_table(rows: Sequence[Row], most: int = 60) -> Iterable[str]:
     """Aligned lines: text to the left, numbers to the right."""
     columns = columns_of(rows[:most])
-    cells = {name: [in_column(name, value) for value in values] for name, values in columns.items()}
-    widths = {name: max(len(name), *map(len, values)) for name, values in cells.items()}
+    cells = {name: [visible(in_column(name, value)) for value in values] for name, values in columns.items()}
+    widths = {name: max(len(visible(name)), *map(len, values)) for name, values in cells.items()}
     right = {
         name: any(isinstance(value, int | float | np.number) for value in values) for name, values in columns.items()
     }
@@ -130,7 +131,7 @@ def text_table(rows: Sequence[Row], most: int = 60) -> Iterable[str]:
         ).rstrip()
 
     if columns:
-        yield line({name: name for name in columns})
+        yield line({name: visible(name) for name in columns})
     for index in range(min(len(rows), most)):
         yield line({name: values[index] for name, values in cells.items()})
     if len(rows) > most:
@@ -140,15 +141,18 @@ def text_table(rows: Sequence[Row], most: int = 60) -> Iterable[str]:
 def html_table(heading: str, rows: Sequence[Row], most: int = 200) -> str:
     """The same table for a notebook; every text is escaped."""
     columns = columns_of(rows[:most])
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
+    head = "".join(f"<th>{html.escape(visible(name))}</th>" for name in columns)
     body = "".join(
         "<tr>"
-        + "".join(f"<td>{html.escape(in_column(name, values[index]))}</td>" for name, values in columns.items())
+        + "".join(
+            f"<td>{html.escape(visible(in_column(name, values[index])))}</td>" for name, values in columns.items()
+        )
         + "</tr>"
         for index in range(min(len(rows), most))
     )
     more = f"<p>… {len(rows) - most} more rows</p>" if len(rows) > most else ""
-    return f"<p>{html.escape(heading)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    head_lines = html.escape("\n".join(map(visible, heading.split("\n"))))
+    return f"<p>{head_lines}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def frame(columns: Mapping[str, Any]) -> Any:

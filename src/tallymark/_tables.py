@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-#: What LaTeX takes for something else.
+from tallymark._text import visible
+
+#: What LaTeX takes for something else; a bracket or an asterisk that begins a line belongs to the command before it.
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "\u202f": r"\,", "\u2212": "$-$", "–": "--",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "\u202f": r"\,", "\u2212": "$-$", "–": "--", "[": "{[}", "*": "{*}",
 })  # fmt: skip
+
+#: What Markdown takes for something else: links, emphasis, code, cells; underscores only at the edge of a word.
+_MARKDOWN = re.compile(r"[\\|`*\[\]]|(?<![^\W_])_|_(?![^\W_])")
 
 #: A cell that begins so is a formula to a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -24,21 +31,25 @@ def latex(
 ) -> str:
     """A booktabs table; numbers, or the columns named, stand to the right."""
     numeric = {name: _numeric(values) if right is None else name in right for name, values in columns.items()}
-    lines = [r"\begin{table}", *([rf"\caption{{{caption.translate(_LATEX)}}}"] if caption else [])]
+    lines = [r"\begin{table}", *([rf"\caption{{{_latex(caption)}}}"] if caption else [])]
     lines += [rf"\begin{{tabular}}{{{''.join('r' if numeric[name] else 'l' for name in columns)}}}", r"\toprule"]
-    lines += [" & ".join(name.translate(_LATEX) for name in columns) + r" \\", r"\midrule"]
+    lines += [" & ".join(map(_latex, columns)) + r" \\", r"\midrule"]
     lines += [
-        " & ".join(_minus(shown(value)).translate(_LATEX) for value in line) + r" \\"
+        " & ".join(_latex(_minus(shown(value))) for value in line) + r" \\"
         for line in zip(*columns.values(), strict=True)
     ]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"]) + "\n"
+
+
+def _latex(text: str) -> str:
+    return visible(text).translate(_LATEX)
 
 
 def markdown(columns: Columns, shown: Callable[[Any], str], right: Collection[str] | None = None) -> str:
     """A pipe table; numbers, or the columns named, stand to the right."""
 
     def cell(text: str) -> str:
-        return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+        return html.escape(_MARKDOWN.sub(r"\\\g<0>", visible(text)), quote=False)
 
     lines = ["| " + " | ".join(map(cell, columns)) + " |"]
     lines.append(
@@ -80,7 +91,7 @@ def _numeric(values: Sequence[Any]) -> bool:
 
 
 def _harmless(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return visible(f"'{text}" if text.startswith(_FORMULA) else text)
 
 
 def _minus(text: str) -> str:

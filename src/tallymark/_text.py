@@ -22,8 +22,24 @@ def visible(text: str) -> str:
     )
 
 
-#: Marks that turn the direction of the text after them.
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+def inert_json(text: str) -> str:
+    r"""JSON in which nothing acts, and which says the same: what :func:`visible` spells out stands there as JSON's own escape.
+
+    >>> print(inert_json('{"a": "\x9b1m"}'))
+    {"a": "\u009b1m"}
+    """
+    return re.sub(
+        r"[^\n -~]", lambda found: found[0] if visible(found[0]) == found[0] else _json_escape(found[0]), text
+    )
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
+
+
+#: Marks that turn the direction of the text around them.
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 #: Characters that are not printable and do nothing: spaces, joiners of letters, private ones.
 _HARMLESS = {"Zs", "Cf", "Co"}

@@ -88,7 +88,7 @@ def test_odd_frames():
     with pytest.raises(tm.InputError, match="cannot be read"):
         tm.tally(twice, label="y", score="p")
     with pytest.raises(tm.InputError, match="columns are named by text"):
-        tm.tally(pd.DataFrame({0: [0, 1], 1: [0.1, 0.2]}), label=0, score=1)
+        tm.tally(pd.DataFrame({0.5: [0, 1], 1: [0.1, 0.2]}), label=0.5, score=1)
     with pytest.raises(tm.InputError, match="No column ''"):
         tm.tally(pd.DataFrame(COLUMNS), label="", score="p")
     whole = pd.DataFrame({"y": pd.Categorical([0, 1, 0], categories=[0, 1, 7]), "p": [0.1, 0.9, 0.4]})

@@ -35,7 +35,7 @@ def test_demsars_example():
     assert list(found.mean_ranks.values()) == pytest.approx(PUBLISHED, abs=6e-4)
     assert found.statistic == pytest.approx(9.28, abs=0.005)
     assert tm.study.iman_davenport(nudged, better="higher", ties=False).statistic == pytest.approx(3.69, abs=0.005)
-    assert tm.study.critical_difference(4, 14, 0.10) == pytest.approx(1.1180602)
+    assert tm.study.critical_difference(4, 14, level=0.9) == pytest.approx(1.1180602)
     assert tm.study.critical_difference(4, 14) == pytest.approx(1.2535591)
     assert tm.study.critical_difference(4, 14, control=True) == pytest.approx(1.1681425)
     wilcoxon = tm.study.wilcoxon(DEMSAR[:, :2], better="higher", exact=False)

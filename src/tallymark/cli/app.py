@@ -406,7 +406,7 @@ app.add_typer(auditing.app, name="audit")
 def main() -> None:
     """Run a command; bad input ends with status 2 and one message on standard error."""
     _speak_any_encoding()
-    warnings.formatwarning = lambda message, *_, **__: f"tallymark: {message}\n"
+    warnings.formatwarning = lambda message, *_, **__: f"tallymark: {visible(str(message))}\n"
     # Results carry their notes, and each command prints them; but not those of how the rows were read.
     warnings.filterwarnings("ignore", category=GuardWarning)
     of_input = "|".join(code for code, guard in GUARDS.items() if guard.of_input)
@@ -418,9 +418,6 @@ def main() -> None:
     except TallymarkError as error:
         typer.echo(f"tallymark: {visible(str(error))}", err=True)
         sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("tallymark: stopped.", err=True)
-        sys.exit(130)
     except MemoryError:
         typer.echo("tallymark: there is not enough memory for this.", err=True)
         sys.exit(2)
@@ -428,7 +425,8 @@ def main() -> None:
         # Whoever read the output has seen enough, as `head` has; the rest must not be written when Python ends either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        typer.echo(f"tallymark: {error.strerror or error}{f': {error.filename}' if error.filename else ''}.", err=True)
+        where = f": {error.filename}" if error.filename else ""
+        typer.echo(f"tallymark: {visible(f'{error.strerror or error}{where}')}.", err=True)
         sys.exit(2)
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from tallymark import __version__, _check
 from tallymark._display import columns_of, plain
 from tallymark._numbers import number
-from tallymark._text import visible
+from tallymark._text import inert_json, visible
 from tallymark._written import Written
 from tallymark.cli.formats import chosen, printed
 from tallymark.cli.layout import Head, TextTable, wrapped
@@ -87,10 +87,9 @@ def _fact(value: Any) -> str:
 
 def print_json(command: str, answer: Mapping[str, Any], notes: Iterable[Note] = ()) -> None:
     """One JSON object on standard output: which command of which version, its answer, and the guards that fired."""
-    told = [vars(note) for note in dict.fromkeys((*input_notes(), *notes))]
-    envelope = {"command": command, "version": __version__, **answer, "warnings": told}
-    json.dump(plain(envelope), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    noted = [vars(note) for note in dict.fromkeys((*input_notes(), *notes))]
+    envelope = {"command": command, "version": __version__, **answer, "warnings": noted}
+    sys.stdout.write(inert_json(json.dumps(plain(envelope), indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
 
 
 def print_notes(notes: Iterable[Note]) -> None:

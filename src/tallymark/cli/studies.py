@@ -24,7 +24,7 @@ def run(
     retry: Annotated[bool, typer.Option("--retry", help="Work on failed cells again.")] = False,
     json: Json = False,
 ) -> None:
-    """Run a study, or go on with one that was stopped.
+    """Run a study, or go on with one that was stopped; ends with status 1 where a cell failed.
 
     Example: tallymark study run forman.toml --jobs 2
     """
@@ -74,6 +74,12 @@ def ranked(
     ] = "nemenyi",
     control: Annotated[str | None, typer.Option(help="Method to compare the others with.")] = None,
     better: Annotated[str, typer.Option(help="Which numbers of a table are better: lower or higher.")] = "lower",
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of a table that names the data sets, or none; left out, the one called dataset, id or name, else a first one of text."
+        ),
+    ] = None,
     level: Level = 0.95,
     json: Json = False,
 ) -> None:
@@ -83,7 +89,7 @@ def ranked(
     """
     from tallymark.cli.commands import study as command
 
-    command.test(file, loss, test, control, better, level, as_json=json)
+    command.test(file, loss, test, control, level, table=(better, dataset), as_json=json)
 
 
 @app.command()

@@ -24,6 +24,7 @@ from tallymark.registry import METRICS, require_one_of
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import group_values
 from tallymark.sources.formats import Wanted
+from tallymark.sources.frames import named_columns
 
 Level = Literal["low", "balanced", "high"]
 Error = Literal["fp", "fn"]
@@ -80,6 +81,7 @@ class Advice(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def advise(
     data: Any = None, *, classes: int = 2, prevalence_stable: bool | None = None, values_stable: bool | None = None,
     prevalence: Level | None = None, true_negatives_matter: bool = False, emphasise: Error | None = None,
@@ -113,13 +115,15 @@ def advise(
         evidence = read.evidence
         prevalence_stable = read.prevalence_stable if prevalence_stable is None else prevalence_stable
         values_stable = read.values_stable if values_stable is None else values_stable
-        prevalence = prevalence or read.prevalence
+        prevalence = read.prevalence if prevalence is None else prevalence
     for name, said in (("prevalence_stable", prevalence_stable), ("values_stable", values_stable)):
         if said is None:
             raise InputError(
                 f"Is the data's {name.replace('_stable', '')} stable over time? Say {name}=True or False, or give data to read it off."
             )
-    share: Level = require_one_of("prevalence", prevalence or "balanced", ("low", "balanced", "high"))
+    share: Level = require_one_of(
+        "prevalence", "balanced" if prevalence is None else prevalence, ("low", "balanced", "high")
+    )
     if emphasise is not None:
         require_one_of("emphasise", emphasise, ("fp", "fn"))
     tuned = _beta(emphasise, cost_fp, cost_fn) if impact is None else _beta_of(impact, emphasise, cost_fp, cost_fn)

@@ -30,6 +30,7 @@ from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.registry import METRICS
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,7 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
         }  # fmt: skip
 
 
+@named_columns
 def audit_estimate(
     data: Any, *, label: str, score: str | None = None, threshold: float | None = None, predicted: str | None = None,
     by: str | Sequence[str] | None = None, inclusion: str | None = None, stratum: str | Sequence[str] | None = None,
@@ -187,7 +189,7 @@ def audit_estimate(
     recall = 0.1287, 95 % interval 0.0585 to 0.2022
     """
     asked = checked_level(level)
-    groups, layers = column_names(by or [], "by="), column_names(stratum or [], "stratum=")
+    groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     if threshold is not None and predicted is not None:
         raise InputError("Calls are made by threshold= of the score or by the column predicted=, not by both.")
     if threshold is not None and score is None:
@@ -200,7 +202,7 @@ def audit_estimate(
     whole = audited(audit, asked, estimator, counted=value is None)
     calls = _calls(columns, audit, threshold, predicted)
     strata = audit.strata()
-    slope = slope_of(strata, estimator or usual(audit, strata))
+    slope = slope_of(strata, usual(audit, strata) if estimator is None else estimator)
     measures = {} if calls is None else _measures(audit, calls, asked, slope)
     parts, within = None, {}
     if groups:

@@ -30,6 +30,7 @@ from tallymark.registry import choose, require_one_of
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 Design = Literal["stratified", "simple", "uncertainty"]
 Wished = Literal["prevalence", "precision", "recall"]
@@ -119,6 +120,7 @@ class AuditPlan(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def audit_plan(
     data: Any, *, score: str, n: int | None = None, width: float | None = None, measure: Wished = "prevalence",
     threshold: float | None = None, by: str | Sequence[str] | None = None, value: str | None = None, design: Design = "stratified",
@@ -152,7 +154,7 @@ def audit_plan(
             "Say how many rows can be checked with n=, or how wide the interval may be with width=; one of the two."
         )
     asked = checked_level(level)
-    groups = column_names(by or [], "by=")
+    groups = column_names(by, "by=")
     if groups and measure == "recall":
         raise InputError("A recall is planned for all rows together; leave by= out, or plan for each group on its own.")
     wanted = [

@@ -27,6 +27,7 @@ from tallymark.inference.interval import Interval, checked_level
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import checked_cluster, group_values, rows_by_group
 from tallymark.sources.formats import Wanted
+from tallymark.sources.frames import named_columns
 
 #: Bins of a distribution that is drawn, at least and at most.
 _LEAST_BINS, _BINS = 10, 40
@@ -124,6 +125,7 @@ class Impact(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def impact(
     data: Any, *, label: str, value: str, predicted: str | None = None, score: str | None = None, threshold: float | None = None,
     period: str | None = None, weight: str | None = None, cluster: str | None = None, pos_label: Any = None, tolerance: float = 0.01,

@@ -18,6 +18,7 @@ from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 #: Share by which a product's membership is moved to find what it does to the index.
 _STEP = 1e-4
@@ -68,6 +69,7 @@ class IndexAudit(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def index_audit(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, score: str, formula: str = "fisher",
     chained: bool = False, n: int | None = None, width: float | None = None, level: float = 0.95, seed: Seed = 0,

@@ -24,6 +24,7 @@ from tallymark.inference.resampling.parallel import seeds
 from tallymark.registry import METRICS, metric_names, require_one_of
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 #: On which products mistakes fall.
 Errors = Literal["random", "price", "scores"]
@@ -130,6 +131,7 @@ class IndexUnderError(Shown):
                 "periods": plain([dict(row) for row in self.rows()])}  # fmt: skip
 
 
+@named_columns
 def index_under_error(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
     pos_label: Any = None, formula: str = "fisher", metric: str = "balanced_accuracy", level: float = 0.9, chained: bool = False,
@@ -240,6 +242,7 @@ _COMPARED = (
 )
 
 
+@named_columns
 def metrics_by_index_error(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
     pos_label: Any = None, formula: str = "fisher", chained: bool = False, metrics: Sequence[str] = _COMPARED, errors: Errors = "random",

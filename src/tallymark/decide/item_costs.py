@@ -26,6 +26,7 @@ from tallymark.inference.resampling.parallel import seeds
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import checked_cluster
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 #: A payoff of a row: a number, the name of a column, or a function of the data that gives one for each row.
 Amount = float | str | Callable[[Any], Any]
@@ -116,6 +117,7 @@ class Costs(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def costs(
     data: Any, *, label: str, score: str | Sequence[str] | None = None, predicted: str | Sequence[str] | None = None,
     threshold: float | None = None, cost_fp: Amount = 1.0, cost_fn: Amount = 1.0, value_tp: Amount = 0.0, value_tn: Amount = 0.0,
@@ -145,9 +147,7 @@ def costs(
         raise InputError("Models are columns of scores, score=, or of calls, predicted=; name one of the two.")
     if predicted is not None and threshold is not None:
         raise InputError("threshold= cuts scores; calls are made already.")
-    scores, calls = (
-        column_names(names or [], option) for names, option in ((score, "score="), (predicted, "predicted="))
-    )
+    scores, calls = (column_names(names, option) for names, option in ((score, "score="), (predicted, "predicted=")))
     amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
     wanted = [
         Wanted(label, "label=", "class"), *(Wanted(name, "score=", "number") for name in scores), *(Wanted(name, "predicted=", "class") for name in calls),

@@ -12,9 +12,10 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark.decide.price_formulas import BILATERAL, MULTILATERAL, UNWEIGHTED, time_product_dummy
 from tallymark.decide.price_tables import PriceTable, price_table
-from tallymark.errors import InputError, nearest
+from tallymark.errors import InputError
 from tallymark.inference.interval import checked_number
 from tallymark.registry import require_one_of
+from tallymark.sources.frames import named_columns
 
 Splice = Literal["movement", "window", "half", "mean"]
 
@@ -67,6 +68,7 @@ class PriceIndex(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def index(
     data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, formula: str = "fisher",
     chained: bool = False, window: int | None = None, splice: Splice = "movement", where: str | None = None,
@@ -97,10 +99,7 @@ def index(
 
 def require_formula(formula: str, quantity: str | None) -> None:
     """Refuse a formula that is not known, or that needs quantities nobody named."""
-    if formula not in FORMULAS:
-        raise InputError(
-            f"formula={formula!r} is not known.{nearest(formula, FORMULAS)} Choose one of: {', '.join(FORMULAS)}."
-        )
+    require_one_of("formula", formula, FORMULAS)
     if quantity is None and formula not in UNWEIGHTED:
         raise InputError(
             f"{formula} weighs products by what was bought; name the column with quantity=, or take one of {', '.join(sorted(UNWEIGHTED))}."

@@ -21,6 +21,7 @@ from tallymark.registry import METRICS
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.columns import checked_cluster
 from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 from tallymark.summaries.confusion import BinaryConfusion, Confusion
 from tallymark.summaries.panel import Panel
 
@@ -115,6 +116,7 @@ class Space(Shown):
         }  # fmt: skip
 
 
+@named_columns
 def space(
     data: Any, *, label: str | None = None, predicted: str | Sequence[str] | None = None, threshold: float | str = 0.5,
     cluster: str | None = None, pos_label: Any = None, prevalence: float | None = None, metric: str = "balanced_accuracy",
@@ -252,7 +254,7 @@ def _drawn(
 def _of_columns(
     data: Any, label: str | None, predicted: Any, cluster: str | None, pos_label: Any
 ) -> tuple[Bools, Any, dict[str, Bools], NDArray[Any] | None]:
-    names = column_names(predicted or [], "predicted=")
+    names = column_names(predicted, "predicted=")
     if label is None or not names:
         raise InputError(
             "Name the columns: label= and predicted=[…], one for each classifier (or pass a panel, or confusions by name)."

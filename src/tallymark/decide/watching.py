@@ -34,6 +34,7 @@ from tallymark.registry import METRICS, QUANTIFIERS, metric_names
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted
+from tallymark.sources.frames import named_columns
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -47,6 +48,7 @@ _FEWEST_TO_PLAN = 50
 _AUDIT_WIDTH = 0.05
 
 
+@named_columns
 def watch(
     data: Any, *, score: str, period: str | None = None, label: str | None = None, value: str | None = None, reference: int | None = None,
     audit: bool = False, threshold: float | str = 0.5, method: str = "bayes", metrics: str | Sequence[str] = ("accuracy", "f1"),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import singledispatch
 from typing import Any, overload
 
+from tallymark import _check
 from tallymark.errors import InputError
 from tallymark.evaluation.measuring import measure_of
 from tallymark.evaluation.of_classes import correlation_tables, evaluate_classes
@@ -82,8 +83,7 @@ def evaluate(
     """
     if columns:
         raise InputError("evaluate takes one summary. Write tm.evaluate(tm.tally(y, scores)).")
-    if progress is not None and not callable(progress):
-        raise InputError(f"progress is {progress!r}, expected a function of the percentage that is done.")
+    _check.callback(progress)
     if metrics is not None and not isinstance(metrics, Iterable):
         raise InputError(f"metrics is {metrics!r}, expected a name or a list of names.")
     averages, plainly = _averages(metrics)

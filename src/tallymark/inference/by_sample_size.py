@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError
@@ -144,7 +145,9 @@ def by_sample_size(
     pool = Pool.of(tally)
     n, up = pool.negative.n + pool.positive.n, pool.positive.n
     wanted = (
-        [round(n * part) for part in _SHARES] if sizes is None else [checked_number(size, "sizes", 2) for size in sizes]
+        [round(n * part) for part in _SHARES]
+        if sizes is None
+        else [checked_number(size, "sizes", 2) for size in _check.several(sizes, "sizes")]
     )
     drawn = [(size, round(size * up / n)) for size in wanted]
     if sizes is None:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array
 
+from tallymark import _check
 from tallymark._check import Floats, Label
 from tallymark.errors import InputError
 from tallymark.learners.mean_shift import MOD
@@ -93,6 +94,11 @@ class Detectors:
         for name, k in neighbors.items():
             if k >= len(rows):
                 raise InputError(f"{name} is asked for {k} neighbours, but there are {len(rows)} rows; take fewer.")
+        _check.callback(progress)
+        if np.abs(rows).max() > _LARGEST:
+            raise InputError(
+                f"X holds numbers beyond {_LARGEST:g}, whose squares are infinite; divide the columns by a constant first."
+            )
         if self.standardise:
             rows = StandardScaler().fit_transform(rows)
         values = {}
@@ -107,6 +113,10 @@ class Detectors:
     ) -> Panel:
         """The scores beside the labels, for ``tm.evaluate``, ``tm.compare``, ``tm.without_simple`` and every metric."""
         return panel_of(y, self.scores(X, progress), pos_label=pos_label)
+
+
+#: Beyond this the square of a distance overflows.
+_LARGEST = 1e150
 
 
 def detectors(
@@ -125,7 +135,7 @@ def detectors(
     >>> tm.without_simple(tm.learners.detectors(["mod", "lof"]).panel(X, y)).verdict
     'decisive'
     """
-    listed = [names] if isinstance(names, str) else list(names)
+    listed = [names] if isinstance(names, str) else _check.several(names, "names")
     if not listed:
         raise InputError(f"No detector is named; choose among {', '.join(DETECTORS)}.")
     for name in listed:

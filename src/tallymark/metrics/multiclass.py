@@ -23,7 +23,7 @@ _HAND_TILL = "Hand & Till (2001), Mach. Learn. 45(2)."
 Scheme = Literal["ovo", "ovr"]
 
 
-def spcc_one_vs_one(moments: Moments) -> Floats:
+def spcc_one_vs_one(data: Moments | ClassScores) -> Floats:
     """K×K correlations: row i, column j is component i's sPCC between classes i and j; zero diagonal.
 
     An inverse confusion matrix: a low value says that the score for class i does not tell i from j. ``nan`` where
@@ -34,14 +34,14 @@ def spcc_one_vs_one(moments: Moments) -> Floats:
     >>> tm.metrics.spcc_one_vs_one(m).round(4).tolist()
     [[0.0, 0.9285], [0.9285, 0.0]]
     """
-    _require_moments(moments, "spcc_one_vs_one")
+    moments = _moments(data, "spcc_one_vs_one")
     own = np.diag(moments.mean)[:, None], np.diag(moments.m2)[:, None], moments.mass[:, None]
     values = _correlation(*own, moments.mean.T, moments.m2.T, moments.mass[None, :])
     np.fill_diagonal(values, 0.0)
     return values
 
 
-def spcc_one_vs_rest(moments: Moments) -> Floats:
+def spcc_one_vs_rest(data: Moments | ClassScores) -> Floats:
     """K correlations: component i's sPCC between class i and all other rows. Gubbels (2023).
 
     >>> import tallymark as tm
@@ -49,7 +49,7 @@ def spcc_one_vs_rest(moments: Moments) -> Floats:
     >>> tm.metrics.spcc_one_vs_rest(m).round(4).tolist()
     [0.9285, 0.9285]
     """
-    _require_moments(moments, "spcc_one_vs_rest")
+    moments = _moments(data, "spcc_one_vs_rest")
     others = moments.mass[:, None] * (1.0 - np.eye(len(moments.labels)))
     mass = others.sum(axis=0)
     own = np.diag(moments.mean)
@@ -59,9 +59,14 @@ def spcc_one_vs_rest(moments: Moments) -> Floats:
     return _correlation(own, np.diag(moments.m2), moments.mass, mean, m2, mass)
 
 
-def _require_moments(moments: object, name: str) -> None:
-    if not isinstance(moments, Moments):
-        raise InputError(f"{name} takes Moments, got {type(moments).__name__}. Write tm.moments(y, scores, classes=…).")
+def _moments(data: object, name: str) -> Moments:
+    if isinstance(data, ClassScores):
+        return data.moments
+    if not isinstance(data, Moments):
+        raise InputError(
+            f"{name} takes moments or class scores, got {type(data).__name__}. Write tm.moments(y, scores, classes=…)."
+        )
+    return data
 
 
 def _correlation(mean1: Floats, m2_1: Floats, mass1: Floats, mean0: Floats, m2_0: Floats, mass0: Floats) -> Floats:

@@ -76,7 +76,7 @@ def class_weight_sweep(
     >>> round(tm.rare.class_weight_sweep(texts, [1] * 20 + [0] * 60, texts, weights=[1, 10], repeats=2).count.count)
     20
     """
-    listed = [_check.real(weight, "weights") for weight in weights]
+    listed = [_check.real(weight, "weights") for weight in _check.several(weights, "weights")]
     if not listed or min(listed) <= 0.0:
         raise InputError(f"weights are {shown(weights)}, expected one or more numbers above 0.")
     checked_number(repeats, "repeats", 1)
@@ -214,6 +214,11 @@ def _problem(
     texts: Iterable[str], labels: Any, pos_label: Label | None, cleaning: Cleaning | None, C: float, level: float | None,
     random_state: int, n_jobs: int | None, progress: Progress | None,
 ) -> _Problem:  # fmt: skip
+    _check.callback(progress)
+    if n_jobs is not None:
+        _check.whole(n_jobs, "n_jobs", 1)
+    if cleaning is not None and not isinstance(cleaning, Cleaning):
+        raise InputError(f"cleaning is {cleaning!r}, expected a tm.rare.Cleaning.")
     cleaning = cleaning or Cleaning()
     if not _check.real(C, "C") > 0.0:
         raise InputError(f"C is {C!r}, expected a number above 0.")
@@ -385,7 +390,7 @@ def split(
     share = _check.real(prevalence, "prevalence")
     if not 0.0 <= share <= 1.0:
         raise InputError(f"prevalence is {prevalence!r}, expected a share from 0 to 1.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_check.whole(seed, "seed", 0, 2**63 - 1))
     up, down = (rng.permutation(np.flatnonzero(side)) for side in (positive, ~positive))
     for name, wanted, rows in (("positives", positives, up), ("negatives", negatives, down)):
         if not 0 <= checked_number(wanted, name, 1) < len(rows):

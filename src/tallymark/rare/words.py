@@ -239,6 +239,8 @@ def _of_length_one(counts: csr_matrix, values: Any) -> csr_matrix:
 
 def in_blocks(texts: Iterable[Any], size: int = BLOCK) -> Iterable[list[str]]:
     """Texts in lists of `size`; what is missing is an empty text."""
+    if not isinstance(texts, Iterable):
+        raise InputError(f"texts is {texts!r}, expected a list of texts.")
     one_by_one = iter(texts)
     while block := [as_text(text) for text in itertools.islice(one_by_one, size)]:
         yield block

@@ -16,7 +16,15 @@ from tallymark.notes import emit
 from tallymark.sources.cell_queries import tallies_of_relation
 from tallymark.sources.columns import SMALL, Columns, checked_cluster, checked_mass, tallies_of_columns
 from tallymark.sources.formats import Wanted, column_names
-from tallymark.sources.frames import is_frame, is_relation, lazy_frame, read_columns, require, without_missing
+from tallymark.sources.frames import (
+    is_frame,
+    is_relation,
+    lazy_frame,
+    named_columns,
+    read_columns,
+    require,
+    without_missing,
+)
 from tallymark.sources.lazy import number_of_rows, tallies_of_lazy
 from tallymark.sources.roles import Roles
 from tallymark.summaries import storage
@@ -59,6 +67,7 @@ def tally(
     weight: str | None = ..., count: str | None = ..., cluster: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
     drop_missing: bool = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
+@named_columns
 def tally(
     y: object = None,
     scores: object = None,
@@ -148,6 +157,7 @@ def tally_of_arrays(
     return made
 
 
+@named_columns
 def confusion(
     y: object,
     predicted: object,
@@ -219,10 +229,11 @@ def moments(
     >>> tm.moments([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=[0, 1]).mass.tolist()
     [1.0, 2.0]
     """
-    codes, s, names, n, w = _class_columns(y, scores, classes, counts, weights)
+    codes, s, names, n, w = _class_columns(_labelled(y), scores, classes, counts, weights)
     return Moments.of(codes, s, names, counts=n, weights=w)
 
 
+@named_columns
 def class_scores(
     y: object,
     scores: object = None,
@@ -254,10 +265,11 @@ def class_scores(
         y, counts, weights = columns.truth, columns.counts, columns.weights
     if classes is None:
         raise InputError("Say which class each score column is for: classes=[…], in order.")
-    codes, s, names, n, w = _class_columns(y, scores, classes, counts, weights)
+    codes, s, names, n, w = _class_columns(_labelled(y), scores, classes, counts, weights)
     return ClassScores.of(codes, s, names, counts=n, weights=w)
 
 
+@named_columns
 def class_panel(
     y: object = None,
     scores: object = None,
@@ -306,6 +318,7 @@ def class_panel(
     return ClassPanel(names, *(None if array is None else array.copy() for array in (s, codes, n, w)))  # type: ignore[arg-type]
 
 
+@named_columns
 def panel(
     y: object,
     scores: Mapping[str, object] | None = None,
@@ -360,6 +373,8 @@ def panel_of_arrays(
     is_positive, labels = _check.binary_labels(y, pos_label, name)
     n, w = checked_mass(counts, weights)
     columns = {model: _check.scores(column, f"scores of {model!r}") for model, column in scores.items()}
+    if extra is not None and not isinstance(extra, Mapping):
+        raise InputError(f"extra is {shown([extra])[:80]}, expected a mapping from a name to its column.")
     others = {other: _extra(column, other) for other, column in (extra or {}).items()}
     names_in_use = [*map(str, columns), *map(str, others)]
     if len(set(names_in_use)) != len(names_in_use):
@@ -520,6 +535,12 @@ def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: 
     n, w = checked_mass(counts, weights)
     _check.same_length({"labels": codes, "scores": s, "counts": n, "weights": w})
     return codes, s, names, n, w
+
+
+def _labelled(y: object) -> object:
+    if y is None:
+        raise InputError("labels are missing; rows without them are tm.class_panel(scores=…, classes=…).")
+    return y
 
 
 def _positive_of(names: tuple[Label, ...], pos_label: Label | None) -> int | None:

@@ -60,6 +60,8 @@ class Duck:
             ) from None
         except duckdb.IOException as error:
             if self._spill not in str(error):
+                if failed := _write_failure(error):
+                    raise failed from None
                 raise unreadable(self.shown, error) from None
             raise InputError(
                 f"Cannot spill to disk while reading {self.shown!r}: {first_sentence(error)} "
@@ -103,6 +105,18 @@ class Duck:
     def _require_one_statement(self, sql: str) -> None:
         if len(self._connection.extract_statements(sql)) != 1:
             raise InputError("where= must be one condition, not several statements.")
+
+    def require_repeatable(self, where: str) -> None:
+        """Refuse a condition that would choose other rows each time it is asked."""
+        volatile = self.query(
+            "SELECT DISTINCT function_name AS name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
+        )
+        called = {name.lower() for name in _CALLED.findall(_STRINGS.sub("''", where))}
+        drawn = "a sample" if _SAMPLED.search(_QUOTED.sub("", where)) else None
+        if chance := min(called & set(volatile["name"].tolist()), default=drawn):
+            raise InputError(
+                f"where={where!r} takes {chance}, and so other rows each time; mark the rows in a column of the data instead."
+            )
 
     def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
         """Let queries see arrays of ours as a table."""
@@ -156,6 +170,7 @@ def connected(
     """
     import duckdb
 
+    _check.callback(progress)
     if threads is not None:
         _check.whole(threads, "threads", 1, _MOST_THREADS)
     _require_room(shown, threads or os.cpu_count() or 1)
@@ -211,6 +226,20 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[
 _BRACKETS = re.compile(r"[()]")
 
 
+#: Texts in SQL; what is called in it, quoted or not; and samples of a subquery.
+_STRINGS = re.compile(r"'(?:[^']|'')*'")
+_CALLED = re.compile(r"(\w+)\"?\s*\(")
+_SAMPLED = re.compile(r"\b(USING\s+SAMPLE|TABLESAMPLE)\b", re.IGNORECASE)
+
+
+def _write_failure(error: Exception) -> OSError | None:
+    """DuckDB's failure to write as the system's error; None where it failed to read."""
+    if not re.search(r"Could not write file|write failed", str(error)):
+        return None
+    number = re.search(r'"errno":"(\d+)"', str(error))
+    return OSError(int(number[1]), os.strerror(int(number[1]))) if number else OSError(first_sentence(error))
+
+
 def unreadable(shown: str, error: Exception) -> InputError:
     """DuckDB's error in one sentence that names what was read."""
     return InputError(f"Cannot read {shown!r}: {first_sentence(error)}")
@@ -228,6 +257,8 @@ def first_sentence(error: Exception) -> str:
         return f"{bad[2]} holds {bad[3]!r} in line {bad[1]}, expected numbers."
     if bad := re.search(r"in line (\d+): Failed to cast value to numerical: (.*?) Try", whole):
         return f"a named column holds {bad[2]} in line {bad[1]}, expected numbers."
+    if bad := re.search(r'Referenced column "(.*?)" (?:was )?not found', whole):
+        return f"the condition names a column {bad[1]!r}, which is not there; if it is a text, write it in single quotes: '{bad[1]}'."
     return lines[0].removesuffix(".") + "."
 
 

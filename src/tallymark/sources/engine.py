@@ -66,6 +66,8 @@ class Engine:
             self._options.append("union_by_name = true")
         if form is CSV:
             self._options += self._quotes([name for name, *_ in wanted])
+        if form is PARQUET:
+            self._refuse_twins(self._parquet_names(), [name for name, *_ in wanted])
         options = [*self._options, *form.missing]
         self._refuse_partial(wanted, options)
         # The type of a column that may be text is that of all its values, not of the first ones.
@@ -110,7 +112,7 @@ class Engine:
     def _quotes(self, wanted: Sequence[str]) -> list[str]:
         """How fields are quoted; a quote that only occurs far down must be known from the start.
 
-        Refuses a wanted name that the header has twice: the engine would number them and take the first.
+        Refuses a wanted name that the header has twice.
         """
         first = self._files.places[0]
         sniffed = {name: column[0] for name, column in self._duck.query("SELECT * FROM sniff_csv(?)", first).items()}
@@ -119,13 +121,30 @@ class Engine:
             as_found = [f"delim = {text(sniffed['Delimiter'])}", f"skip = {sniffed['SkipRows']}", *quotes]
             read = CSV.reader(["header = false", "all_varchar = true", *as_found])
             header = [str(column[0]) for column in self._duck.query(f"SELECT * FROM {read} LIMIT 1", first).values()]
-            for name in wanted:
-                twins = [column for column in header if column.lower() == name.lower()]
-                if len(twins) > 1:
-                    raise InputError(
-                        f"{self.shown!r} has the columns {shown(twins)}, which differ in capitals at most; rename one."
-                    )
+            self._refuse_twins(header, wanted)
         return quotes
+
+    def _refuse_twins(self, header: Sequence[str], wanted: Sequence[str]) -> None:
+        """Refuse a wanted name that several columns have: the engine would number them and take the first."""
+        for name in wanted:
+            twins = [column for column in header if column.lower() == name.lower()]
+            if len(twins) > 1:
+                raise InputError(
+                    f"{self.shown!r} has the columns {shown(twins)}, which differ in capitals at most; rename one."
+                )
+
+    def _parquet_names(self) -> list[str]:
+        """The columns of the first file as they are called there; fields inside of a column are left out."""
+        schema = self._duck.query("SELECT name, num_children FROM parquet_schema(?)", self._files.places[0])
+        names, inside = [], [1]
+        for name, children in zip(schema["name"].tolist(), schema["num_children"].tolist(), strict=True):
+            inside[-1] -= 1
+            if len(inside) == 2:
+                names.append(str(name))
+            inside.append(int(children or 0))
+            while inside and not inside[-1]:
+                inside.pop()
+        return names
 
     def _described(self, options: Sequence[str]) -> dict[str, str]:
         described = self.query(f"DESCRIBE SELECT * FROM {self._files.form.reader(options)}")
@@ -297,6 +316,8 @@ def engine(
         require_text(writes)
     allowed = [*files.allowed, *([] if writes is None else [writes])]
     with connected(files.shown, allowed, memory_limit=memory_limit, threads=threads, progress=progress) as duck:
+        if where is not None:
+            duck.require_repeatable(where)
         source = Engine(files, duck)
         with unchanged(files.names):
             source.open(wanted, thorough=where is not None)

@@ -13,6 +13,7 @@ from tallymark._display import Row, Shown
 from tallymark.errors import InputError
 from tallymark.sources.duck import Progress
 from tallymark.sources.formats import Paths
+from tallymark.sources.frames import named_columns
 from tallymark.sources.roles import Roles
 from tallymark.sources.rows import Rows
 from tallymark.sources.table import Table
@@ -62,6 +63,7 @@ class FilePanel(Shown):
         return {"label": self.rows_of.roles.label, "models": list(self.models), "n": self.n}
 
 
+@named_columns
 def scan_panel(
     paths: Paths, *, label: str, score: Iterable[str], weight: str | None = None, count: str | None = None, cluster: str | None = None,
     where: str | None = None, pos_label: Label | None = None, memory_limit: str | None = None,

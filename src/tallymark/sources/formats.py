@@ -114,7 +114,10 @@ class Files:
             raise InputError(
                 f"The files are {paths!r}; name a file, a pattern like 'scores/*.parquet', or a list of them."
             )
-        given = [fspath(p) for p in ([paths] if isinstance(paths, str | PathLike) else paths)]
+        several = [paths] if isinstance(paths, str | PathLike) else paths
+        if odd := [p for p in several if not isinstance(p, str | PathLike)]:
+            raise InputError(f"One of the files is {odd[0]!r}, expected a path.")
+        given = [fspath(p) for p in several]
         if not given:
             raise InputError("No files given; name a file, a pattern like 'scores/*.parquet', or a list of them.")
         items = [name for pattern in given for name in expanded(pattern)]
@@ -135,7 +138,9 @@ def require_text(name: str) -> None:
 
 
 def column_names(value: object, option: str) -> list[str]:
-    """Names of columns from one or several."""
+    """Names of columns from one or several, none of None."""
+    if value is None:
+        return []
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
         raise InputError(

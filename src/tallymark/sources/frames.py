@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.formats import Wanted
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def is_frame(data: object) -> bool:
@@ -24,11 +29,50 @@ def is_frame(data: object) -> bool:
         return True  # a frame with something wrong in it, which read_columns will name
 
 
+#: Parameters of public functions that name columns of a dataframe.
+_COLUMNS = frozenset({
+    "label", "score", "by", "weight", "count", "cluster", "period", "value", "product", "price", "quantity", "predicted", "inclusion",
+    "stratum",
+})  # fmt: skip
+
+
+def named_columns(function: Callable[P, R]) -> Callable[P, R]:
+    """A function of a dataframe whose columns may be named by whole numbers, as pandas numbers those that have no name."""
+
+    @functools.wraps(function)
+    def by_text(*args: P.args, **kwargs: P.kwargs) -> R:
+        numbered: dict[str, Any] = {
+            name: value for name, value in kwargs.items() if name in _COLUMNS and _has_number(value)
+        }
+        if numbered and args and (is_frame(args[0]) or _are_paths(args[0])):
+            kwargs.update({name: _as_text(value) for name, value in numbered.items()})
+        return function(*args, **kwargs)
+
+    return by_text
+
+
+def _are_paths(value: object) -> bool:
+    return all(isinstance(one, str | PathLike) for one in (value if isinstance(value, list | tuple) else [value]))
+
+
+def _has_number(value: object) -> bool:
+    listed = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in listed)
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _as_text(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_as_text(one) for one in value)
+    return str(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
+
+
 def column_names_of(frame: Any) -> list[str]:
     """The names of a dataframe's columns."""
     import narwhals as nw
 
-    return list(nw.from_native(frame).collect_schema().names())
+    return [str(name) for name in nw.from_native(frame).collect_schema().names()]
 
 
 def is_relation(data: object) -> bool:
@@ -74,6 +118,9 @@ def _with_columns(frame: Any, wanted: Sequence[Wanted]) -> Any:
     try:
         data = nw.from_native(frame)
         present = data.collect_schema().names()
+        if any(not isinstance(name, str) for name in present):
+            data = data.rename({name: str(name) for name in present})
+            present = [str(name) for name in present]
     except (nw.exceptions.NarwhalsError, ValueError) as error:
         raise InputError(f"The dataframe cannot be read: {error}") from None
     for name, option, _ in wanted:

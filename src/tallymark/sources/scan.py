@@ -11,6 +11,7 @@ from tallymark.errors import InputError
 from tallymark.notes import emit
 from tallymark.sources.duck import Progress
 from tallymark.sources.formats import Paths
+from tallymark.sources.frames import named_columns
 from tallymark.sources.roles import Roles
 from tallymark.sources.rows import Rows
 from tallymark.summaries.guards import hard_labels_of
@@ -39,6 +40,7 @@ def scan(
     exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
     progress: Progress | None = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
+@named_columns
 def scan(
     paths: Paths,
     *,

@@ -73,7 +73,10 @@ def bayesian_signed_rank(
     table, differences = _two(data, better)
     half = _rope(rope)
     parts = signed_ranks.signed_rank_posterior(
-        differences, half, checked_number(draws, "draws", 100), np.random.default_rng(seed)
+        differences,
+        half,
+        checked_number(draws, "draws", 100),
+        np.random.default_rng(_check.whole(seed, "seed", 0, 2**63 - 1)),
     )
     winners = np.bincount(parts.argmax(axis=1), minlength=3) / len(parts)
     error = float(np.sqrt(winners * (1.0 - winners) / len(parts)).max())

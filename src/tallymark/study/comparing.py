@@ -16,7 +16,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests import corrections, ranks, signed_ranks
 from tallymark.inference.hypothesis_tests.holm import holm as holm_adjusted
-from tallymark.inference.interval import checked_number
+from tallymark.inference.interval import checked_level, checked_number
 from tallymark.registry import require_one_of
 from tallymark.study.tables import Better, MethodTable, table_of
 
@@ -126,6 +126,11 @@ class _Ranked:
         return dict(zip(self.table.methods, map(float, self.means), strict=True))
 
 
+def _require_flag(value: object, name: str) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}, expected True, False or None.")
+
+
 def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
     table = table_of(data, better)
     whole = table.complete
@@ -135,7 +140,7 @@ def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
         raise InputError(
             f"{len(whole.datasets)} of {len(table.datasets)} data sets have a number for every method; ranks need two or more."
         )
-    conventions = ["ranks: 1 is best, ties share the mean of their ranks"]
+    conventions = [*table.conventions, "ranks: 1 is best, ties share the mean of their ranks"]
     if table.left_out:
         conventions.append(
             f"left out for missing cells: {', '.join(table.left_out)} ({len(whole.datasets)} of {len(table.datasets)} used)"
@@ -155,6 +160,7 @@ def friedman(data: Any, *, better: Better = "lower", ties: bool = True, exact: b
     """
     from scipy.special import chdtrc
 
+    _require_flag(exact, "exact")
     found = _ranked(data, better, fewest=3)
     statistic = ranks.friedman_statistic(found.ranks)
     chosen = statistic.corrected if ties else statistic.plain
@@ -195,10 +201,10 @@ def iman_davenport(data: Any, *, better: Better = "lower", ties: bool = True) ->
     )  # fmt: skip
 
 
-def critical_difference(k: int, n: int, alpha: float = 0.05, *, control: bool = False) -> float:
+def critical_difference(k: int, n: int, *, level: float = 0.95, control: bool = False) -> float:
     r"""Least difference of mean ranks that shows: :math:`q_\alpha\sqrt{k(k+1)/6N}` for `k` methods on `n` data sets.
 
-    q is computed for any k and `alpha`: the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal value for
+    q is computed for any k and :math:`\alpha` = 1 − `level`: the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal value for
     k − 1 comparisons (Bonferroni–Dunn). Demšar (2006), J. Mach. Learn. Res. 7.
 
     >>> import tallymark as tm
@@ -206,7 +212,7 @@ def critical_difference(k: int, n: int, alpha: float = 0.05, *, control: bool = 
     (2.765, 2.888)
     """
     methods, datasets = checked_number(k, "k", 2), checked_number(n, "n", 2)
-    share = _check.probability(alpha, "alpha")
+    share = 1.0 - checked_level(level)
     return ranks.critical_value(methods, share, control=control) * ranks.rank_error(datasets, methods)
 
 
@@ -218,11 +224,12 @@ def nemenyi(data: Any, *, better: Better = "lower", level: float = 0.95) -> Test
     >>> [round(p, 3) for p in tm.study.nemenyi(table).p_values.tolist()]
     [0.319, 0.011, 0.319]
     """
+    level = checked_level(level)
     found = _ranked(data, better)
     pairs, differences = _pairs(found)
     values = ranks.nemenyi_p_values(differences, found.n, found.k)
     return _of_pairs(
-        "Nemenyi", found, pairs, differences, values, level, critical_difference(found.k, found.n, 1.0 - level)
+        "Nemenyi", found, pairs, differences, values, level, critical_difference(found.k, found.n, level=level)
     )
 
 
@@ -234,10 +241,11 @@ def bonferroni_dunn(data: Any, control: str, *, better: Better = "lower", level:
     >>> tm.study.bonferroni_dunn(table, "c").p_values.round(3).tolist()
     [0.008, 0.298]
     """
+    level = checked_level(level)
     found = _ranked(data, better)
     pairs, differences = _pairs(found, control)
     values = corrections.bonferroni(ranks.normal_p_values(differences, found.n, found.k))
-    width = critical_difference(found.k, found.n, 1.0 - level, control=True)
+    width = critical_difference(found.k, found.n, level=level, control=True)
     return _of_pairs("Bonferroni–Dunn", found, pairs, differences, values, level, width)
 
 
@@ -245,8 +253,9 @@ def _corrected(
     name: str, adjust: Callable[[Floats, int], Floats], data: Any, control: str | None, better: Better, level: float
 ) -> TestResult:
     """A correction of plain p-values, or of the pairs of a table by their mean ranks."""
+    level = checked_level(level)
     if _is_list_of_p_values(data):
-        values = np.asarray(data, dtype=np.float64)
+        values = _check.scores(data, "p-values")
         if not ((values >= 0.0) & (values <= 1.0)).all():
             raise InputError("p-values must lie between 0 and 1.")
         methods = (1.0 + math.sqrt(1.0 + 8.0 * len(values))) / 2.0
@@ -263,7 +272,10 @@ def _corrected(
 
 
 def _is_list_of_p_values(data: Any) -> bool:
-    return isinstance(data, Sequence | np.ndarray) and not isinstance(data, str) and np.ndim(data) == 1
+    """A list of single values; a list of lists is a table, and one of unequal ones is refused as such."""
+    if isinstance(data, np.ndarray):
+        return data.ndim == 1
+    return isinstance(data, Sequence) and not isinstance(data, str) and all(np.isscalar(one) for one in data)
 
 
 def holm(data: Any, control: str | None = None, *, better: Better = "lower", level: float = 0.95) -> TestResult:
@@ -329,8 +341,10 @@ def wilcoxon(
     """
     from scipy.special import ndtr
 
+    level = checked_level(level)
     require_one_of("zeros", zeros, ("split", "pratt", "wilcox"))
     table = table_of(data, better)
+    _require_flag(exact, "exact")
     lines, raw, statistics = [], [], []
     used: set[str] = set()
     for first, second in itertools.combinations(table.methods, 2):
@@ -362,14 +376,14 @@ def wilcoxon(
     return TestResult(
         test="Wilcoxon", n=len(table.datasets), methods=table.methods, pairs=pairs, level=level,
         statistic=statistics[0] if one else math.nan, p_value=float(adjusted[0]) if one else math.nan,
-        conventions=(f"zeros: {zeros}; p-value: {' and '.join(sorted(used))}{corrected}",),
+        conventions=(*table.conventions, f"zeros: {zeros}; p-value: {' and '.join(sorted(used))}{corrected}"),
     )  # fmt: skip
 
 
 def _pairs(found: _Ranked, control: str | None = None) -> tuple[list[tuple[str, str]], Floats]:
     """Pairs of methods and their differences of mean ranks."""
     names = found.table.methods
-    if control is not None and control not in names:
+    if control is not None and not (isinstance(control, str) and control in names):
         raise InputError(f"No method {control!r} to be the control; the table has {', '.join(names)}.")
     pairs = (
         list(itertools.combinations(names, 2))

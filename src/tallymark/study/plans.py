@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
 import json
 import re
@@ -20,9 +19,7 @@ from tallymark._version import __version__
 from tallymark.errors import InputError, nearest
 from tallymark.registry import LOSSES, QUANTIFIERS
 from tallymark.study.datasets import DATASETS, Dataset, dataset
-
-#: Packages whose estimators a file may name; anything else needs Python.
-ALLOWED = ("sklearn.", "tallymark.")
+from tallymark.study.estimators import made
 
 
 @dataclass(frozen=True)
@@ -172,14 +169,39 @@ class Plan:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-#: Keys that each part of a file may have.
-_KEYS = {
-    "study": {"name", "seed", "losses", "protocol"},
-    "study.protocol": {"kind", "folds", "prevalences", "samples", "size"},
-    "dataset": {"name", "file", "label", "positive", "scale"},
-    "classifier": {"estimator", "params", "grid", "scoring"},
-    "method": {"name", "quantifier", "classifier", "options", "fallback", "estimator", "params"},
-}
+#: Keys that each part of a file may have, and the types of their values.
+_KEYS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    "study": {"name": (str,), "seed": (int,), "losses": (list,), "protocol": (dict,)},
+    "study.protocol": {"kind": (str,), "folds": (int,), "prevalences": (int, list), "samples": (int,), "size": (int,)},
+    "dataset": {
+        "name": (str,), "file": (str,), "label": (str,), "positive": (str, int, float, bool), "scale": (int, float),
+    },
+    "classifier": {"estimator": (str,), "params": (dict,), "grid": (dict,), "scoring": (str,)},
+    "method": {
+        "name": (str,), "quantifier": (str,), "classifier": (str,), "options": (dict,), "fallback": (str,), "estimator": (str,),
+        "params": (dict,),
+    },
+}  # fmt: skip
+
+#: What TOML calls a type.
+_TYPES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table"}
+
+#: Bytes of a file's name that leave room for the names a store adds to it.
+_NAME_BYTES = 200
+
+
+def default_store(folder: Path, name: str) -> Path:
+    """The file in which the results of a study of this name are kept; refuses a name that no file can have."""
+    if (
+        not name.strip(". ")
+        or len(name.encode("utf-8", "replace")) > _NAME_BYTES
+        or any(c in "/\\" or not c.isprintable() for c in name)
+    ):
+        raise InputError(
+            f"The study is called {name[:40]!r}, which cannot be the name of the file of its results; use letters, digits, '-' and "
+            f"'_', at most {_NAME_BYTES} of them."
+        )
+    return folder / f"{name}.sqlite"
 
 
 class _File:
@@ -188,14 +210,20 @@ class _File:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
+            if path.exists() and not path.is_file():
+                raise InputError(f"Cannot read {str(path)!r}: it is not a regular file.")
             self.text = path.read_text(encoding="utf-8")
             self.content = tomllib.loads(self.text)
         except OSError as error:
-            raise InputError(f"Cannot read {str(path)!r}: {error.strerror or error}.") from None
+            raise InputError(f"Cannot read {str(path)[:80]!r}: {error.strerror or error}.") from None
         except UnicodeDecodeError:
             raise InputError(f"Cannot read {str(path)!r}: it is not UTF-8 text.") from None
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{path.name}: {error}.") from None
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"Cannot read {str(path)[:80]!r}: {error}.") from None
 
     def refused(self, message: str, word: object) -> InputError:
         """An error that names the line in which a word first stands."""
@@ -213,7 +241,18 @@ class _File:
                 raise self.refused(
                     f"[{kind}] has no key {key!r}.{nearest(key, _KEYS[kind])} It may have {allowed}.", key
                 )
+            types = _KEYS[kind][key]
+            if not isinstance(given[key], types) or (isinstance(given[key], bool) and bool not in types):
+                expected = " or ".join(_TYPES[one] for one in types)
+                raise self.refused(f"{key} is {given[key]!r}, expected {expected}.", key)
         return dict(given)
+
+    def parts(self, name: str) -> list[dict[str, Any]]:
+        """The tables of a list of them, such as every ``[[method]]``."""
+        given = self.content.get(name, [])
+        if not isinstance(given, list):
+            raise self.refused(f"{name} is {given!r}; write [[{name}]] above each.", name)
+        return [self.part(one, name) for one in given]
 
 
 def plan_of(path: str | PathLike[str]) -> Plan:
@@ -226,13 +265,20 @@ def plan_of(path: str | PathLike[str]) -> Plan:
             )
     study = file.part(file.content.get("study", {}), "study")
     protocol = file.part(study.pop("protocol", {"kind": "folds"}), "study.protocol")
-    classifiers = {name: _classifier(file, name, given) for name, given in file.content.get("classifier", {}).items()}
+    losses = study.get("losses", ["ae"])
+    if not losses or not all(isinstance(loss, str) for loss in losses):
+        raise file.refused(f"losses is {losses!r}, expected a list of names.", "losses")
+    listed = file.content.get("classifier", {})
+    if not isinstance(listed, dict):
+        raise file.refused(f"classifier is {listed!r}; write [classifier.NAME] above each.", "classifier")
     try:
+        name = study.get("name", file.path.stem)
+        default_store(file.path.parent, name)
         return Plan(
-            name=str(study.get("name", file.path.stem)), seed=_whole(file, study.get("seed", 0), "seed"),
-            losses=tuple(study.get("losses", ("ae",))), protocol=protocol,
-            datasets=tuple(_source_of(file, given) for given in file.content.get("dataset", [])),
-            classifiers=classifiers, methods=tuple(_method(file, given) for given in file.content.get("method", [])),
+            name=name, seed=_whole(file, study.get("seed", 0), "seed"), losses=tuple(losses), protocol=protocol,
+            datasets=tuple(_source_of(file, part) for part in file.parts("dataset")),
+            classifiers={name: _classifier(file, name, given) for name, given in listed.items()},
+            methods=tuple(_method(file, part) for part in file.parts("method")),
         )  # fmt: skip
     except InputError as error:
         if str(error).startswith(file.path.name):
@@ -247,27 +293,33 @@ def _whole(file: _File, value: Any, name: str) -> int:
     return value
 
 
-def _source_of(file: _File, given: Any) -> DataSource:
-    part = file.part(given, "dataset")
+def _source_of(file: _File, part: Mapping[str, Any]) -> DataSource:
     name = part.get("name")
+    if (scale := part.get("scale")) is not None and not 0.0 < scale < np.inf:
+        raise file.refused(f"scale is {scale!r}, expected a positive number.", "scale")
     if "file" not in part:
-        if not isinstance(name, str) or name not in DATASETS:
+        if name is None or name not in DATASETS:
             raise file.refused(
                 f"No data set is called {name!r}.{nearest(name, DATASETS)} Name a file instead: file, label, positive.",
                 name,
             )
-        return DataSource(name, lambda: dataset(name), part.get("scale"))
-    place = file.path.parent / str(part["file"])
+        return DataSource(name, lambda: dataset(name), scale)
+    place = file.path.parent / part["file"]
     if "label" not in part:
         raise file.refused(
             f"The data set in {part['file']!r} needs label, the column with the true class.", part["file"]
         )
-    if not place.is_file():
-        raise file.refused(f"There is no file {str(part['file'])!r} beside {file.path.name}.", part["file"])
-    called = str(name or place.stem)
-    return DataSource(
-        called, lambda: _of_file(called, place, str(part["label"]), part.get("positive")), part.get("scale")
-    )
+    if not _is_file(place):
+        raise file.refused(f"There is no file {part['file'][:80]!r} beside {file.path.name}.", part["file"])
+    called = name or place.stem
+    return DataSource(called, lambda: _of_file(called, place, part["label"], part.get("positive")), scale)
+
+
+def _is_file(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _of_file(name: str, path: Path, label: str, positive: Any) -> Dataset:
@@ -301,41 +353,23 @@ def _classifier(file: _File, name: str, given: Any) -> Classifier:
     part = file.part(given, "classifier")
     if "estimator" not in part:
         raise file.refused(f'The classifier {name!r} needs estimator, such as "sklearn.svm.LinearSVC".', name)
-    estimator = _imported(file, part["estimator"], part.get("params", {}))
-    return Classifier(estimator, part.get("grid", {}), str(part.get("scoring", "geometric_mean")))
+    grid = part.get("grid", {})
+    return Classifier(_made(file, part, grid), grid, part.get("scoring", "geometric_mean"))
 
 
-def _method(file: _File, given: Any) -> Method:
-    part = file.part(given, "method")
-    name = str(part.get("name", part.get("quantifier", "")))
+def _method(file: _File, part: Mapping[str, Any]) -> Method:
+    name = part.get("name", part.get("quantifier", ""))
     if ("quantifier" in part) == ("estimator" in part):
         raise file.refused(
             f"The method {name!r} needs quantifier (a name, on a classifier's scores) or estimator, one of them.", name
         )
     if "estimator" in part:
-        made = _imported(file, part["estimator"], part.get("params", {}))
-        return Method(name, made, part.get("classifier"), fallback=part.get("fallback"))
-    return Method(name, str(part["quantifier"]), part.get("classifier"), part.get("options", {}), part.get("fallback"))
+        return Method(name, _made(file, part, {}), part.get("classifier"), fallback=part.get("fallback"))
+    return Method(name, part["quantifier"], part.get("classifier"), part.get("options", {}), part.get("fallback"))
 
 
-def _imported(file: _File, path: Any, params: Any) -> Any:
-    """An estimator by its path, which must lie in scikit-learn or here; nothing else is ever imported."""
-    if (
-        not isinstance(path, str)
-        or not path.startswith(ALLOWED)
-        or not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", path)
-    ):
-        raise file.refused(
-            f"estimator is {path!r}; a file may name sklearn.* and tallymark.* only, anything else needs Python.", path
-        )
-    module, _, name = path.rpartition(".")
+def _made(file: _File, part: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
     try:
-        made = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError):
-        raise file.refused(f"There is no {path!r}.", path) from None
-    if not inspect.isclass(made) or not hasattr(made, "fit"):
-        raise file.refused(f"{path!r} is no estimator; it has no fit.", path)
-    try:
-        return made(**params)
-    except TypeError as error:
-        raise file.refused(f"{path!r} cannot be made with {params!r}: {error}.", path) from None
+        return made(part["estimator"], part.get("params", {}), grid)
+    except InputError as error:
+        raise file.refused(str(error), part["estimator"]) from None

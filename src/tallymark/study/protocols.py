@@ -169,12 +169,13 @@ def _distributions(prevalences: Any, classes: int) -> Floats:
         listed = np.column_stack((1.0 - listed, listed))
     if (
         listed.ndim != 2
+        or not len(listed)
         or listed.shape[1] != classes
         or not (listed >= 0.0).all()
         or not np.allclose(listed.sum(axis=1), 1.0)
     ):
         raise InputError(
-            f"prevalences are {shown(np.ravel(prevalences).tolist())}, expected shares of {classes} classes that add up to 1."
+            f"prevalences are {shown(prevalences) if np.iterable(prevalences) else repr(prevalences)}, expected shares of {classes} classes that add up to 1."
         )
     return np.asarray(listed)
 

@@ -16,25 +16,30 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats
+from tallymark._database import Kind, checksum, damaged, located, opened, told, transaction
 from tallymark._version import __version__
 from tallymark.errors import InputError
 from tallymark.study.working import Outcome
 
-#: The form of the tables; a store of a later form is refused.
-FORM = 1
+#: Form 2 has checksums.
+_KIND = Kind(
+    "a study's results",
+    0x7411_0001,
+    form=2,
+    oldest=2,
+    tables=(
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
+        "CREATE TABLE cells (key TEXT PRIMARY KEY, dataset TEXT NOT NULL, fold INTEGER NOT NULL, method TEXT NOT NULL, error TEXT, "
+        "classes INTEGER NOT NULL, nominal BLOB NOT NULL, drawn BLOB NOT NULL, sizes BLOB NOT NULL, estimates BLOB, "
+        "seconds REAL NOT NULL, checksum BLOB NOT NULL) WITHOUT ROWID",
+        # Which cells are finished is asked without reading what they hold.
+        "CREATE INDEX status ON cells (error, key)",
+        f"INSERT INTO meta VALUES ('made_by', '{__version__}')",
+    ),
+)
 
-#: What marks a database as ours.
-_APPLICATION = 0x7411_0001
-
-_TABLES = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS cells (
-    key TEXT PRIMARY KEY, dataset TEXT NOT NULL, fold INTEGER NOT NULL, method TEXT NOT NULL, error TEXT, classes INTEGER NOT NULL,
-    nominal BLOB NOT NULL, drawn BLOB NOT NULL, sizes BLOB NOT NULL, estimates BLOB, seconds REAL NOT NULL
-) WITHOUT ROWID;
--- Which cells are finished is asked without reading what they hold.
-CREATE INDEX IF NOT EXISTS status ON cells (error, key);
-"""
+#: How far a stored share may lie outside of 0 to 1 by rounding.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -68,139 +73,128 @@ class Store:
         estimates = (
             None if outcome.estimates is None else np.ascontiguousarray(outcome.estimates, dtype=np.float64).tobytes()
         )
-        with _told(self.path), self._connection:
-            self._connection.execute(
-                "INSERT OR REPLACE INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    outcome.key,
-                    dataset,
-                    fold,
-                    method,
-                    outcome.error,
-                    outcome.drawn.shape[1],
-                    *blobs,
-                    estimates,
-                    outcome.seconds,
-                ),
-            )
+        # What SQLite cannot keep as text is replaced before the checksum is taken.
+        names = [_storable(text) for text in (dataset, method, outcome.error)]
+        row = (
+            outcome.key,
+            names[0],
+            fold,
+            names[1],
+            names[2],
+            outcome.drawn.shape[1],
+            *blobs,
+            estimates,
+            outcome.seconds,
+        )
+        with told(self.path, _KIND), transaction(self._connection):
+            marks = ", ".join("?" * (len(row) + 1))
+            self._connection.execute(f"INSERT OR REPLACE INTO cells VALUES ({marks})", (*row, checksum(*row)))
 
     def status(self) -> dict[str, str | None]:
         """Every cell's key, and its error where it failed."""
-        with _told(self.path):
+        with told(self.path, _KIND):
             return dict(self._connection.execute("SELECT key, error FROM cells"))
+
+    def damaged(self) -> list[str]:
+        """The keys of cells that are not as they were written."""
+        with told(self.path, _KIND):
+            rows = self._connection.execute("SELECT * FROM cells")
+            return [row[0] for row in rows if _cell(row) is None]
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove cells, to be worked on again."""
-        with _told(self.path), self._connection:
+        with told(self.path, _KIND), transaction(self._connection):
             self._connection.executemany("DELETE FROM cells WHERE key = ?", [(key,) for key in keys])
 
     def cells(self, keys: Iterable[str] | None = None) -> Iterator[Cell]:
         """Stored cells, all or those named, in the order of the names."""
-        columns = "key, dataset, fold, method, error, classes, nominal, drawn, sizes, estimates"
-        with _told(self.path):
+        with told(self.path, _KIND):
             if keys is None:
-                yield from map(
-                    _cell, self._connection.execute(f"SELECT {columns} FROM cells ORDER BY dataset, method, fold, key")
-                )
+                for row in self._connection.execute("SELECT * FROM cells ORDER BY dataset, method, fold, key"):
+                    yield self._sound(row)
                 return
             for key in keys:
-                row = self._connection.execute(f"SELECT {columns} FROM cells WHERE key = ?", (key,)).fetchone()
+                row = self._connection.execute("SELECT * FROM cells WHERE key = ?", (key,)).fetchone()
                 if row is not None:
-                    yield _cell(row)
+                    yield self._sound(row)
+
+    def _sound(self, row: Any) -> Cell:
+        cell = _cell(row)
+        if cell is None:
+            _, dataset, fold, method, *_ = row
+            raise damaged(
+                self.path,
+                f"the cell of the data set {str(dataset)[:80]!r}, fold {fold}, method {str(method)[:80]!r}",
+                "Run the study with retry=True (tallymark study run --retry) to work on it again, or restore the file from a copy.",
+            )
+        return cell
 
 
-def _cell(row: Any) -> Cell:
-    key, dataset, fold, method, error, classes, *blobs, estimates = row
-    nominal, drawn, sizes = (np.frombuffer(blob, dtype=np.float64) for blob in blobs)
-    width = int(classes)
-    if len(nominal) != len(sizes):
-        nominal = nominal.reshape(len(sizes), width)
-    shaped = None if estimates is None else np.frombuffer(estimates, dtype=np.float64).reshape(-1, width)
-    return Cell(
-        key, dataset, int(fold), method, error, nominal, drawn.reshape(-1, width), sizes.astype(np.int64), shaped
-    )
+def _storable(text: str | None) -> str | None:
+    return None if text is None else text.encode("utf-8", "replace").decode()
+
+
+def _cell(row: Any) -> Cell | None:
+    """A stored row as a cell, None where it is not as it was written or holds what no cell can."""
+    *values, mark = row
+    if mark != checksum(*values):
+        return None
+    key, dataset, fold, method, error, width, *blobs, estimates, _ = values
+    try:
+        nominal, drawn, sizes = (np.frombuffer(blob, dtype=np.float64) for blob in blobs)
+        if len(nominal) != len(sizes):
+            nominal = nominal.reshape(len(sizes), width)
+        shaped = None if estimates is None else np.frombuffer(estimates, dtype=np.float64).reshape(len(sizes), width)
+        cell = Cell(
+            key, dataset, int(fold), method, error, nominal, drawn.reshape(len(sizes), width), sizes.astype(np.int64), shaped
+        )  # fmt: skip
+    except (TypeError, ValueError):
+        return None
+    return cell if width >= 2 and (cell.sizes >= 0).all() and _are_shares(cell.drawn) else None
+
+
+def _are_shares(values: Floats) -> bool:
+    return bool(((values >= -_ROUNDING) & (values <= 1.0 + _ROUNDING)).all())
 
 
 @contextmanager
 def writing(path: str | PathLike[str]) -> Iterator[Store]:
     """A store open for its one writer; a second run on it is refused. Made where there is none."""
-    place = Path(path)
-    if not place.parent.is_dir():
-        raise InputError(f"Cannot keep results in {str(place)!r}: there is no such folder.")
-    with _alone(place), _told(place):
-        connection = sqlite3.connect(place, timeout=30.0, isolation_level="IMMEDIATE")
-        try:
-            _require_ours(place, connection)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.executescript(_TABLES)
-            with connection:
-                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-                connection.execute(f"PRAGMA user_version = {FORM}")
-                connection.execute("INSERT OR IGNORE INTO meta VALUES ('made_by', ?)", (__version__,))
-            yield Store(place, connection)
-        finally:
-            connection.close()
+    place = located(path, _KIND)
+    with _alone(place), opened(place, _KIND, write=True) as connection:
+        yield Store(place, connection)
 
 
 @contextmanager
 def reading(path: str | PathLike[str]) -> Iterator[Store]:
     """A store open to look at; never blocks its writer, never changes anything."""
-    place = Path(path)
+    place = located(path, _KIND)
     if not place.is_file():
         raise InputError(f"There are no results in {str(place)!r}; run the study first.")
-    with _told(place):
-        connection = sqlite3.connect(f"{place.resolve().as_uri()}?mode=ro", uri=True, timeout=30.0)
-        try:
-            _require_ours(place, connection, made=True)
-            yield Store(place, connection)
-        finally:
-            connection.close()
+    with opened(place, _KIND, write=False) as connection:
+        yield Store(place, connection)
 
 
 @contextmanager
 def _alone(place: Path) -> Iterator[None]:
     """Hold a lock of the operating system, which a killed process cannot leave behind."""
-    lock = sqlite3.connect(place.with_name(f"{place.name}.lock"), timeout=0.0, isolation_level=None)
+    held = place.with_name(f"{place.name}.lock")
+    with told(held, _KIND):
+        if held.exists() and (not held.is_file() or held.stat().st_size):
+            raise InputError(
+                f"{str(held)!r} is not a lock of Tallymark's, which is an empty file; move it away, or name the study otherwise."
+            )
+        lock = sqlite3.connect(held, timeout=0.0, isolation_level=None)
     try:
         try:
             lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError:
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise InputError(f"Cannot lock {str(place)!r}: {error}.") from None
             raise InputError(f"Another run is writing to {str(place)!r}; wait for it, or stop it.") from None
         yield
     finally:
         lock.close()
-
-
-def _require_ours(place: Path, connection: sqlite3.Connection, *, made: bool = False) -> None:
-    """Refuse a database of something else, of a later form, or one that is broken."""
-    ours = connection.execute("PRAGMA application_id").fetchone()[0]
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if (tables or made) and ours != _APPLICATION:
-        raise InputError(f"{str(place)!r} holds something else than a study's results; name another file.")
-    form = connection.execute("PRAGMA user_version").fetchone()[0]
-    if form > FORM:
-        raise InputError(
-            f"{str(place)!r} was written by a later version of Tallymark (form {form}, this one knows {FORM}); update."
-        )
-    if tables and connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-        raise InputError(f"{str(place)!r} is damaged; restore it from a copy, or delete it and run the study again.")
-
-
-@contextmanager
-def _told(place: Path) -> Iterator[None]:
-    """The database's errors in our words."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        text = str(error)
-        if "full" in text:
-            raise InputError(
-                f"No room left to keep results in {str(place)!r}: {text}. What was finished is safe; make room and run again."
-            ) from None
-        if isinstance(error, sqlite3.OperationalError) and "locked" in text:
-            raise InputError(f"{str(place)!r} is locked by another program; close it and run again.") from None
-        raise InputError(f"Cannot use {str(place)!r} as a study's results: {text}.") from None
 
 
 def losses_of(cell: Cell, losses: Mapping[str, Any]) -> dict[str, Floats]:

@@ -8,13 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tallymark import _check
 from tallymark._display import Row, Shown
 from tallymark.errors import InputError
 from tallymark.registry import QUANTIFIERS
 from tallymark.study.datasets import Dataset, MissingData, dataset
 from tallymark.study.outcomes import Ranks, StudyResults, StudyTest
-from tallymark.study.plans import Classifier, DataSource, Method, Plan, plan_of
-from tallymark.study.protocols import protocol
+from tallymark.study.plans import Classifier, DataSource, Method, Plan, default_store, plan_of
+from tallymark.study.protocols import Protocol, protocol
 from tallymark.study.stores import reading, writing
 from tallymark.study.working import Outcome, Unit
 
@@ -23,7 +24,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Shown):
-    """What a run did: cells worked on now, found finished, failed, and data sets that were not there."""
+    """What a run did: cells worked on now, found finished, failed (now or before), and data sets that were not there."""
 
     done: int
     found: int
@@ -74,7 +75,7 @@ class Study:
             name=name, seed=seed, losses=tuple(losses), protocol={"kind": "folds", **(protocol or {})},
             datasets=tuple(map(_source, datasets)), classifiers=classifiers, methods=listed,
         )  # fmt: skip
-        self._begin(plan, Path(store) if store is not None else Path(f"{name}.sqlite"))
+        self._begin(plan, Path(store) if store is not None else default_store(Path(), name))
 
     def _begin(self, plan: Plan, store: Path) -> None:
         self._plan, self._store = plan, store
@@ -84,7 +85,7 @@ class Study:
         """The study a file describes; its results go beside it."""
         plan = plan_of(path)
         made = cls.__new__(cls)
-        made._begin(plan, Path(path).with_name(f"{plan.name}.sqlite"))  # noqa: SLF001 - another way to make the same
+        made._begin(plan, default_store(Path(path).parent, plan.name))  # noqa: SLF001 - another way to make the same
         return made
 
     @property
@@ -114,22 +115,24 @@ class Study:
         """Work on every cell that is not finished, and keep each at once; a run that was stopped goes on where it was.
 
         `jobs` processes work side by side (joblib; inside ``joblib.parallel_config("dask")`` a cluster does), one writes. `retry`
-        works on failed cells again. The same seed gives the same results, whatever the order and the number of jobs.
+        works on failed and on damaged cells again. The same seed gives the same results, whatever the order and the number of jobs.
         """
+        _check.callback(progress)
         if store is not None:
             self._store = Path(store)
         data, skipped = self._loaded()
-        keys = self._keys(data)
+        protocols = self._protocols(data)
+        keys = self._keys(data, protocols)
         with writing(self._store) as kept:
             status = kept.status()
             if retry:
-                again = [key for key, *_ in keys if status.get(key) is not None]
+                again = {key for key, *_ in keys if status.get(key) is not None} | set(kept.damaged())
                 kept.forget(again)
-                status = {key: error for key, error in status.items() if key not in set(again)}
+                status = {key: error for key, error in status.items() if key not in again}
             missing = {key for key, *_ in keys if key not in status}
-            units = self._units(data, keys, missing)
+            units = self._units(data, protocols, keys, missing)
             names = {key: (source, fold, method.name) for key, source, fold, method in keys}
-            done = failed = 0
+            done, failed = 0, sum(status.get(key) is not None for key, *_ in keys)
             for outcomes in _worked(units, jobs):
                 for outcome in outcomes:
                     kept.add(*names[outcome.key], outcome)
@@ -142,7 +145,7 @@ class Study:
     def results(self) -> StudyResults:
         """What is finished so far."""
         data, skipped = self._loaded()
-        keys = self._keys(data)
+        keys = self._keys(data, self._protocols(data))
         with reading(self._store) as kept:
             found = {cell.key: cell for cell in kept.cells(key for key, *_ in keys)}
         cells = [found[key] for key, *_ in keys if key in found]
@@ -175,17 +178,24 @@ class Study:
             raise InputError(f"None of the data sets of {self._plan.name!r} is here: {next(iter(skipped.values()))}")
         return data, skipped
 
-    def _keys(self, data: Mapping[str, Dataset]) -> list[tuple[str, str, int, Method]]:
+    def _protocols(self, data: Mapping[str, Dataset]) -> dict[str, Protocol]:
+        """How each data set is sampled; refuses what does not fit its rows."""
+        return {name: protocol(one.y, seed=self._plan.seed, **self._plan.protocol) for name, one in data.items()}
+
+    def _keys(
+        self, data: Mapping[str, Dataset], protocols: Mapping[str, Protocol]
+    ) -> list[tuple[str, str, int, Method]]:
         """Every cell: its key, data set, fold and method, in the order of the plan."""
-        folds = int(self._plan.protocol.get("folds", 10))
         return [
             (self._plan.key(one, fold, method), name, fold, method)
             for name, one in data.items()
-            for fold in range(folds)
+            for fold in range(len(protocols[name]))
             for method in self._plan.methods
         ]
 
-    def _units(self, data: Mapping[str, Dataset], keys: Sequence[Any], missing: set[str]) -> Iterator[Unit]:
+    def _units(
+        self, data: Mapping[str, Dataset], protocols: Mapping[str, Protocol], keys: Sequence[Any], missing: set[str]
+    ) -> Iterator[Unit]:
         """Work for one process at a time: the methods that share a fold and a classifier."""
         groups: dict[tuple[str, int, Any], list[tuple[str, Method]]] = {}
         for key, name, fold, method in keys:
@@ -193,7 +203,6 @@ class Study:
                 # What brings its own estimator shares nothing.
                 shared = method.classifier if method.classifier is not None else ("own", method.name)
                 groups.setdefault((name, fold, shared), []).append((key, method))
-        protocols = {name: protocol(one.y, seed=self._plan.seed, **self._plan.protocol) for name, one in data.items()}
         for (name, fold, shared), methods in groups.items():
             classifier = self._plan.classifiers[shared] if isinstance(shared, str) else None
             yield Unit(data[name], protocols[name], fold, classifier, methods, self._plan.seed)

@@ -12,10 +12,11 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark._display import Row, Shown
-from tallymark.errors import InputError, shown
+from tallymark.errors import ColumnError, InputError, shown
+from tallymark.registry import require_one_of
 from tallymark.sources.engine import engine
 from tallymark.sources.files import columns_of
-from tallymark.sources.formats import Wanted
+from tallymark.sources.formats import Wanted, require_columns
 from tallymark.sources.frames import column_names_of, is_frame, read_columns
 
 #: Which numbers are good.
@@ -24,22 +25,37 @@ Better = Literal["lower", "higher"]
 #: Columns of a tidy table; the last is the number.
 _TIDY = ("dataset", "method")
 
+#: What the column that names the data sets is called, in small letters; the last two by whoever wrote a table with its line numbers.
+_NAMED = ("dataset", "data_set", "data set", "datasets", "problem", "id", "name", "index", "unnamed: 0", "column0")
+
+#: What says that no column names the data sets.
+NO_COLUMN = "none"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MethodTable(Shown):
-    """Numbers by data set and method; `better` says which end is good. A missing cell is nan."""
+    """Numbers by data set and method; `better` says which end is good. A missing cell is nan.
+
+    `named_by` is the column that the names of the data sets came from, None where they are numbered.
+    """
 
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     values: Floats
     better: str = "lower"
+    named_by: str | None = None
 
     @property
     def complete(self) -> Self:
         """The data sets on which every method has a number."""
         kept = np.asarray(~np.isnan(self.values).any(axis=1))
         names = tuple(name for name, keep in zip(self.datasets, kept, strict=True) if keep)
-        return type(self)(names, self.methods, self.values[kept], self.better)
+        return type(self)(names, self.methods, self.values[kept], self.better, self.named_by)
+
+    @property
+    def conventions(self) -> tuple[str, ...]:
+        """Which column was taken for the names of the data sets, where one was."""
+        return () if self.named_by is None else (f"data sets: named by the column {self.named_by!r}",)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -65,49 +81,110 @@ class MethodTable(Shown):
         ]
 
 
-def table_of(data: Any, better: str = "lower") -> MethodTable:
+def table_of(data: Any, better: str = "lower", dataset: str | None = None) -> MethodTable:
     """A table from whatever people hold: a dataframe, wide (a line per data set) or tidy (columns dataset, method and a value), a
-    mapping from method to values, an array, a CSV or Parquet file."""
+    mapping from method to values, an array, a CSV or Parquet file.
+
+    `dataset` is the column that names the data sets, ``none`` where none does. Left out, it is the one that is called so (dataset, id,
+    name, ...), else a first column of text; a first column of whole numbers that might be either is refused.
+    """
     if isinstance(data, MethodTable):
         return data
-    if better not in {"lower", "higher"}:
-        raise InputError(f"better={better!r} is not known; say whether 'lower' or 'higher' numbers are better.")
+    require_one_of("better", better, ("lower", "higher"))
+    named = True
     if isinstance(data, str | PathLike):
         columns = _of_file(data)
     elif is_frame(data):
-        columns = read_columns(data, [Wanted(str(name), "the table") for name in column_names_of(data)])
+        columns = read_columns(data, [Wanted(name, "the table") for name in column_names_of(data)])
     elif isinstance(data, Mapping):
-        columns = {str(name): np.asarray(values) for name, values in data.items()}
+        # Whoever maps methods to numbers has said what is a method.
+        named, columns = False, {str(name): np.ma.asarray(values) for name, values in data.items()}
     else:
-        array = np.asarray(data)
-        if array.ndim != 2:
-            raise InputError(
-                f"The table has the shape {array.shape}, expected a line per data set and a column per method."
-            )
-        columns = {str(place + 1): array[:, place] for place in range(array.shape[1])}
-    values, names = _tidy(columns) if set(_TIDY) <= set(columns) else _wide(columns)
+        named, columns = False, _of_lines(data)
+    if len({np.shape(values) for values in columns.values()}) > 1 or any(np.ndim(v) != 1 for v in columns.values()):
+        raise InputError(
+            "The columns of the table are not equally long lists of numbers; each data set needs one of every method."
+        )
+    if set(_TIDY) <= set(columns):
+        values, names, source = *_tidy(columns), None
+    else:
+        source = _naming_column(columns, dataset, checked=named)
+        values = {name: column for name, column in columns.items() if name != source}
+        names = _names(columns, source)
     if len(values) < 2:
         raise InputError(f"The table has {len(values)} column of numbers; comparing methods takes two or more.")
     table = np.column_stack([_numbers(column, name) for name, column in values.items()])
     if not len(table):
         raise InputError("The table has no lines; each data set needs one.")
-    return MethodTable(tuple(names), tuple(values), table, better)
+    return MethodTable(tuple(names), tuple(values), table, better, source)
 
 
 def _of_file(path: Any) -> dict[str, Any]:
     with engine(path) as source:
         source.keep_order()
-        return columns_of(source, [Wanted(name, "the table") for name in source.types])
+        wanted = [Wanted(name, "the table") for name in source.types]
+        require_columns(wanted, source.types)
+        return columns_of(source, wanted)
 
 
-def _wide(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
-    """Columns of numbers; the first column names the data sets where it is text."""
-    names = list(columns)
-    if names and _is_text(columns[names[0]]):
-        labels = [str(value) for value in np.asarray(columns[names[0]]).tolist()]
-        return {name: columns[name] for name in names[1:]}, _different(labels)
-    length = len(columns[names[0]]) if names else 0
-    return dict(columns), [str(line + 1) for line in range(length)]
+def _of_lines(data: Any) -> dict[str, Any]:
+    try:
+        array = np.asarray(data)
+    except ValueError:
+        raise InputError(
+            "The lines of the table are not equally long; each data set needs a number of every method."
+        ) from None
+    if array.ndim != 2:
+        raise InputError(
+            f"The table has the shape {array.shape}, expected a line per data set and a column per method."
+        )
+    return {str(place + 1): array[:, place] for place in range(array.shape[1])}
+
+
+def _naming_column(columns: Mapping[str, Any], dataset: str | None, *, checked: bool) -> str | None:
+    """The column that names the data sets: as stated, by its name, or because it is text; refuses what may be either."""
+    if dataset is not None:
+        if dataset not in columns and dataset != NO_COLUMN:
+            raise ColumnError.missing(dataset, list(columns), "--dataset")
+        return dataset if dataset in columns else None
+    called = sorted(
+        (name for name in columns if name.strip().lower() in _NAMED),
+        key=lambda name: _NAMED.index(name.strip().lower()),
+    )
+    if len(called) > 1:
+        raise InputError(f"The columns {shown(called)} could all name the data sets; leave all but one out.")
+    if called:
+        return called[0]
+    first = next(iter(columns), None)
+    if first is None or _is_text(columns[first]):
+        return first
+    whole = {name: _are_different_wholes(values) for name, values in columns.items()} if checked else {}
+    if whole.get(first) and (not all(whole.values()) or _counts_up(columns[first])):
+        raise InputError(
+            f"The first column, {first!r}, holds another whole number in every line: it may number the data sets or be a method. Call it "
+            f"'dataset' if it numbers them (on the command line: --dataset {first}); if it is a method, pass a mapping from each method "
+            f"to its numbers (on the command line: --dataset {NO_COLUMN})."
+        )
+    return None
+
+
+def _names(columns: Mapping[str, Any], source: str | None) -> Sequence[str]:
+    if source is not None:
+        return _different([str(value) for value in np.ma.asarray(columns[source]).tolist()])
+    length = len(next(iter(columns.values()))) if columns else 0
+    return [str(line + 1) for line in range(length)]
+
+
+def _are_different_wholes(column: Any) -> bool:
+    try:
+        values = np.ma.filled(np.ma.asarray(column).astype(np.float64), math.nan)
+    except (TypeError, ValueError):
+        return False
+    return bool(len(values) > 1 and (values == np.round(values)).all() and len(np.unique(values)) == len(values))
+
+
+def _counts_up(column: Any) -> bool:
+    return bool((np.diff(np.ma.asarray(column).astype(np.float64)) == 1.0).all())
 
 
 def _tidy(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:

@@ -79,7 +79,8 @@ def moments(value: Any, mass: Floats, low: Floats, high: Floats) -> tuple[float,
         require((total, mean, m2, m3) == (0.0, 0.0, 0.0, 0.0), "moments of no rows")
         return total, mean, m2, m3
     with np.errstate(over="ignore", invalid="ignore"):
-        size = float(max(abs(low[0]), abs(high[-1]), high[-1] - low[0]))
+        # NumPy's, whose powers are infinite where Python's raise.
+        size = np.float64(max(abs(low[0]), abs(high[-1]), high[-1] - low[0]))
         require(np.isclose(total, mass.sum(), rtol=_ROUNDING), "moments have another mass")
         _between(mean, float(np.sum(mass * (low / total))), float(np.sum(mass * (high / total))), size, "mean")
         below, above = low - mean, high - mean
@@ -91,7 +92,7 @@ def moments(value: Any, mass: Floats, low: Floats, high: Floats) -> tuple[float,
     return total, mean, m2, m3
 
 
-def _between(value: float, low: float, high: float, size: float, what: str) -> None:
+def _between(value: float, low: float, high: float, size: np.float64, what: str) -> None:
     """Within limits, but for rounding; scores whose powers overflow have moments that are not finite."""
     if np.isfinite(size) and np.isfinite([low, high]).all():
         slack = _ROUNDING * size

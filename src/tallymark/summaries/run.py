@@ -35,23 +35,26 @@ class ScoreMoments:
     @property
     def skewness(self) -> float:
         """Third standardised moment; 0 for a constant, or what is one to the last digit."""
-        spread = max(self.m2, 0.0) ** 1.5
+        with np.errstate(over="ignore"):
+            spread = np.float64(max(self.m2, 0.0)) ** 1.5
         return 0.0 if spread == 0.0 else float(np.sqrt(self.mass) * self.m3 / spread)
 
     def merge(self, other: ScoreMoments) -> ScoreMoments:
         """Moments of both samples together (Pébay 2008, SAND2008-6212)."""
         if not self.mass or not other.mass:
             return self if self.mass else other
-        mass, gap = self.mass + other.mass, other.mean - self.mean
+        # NumPy's numbers, whose powers are infinite where Python's raise.
+        mass, gap = self.mass + other.mass, np.float64(other.mean) - self.mean
         share = other.mass / mass
-        m2 = self.m2 + other.m2 + gap**2 * self.mass * share
-        m3 = (
-            self.m3
-            + other.m3
-            + gap**3 * self.mass * share * (self.mass - other.mass) / mass
-            + 3.0 * gap * (self.mass * other.m2 - other.mass * self.m2) / mass
-        )
-        return ScoreMoments(mass, self.mean + gap * share, m2, m3)
+        with np.errstate(over="ignore", invalid="ignore"):
+            m2 = self.m2 + other.m2 + gap**2 * self.mass * share
+            m3 = (
+                self.m3
+                + other.m3
+                + gap**3 * self.mass * share * (self.mass - other.mass) / mass
+                + 3.0 * gap * (self.mass * other.m2 - other.mass * self.m2) / mass
+            )
+        return ScoreMoments(mass, float(self.mean + gap * share), float(m2), float(m3))
 
 
 @dataclass(frozen=True, eq=False)

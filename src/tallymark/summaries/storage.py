@@ -36,6 +36,8 @@ def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], array
 def looks_saved(path: str | PathLike[str]) -> bool:
     """Whether a file starts like the archives :func:`write` makes."""
     try:
+        if not Path(path).is_file():
+            return False
         with Path(path).open("rb") as file:
             start = file.read(256)
     except (OSError, ValueError):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import typer
 
 from tallymark._numbers import number
+from tallymark._text import visible
 from tallymark.errors import InputError
 from tallymark.measures import Evaluations
 
@@ -52,5 +53,5 @@ def require_all(required: Sequence[Requirement], result: Evaluations) -> None:
                 failed.append(f"{', '.join(map(str, key))}: {one.metric} is {number(value)}, required {one}")
     if failed:
         for line in failed:
-            typer.echo(f"tallymark: {line}", err=True)
+            typer.echo(f"tallymark: {visible(line)}", err=True)
         raise typer.Exit(1)

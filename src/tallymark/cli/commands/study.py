@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from tallymark import study as studies
 from tallymark._display import columns_of
 from tallymark._write import replacing, require_writable
@@ -35,16 +37,18 @@ _CONTROLLED = {"holm", "hochberg", "hommel", "bonferroni-dunn"}
 
 
 def run(file: str, jobs: int, *, retry: bool, as_json: bool) -> None:
-    """Work on what is not finished."""
+    """Work on what is not finished; ends with status 1 where a cell failed."""
     study = Study.from_toml(file)
     with progress_bar(f"Running {study.name}") as progress:
         done = study.run(jobs=jobs, progress=progress, retry=retry)
     if as_json:
         print_json("study run", {"name": study.name, "done": done.done, "found": done.found, "failed": done.failed,
                                  "skipped": dict(done.skipped), "store": str(study.store)})  # fmt: skip
-        return
-    print_text(f"{study.name}: {done.heading()}")
-    print_text(f"Results are in {study.store}; tallymark study show {file} lists them.", "dim", indent="  ")
+    else:
+        print_text(f"{study.name}: {done.heading()}")
+        print_text(f"Results are in {study.store}; tallymark study show {file} lists them.", "dim", indent="  ")
+    if done.failed:
+        raise typer.Exit(1)
 
 
 def show(file: str, *, as_json: bool) -> None:
@@ -101,16 +105,23 @@ def _parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def test(
-    file: str, loss: str | None, name: str, control: str | None, better: str, level: float, *, as_json: bool
+    file: str,
+    loss: str | None,
+    name: str,
+    control: str | None,
+    level: float,
+    *,
+    table: tuple[str, str | None],
+    as_json: bool,
 ) -> None:
-    """A test of a study's ranks, or of any table of results."""
+    """A test of a study's ranks, or of any table of results; `table` says which numbers are better, and what names the data sets."""
     chosen = choose("--test", name, TESTS)
     data: Any
     if Path(file).suffix.lower() == ".toml":
         results = Study.from_toml(file).results()
         data = _ranks(results, loss)
     else:
-        data = table_of(file, better)
+        data = table_of(file, *table)
     options: dict[str, Any] = {}
     if control is not None:
         if name not in _CONTROLLED:

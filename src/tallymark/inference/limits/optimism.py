@@ -188,7 +188,7 @@ def chosen_threshold(
     if not isinstance(policy, str):
         raise InputError(f"policy is {policy!r}, expected a policy such as 'f1': a number is not chosen from the data.")
     chooser, numbers = parse_policy(policy)
-    facts, confidence = METRICS[metric or chooser.judged_by], checked_level(level)
+    facts, confidence = METRICS[chooser.judged_by if metric is None else metric], checked_level(level)
     if facts.needs != "confusion":
         raise InputError(f"{metric} is not a metric at one threshold; take one such as f1 or balanced_accuracy.")
     if unknown := set(parameters) - set(facts.parameters):

@@ -179,6 +179,11 @@ def bootstrap(
     """
     names = metric_names(metrics)
     _require_both(tally)
+    checked_number(most, "most", 2)
+    if parameters is not None and not (
+        isinstance(parameters, Mapping) and all(isinstance(one, Mapping) for one in parameters.values())
+    ):
+        raise InputError(f"parameters is {parameters!r}, expected a mapping from a metric's name to its parameters.")
     for name in names:
         if METRICS[name].needs not in {"tally", "probabilities", "confusion"}:
             raise InputError(f"{name} needs rows of K classes, which a tally of two does not have.")

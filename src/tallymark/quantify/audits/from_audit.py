@@ -15,6 +15,7 @@ from tallymark.quantify.audits.samples import Audit, read_audit
 from tallymark.quantify.audits.shares import Share, share, slope_of
 from tallymark.quantify.audits.strata import Stratum
 from tallymark.quantify.estimation.prevalence import Keys, Prevalence, Prevalences, none_to_grow_from
+from tallymark.sources.frames import named_columns
 
 #: What an audit's estimates are called beside those of quantifiers.
 METHOD = "audit"
@@ -66,6 +67,7 @@ class AuditPrevalences(Prevalences):
         return Interval(value, min(low * scale - 1.0, value), max(high * scale - 1.0, value), "mover", asked)
 
 
+@named_columns
 def from_audit(
     data: Any, *, label: str, score: str | None = None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
     stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, estimator: str | None = None,
@@ -108,7 +110,7 @@ def audited(
 ) -> Prevalence | Prevalences:
     """The estimate of an audit that was read; by group where it has groups."""
     whole = audit.strata()
-    slope = slope_of(whole, estimator or usual(audit, whole))
+    slope = slope_of(whole, usual(audit, whole) if estimator is None else estimator)
     if not audit.groups:
         return prevalence_of(share(whole, slope), _size(audit, whole, counted=counted), level, counted=counted)
     entries, shares = {}, {}

@@ -96,7 +96,7 @@ def read_audit(
     stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, where: str | None = None,
 ) -> Audit:  # fmt: skip
     """An audit from a dataframe or files: a null label is a row that was not checked."""
-    groups, layers = column_names(by or [], "by="), column_names(stratum or [], "stratum=")
+    groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
     return audit_of(any_columns(data, wanted, where=where), label, score, groups, inclusion, layers, value, pos_label)
 

@@ -62,6 +62,8 @@ def expected(
     if unknown:
         raise InputError(f"{min(unknown)!r} is no parameter of {', '.join(names)}.")
     one = one_target(target, "expected()")
+    if not isinstance(validation, Tally):
+        raise InputError("validation must be a labelled tally: tm.tally(y, scores).")
     cut = validation.at(threshold).threshold
     quantifier = QUANTIFIERS[method]
     ask = problem_of(quantifier, validation, [one], cut)

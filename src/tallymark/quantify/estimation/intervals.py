@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.inference.limits.proportions import effective_rate, limits
@@ -229,4 +230,4 @@ def checked_population(population: object, n: float) -> float | None:
         raise InputError(
             f"population is {population!r}, expected the size of the population, at least the target's {n:g}."
         )
-    return float(population)
+    return _check.real(population, "population")

@@ -75,6 +75,11 @@ def targets_of(target: object) -> dict[tuple[Any, ...], Tally]:
         return {(): _unlabelled(target)}
     if isinstance(target, Tallies):
         return {key: _unlabelled(tally) for key, tally in target.entries.items()}
+    if getattr(target, "ndim", 1) == 2:
+        raise InputError(
+            "target is a matrix of scores, and validation a tally of two classes. Of more classes both are class panels: "
+            "tm.class_panel(y, scores, classes=…) and tm.class_panel(scores=…, classes=…); of two pass the positive class's column."
+        )
     raise InputError(
         f"target is a {type(target).__name__}, expected a Tally: write target=tm.tally(scores=new_scores)."
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
@@ -137,7 +138,10 @@ def sensitivity(
     True
     """
     one = one_target(target, "sensitivity()")
-    names = [QUANTIFIERS[name].name for name in ([methods] if isinstance(methods, str) else methods)]
+    names = [
+        QUANTIFIERS[name].name
+        for name in ([methods] if isinstance(methods, str) else _check.several(methods, "methods"))
+    ]
     if not names:
         raise InputError("sensitivity needs a quantifier or more.")
     clean = Validation.of(checked_pair(validation, [one]), one, None)
