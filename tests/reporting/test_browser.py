@@ -272,6 +272,30 @@ def test_the_sliders_open_with_the_numbers_of_the_table(visit, tmp_path, options
     assert shown == pytest.approx(one.threshold, abs=1e-4)
 
 
+@pytest.mark.parametrize("prevalence", [None, 0.02])
+def test_decision_curves_are_drawn_as_the_library_computes_them(visit, tmp_path, prevalence):
+    """Below the picture too: points left out there would join the sides of a gap."""
+    tally = panel(4_000).tally("forest").at_prevalence(prevalence)
+    page = visit(tm.report(panel(4_000).tally("forest"), tmp_path / "r.html", prevalence=prevalence))
+    path = page.get_attribute("#decision path.curve", "d")
+    drawn = np.array([[float(v) for v in point.split()] for point in re.findall(r"[ML]([^ML]+)", path)])
+    frame = page.evaluate(
+        "[...document.querySelectorAll('#decision clipPath rect')].map((r) => ['x', 'y', 'width', 'height'].map((n) => Number(r.getAttribute(n))))[0]"
+    )
+    left, top, width, height = frame[0] + 2, frame[1] + 2, frame[2] - 4, frame[3] - 4
+    curve, prior = tm.decision_curve(tally), float(tally.prevalence)
+    assert (drawn[:, 0] - left) / width == pytest.approx(curve.threshold, abs=1e-3)
+    shares = (top + height - drawn[:, 1]) / height
+    expected = (curve.net_benefit + 0.25 * prior) / (1.3 * prior)
+    assert shares == pytest.approx(np.maximum(expected, -50.0), abs=1e-3)
+    # Title and labels of the axis beside each other.
+    boxes = page.eval_on_selector_all(
+        "#decision > text", "all => all.map((t) => [t.getBoundingClientRect().left, t.getBoundingClientRect().right, t.textContent])"
+    )  # fmt: skip
+    title = next(right for _, right, text in boxes if text == "net benefit per row")
+    assert all(at > title for at, _, text in boxes if text.startswith("0.") and text not in {"0.25", "0.5", "0.75"})
+
+
 def test_the_ends_of_the_slider_draw_nothing_wrong(visit, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.random(2_000) < 0.01

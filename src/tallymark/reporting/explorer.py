@@ -13,6 +13,7 @@ from tallymark._display import plain
 from tallymark._text import visible
 from tallymark.charts.layers import ODDS, log_odds
 from tallymark.charts.thinning import thinned
+from tallymark.curves.decision import PROBABILITIES, acted_on
 from tallymark.curves.histogram import score_histogram
 from tallymark.decide.verdicts import RARE_SHARE, leading_metrics
 from tallymark.inference.limits.bands import pr_band, roc_band
@@ -107,8 +108,16 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool, most:
         },
         "bands": _bands(tally, evaluation, rare=rare),
         "histogram": _histogram(tally, logit=logit),
-        "probabilities": tally.is_probability,
+        "acted_on": _acted_on(tally),
     }
+
+
+def _acted_on(tally: Tally) -> dict[str, Any] | None:
+    """True and false positives at each probability of the decision curve; None where scores are no probabilities."""
+    if not tally.is_probability:
+        return None
+    tp, fp = acted_on(tally, PROBABILITIES)
+    return {"t": PROBABILITIES.tolist(), "tp": plain(tp), "fp": plain(fp)}
 
 
 def _kept(fpr: Floats, tpr: Floats, thresholds: Floats, chosen: float, most: int) -> Ints:

@@ -1,12 +1,13 @@
 /* The sliders: threshold, prevalence and costs, and the pictures that follow them. */
 
 /* The four cells at a prevalence, in the same order of operations as the library. */
-function cellsAt(model, index, prevalence) {
+function cellsOf(model, found, alarms, prevalence) {
   const n = model.P + model.N;
   const [down, up] = prevalence === null ? [1, 1] : [(1 - prevalence) * n / model.N, prevalence * n / model.P];
-  const tp = model.tp[index] * up, fp = model.fp[index] * down;
+  const tp = found * up, fp = alarms * down;
   return { tp, fp, fn: model.P * up - tp, tn: model.N * down - fp };
 }
+const cellsAt = (model, index, prevalence) => cellsOf(model, model.tp[index], model.fp[index], prevalence);
 
 const threshold = (value) => (typeof value === "number" ? value : Infinity);
 const thresholdText = (value) => (typeof value === "number" ? shownNumber(value) : "above all scores");
@@ -124,28 +125,27 @@ function explorer(found) {
     plots.cost.faint([[low, naive], [high, naive]]);
     let any = false;
     for (const i of seen()) {
-      const points = models[i].histogram.logit === h.logit ? values[i].map((v, k) => [place(models[i], k), v]).filter(([x, v]) => Number.isFinite(x) && v <= top) : [];
-      any ||= points.length > 0;
+      const points = models[i].histogram.logit === h.logit ? values[i].map((v, k) => [place(models[i], k), v]).filter(([x]) => Number.isFinite(x)) : [];
+      any ||= points.some(([, v]) => v <= top);
       plots.cost.line(points, i);
     }
     if (models[state.model].thresholds.length <= 2) plots.cost.say("All scores are equal: there is no threshold to choose.");
     else if (!any) plots.cost.say("Every threshold costs more than twice what calling all or none costs.");
   }
   function decisions() {
-    $("decision-figure").hidden = !models.every((m) => m.probabilities);
+    $("decision-figure").hidden = !models.every((m) => m.acted_on);
     if ($("decision-figure").hidden) return;
-    const grid = Array.from({ length: 99 }, (_, k) => (k + 1) / 100), prior = state.prevalence ?? own(models[state.model]);
-    const benefit = (model, t) => {
-      let k = model.thresholds.findIndex((v) => threshold(v) >= t);
-      const c = cellsAt(model, k < 0 ? model.tp.length - 1 : k, state.prevalence), n = c.tp + c.fp + c.fn + c.tn;
-      return c.tp / n - (c.fp / n) * (t / (1 - t));
-    };
-    plots.decision = new Plot($("decision"), { x: linear(0, 1), y: linear(-0.25 * prior, 1.05 * prior), xTicks: [0, 0.25, 0.5, 0.75, 1].map((v) => [v, String(v)]), yTicks: roundTicks(0, prior), xTitle: "probability from which one would act", yTitle: "net benefit per row" });
+    const prior = state.prevalence ?? own(models[state.model]), least = -0.25 * prior, grid = models[state.model].acted_on.t;
+    const benefit = (model) => grid.map((t, k) => {
+      const c = cellsOf(model, model.acted_on.tp[k], model.acted_on.fp[k], state.prevalence), n = c.tp + c.fp + c.fn + c.tn;
+      return [t, c.tp / n - (c.fp / n) * (t / (1 - t))];
+    });
+    plots.decision = new Plot($("decision"), { x: linear(0, 1), y: linear(least, 1.05 * prior), xTicks: [0, 0.25, 0.5, 0.75, 1].map((v) => [v, String(v)]), yTicks: roundTicks(0, prior), xTitle: "probability from which one would act", yTitle: "net benefit per row" });
     plots.decision.faint([[0, 0], [1, 0]], "2 3");
-    plots.decision.faint(grid.map((t) => [t, prior - (1 - prior) * t / (1 - t)]).filter(([, v]) => v >= -0.25 * prior), "");
-    const drawn = seen().map((i) => [i, grid.map((t) => [t, benefit(models[i], t)]).filter(([, v]) => v >= -0.25 * prior)]);
+    plots.decision.faint(grid.map((t) => [t, prior - (1 - prior) * t / (1 - t)]), "");
+    const drawn = seen().map((i) => [i, benefit(models[i])]);
     for (const [i, points] of drawn) plots.decision.line(points, i);
-    if (drawn.every(([, points]) => !points.length)) plots.decision.say("Acting on these probabilities as they are is worth less than acting on no one: calibrate them first.");
+    if (drawn.every(([, points]) => points.every(([, v]) => v < least))) plots.decision.say("Acting on these probabilities as they are is worth less than acting on no one: calibrate them first.");
   }
 
   /* ---- what follows a slider ---- */
