@@ -247,7 +247,37 @@ def test_costs_models_and_the_keyboard(reports, visit):
     page.select_option("#beside", "0")
     assert len(page.query_selector_all("#roc .point")) == 2
     page.click("#reset")
-    assert page.input_value("#cost_fn") == "1.0"
+    assert page.input_value("#cost_fn") == ""
+
+
+def test_net_benefit_says_its_odds_and_follows_the_costs_shown(reports, visit):
+    made, p = reports
+    page = visit(made["models"])
+    page.select_option("#model", "0")
+    c = p.tally("forest").at("f1")
+    odds = lambda: page.inner_text("#live-net_benefit .odds")
+    assert live(page, "net_benefit") == pytest.approx(tm.metrics.net_benefit(c, odds_at=c.threshold))
+    assert "the threshold" in odds()
+    # Costs are numbers: however they are written, they are the same.
+    for written in ("1", "1.0", "1.00"):
+        page.fill("#cost_fp", written)
+        page.fill("#cost_fn", written)
+        assert live(page, "net_benefit") == pytest.approx(tm.metrics.net_benefit(c, odds_at=0.5))
+        assert "acting from 0.5" in odds()
+        assert "the costs" in odds()
+
+
+def test_scores_that_are_no_probabilities_have_no_net_benefit_of_their_threshold(visit, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    tally = tm.tally(y, 1e-7 * rng.normal(y))
+    page = visit(tm.report(tally, tmp_path / "r.html", threshold="youden"))
+    assert math.isnan(live(page, "net_benefit"))
+    assert page.inner_text("#live-net_benefit").startswith("undefined")
+    page.fill("#cost_fn", "3")
+    expected = tm.metrics.net_benefit(tally.at("youden"), odds_at=0.25)
+    assert live(page, "net_benefit") == pytest.approx(expected)
+    assert expected == pytest.approx(tm.evaluate(tally, threshold="youden", cost_fn=3)["net_benefit"].value)
 
 
 @pytest.mark.parametrize(

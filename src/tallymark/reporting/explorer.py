@@ -16,12 +16,12 @@ from tallymark.charts.thinning import thinned
 from tallymark.curves.decision import PROBABILITIES, acted_on
 from tallymark.curves.histogram import score_histogram
 from tallymark.decide.verdicts import RARE_SHARE, leading_metrics
+from tallymark.evaluation.request import Request, settings_at
 from tallymark.inference.limits.bands import pr_band, roc_band
 from tallymark.inference.limits.cell_metrics import Asked, limits_of_many
 from tallymark.inference.resampling.strata import Pool
 from tallymark.measures import Evaluation
 from tallymark.metrics import expressions
-from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS
 from tallymark.reporting.mathml import formula
 from tallymark.summaries.tally import Tally
@@ -62,7 +62,7 @@ def explored(
         "least": max(1e-5, 0.5 / fewest) if rare else None,
         "prevalence": first.prevalence,
         "odds_at": first.parameters.get("odds_at"),
-        "parameters": list(parameters()),
+        "parameters": parameters(),
         "leading": list(dict.fromkeys((*leading, *_SHOWN))),
     }
 
@@ -133,18 +133,12 @@ def _limits(tally: Tally, evaluation: Evaluation, thresholds: Sequence[float] | 
     if evaluation.level is None or evaluation.sampling == "clusters":
         return {}
     seen = tally.at_prevalence(evaluation.prevalence)
-    given = evaluation.parameters
+    request = Request(None, None, None, strict=False, parameters=evaluation.parameters)
     asked = []
     for threshold in map(float, thresholds):
-        settings = {
-            name: cell_settings(
-                METRICS[name],
-                {p: v for p, v in given.items() if p in METRICS[name].parameters},
-                threshold if 0.0 <= threshold < 1.0 else None,
-            )
-            for name in _SHOWN
-        }
-        asked.append(Asked(_SHOWN, seen.at(threshold), settings))
+        matrix = seen.at(threshold)
+        settings = settings_at(_SHOWN, matrix, request)
+        asked.append(Asked(tuple(settings), matrix, settings))
     found = limits_of_many(asked, evaluation.level, evaluation.sampling)  # type: ignore[arg-type]
     return {
         name: [[None if name not in one else _short(float(one[name][side])) for one in found] for side in (0, 1)]

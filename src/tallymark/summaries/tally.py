@@ -202,6 +202,7 @@ class Tally(Shown):
             threshold=float(cut),
             squares=np.array(squares) if len(squares) == 2 else None,
             rows_per_cell=np.array(rows) if len(rows) == 2 else None,
+            of_probabilities=self.is_probability,
         )
         return matrix, notes
 

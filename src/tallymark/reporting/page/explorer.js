@@ -37,18 +37,21 @@ function explorer(found) {
     rows[name][0].id = `live-${name}`;
     rows[name].forEach((cell) => { cell.className = "number"; });
   }
-  /* Costs that are typed, or were asked for together, say at which probability one would act; else it is the threshold, where that is a probability. */
-  function parameters(at) {
-    const q = {};
-    for (const name of found.parameters) {
-      const typed = parseFloat($(name).value);
-      if (Number.isFinite(typed) && typed >= 0) q[name] = typed;
-    }
-    if (typedAnew().some((name) => name.startsWith("cost")) && q.cost_fp + q.cost_fn > 0) q.odds_at = q.cost_fp / (q.cost_fp + q.cost_fn);
-    else q.odds_at = found.odds_at ?? (at >= 0 && at < 1 ? at : NaN);
+  /* A number that was typed or asked for; an empty box has the library's default. */
+  const names = Object.keys(found.parameters);
+  const stated = (text) => { const typed = parseFloat(text); return Number.isFinite(typed) && typed >= 0 ? typed : null; };
+  const typedAnew = () => names.filter((name) => stated($(name).value) !== stated($(name).defaultValue));
+  /* Costs that are stated say at which probability one would act; else it is the threshold, where scores are probabilities. */
+  function parameters(model, index) {
+    const q = Object.fromEntries(names.map((name) => [name, stated($(name).value) ?? found.parameters[name]]));
+    const costs = ["cost_fp", "cost_fn"], at = model?.acted_on ? threshold(model.thresholds[index]) : NaN;
+    const byCosts = costs.some((name) => stated($(name).value) !== null) && q.cost_fp + q.cost_fn > 0;
+    const asked = costs.some((name) => typedAnew().includes(name)) ? null : found.odds_at;
+    const ofCosts = q.cost_fp / (q.cost_fp + q.cost_fn);
+    q.odds_at = asked ?? (byCosts ? ofCosts : at >= 0 && at < 1 ? at : NaN);
+    q.odds_of = asked !== null && asked !== ofCosts ? "as asked for" : byCosts ? "by the costs" : "the threshold";
     return q;
   }
-  const typedAnew = () => found.parameters.filter((name) => $(name).value !== $(name).defaultValue);
 
   /* Limits that were computed for this position: those of the library, and none where it has said nothing. */
   function limitsOf(model, index, name) {
@@ -114,12 +117,12 @@ function explorer(found) {
   /* Cost of 10 000 rows at every threshold. */
   const logOdds = (p) => (p >= 1 ? 12 : p <= 0 ? -12 : Math.max(Math.min(Math.log(p / (1 - p)), 12), -12));
   const place = (model, k) => (model.histogram.logit ? logOdds : (t) => t)(threshold(model.thresholds[k]));
-  const costAt = (model, k, q) => { const c = cellsAt(model, k, state.prevalence); return 1e4 * ((q.cost_fp ?? 1) * c.fp + (q.cost_fn ?? 1) * c.fn) / (c.tp + c.fp + c.fn + c.tn); };
+  const costAt = (model, k, q) => { const c = cellsAt(model, k, state.prevalence); return 1e4 * (q.cost_fp * c.fp + q.cost_fn * c.fn) / (c.tp + c.fp + c.fn + c.tn); };
   function costs() {
-    const q = parameters(NaN), model = models[state.model], h = model.histogram, [low, high] = [h.edges[0], h.edges[h.edges.length - 1]];
+    const q = parameters(), model = models[state.model], h = model.histogram, [low, high] = [h.edges[0], h.edges[h.edges.length - 1]];
     const values = Object.fromEntries(seen().map((i) => [i, models[i].tp.map((_, k) => costAt(models[i], k, q))]));
     // Predicting all or none positive bounds what anyone would look at.
-    const prior = state.prevalence ?? own(model), naive = 1e4 * Math.min((q.cost_fp ?? 1) * (1 - prior), (q.cost_fn ?? 1) * prior);
+    const prior = state.prevalence ?? own(model), naive = 1e4 * Math.min(q.cost_fp * (1 - prior), q.cost_fn * prior);
     const top = 2 * (naive || 1);
     plots.cost = new Plot($("cost"), { x: linear(low, high), y: linear(0, top), xTicks: h.ticks, yTicks: roundTicks(0, top), xTitle: h.logit ? "threshold (log odds)" : "threshold", yTitle: "cost of 10 000 rows" });
     plots.cost.faint([[low, naive], [high, naive]]);
@@ -152,7 +155,7 @@ function explorer(found) {
   function marks() {
     for (const plot of Object.values(plots)) plot.marks.replaceChildren();
     for (const i of [...seen()].reverse()) {
-      const model = models[i], c = cellsAt(model, state.at[i], state.prevalence), q = parameters(NaN);
+      const model = models[i], c = cellsAt(model, state.at[i], state.prevalence), q = parameters();
       const recall = c.tp / (c.tp + c.fn), precision = c.tp / (c.tp + c.fp), name = `${model.name} at ${thresholdText(model.thresholds[state.at[i]])}`;
       plots.roc.mark(c.fp / (c.fp + c.tn), recall, i, `${name}: finds ${perCent(recall)} with ${perCent(c.fp / (c.fp + c.tn))} false alarms`);
       if (c.tp + c.fp > 0) plots.pr.mark(recall, precision, i, `${name}: finds ${perCent(recall)}, ${perCent(precision)} of its alarms are right`);
@@ -160,7 +163,7 @@ function explorer(found) {
     }
     const model = models[state.model];
     plots.scores.rule(place(model, state.at[state.model]), thresholdText(model.thresholds[state.at[state.model]]));
-    const q = parameters(threshold(model.thresholds[state.at[state.model]]));
+    const q = parameters(model, state.at[state.model]);
     if (plots.decision && !$("decision-figure").hidden && Number.isFinite(q.odds_at)) plots.decision.rule(q.odds_at, "");
   }
   /* Ten thousand rows like these, in squares. */
@@ -202,7 +205,7 @@ function explorer(found) {
   }
   function numbers() {
     const model = models[state.model], index = state.at[state.model];
-    const c = cellsAt(model, index, state.prevalence), q = parameters(threshold(model.thresholds[index]));
+    const c = cellsAt(model, index, state.prevalence), q = parameters(model, index);
     const other = state.beside === null || state.beside === state.model ? null : models[state.beside];
     document.querySelectorAll(".beside").forEach((head) => { head.hidden = other === null; });
     document.querySelector("#live thead th:nth-child(2)").textContent = models.length > 1 ? model.name : "value";
@@ -210,12 +213,13 @@ function explorer(found) {
     for (const [name, [cell, beside]] of Object.entries(rows)) {
       const value = FORMULAS[name](c, q), [low, high] = limitsOf(model, index, name);
       fill(cell, value, low, high);
+      if (DATA.glossary[name].parameters.includes("odds_at")) cell.append(Object.assign(document.createElement("small"), { className: "odds", textContent: Number.isNaN(q.odds_at) ? " scores are no probabilities" : ` acting from ${shownNumber(q.odds_at)} (${q.odds_of})` }));
       cell.dataset.value = value;
       cell.dataset.low = low ?? "";
       cell.dataset.high = high ?? "";
       beside.hidden = other === null;
       if (other) {
-        const k = state.at[state.beside], theirs = FORMULAS[name](cellsAt(other, k, state.prevalence), parameters(threshold(other.thresholds[k])));
+        const k = state.at[state.beside], theirs = FORMULAS[name](cellsAt(other, k, state.prevalence), parameters(other, k));
         fill(beside, theirs, ...limitsOf(other, k, name));
         beside.dataset.value = theirs;
       }
@@ -265,7 +269,7 @@ function explorer(found) {
     if (named(q.get("beside")) >= 0) { state.beside = named(q.get("beside")); at(state.beside, q.get("u")); } else state.beside = null;
     const p = Number(q.get("prevalence"));
     if (q.has("prevalence") && p > 0 && p < 1) state.prevalence = p;
-    for (const name of found.parameters) if (q.has(name) && Number(q.get(name)) >= 0) $(name).value = q.get(name);
+    for (const name of names) if (q.has(name) && Number(q.get(name)) >= 0) $(name).value = q.get(name);
   }
   function update({ redraw = true, keep = true } = {}) {
     if (redraw) curves();
@@ -279,11 +283,11 @@ function explorer(found) {
   $("threshold").addEventListener("input", (e) => { state.at[state.model] = Number(e.target.value); update({ redraw: false }); });
   $("threshold-beside").addEventListener("input", (e) => { state.at[state.beside] = Number(e.target.value); update({ redraw: false }); });
   $("prevalence").addEventListener("input", (e) => { state.prevalence = 1 / (1 + Math.exp(-Number(e.target.value))); update(); });
-  for (const name of found.parameters) $(name).addEventListener("input", () => update());
+  for (const name of names) $(name).addEventListener("input", () => update());
   $("reset").addEventListener("click", () => {
     state.prevalence = found.prevalence;
     state.at = models.map((m) => m.start);
-    for (const name of found.parameters) $(name).value = $(name).defaultValue;
+    for (const name of names) $(name).value = $(name).defaultValue;
     update({ keep: false });
     history.replaceState(null, "", "#explore");
   });
