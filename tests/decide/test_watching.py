@@ -227,3 +227,15 @@ def test_what_does_not_correct_is_not_called_corrected():
     json.dumps(watched(frame, reference=4, threshold=0.0).to_dict(), allow_nan=False)
     json.dumps(watched(frame, label=None).to_dict(), allow_nan=False)
     assert watched(frame, reference=4, audit=True).charts == watched(frame, reference=4).charts + 1
+
+
+def test_labels_that_are_not_used_are_said():
+    frame = stream(np.random.default_rng(3), moved=13)
+    drawn = np.random.default_rng(4).random(len(frame)) < 0.1
+    frame["y"] = np.where((frame["m"] < 10) | drawn, frame["truth"], np.nan)
+    later = int(np.count_nonzero(drawn & (frame["m"] >= 10)))
+    found = watched(frame, reference=10)
+    assert f"{later} labelled rows of 10 later periods were not used" in found.verdict
+    assert "--audit" in found.verdict
+    assert "not used" not in watched(frame, reference=10, audit=True).verdict
+    assert "not used" not in watched(stream(np.random.default_rng(3))).verdict

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import tallymark as tm
 from tallymark._numbers import MINUS, THIN, per_cent, with_limits
 from tallymark.decide.verdicts import group_facts, model_facts
+from tallymark.quantify import Prevalence
 from tallymark.registry import METRICS
+from tallymark.reporting.of_counts import of_counts
 from tallymark.reporting.of_models import compared, described, of_models
 from tallymark.reporting.sentences import (
     comparison_headline,
@@ -255,3 +257,16 @@ def test_rows_are_counted_as_rows_whatever_they_weigh(factor):
     text = " ".join(group_sentences(facts, own))
     assert "0.0 of 0.0" not in text
     assert "By weight it finds" in text
+
+
+@pytest.mark.parametrize(
+    ("share", "limits"), [(1.91e-13, (1.91e-13, 4.43e-8)), (0.0, (0.0, 1e-12)), (1e-7, (0.0, 1e-7))]
+)
+def test_less_than_a_row_is_no_power_of_ten(share, limits):
+    one = estimated(share, 99_197, *limits)
+    content = of_counts({"bayes": one}, title="Count")
+    cells = [cell.text for line in content.sections[0].tables[0].lines for cell in line]
+    for text in (repr(one), one.written, content.headline, *cells):
+        assert not re.search(rf"\de[{MINUS}-]?\d", text), text
+    # What is not of whole rows keeps its digits.
+    assert "e" in estimated(1e-7, 0.5, 5e-8, 2e-7).written

@@ -277,6 +277,33 @@ def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
     )
 
 
+@dataclass(frozen=True)
+class ClassFacts:
+    """What the shares of several classes say of their order."""
+
+    #: Classes by their share, the largest first.
+    order: tuple[str, ...]
+    #: How many of the first are shown to be larger than every other class: intervals that do not meet.
+    largest: int
+    #: Whether the order of these is shown too.
+    ordered: bool
+
+
+#: Classes that a sentence names.
+NAMED_CLASSES = 3
+
+
+def class_facts(shares: Mapping[str, Prevalence]) -> ClassFacts:
+    """The order of classes as far as their intervals show it; those without a value are left out."""
+    known = {str(label): one for label, one in shares.items() if one.reason is None}
+    order = sorted(known, key=lambda label: -known[label].prevalence)
+    sizes = range(min(NAMED_CLASSES, len(order) - 1), 0, -1)
+    apart = lambda first, rest: all(_apart(known[a], known[b]) for a in first for b in rest)
+    largest = next((k for k in sizes if apart(order[:k], order[k:])), 0)
+    ordered = all(_apart(known[a], known[b]) for a, b in itertools.pairwise(order[:largest]))
+    return ClassFacts(tuple(order), largest, ordered)
+
+
 def _apart(one: Prevalence, other: Prevalence) -> bool:
     a, b = one.interval, other.interval
     return a is not None and b is not None and (a[0] > b[1] or b[0] > a[1])

@@ -309,7 +309,7 @@ def _watched(
         math.nan if fit is None else fit.p_value, math.nan if fit is None else fit.distance, drift,
         mean, ks, float(max(of_scores.up[place], of_scores.down[place])),
         math.nan if of_values is None else float(max(of_values.up[place], of_values.down[place])), tuple(signals),
-        _advice(signals, prevalence, checked),
+        _advice(signals, prevalence, checked), 0 if look.reference or look.audit else int(look.labelled.sum()),
     )  # fmt: skip
 
 
@@ -376,7 +376,7 @@ def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prev
                 "the classes' scores moved, so that corrected counts cannot be trusted: label rows of this period and retrain"
             )
         elif signal == "values":
-            said.append("the values moved: check what errors do to them (tm.decide.impact)")
+            said.append("the values moved: check what errors do to them (tm.decide.impact, tallymark impact)")
     return "; ".join(said)
 
 

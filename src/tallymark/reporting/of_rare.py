@@ -60,7 +60,7 @@ def of_rare(result: RareCount, *, title: str) -> Content:
     count = result.count
     limits = "" if count.low is None else f" ({count.count_low:.0f} to {count.count_high:.0f})"
     said = [
-        f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated).",
+        f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated){result.truth_said}.",
         text,
     ]
     left_out = int(np.count_nonzero(~result.counted))

@@ -161,5 +161,5 @@ def _counted(one: Prevalence) -> list[str]:
     if one.reason is not None or one.low is None or one.high is None:
         return ["–", one.reason or "–", number(one.n)]
     return [
-        with_limits(one.prevalence, one.low, one.high), f"{one.count:.0f} ({one.low * one.n:.0f}–{one.high * one.n:.0f})", number(one.n)
+        one.written, f"{one.count:.0f} ({one.low * one.n:.0f}–{one.high * one.n:.0f})", number(one.n)
     ]  # fmt: skip

@@ -158,11 +158,10 @@ def print_answer(answer: Answer, target: str, validation: str, growth: str | Non
         if one.reason is not None:
             rows.append([*shown, "–", "–", number(one.n), one.reason])
             continue
-        share, count = number(one.prevalence), f"{one.count:.0f}"
+        count = f"{one.count:.0f}"
         if one.low is not None and one.high is not None:
-            share = with_limits(one.prevalence, one.low, one.high)
             count += f" ({one.low * one.n:.0f}–{one.high * one.n:.0f})"
-        rows.append([*shown, share, count, number(one.n), one.interval_method or ""])
+        rows.append([*shown, one.written, count, number(one.n), one.interval_method or ""])
     print_table(table("", heads, rows))
     if growth is not None:
         others = [name for name in groups if name != growth]
