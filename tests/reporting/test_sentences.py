@@ -259,6 +259,12 @@ def test_rows_are_counted_as_rows_whatever_they_weigh(factor):
     assert "By weight it finds" in text
 
 
+def estimated(share, n, low, high):
+    return Prevalence(
+        method="bayes", prevalence=share, n=n, low=low, high=high, level=0.95, interval_method="bootstrap"
+    )
+
+
 @pytest.mark.parametrize(
     ("share", "limits"), [(1.91e-13, (1.91e-13, 4.43e-8)), (0.0, (0.0, 1e-12)), (1e-7, (0.0, 1e-7))]
 )
