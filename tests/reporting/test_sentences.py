@@ -276,3 +276,15 @@ def test_less_than_a_row_is_no_power_of_ten(share, limits):
         assert not re.search(rf"\de[{MINUS}-]?\d", text), text
     # What is not of whole rows keeps its digits.
     assert "e" in estimated(1e-7, 0.5, 5e-8, 2e-7).written
+
+
+@pytest.mark.parametrize("positives", [4, 8, 10])
+def test_with_too_few_rows_of_a_class_no_model_is_better(positives):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) < positives
+    panel = tm.panel(y, {"a": rng.normal(5.0 * y), "b": rng.normal(size=60)})
+    headline, sentences, *_ = told(panel)
+    found = tm.compare(panel, metric="auroc")
+    claims = [headline, comparison_headline(found), found.verdict, *sentences]
+    assert any("better" in text and "Too few" not in text for text in claims) == (positives >= 10)
+    assert (found.best is None) == (positives < 10)

@@ -178,7 +178,7 @@ def _ahead_of(comparison: Comparison, model: str) -> Pair | None:
     pairs = [
         pair
         for pair in comparison.pairs
-        if model in {pair.first, pair.second} and pair.p_holm < 1.0 - comparison.level
+        if model in {pair.first, pair.second} and comparison.told_apart(pair.first, pair.second)
         and comparison.ranked.index(model) > comparison.ranked.index(_other(pair, model))
     ]  # fmt: skip
     return min(pairs, key=lambda pair: pair.p_holm, default=None)

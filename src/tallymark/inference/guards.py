@@ -135,7 +135,10 @@ def _few_rows(tally: Tally) -> Iterator[Note]:
         rows = f"only {few} row{'s' if few != 1 else ''} of one class"
         rows += "" if effective >= 0.99 * few else f", whose uneven weights make them count like {effective:.1f}"
         more = max(1, math.ceil(FEW_ROWS * few / effective) - few)
-        said = f"{rows}; every number is shaky and intervals hold their level from {FEW_ROWS} on: gather {more} more"
+        said = (
+            f"{rows}; every number is shaky, and intervals were found to hold their level from {FEW_ROWS} on: gather {more} more "
+            "at the least, and many more for intervals that are of use"
+        )
         yield Note("TM107", said)
     elif effective < _UNEVEN * few and effective < _ENOUGH_EFFECTIVE:
         said = (
