@@ -288,3 +288,34 @@ def test_with_too_few_rows_of_a_class_no_model_is_better(positives):
     claims = [headline, comparison_headline(found), found.verdict, *sentences]
     assert any("better" in text and "Too few" not in text for text in claims) == (positives >= 10)
     assert (found.best is None) == (positives < 10)
+
+
+def warned(y, scores, **options):
+    data = tm.tally(y, scores)
+    return " ".join(one.message for one in contents_of(data, **options).warnings)
+
+
+def contents_of(tally):
+    evaluation = tm.evaluate(tally, threshold=0.5)
+    return of_models({"model": tally}, {"model": evaluation}, title="", same_rows=True)
+
+
+def test_scores_that_do_not_add_up_are_warned_of_by_their_interval():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 9, 4_000)
+    y = rng.random(4_000) < p
+    assert "not calibrated" not in warned(y, p)
+    # The same ranking after training with weights: means are far from the share of positives.
+    weighted = 9 * p / (9 * p + 1 - p)
+    assert "not calibrated" in warned(y, weighted)
+    assert per_cent(weighted.mean()) in warned(y, weighted)
+    # Few rows show nothing.
+    assert "not calibrated" not in warned(y[:40], np.clip(p[:40] * 1.2, 0, 1))
+
+
+def test_complete_separation_asks_for_a_leak():
+    y = np.arange(40) >= 20
+    scores = np.linspace(0.0, 1.0, 40)
+    assert "hidden in what the model saw" in warned(y, scores)
+    scores[[19, 20]] = scores[[20, 19]]
+    assert "hidden" not in warned(y, scores)

@@ -21,7 +21,6 @@ from tallymark.measures import SAMPLED
 from tallymark.notes import Note
 from tallymark.registry import METRICS
 
-
 #: The verdict where a class has fewer rows than tests and intervals were found to hold with.
 _TOO_FEW = "too few rows of a class to tell"
 

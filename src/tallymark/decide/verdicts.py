@@ -13,11 +13,13 @@ import numpy as np
 
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
+from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST, Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Measure
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.tally import Tally
 
 #: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
@@ -186,6 +188,24 @@ def _ahead_of(comparison: Comparison, model: str) -> Pair | None:
 
 def _other(pair: Pair, model: str) -> str:
     return pair.second if pair.first == model else pair.first
+
+
+#: A mean score that is off by less than this share of the prevalence does no harm worth a warning.
+_HARMLESS_BIAS = 0.1
+
+
+def sums_mislead(evaluation: Evaluation) -> bool:
+    """Whether scores of [0, 1] are shown not to add up to the positives: the interval of their bias leaves out 0, by more than a tenth of the prevalence."""
+    one = evaluation.get("bias")
+    if one is None or one.reason is not None or one.low is None or one.high is None:
+        return False
+    return not one.low <= 0.0 <= one.high and abs(one.value) > _HARMLESS_BIAS * _share(evaluation)
+
+
+def separated(tally: Tally) -> bool:
+    """Whether every positive row scores above every negative one, and there are enough of both for that to be no accident."""
+    down, up = tally.runs
+    return min(down.n_rows, up.n_rows) >= FEW_ROWS and bool(down.scores[-1] < up.scores[0])
 
 
 @dataclass(frozen=True)
