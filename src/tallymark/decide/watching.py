@@ -17,7 +17,7 @@ from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._text import natural
 from tallymark.curves.isolines import metric_at_rates
-from tallymark.decide.audit_plans import AuditPlan, audit_plan
+from tallymark.decide.audit_plans import AuditPlan, audit_plan, only_verdicts
 from tallymark.decide.control_charts import FEWEST, ControlChart, control_chart, median_run_length
 from tallymark.decide.watch_results import Watch, Watched
 from tallymark.decide.watch_store import remember
@@ -383,7 +383,13 @@ def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prev
 def _plan(scores: Floats, rows: NDArray[Any], last: Watched, seed: Seed) -> AuditPlan | None:
     """The rows to label where the classes moved in the last period, by their places in the data."""
     own = scores[rows]
-    if "classes" not in last.signals or own.min() < 0.0 or own.max() > 1.0 or len(own) < _FEWEST_TO_PLAN:
+    if (
+        "classes" not in last.signals
+        or own.min() < 0.0
+        or own.max() > 1.0
+        or len(own) < _FEWEST_TO_PLAN
+        or only_verdicts(own)
+    ):
         return None
     made = audit_plan({"score": own}, score="score", width=_AUDIT_WIDTH, seed=seed)
     inclusion, stratum = np.zeros(len(scores)), np.full(len(scores), -1, dtype=np.int64)

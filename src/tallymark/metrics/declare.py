@@ -276,7 +276,9 @@ def _of_classes(name: str, confusion: Confusion, values: Callable[[Margins], Flo
         sides = [np.count_nonzero(side) for side in (confusion.truth, confusion.predicted)]
         if min(sides) < 2:
             raise Undefined(f"{name}: all rows have one class, or were all given one class")
-        raise Undefined(f"{name}: there is no row of class {shown(empty)}; classes= averages over the others")
+        raise Undefined(
+            f"{name}: there is no row of class {shown(empty)}; tm.metrics.{name}(…, classes=[…]) averages over the others"
+        )
     return value
 
 
@@ -328,7 +330,9 @@ def _mean_over_classes(
         names = shown([label for label, _ in undefined])
         own = undefined[0][1].partition(": ")[2]
         why = _FOR_A_CLASS.get(own, own)
-        raise Undefined(f"{name}: undefined for class {names} ({why}); classes= averages over the others")
+        raise Undefined(
+            f"{name}: undefined for class {names} ({why}); tm.metrics.{name}(…, classes=[…]) averages over the others"
+        )
     return total
 
 
