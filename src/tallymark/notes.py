@@ -79,6 +79,10 @@ GUARDS = {
         "rows with the same score and label repeat so often that they are hardly independent",
         "say which rows belong together with `cluster=`",
     ),
+    "TM121": Guard(
+        "labelled rows of a file have scores that neither chance nor the choice of classes gives beside its other rows",
+        "say how they were drawn: `tallymark audit estimate --inclusion` or `--stratum`",
+    ),
 }
 
 
