@@ -347,6 +347,12 @@ def test_a_link_shows_what_its_sender_saw(reports, visit):
     seen = [live(page, name) for name in ("recall", "precision", "expected_cost")]
     again = visit(reports[0]["models"], where=page.evaluate("location.hash"))
     assert [live(again, name) for name in ("recall", "precision", "expected_cost")] == seen
+    # A link that is pasted into a page that is open already shows the same.
+    other = visit(reports[0]["models"])
+    link = page.evaluate("location.hash")
+    other.evaluate("link => { location.hash = link; }", link)
+    other.wait_for_function("name => document.getElementById('model').value === name", arg="1")
+    assert [live(other, name) for name in ("recall", "precision", "expected_cost")] == seen
     # Whatever stands in an address is no more than numbers and names.
     visit(reports[0]["models"], where="#explore?model=<img src=x onerror=alert(1)>&t=nonsense&prevalence=7&cost_fn=-1")
 
@@ -417,6 +423,50 @@ def test_pictures_leave_the_page_as_svg_png_and_data(reports, visit, tmp_path):
             assert b"var(--" not in path.read_bytes()
         if way == "data":
             assert len(pd.read_csv(path, on_bad_lines="skip")) > 0
+
+
+def test_no_button_for_data_is_dead(visit, tmp_path):
+    """Empty pictures have none, and those of the sliders give their points."""
+    far = tm.tally([1] * 12 + [0] * 988, np.linspace(0.999, 0.9, 1_000)[::-1])
+    page = visit(tm.report(far, tmp_path / "r.html", threshold=0.95))
+    figures = page.query_selector_all("figure")
+    drawn = 0
+    for figure in figures:
+        button = next((b for b in figure.query_selector_all(".save button") if b.text_content() == "data"), None)
+        empty = "worth less than acting on no one" in (figure.text_content() or "") and not figure.query_selector(
+            "#decision"
+        )
+        assert (button is None) == (empty or figure.query_selector("#rows") is not None), figure.get_attribute(
+            "data-title"
+        )
+        if button is not None:
+            with page.expect_download() as saved:
+                button.evaluate("b => b.click()")
+            lines = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
+            assert len(lines) > 1
+            drawn += 1
+    assert drawn > 5
+
+
+def test_searching_finds_other_names_and_says_when_there_is_none(reports, visit):
+    page = visit(reports[0]["models"])
+    box = page.locator("input[type=search]").first
+    rows = lambda: page.eval_on_selector_all("table.sortable tbody:not([hidden]) tr:not([hidden]):not(.block) th", "all => all.map((t) => t.textContent)")  # fmt: skip
+    box.fill("auc")
+    assert "AUROC" in rows()
+    box.fill("zzz")
+    assert "No name holds" in page.locator("label:has(input[type=search])").first.inner_text()
+
+
+def test_why_a_number_is_undefined_stays_in_its_column(visit, tmp_path):
+    page = visit(tm.report(tm.tally([0, 1] * 30, np.full(60, 0.4)), tmp_path / "r.html", threshold=0.5))
+    cells = page.eval_on_selector_all(
+        ".line:not(.heads) > div",
+        "all => all.map((d) => [d.getBoundingClientRect().right, Math.max(...[...d.querySelectorAll('.value')].map((v) => v.getBoundingClientRect().right), 0)])",
+    )
+    assert len(cells) > 3
+    assert "undefined" in page.inner_text(".lines")
+    assert all(inner <= outer for outer, inner in cells)
 
 
 def test_tooltips_and_alternative_texts_have_the_numbers(reports, visit):

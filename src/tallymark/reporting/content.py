@@ -91,6 +91,7 @@ class Bar:
     low: float | None = None
     high: float | None = None
     chance: float | None = None
+    undefined: bool = False
 
     @classmethod
     def of(cls, measure: Measure) -> Bar:
@@ -98,7 +99,7 @@ class Bar:
         facts = METRICS[measure.name]
         if measure.reason is not None:
             why = measure.reason.removeprefix(f"{measure.name}: ")
-            return cls(facts.label, facts.brief, f"undefined: {why}")
+            return cls(facts.label, facts.brief, f"undefined: {why}", undefined=True)
         text = with_limits(measure.value, measure.low, measure.high)
         if not (math.isfinite(facts.low) and math.isfinite(facts.high)):
             return cls(facts.label, facts.brief, text)

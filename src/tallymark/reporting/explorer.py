@@ -229,6 +229,7 @@ def glossary() -> dict[str, dict[str, Any]]:
             "reference": m.reference,
             "moves": not m.prevalence_free,
             "parameters": list(m.parameters),
+            "aliases": list(m.aliases),
         }
         for name, m in METRICS.items()
     }

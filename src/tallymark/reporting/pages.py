@@ -187,7 +187,7 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
                     for name in columns_of(values)
                     if name not in _DRAWING
                 }
-                if (key := json.dumps(plain(columns), sort_keys=True)) not in seen:
+                if columns and (key := json.dumps(plain(columns), sort_keys=True)) not in seen:
                     seen.add(key)
                     found.append(columns)
             for item in part.values():
@@ -200,8 +200,8 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
     return found
 
 
-#: Columns that say how to draw a line, and nothing of the data.
-_DRAWING = frozenset({"order"})
+#: Columns that say how to draw a line, or why nothing is drawn, and nothing of the data.
+_DRAWING = frozenset({"order", "why"})
 
 
 def _four(value: Any) -> Any:

@@ -103,7 +103,8 @@ function explorer(found) {
     const h = models[state.model].histogram, most = (values) => Math.max(...values, 1e-12);
     const [low, high] = [h.edges[0], h.edges[h.edges.length - 1]];
     plots.scores = new Plot($("scores"), { x: linear(low, high), y: linear(-1, 1), xTicks: h.ticks, yTicks: [], xTitle: h.logit ? "score (log odds)" : "score", yTitle: "" });
-    const plot = plots.scores, zero = plot.py(0);
+    const plot = plots.scores, zero = plot.py(0), unit = h.logit ? " (log odds)" : "";
+    Object.assign(plot, { titles: [`from${unit}`, `to${unit}`, "share of positives", "share of negatives"], drawn: h.positive.map((v, k) => [models[state.model].name, h.edges[k], h.edges[k + 1], v, h.negative[k]]) });
     for (const [values, up, colour] of [[h.positive, 1, "var(--positive)"], [h.negative, -1, "var(--negative)"]]) {
       values.forEach((v, k) => {
         if (v <= 0) return;
@@ -263,6 +264,7 @@ function explorer(found) {
   function recall() {
     const [where, query] = location.hash.split("?");
     if (where !== "#explore" || !query) return;
+    reset();
     const q = new URLSearchParams(query), named = (name) => models.findIndex((m) => m.name === name);
     const at = (i, t) => { const k = models[i].thresholds.findIndex((v) => threshold(v) >= (t === "inf" ? Infinity : Number(t))); if (k >= 0) state.at[i] = k; };
     if (named(q.get("model")) >= 0) { state.model = named(q.get("model")); at(state.model, q.get("t")); }
@@ -284,13 +286,18 @@ function explorer(found) {
   $("threshold-beside").addEventListener("input", (e) => { state.at[state.beside] = Number(e.target.value); update({ redraw: false }); });
   $("prevalence").addEventListener("input", (e) => { state.prevalence = 1 / (1 + Math.exp(-Number(e.target.value))); update(); });
   for (const name of names) $(name).addEventListener("input", () => update());
-  $("reset").addEventListener("click", () => {
+  function reset() {
     state.prevalence = found.prevalence;
     state.at = models.map((m) => m.start);
     for (const name of names) $(name).value = $(name).defaultValue;
+  }
+  $("reset").addEventListener("click", () => {
+    reset();
     update({ keep: false });
     history.replaceState(null, "", "#explore");
   });
   recall();
   update({ keep: false });
+  /* A link that is pasted into the open page. */
+  addEventListener("hashchange", () => { recall(); update({ keep: false }); });
 }

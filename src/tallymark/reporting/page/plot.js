@@ -36,6 +36,8 @@ class Plot {
     // Labels of the left axis need room beside its title.
     const longest = Math.max(0, ...yTicks.map(([, label]) => label.length));
     Object.assign(this, { svg, x, y, left: Math.max(46, 24 + 6.6 * longest), right: 340, top: 10, bottom: height - 40 });
+    Object.assign(this, { titles: [xTitle, yTitle], drawn: [] });
+    svg.plot = this;
     svg.setAttribute("viewBox", `0 0 352 ${height}`);
     svg.replaceChildren();
     const text = { fill: "var(--ink)", "font-size": 11 };
@@ -70,6 +72,7 @@ class Plot {
     return points.map(([x, y], k) => `${k ? "L" : "M"}${(this.left + (this.right - this.left) * far(this.x(x))).toFixed(1)} ${(this.bottom - (this.bottom - this.top) * far(this.y(y))).toFixed(1)}`).join("");
   }
   line(points, i, width = 2) {
+    this.drawn.push(...points.map((point) => [DATA.explorer.models[i].name, ...point]));
     if (points.length) svgElement(this.lines, "path", { d: this.path(points), stroke: colourOf(i), "stroke-width": width, "stroke-dasharray": dashOf(i), fill: "none", class: "curve", "clip-path": this.clip });
   }
   faint(points, dash = "3 3") { svgElement(this.lines, "path", { d: this.path(points), stroke: "var(--faint)", "stroke-dasharray": dash, fill: "none", "clip-path": this.clip }); }
