@@ -52,3 +52,18 @@ def test_the_command_says_so(tmp_path, monkeypatch):
     said = [note["message"] for note in json.loads(ran.stdout)["warnings"] if note["code"] == "TM121"]
     assert len(said) == 1
     assert "audit estimate" in said[0]
+
+
+def test_verdicts_have_no_sensitivity_to_moved_scores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(2)
+    y = rng.random(600) < 0.4
+    judge = np.where(rng.random(600) < 0.85, y, ~y).astype(int)
+    pd.DataFrame({"y": np.where(np.arange(600) < 200, y.astype(float), np.nan), "p": judge}).to_csv(
+        "j.csv", index=False
+    )
+    ran = CliRunner().invoke(
+        app, ["quantify", "j.csv", "--label", "y", "--score", "p", "--method", "ac"], catch_exceptions=False
+    )
+    assert ran.exit_code == 0
+    assert " sd " not in ran.output

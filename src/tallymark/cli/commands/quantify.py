@@ -156,7 +156,8 @@ def _of_scores(asked: Asked) -> Answer:
         met += design_notes(validation, whole, fit)
     corrected = [name for name in methods if QUANTIFIERS[name].shift_proof]
     unseen = None
-    if corrected and asked.level is not None:
+    # Two values have no distance by which the positives' could move unseen.
+    if corrected and asked.level is not None and not hard_labels(validation, score):
         unseen = sensitivity(
             validation, whole, corrected, threshold=asked.threshold, training_prevalence=asked.training_prevalence
         )
