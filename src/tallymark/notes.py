@@ -79,11 +79,11 @@ GUARDS = {
         "rows with the same score and label repeat so often that they are hardly independent",
         "say which rows belong together with `cluster=`",
     ),
-    "TM121": Guard(
+    "TM122": Guard("a threshold above 1 was asked of probabilities", "write it as a share: 0.5, not 50"),
+    "TM123": Guard(
         "labelled rows of a file have scores that neither chance nor the choice of classes gives beside its other rows",
         "say how they were drawn: `tallymark audit estimate --inclusion` or `--stratum`",
     ),
-    "TM122": Guard("a threshold above 1 was asked of probabilities", "write it as a share: 0.5, not 50"),
 }
 
 

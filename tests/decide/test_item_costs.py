@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from tallymark.decide.item_costs import best_cut
+from tallymark.sources.duck import Duck
 
 
 def claims(rng, n, distance=2.0):
@@ -190,3 +191,17 @@ def test_a_chosen_cut_has_one_total_a_row_and_losses_are_lost(value):
         assert "earns −" not in said
         assert "earns -" not in said
     assert f"{chosen.models[0].name} at" in chosen.verdict[0]
+
+
+def test_messages_name_the_same_row_of_a_file_every_time(tmp_path, monkeypatch):
+    """Rows of a file keep their order, whichever thread reads them: without it the row named was another one each time."""
+    asked = []
+    keep = Duck.keep_order
+    monkeypatch.setattr(Duck, "keep_order", lambda self: (asked.append(self), keep(self))[1])
+    amounts = np.ones(50_000)
+    amounts[[20_123, 49_999]] = np.nan
+    frame = pd.DataFrame({"y": np.arange(50_000) % 2, "p": 0.5, "amount": amounts})
+    frame.to_parquet(tmp_path / "c.parquet", row_group_size=2_048)
+    with pytest.raises(tm.InputError, match="in 2 rows, the first at index 20123"):
+        tm.decide.costs(str(tmp_path / "c.parquet"), label="y", score="p", cost_fn="amount")
+    assert asked

@@ -169,7 +169,7 @@ def audit_plan(
         Wanted(score, "score=", "number"), *(Wanted(name, "by=") for name in groups),
         *([] if value is None else [Wanted(value, "value=", "number")]),
     ]  # fmt: skip
-    columns = any_columns(data, wanted, ordered=True)
+    columns = any_columns(data, wanted)
     rows = _scored(columns, score, measure, threshold, groups, value)
     options = _Options(
         _check.whole(strata, "strata", 1, 1_000), _check.whole(least, "least", 2), allocation, asked, draw, rows.ratio

@@ -180,14 +180,14 @@ def _columns(
         if not files:
             raise InputError(f"{str(data)!r} has no CSV, Parquet or JSON lines file to watch.")
         if period is None:
-            read = {path: any_columns(str(path), wanted, where=where, ordered=True) for path in files}
+            read = {path: any_columns(str(path), wanted, where=where) for path in files}
             joined = {name: _joined([read[path][name] for path in files]) for name, *_ in wanted}
             names = [_stem(path) for path in files]
             return joined | {_PERIOD: np.repeat(names, [len(read[path][score]) for path in files])}
         data = [str(path) for path in files]
     if period is None:
         raise InputError("Say which column has the period with period=, or pass a folder with a file for each.")
-    columns = any_columns(data, wanted, where=where, ordered=True)
+    columns = any_columns(data, wanted, where=where)
     return columns | {_PERIOD: columns[period]}
 
 

@@ -49,7 +49,7 @@ def test_the_command_says_so(tmp_path, monkeypatch):
         ["quantify", "all.csv", "--label", "y", "--score", "p", "--method", "cc,ac", "--json"],
         catch_exceptions=False,
     )
-    said = [note["message"] for note in json.loads(ran.stdout)["warnings"] if note["code"] == "TM121"]
+    said = [note["message"] for note in json.loads(ran.stdout)["warnings"] if note["code"] == "TM123"]
     assert len(said) == 1
     assert "audit estimate" in said[0]
 

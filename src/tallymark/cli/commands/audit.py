@@ -84,7 +84,7 @@ def estimate(
     if checked is not None and not wanted:
         raise InputError("Name a column of FILE, such as --score, so that its rows can be counted.")
     with progress_bar(f"Reading {file}"):
-        columns = any_columns(file, wanted, where=where, ordered=checked is not None)
+        columns = any_columns(file, wanted, where=where)
         if checked is not None:
             columns[label] = _found(checked, row, label, len(next(iter(columns.values()))), file)
     present = columns[label][~is_missing(columns[label])]
