@@ -170,7 +170,7 @@ def decision_curve(data: object, *, theme: str = "light") -> Any:
         ]
         line = alt.Chart(rows(whole)).encode(x=x, y=y, tooltip=tips("who", "threshold", "net benefit"))
         others.append(line.mark_line(color=palette(theme).faint, strokeDash=dash, clip=True))
-        inside = [row for row in whole if row["net benefit"] >= least]  # type: ignore[operator]
+        inside = [row for row in whole if row["net benefit"] >= least]
         label = alt.Chart(rows(inside[-1:])).mark_text(color=palette(theme).faint, **side)
         others.append(label.encode(x=x, y=y, text="who:N"))
     said = _said("Highest net benefit", {name: float(curve.net_benefit.max()) for name, curve in made.items()})

@@ -319,7 +319,7 @@ def over_thresholds(
             # Each cut-off is judged at its own odds, where it is a probability.
             low, high = PARAMETER_RANGES[facts.threshold_parameter]
             at = cut.thresholds.astype(np.float64)
-            known = (at >= low) & (at <= high) & t.is_probability
-            settings[facts.threshold_parameter] = np.where(known, at, np.nan)
+            probable = (at >= low) & (at <= high) & t.is_probability
+            settings[facts.threshold_parameter] = np.where(probable, at, np.nan)
         values[name] = facts.cells(*cells, **settings)
     return ThresholdCurve(t, *cut, values)

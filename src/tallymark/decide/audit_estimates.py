@@ -247,16 +247,8 @@ def audit_estimate(
             within = {key: _measures(audit.part(rows), calls[rows], asked, slope) for key, rows in grouped.groups}
     notes = whole.warnings if parts is None else tuple(dict.fromkeys((*whole.warnings, *parts.warnings)))
     emit(notes, strict=strict)
-    return AuditEstimate(
-        whole,
-        measures,
-        parts,
-        within,
-        threshold,
-        value,
-        notes,
-        _mean_score(columns, score, whole.n),  # type: ignore[arg-type]
-    )
+    found = AuditEstimate(whole, measures, parts, within, threshold, value, notes)  # type: ignore[arg-type]
+    return replace(found, mean_score=_mean_score(columns, score, found.prevalence.n))
 
 
 def _mean_score(columns: Mapping[str, Any], score: str | None, n: float) -> float | None:

@@ -318,8 +318,7 @@ def class_facts(shares: Mapping[str, Prevalence]) -> ClassFacts:
     known = {str(label): one for label, one in shares.items() if one.reason is None}
     order = sorted(known, key=lambda label: -known[label].prevalence)
     sizes = range(min(NAMED_CLASSES, len(order) - 1), 0, -1)
-    apart = lambda first, rest: all(_apart(known[a], known[b]) for a in first for b in rest)
-    largest = next((k for k in sizes if apart(order[:k], order[k:])), 0)
+    largest = next((k for k in sizes if all(_apart(known[a], known[b]) for a in order[:k] for b in order[k:])), 0)
     ordered = all(_apart(known[a], known[b]) for a, b in itertools.pairwise(order[:largest]))
     return ClassFacts(tuple(order), largest, ordered)
 

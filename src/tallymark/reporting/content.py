@@ -109,7 +109,8 @@ class Bar:
                 return None
             return min(max((value - facts.low) / (facts.high - facts.low), 0.0), 1.0)
 
-        return cls(facts.label, facts.brief, text, *map(place, (measure.value, measure.low, measure.high, measure.chance)))  # fmt: skip
+        at, low, high, chance = map(place, (measure.value, measure.low, measure.high, measure.chance))
+        return cls(facts.label, facts.brief, text, at, low, high, chance)
 
 
 @dataclass(frozen=True)
