@@ -10,6 +10,15 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from reference import pages_by_name
 
 
+def _inside(node, kinds):
+    """Whether any node around this one is of these kinds: a link inside a link would leave the outer one empty."""
+    while node.parent is not None:
+        node = node.parent
+        if isinstance(node, kinds):
+            return True
+    return False
+
+
 class LinkCode(SphinxPostTransform):
     """Code such as ``tm.evaluate(t)`` in a sentence leads to the page of what it names."""
 
@@ -19,7 +28,7 @@ class LinkCode(SphinxPostTransform):
         here = self.env.docname
         for node in list(self.document.findall(nodes.literal)):
             text = node.astext()
-            if not text.startswith("tm.") or isinstance(node.parent, (nodes.reference, nodes.title)):
+            if not text.startswith("tm.") or _inside(node, (nodes.reference, nodes.title)):
                 continue
             target = pages_by_name().get(re.match(r"tm((\.\w+)+)", text)[1].removeprefix("."))
             if target and target != here and target in self.env.all_docs:

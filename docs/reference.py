@@ -156,7 +156,7 @@ def page(one: Object) -> str:
 
 def part_page(title: str, about: str, listed: list[Object]) -> str:
     """The list of a part."""
-    lines = [f"# {title}", "", about, "", "| | |", "|---|---|"]
+    lines = [f"# {title}", "", about, "", "| object | what it is |", "|---|---|"]
     lines += [f"| [`{one.shown}`]({one.path}.rst) | {one.first_line} |" for one in listed]
     lines += ["", "```{toctree}", ":hidden:", "", *(f"{one.shown} <{one.path}>" for one in listed), "```", ""]
     return "\n".join(lines)

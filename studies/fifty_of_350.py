@@ -1,6 +1,6 @@
-"""``python studies/fifty_of_350.py``: the laboratory exercise of 350 points, 50 of them positive, again: thresholds, U test, AUROC
-against sample size, scatter. The exercise prints 17 of its rows; the rest is drawn from normals fitted to them, and its linear
-classifier is the printed one."""
+"""``python studies/fifty_of_350.py``: 350 points, 50 of them positive, as in the laboratory exercise: thresholds, U test, AUROC against
+sample size. The exercise's points are not published (it prints 17 rows, which are not used here): these are drawn from two normals
+with round parameters, so figures are of the same kind and not the same. The linear classifier is the printed one."""
 
 import numpy as np
 

@@ -107,6 +107,19 @@ def amount(value: float) -> str:
     return Written(text, value)
 
 
+#: Less than this of one row is no row.
+_NO_ROW = 0.01
+
+
+def share_of_rows(share: float, n: float) -> float:
+    """A share of n rows as it is written: 0 where it is that of less than a hundredth of a row.
+
+    >>> share_of_rows(1.91e-13, 99_197), share_of_rows(0.002, 500), share_of_rows(1e-6, 0.5)
+    (0.0, 0.002, 1e-06)
+    """
+    return 0.0 if n >= 1.0 and abs(share) * n < _NO_ROW else share
+
+
 def counted(value: float, thing: str) -> str:
     """So many things, or one.
 

@@ -88,6 +88,11 @@ GUARDS = {
         "check that each of them is; recode or leave out rows whose class is not known",
         of_input=True,
     ),
+    "TM122": Guard("a threshold above 1 was asked of probabilities", "write it as a share: 0.5, not 50"),
+    "TM123": Guard(
+        "labelled rows of a file have scores that neither chance nor the choice of classes gives beside its other rows",
+        "say how they were drawn: `tallymark audit estimate --inclusion` or `--stratum`",
+    ),
 }
 
 

@@ -341,18 +341,23 @@ def policy_in(threshold: object) -> str | None:
     return None
 
 
+#: Costs of the two errors, unless told.
+COSTS = {"cost_fp": 1.0, "cost_fn": 1.0}
+
+
 def asked_parameters(threshold: object, given: Mapping[str, float]) -> dict[str, float]:
     """Parameters of metrics that a caller named, or said by a policy: ``cost:1,50`` sets the costs, ``fbeta:3`` beta.
 
-    Costs of the two errors say at which probability one would act, so they set that too (Elkan 2001).
+    Costs of the two errors say at which probability one would act, so they set that too (Elkan 2001); a cost that is not
+    named beside the other is 1.
     """
     entries = dict(given)
     if isinstance(threshold, str) and threshold.partition(":")[0].strip() in POLICIES:
         policy, numbers = parse_policy(threshold)
         entries = dict(zip(policy.arguments, numbers, strict=True)) | entries
-    costs = entries.get("cost_fp"), entries.get("cost_fn")
-    if None not in costs and sum(costs) > 0.0:  # type: ignore[arg-type]
-        entries.setdefault("odds_at", costs[0] / sum(costs))  # type: ignore[arg-type, operator]
+    costs = {name: entries.get(name, cost) for name, cost in COSTS.items()}
+    if entries.keys() & costs and sum(costs.values()) > 0.0:
+        entries.setdefault("odds_at", costs["cost_fp"] / sum(costs.values()))
     return entries
 
 

@@ -318,3 +318,12 @@ def test_reliability_of_rare_positives_stays_on_the_page():
                 for name in ("mean", "observed", "low", "x", "y")
                 if isinstance(row.get(name), float) and (name != "observed" or part["mark"]["type"] != "rule")
             )
+
+
+def test_every_method_and_data_set_of_a_study_has_its_label():
+    chart = tm.charts.errors_by_dataset(gallery.study_results()).to_dict()
+    encoding = chart["layer"][0]["encoding"]
+    assert [encoding[side]["axis"]["labelOverlap"] for side in ("x", "y")] == [False, False]
+    # Where colours come round again, shapes do not.
+    by_shape = tm.charts.errors_by_prevalence(gallery.study_results()).to_dict()["layer"][-1]["encoding"]["shape"]
+    assert len(set(by_shape["scale"]["range"])) == len(gallery.study_results().methods)

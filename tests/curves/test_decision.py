@@ -80,3 +80,32 @@ def test_the_cheaper_model_wins_at_its_costs():
     assert chosen.metric == "expected_cost"
     with pytest.raises(tm.InputError, match="has no parameter 'beta'"):
         tm.compare(panel, metric="expected_cost", threshold=0.5, beta=2)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 0.4, 1.0])
+def test_a_threshold_is_odds_of_probabilities_only(scale):
+    """A threshold within [0, 1) of scores that leave it says nothing of costs, wherever it is asked for."""
+    y, s = normal_sample(200)
+    tally, metric = tm.tally(y, scale * np.asarray(s)), ["net_benefit"]
+    assert not tally.is_probability
+    cut = 0.1 * scale
+    one = tm.evaluate(tally, threshold=cut, metrics=metric)["net_benefit"]
+    assert np.isnan(one.value)
+    assert "beyond [0, 1]" in one.reason
+    assert np.isnan(tm.over_thresholds(tally, metric)["net_benefit"]).all()
+    assert np.isnan(tm.intervals.bootstrap(tally, metric, threshold=cut, replicates=20)["net_benefit"]).all()
+    c = tally.at(cut)
+    with pytest.warns(tm.UndefinedWarning, match="beyond"):
+        assert np.isnan(m.net_benefit(c.merge(c)))
+    with pytest.raises(tm.TallymarkError, match="beyond"):
+        tm.compare(tm.panel(y, {"a": scale * np.asarray(s), "b": scale * np.asarray(s)[::-1]}), metric="net_benefit", threshold=cut)  # fmt: skip
+    # What is stated holds for any calls.
+    assert tm.evaluate(tally, threshold=cut, cost_fn=4)["net_benefit"].value == pytest.approx(
+        m.net_benefit(c, odds_at=0.2)
+    )
+
+
+def test_a_saved_matrix_keeps_that_its_scores_are_no_probabilities(tmp_path):
+    y, s = normal_sample(200)
+    tm.tally(y, s).at(0.1).save(tmp_path / "c.tally")
+    assert not tm.load(tmp_path / "c.tally").of_probabilities

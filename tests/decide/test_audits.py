@@ -202,3 +202,33 @@ def test_recalls_that_cannot_be_planned_for(options, message):
     data, _ = population(np.random.default_rng(0), 200)
     with pytest.raises(tm.InputError, match=message):
         tm.decide.audit_plan(data.assign(zero=0.0), **({"score": "p", "measure": "recall", "n": 20} | options))
+
+
+def test_verdicts_are_no_probabilities_to_plan_by():
+    rng = np.random.default_rng(0)
+    verdicts = (rng.random(2_000) < 0.7).astype(float)
+    for scores in (verdicts, np.ones(50), verdicts.astype(int)):
+        with pytest.raises(tm.InputError, match="nothing but 0 and 1.*calibrate"):
+            tm.decide.audit_plan(pd.DataFrame({"p": scores}), score="p", width=0.05)
+    plan = tm.decide.audit_plan(pd.DataFrame({"p": np.where(verdicts > 0, 0.85, 0.2)}), score="p", width=0.05)
+    assert plan.n > 300
+    assert (
+        f"add up to {0.85 * verdicts.sum() + 0.2 * (2_000 - verdicts.sum()):.1f}".replace(".0 ", " ")[:18]
+        in plan.heading()
+    )
+
+
+def test_scores_that_claim_no_positive_are_doubted():
+    heading = tm.decide.audit_plan(pd.DataFrame({"p": np.linspace(0, 1e-9, 500)}), score="p", width=0.05).heading()
+    assert "hardly a row" in heading
+    assert "e−" not in heading
+
+
+@pytest.mark.parametrize("factor", [1.0, 4.0])
+def test_an_audit_says_that_scores_do_not_fit(factor):
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 9, 6_000)
+    frame = pd.DataFrame({"y": (rng.random(6_000) < p).astype(float), "p": np.clip(factor * p, 0, 1)})
+    frame.loc[rng.permutation(6_000)[500:], "y"] = np.nan
+    said = tm.decide.audit_estimate(frame, label="y", score="p").sentence
+    assert ("no probabilities of these rows" in said) == (factor > 1.0)

@@ -147,6 +147,12 @@ def test_a_real_classifiers_calls_are_kept():
     frame = sales()
     perfect = tm.decide.index_under_error(frame, **SALES, predicted="own", draws=20)
     assert perfect.bias == pytest.approx(np.zeros(6), abs=1e-12)
+    assert perfect.fixed
+    assert "nothing was drawn" in perfect.heading()
+    assert {"low", "high", "standard_error"}.isdisjoint(perfect.rows()[0])
+    wrong = tm.decide.index_under_error(frame.assign(c=True), **SALES, predicted="c")
+    assert [row["error"] for row in wrong.rows()] == pytest.approx((wrong.draws[0] - wrong.truth).tolist())
+    assert "of the draws" not in str(tm.charts.index_under_error(wrong).to_dict())
     half = frame.assign(c=np.where(frame.id < 15, frame.t % 2 == 0, frame.own))
     found = tm.decide.index_under_error(half, **SALES, predicted="c", draws=400)
     assert found.standard_error[-1] > 0

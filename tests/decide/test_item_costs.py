@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from tallymark.decide.item_costs import best_cut
+from tallymark.sources.duck import Duck
 
 
 def claims(rng, n, distance=2.0):
@@ -168,3 +169,39 @@ def test_the_order_of_rows_does_not_matter():
 def test_what_would_be_silent_is_refused(change, options, message):
     with pytest.raises(tm.InputError, match=message):
         tm.decide.costs(change(claims(np.random.default_rng(0), 40)), label="y", **options)
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0])
+def test_a_chosen_cut_has_one_total_a_row_and_losses_are_lost(value):
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.3
+    frame = pd.DataFrame({"y": y, "p": rng.normal(0.4 * y)})
+    chosen = tm.decide.costs(frame, label="y", score="p", cost_fn=2.0, value_tp=value)
+    (row,) = chosen.rows()
+    # Two numbers of one line that are not each other's are not called total and payoff a row.
+    assert "total" not in row
+    assert row["apparent_total"] / 300 == pytest.approx(row["per_row"] + row["optimism"])
+    fixed = tm.decide.costs(frame, label="y", score="p", cost_fn=2.0, value_tp=value, threshold=0.0)
+    (row,) = fixed.rows()
+    assert row["total"] / 300 == pytest.approx(row["per_row"])
+    for found in (chosen, fixed):
+        said = found.verdict[0]
+        verb = "earns" if found.models[0].per_row.value > 0 else "loses"
+        assert said.split(" a row")[0].count(verb) == 1
+        assert "earns −" not in said
+        assert "earns -" not in said
+    assert f"{chosen.models[0].name} at" in chosen.verdict[0]
+
+
+def test_messages_name_the_same_row_of_a_file_every_time(tmp_path, monkeypatch):
+    """Rows of a file keep their order, whichever thread reads them: without it the row named was another one each time."""
+    asked = []
+    keep = Duck.keep_order
+    monkeypatch.setattr(Duck, "keep_order", lambda self: (asked.append(self), keep(self))[1])
+    amounts = np.ones(50_000)
+    amounts[[20_123, 49_999]] = np.nan
+    frame = pd.DataFrame({"y": np.arange(50_000) % 2, "p": 0.5, "amount": amounts})
+    frame.to_parquet(tmp_path / "c.parquet", row_group_size=2_048)
+    with pytest.raises(tm.InputError, match="in 2 rows, the first at index 20123"):
+        tm.decide.costs(str(tmp_path / "c.parquet"), label="y", score="p", cost_fn="amount")
+    assert asked

@@ -9,6 +9,7 @@ import tallymark as tm
 from tallymark.decide.verdicts import (
     RARE_SHARE,
     alarms,
+    class_facts,
     count_facts,
     group_facts,
     group_metrics,
@@ -149,3 +150,23 @@ def test_rare_and_few(positives, rows, rare, few):
     ev = tm.evaluate(tm.tally(y, np.random.default_rng(0).random(rows)), metrics=["auroc"], level=None)
     facts = model_facts({"m": ev})
     assert (facts.rare, facts.few) == (rare, few)
+
+
+def classes(**shares):
+    return {
+        name: Prevalence(method="ac", prevalence=share, n=100, low=low, high=high, level=0.95)
+        for name, (share, low, high) in shares.items()
+    }
+
+
+def test_the_order_of_classes_is_named_only_where_intervals_show_it():
+    close = class_facts(classes(bread=(0.48, 0.43, 0.52), wine=(0.47, 0.43, 0.52), milk=(0.05, 0.03, 0.08)))
+    assert (close.order, close.largest, close.ordered) == (("bread", "wine", "milk"), 2, False)
+    apart = class_facts(classes(a=(0.6, 0.55, 0.65), b=(0.3, 0.25, 0.35), c=(0.1, 0.05, 0.15), d=(0.0, 0.0, 0.02)))
+    assert (apart.largest, apart.ordered) == (3, True)
+    assert class_facts(classes(a=(0.4, 0.2, 0.6), b=(0.3, 0.1, 0.5), c=(0.3, 0.1, 0.5))).largest == 0
+    # All classes of all are no largest ones, and without intervals nothing is shown.
+    assert class_facts(classes(a=(0.9, 0.8, 0.95), b=(0.1, 0.05, 0.2))).largest == 1
+    assert (
+        class_facts({n: Prevalence(method="ac", prevalence=v, n=100) for n, v in (("a", 0.9), ("b", 0.1))}).largest == 0
+    )

@@ -254,3 +254,15 @@ def test_periods_that_share_an_effect_do_not_move_the_classes():
         alarms += sum("classes" in one.signals for one in found.signals)
     # Without the reference's own variation 9 of these 40 periods signal.
     assert alarms <= 1
+
+
+def test_labels_that_are_not_used_are_said():
+    frame = stream(np.random.default_rng(3), moved=13)
+    drawn = np.random.default_rng(4).random(len(frame)) < 0.1
+    frame["y"] = np.where((frame["m"] < 10) | drawn, frame["truth"], np.nan)
+    later = int(np.count_nonzero(drawn & (frame["m"] >= 10)))
+    found = watched(frame, reference=10)
+    assert f"{later} labelled rows of 10 later periods were not used" in found.verdict
+    assert "--audit" in found.verdict
+    assert "not used" not in watched(frame, reference=10, audit=True).verdict
+    assert "not used" not in watched(stream(np.random.default_rng(3))).verdict

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tallymark as tm
+from tallymark.reporting.of_rare import of_rare
 
 pytestmark = pytest.mark.costly
 
@@ -214,3 +215,13 @@ def test_results_show_themselves(results):
     assert "probabilities" in shown
     assert set(results["bootstrap"].to_dict()) == {"method", "n", "left_out", "count", "variants", "details"}
     assert "<table>" in results["ensemble"]._repr_html_()
+
+
+def test_a_known_truth_is_said(data):
+    found = counted("ensemble", data)
+    true = int(found.positive[found.counted].sum())
+    inside = found.count.count_low <= true <= found.count.count_high
+    said = f"by their labels there are {true}, {'inside' if inside else 'outside'} the interval"
+    assert said in found.heading()
+    assert said in " ".join(of_rare(found, title="").verdict)
+    assert "labels" not in counted("ensemble", data, target_labels=None).heading()

@@ -247,7 +247,37 @@ def test_costs_models_and_the_keyboard(reports, visit):
     page.select_option("#beside", "0")
     assert len(page.query_selector_all("#roc .point")) == 2
     page.click("#reset")
-    assert page.input_value("#cost_fn") == "1.0"
+    assert page.input_value("#cost_fn") == ""
+
+
+def test_net_benefit_says_its_odds_and_follows_the_costs_shown(reports, visit):
+    made, p = reports
+    page = visit(made["models"])
+    page.select_option("#model", "0")
+    c = p.tally("forest").at("f1")
+    odds = lambda: page.inner_text("#live-net_benefit .odds")
+    assert live(page, "net_benefit") == pytest.approx(tm.metrics.net_benefit(c, odds_at=c.threshold))
+    assert "the threshold" in odds()
+    # Costs are numbers: however they are written, they are the same.
+    for written in ("1", "1.0", "1.00"):
+        page.fill("#cost_fp", written)
+        page.fill("#cost_fn", written)
+        assert live(page, "net_benefit") == pytest.approx(tm.metrics.net_benefit(c, odds_at=0.5))
+        assert "acting from 0.5" in odds()
+        assert "the costs" in odds()
+
+
+def test_scores_that_are_no_probabilities_have_no_net_benefit_of_their_threshold(visit, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.3
+    tally = tm.tally(y, 1e-7 * rng.normal(y))
+    page = visit(tm.report(tally, tmp_path / "r.html", threshold="youden"))
+    assert math.isnan(live(page, "net_benefit"))
+    assert page.inner_text("#live-net_benefit").startswith("undefined")
+    page.fill("#cost_fn", "3")
+    expected = tm.metrics.net_benefit(tally.at("youden"), odds_at=0.25)
+    assert live(page, "net_benefit") == pytest.approx(expected)
+    assert expected == pytest.approx(tm.evaluate(tally, threshold="youden", cost_fn=3)["net_benefit"].value)
 
 
 @pytest.mark.parametrize(
@@ -272,6 +302,30 @@ def test_the_sliders_open_with_the_numbers_of_the_table(visit, tmp_path, options
     assert shown == pytest.approx(one.threshold, abs=1e-4)
 
 
+@pytest.mark.parametrize("prevalence", [None, 0.02])
+def test_decision_curves_are_drawn_as_the_library_computes_them(visit, tmp_path, prevalence):
+    """Below the picture too: points left out there would join the sides of a gap."""
+    tally = panel(4_000).tally("forest").at_prevalence(prevalence)
+    page = visit(tm.report(panel(4_000).tally("forest"), tmp_path / "r.html", prevalence=prevalence))
+    path = page.get_attribute("#decision path.curve", "d")
+    drawn = np.array([[float(v) for v in point.split()] for point in re.findall(r"[ML]([^ML]+)", path)])
+    frame = page.evaluate(
+        "[...document.querySelectorAll('#decision clipPath rect')].map((r) => ['x', 'y', 'width', 'height'].map((n) => Number(r.getAttribute(n))))[0]"
+    )
+    left, top, width, height = frame[0] + 2, frame[1] + 2, frame[2] - 4, frame[3] - 4
+    curve, prior = tm.decision_curve(tally), float(tally.prevalence)
+    assert (drawn[:, 0] - left) / width == pytest.approx(curve.threshold, abs=1e-3)
+    shares = (top + height - drawn[:, 1]) / height
+    expected = (curve.net_benefit + 0.25 * prior) / (1.3 * prior)
+    assert shares == pytest.approx(np.maximum(expected, -50.0), abs=1e-3)
+    # Title and labels of the axis beside each other.
+    boxes = page.eval_on_selector_all(
+        "#decision > text", "all => all.map((t) => [t.getBoundingClientRect().left, t.getBoundingClientRect().right, t.textContent])"
+    )  # fmt: skip
+    title = next(right for _, right, text in boxes if text == "net benefit per row")
+    assert all(at > title for at, _, text in boxes if text.startswith("0.") and text not in {"0.25", "0.5", "0.75"})
+
+
 def test_the_ends_of_the_slider_draw_nothing_wrong(visit, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.random(2_000) < 0.01
@@ -293,6 +347,12 @@ def test_a_link_shows_what_its_sender_saw(reports, visit):
     seen = [live(page, name) for name in ("recall", "precision", "expected_cost")]
     again = visit(reports[0]["models"], where=page.evaluate("location.hash"))
     assert [live(again, name) for name in ("recall", "precision", "expected_cost")] == seen
+    # A link that is pasted into a page that is open already shows the same.
+    other = visit(reports[0]["models"])
+    link = page.evaluate("location.hash")
+    other.evaluate("link => { location.hash = link; }", link)
+    other.wait_for_function("name => document.getElementById('model').value === name", arg="1")
+    assert [live(other, name) for name in ("recall", "precision", "expected_cost")] == seen
     # Whatever stands in an address is no more than numbers and names.
     visit(reports[0]["models"], where="#explore?model=<img src=x onerror=alert(1)>&t=nonsense&prevalence=7&cost_fn=-1")
 
@@ -363,6 +423,50 @@ def test_pictures_leave_the_page_as_svg_png_and_data(reports, visit, tmp_path):
             assert b"var(--" not in path.read_bytes()
         if way == "data":
             assert len(pd.read_csv(path, on_bad_lines="skip")) > 0
+
+
+def test_no_button_for_data_is_dead(visit, tmp_path):
+    """Empty pictures have none, and those of the sliders give their points."""
+    far = tm.tally([1] * 12 + [0] * 988, np.linspace(0.999, 0.9, 1_000)[::-1])
+    page = visit(tm.report(far, tmp_path / "r.html", threshold=0.95))
+    figures = page.query_selector_all("figure")
+    drawn = 0
+    for figure in figures:
+        button = next((b for b in figure.query_selector_all(".save button") if b.text_content() == "data"), None)
+        empty = "worth less than acting on no one" in (figure.text_content() or "") and not figure.query_selector(
+            "#decision"
+        )
+        assert (button is None) == (empty or figure.query_selector("#rows") is not None), figure.get_attribute(
+            "data-title"
+        )
+        if button is not None:
+            with page.expect_download() as saved:
+                button.evaluate("b => b.click()")
+            lines = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
+            assert len(lines) > 1
+            drawn += 1
+    assert drawn > 5
+
+
+def test_searching_finds_other_names_and_says_when_there_is_none(reports, visit):
+    page = visit(reports[0]["models"])
+    box = page.locator("input[type=search]").first
+    rows = lambda: page.eval_on_selector_all("table.sortable tbody:not([hidden]) tr:not([hidden]):not(.block) th", "all => all.map((t) => t.textContent)")  # fmt: skip
+    box.fill("auc")
+    assert "AUROC" in rows()
+    box.fill("zzz")
+    assert "No name holds" in page.locator("label:has(input[type=search])").first.inner_text()
+
+
+def test_why_a_number_is_undefined_stays_in_its_column(visit, tmp_path):
+    page = visit(tm.report(tm.tally([0, 1] * 30, np.full(60, 0.4)), tmp_path / "r.html", threshold=0.5))
+    cells = page.eval_on_selector_all(
+        ".line:not(.heads) > div",
+        "all => all.map((d) => [d.getBoundingClientRect().right, Math.max(...[...d.querySelectorAll('.value')].map((v) => v.getBoundingClientRect().right), 0)])",
+    )
+    assert len(cells) > 3
+    assert "undefined" in page.inner_text(".lines")
+    assert all(inner <= outer for outer, inner in cells)
 
 
 def test_tooltips_and_alternative_texts_have_the_numbers(reports, visit):

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import tallymark as tm
 from tallymark._numbers import MINUS, THIN, per_cent, with_limits
 from tallymark.decide.verdicts import group_facts, model_facts
+from tallymark.quantify import Prevalence
 from tallymark.registry import METRICS
+from tallymark.reporting.of_counts import of_counts
 from tallymark.reporting.of_models import compared, described, of_models
 from tallymark.reporting.sentences import (
     comparison_headline,
@@ -255,3 +257,65 @@ def test_rows_are_counted_as_rows_whatever_they_weigh(factor):
     text = " ".join(group_sentences(facts, own))
     assert "0.0 of 0.0" not in text
     assert "By weight it finds" in text
+
+
+def estimated(share, n, low, high):
+    return Prevalence(
+        method="bayes", prevalence=share, n=n, low=low, high=high, level=0.95, interval_method="bootstrap"
+    )
+
+
+@pytest.mark.parametrize(
+    ("share", "limits"), [(1.91e-13, (1.91e-13, 4.43e-8)), (0.0, (0.0, 1e-12)), (1e-7, (0.0, 1e-7))]
+)
+def test_less_than_a_row_is_no_power_of_ten(share, limits):
+    one = estimated(share, 99_197, *limits)
+    content = of_counts({"bayes": one}, title="Count")
+    cells = [cell.text for line in content.sections[0].tables[0].lines for cell in line]
+    for text in (repr(one), one.written, content.headline, *cells):
+        assert not re.search(rf"\de[{MINUS}-]?\d", text), text
+    # What is not of whole rows keeps its digits.
+    assert "e" in estimated(1e-7, 0.5, 5e-8, 2e-7).written
+
+
+@pytest.mark.parametrize("positives", [4, 8, 10])
+def test_with_too_few_rows_of_a_class_no_model_is_better(positives):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) < positives
+    panel = tm.panel(y, {"a": rng.normal(5.0 * y), "b": rng.normal(size=60)})
+    headline, sentences, *_ = told(panel)
+    found = tm.compare(panel, metric="auroc")
+    claims = [headline, comparison_headline(found), found.verdict, *sentences]
+    assert any("better" in text and "Too few" not in text for text in claims) == (positives >= 10)
+    assert (found.best is None) == (positives < 10)
+
+
+def warned(y, scores, **options):
+    data = tm.tally(y, scores)
+    return " ".join(one.message for one in contents_of(data, **options).warnings)
+
+
+def contents_of(tally):
+    evaluation = tm.evaluate(tally, threshold=0.5)
+    return of_models({"model": tally}, {"model": evaluation}, title="", same_rows=True)
+
+
+def test_scores_that_do_not_add_up_are_warned_of_by_their_interval():
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 9, 4_000)
+    y = rng.random(4_000) < p
+    assert "not calibrated" not in warned(y, p)
+    # The same ranking after training with weights: means are far from the share of positives.
+    weighted = 9 * p / (9 * p + 1 - p)
+    assert "not calibrated" in warned(y, weighted)
+    assert per_cent(weighted.mean()) in warned(y, weighted)
+    # Few rows show nothing.
+    assert "not calibrated" not in warned(y[:40], np.clip(p[:40] * 1.2, 0, 1))
+
+
+def test_complete_separation_asks_for_a_leak():
+    y = np.arange(40) >= 20
+    scores = np.linspace(0.0, 1.0, 40)
+    assert "hidden in what the model saw" in warned(y, scores)
+    scores[[19, 20]] = scores[[20, 19]]
+    assert "hidden" not in warned(y, scores)

@@ -180,3 +180,14 @@ def test_repr_and_frame():
     assert "&lt;b&gt;" in t._repr_html_()
     assert "<b>" not in t._repr_html_()
     assert t.to_frame()["n"].tolist() == [2, 1]
+
+
+def test_a_percentage_as_threshold_of_probabilities_is_noticed():
+    tally = tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])
+    for threshold in (50, "50", 1.5):
+        with pytest.warns(tm.GuardWarning, match="TM122.*0.5 for 50 %"):
+            tally.at(threshold)
+    assert [note.code for note in tm.evaluate(tally, threshold=50).warnings if note.code == "TM122"]
+    for fine in (0.5, 1.0, np.inf, "youden"):
+        assert tally.cut_at(fine)[1] == ()
+    assert tm.tally([0, 1, 0, 1], [1.0, 8.0, 4.0, 3.5]).cut_at(50)[1] == ()

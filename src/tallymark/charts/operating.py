@@ -143,30 +143,35 @@ def decision_curve(data: object, *, theme: str = "light") -> Any:
     ]
     first = next(iter(made.values()))
     # Acting on everyone soon costs far more than anyone would look at.
-    least = -0.25 * max(first.prevalence, *(float(curve.net_benefit.max()) for curve in made.values()))
+    most = max(first.prevalence, *(float(curve.net_benefit.max()) for curve in made.values()))
+    least = -0.25 * most
     x = axis("x", "threshold", "probability from which one would act")
-    y = alt.Y("net benefit:Q", title="net benefit per row", scale=alt.Scale(domainMin=least))
+    y = alt.Y("net benefit:Q", title="net benefit per row", scale=alt.Scale(domain=[least, 1.05 * most], nice=False))
     if not any(row["net benefit"] >= least for row in lines):
         why = "Acting on these probabilities as they are is worth less than acting on no one, from whichever probability on: calibrate them first."
         return nothing_to_draw("Decision curve", why, theme)
-    base = alt.Chart(rows([row for row in lines if row["net benefit"] >= least]))
-    own = base.mark_line().encode(
-        x=x, y=y, order="order:Q", tooltip=tips("model", "threshold", "net benefit"), **by_model(list(made), theme)
+    # Lines leave the picture at its lower edge; without the points outside they would join the neighbours of a gap.
+    own = (
+        alt.Chart(rows(lines))
+        .mark_line(clip=True)
+        .encode(
+            x=x, y=y, order="order:Q", tooltip=tips("model", "threshold", "net benefit"), **by_model(list(made), theme)
+        )
     )
     # Named on the line, so that the legend is the models' alone.
     others = []
     for who, values, dash, side in (
-        ("act on everyone", first.treat_all, [1, 0], {"align": "left", "dx": 6}),
+        ("act on everyone", first.treat_all, [1, 0], {"align": "left", "dx": 6, "dy": -8}),
         ("act on no one", first.treat_none, [2, 3], {"align": "right", "dx": -4, "dy": 8}),
     ):
-        shown = [
+        whole = [
             {"threshold": float(t), "net benefit": float(v), "who": who}
             for t, v in zip(first.threshold, values, strict=True)
-            if v >= least
         ]
-        line = alt.Chart(rows(shown)).encode(x=x, y=y, tooltip=tips("who", "threshold", "net benefit"))
-        others.append(line.mark_line(color=palette(theme).faint, strokeDash=dash))
-        label = alt.Chart(rows(shown[-1:])).mark_text(color=palette(theme).faint, **side)
+        line = alt.Chart(rows(whole)).encode(x=x, y=y, tooltip=tips("who", "threshold", "net benefit"))
+        others.append(line.mark_line(color=palette(theme).faint, strokeDash=dash, clip=True))
+        inside = [row for row in whole if row["net benefit"] >= least]
+        label = alt.Chart(rows(inside[-1:])).mark_text(color=palette(theme).faint, **side)
         others.append(label.encode(x=x, y=y, text="who:N"))
     said = _said("Highest net benefit", {name: float(curve.net_benefit.max()) for name, curve in made.items()})
     return finished(alt.layer(*others, own), "Decision curve", theme, says=said)

@@ -21,7 +21,7 @@ def tips(*fields: str) -> list[Any]:
     """Numbers shown where the pointer is."""
     alt = altair()
     return [
-        alt.Tooltip(f"{field}:N") if field in {"model", "at"} else alt.Tooltip(f"{field}:Q", format=".4~g")
+        alt.Tooltip(f"{field}:N") if field in {"model", "at", "who"} else alt.Tooltip(f"{field}:Q", format=".4~g")
         for field in fields
     ]
 

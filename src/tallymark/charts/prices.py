@@ -59,7 +59,7 @@ def index_under_error(data: IndexUnderError, *, theme: str = "light") -> Any:
     order = [str(period) for period in data.periods]
     x = alt.X("period:N", sort=order, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True))
     layers = []
-    for (low, high), opacity in zip(_BANDS, (0.15, 0.3), strict=True):
+    for (low, high), opacity in [] if data.fixed else zip(_BANDS, (0.15, 0.3), strict=True):
         ends = data.quantiles((low, high))
         items = [
             {"period": p, "low": float(a), "high": float(b), "draws": f"{100 * (high - low):g} %"}
@@ -76,16 +76,22 @@ def index_under_error(data: IndexUnderError, *, theme: str = "light") -> Any:
                 x=x, y=alt.Y("low:Q", title="index, base 1", scale=alt.Scale(zero=False)), y2="high:Q", tooltip=tips
             )
         )  # fmt: skip
+    other = "products as they were called" if data.fixed else "median of the draws"
     lines = [
         {"model": name, "period": p, "index": float(v)}
-        for name, values in (("true index", data.truth), ("median of the draws", data.quantiles((0.5,))[0]))
+        for name, values in (("true index", data.truth), (other, data.quantiles((0.5,))[0]))
         for p, v in zip(order, values, strict=True)
     ]
     tips = [alt.Tooltip("model:N", title=" "), alt.Tooltip("period:N"), alt.Tooltip("index:Q", format=".4f")]
     layers.append(
         alt.Chart(rows(lines))
         .mark_line()
-        .encode(x=x, y="index:Q", tooltip=tips, **by_model(["true index", "median of the draws"], theme))
+        .encode(
+            x=x,
+            y=alt.Y("index:Q", title="index, base 1", scale=alt.Scale(zero=False)),
+            tooltip=tips,
+            **by_model(["true index", other], theme),
+        )
     )
     title = f"{data.formula} with products classified " + (
         "by a real classifier" if math.isnan(data.level) else f"at {data.metric} {data.level:g}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.charts.parts import axis
-from tallymark.charts.theme import altair, by_model, finished, palette, require_kind, rows
+from tallymark.charts.theme import altair, by_model, finished, palette, require_kind, rows, shape_of
 from tallymark.errors import InputError
 from tallymark.study.comparing import TestResult
 from tallymark.study.outcomes import StudyResults, StudyTest
@@ -103,8 +103,10 @@ def errors_by_prevalence(data: StudyResults, *, loss: str = "ae", theme: str = "
     base = alt.Chart(rows(items)).encode(x=axis("x", "prevalence", "prevalence"))
     band = base.mark_area(opacity=0.12).encode(y="low:Q", y2="high:Q", color=look["color"])
     tips = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), alt.Tooltip("value:Q", format=".4f")]
-    lines = base.mark_line(point=True).encode(y=alt.Y("value:Q", title=f"mean {loss}"), tooltip=tips, **look)
-    return finished(alt.layer(band, lines), f"{loss} by prevalence, with one standard error", theme, width=_WIDTH)
+    y = alt.Y("value:Q", title=f"mean {loss}")
+    dots = base.mark_point(filled=True).encode(y=y, tooltip=tips, color=look["color"], shape=shape_of(data.methods))
+    lines = base.mark_line().encode(y=y, **look)
+    return finished(alt.layer(band, lines, dots), f"{loss} by prevalence, with one standard error", theme, width=_WIDTH)
 
 
 def diagonal(data: StudyResults, *, theme: str = "light") -> Any:
@@ -135,10 +137,15 @@ def diagonal(data: StudyResults, *, theme: str = "light") -> Any:
         alt.Tooltip("prevalence:Q"),
         alt.Tooltip("estimate:Q", format=".3f"),
     ]
-    lines = alt.Chart(rows(items)).mark_line(point=True).encode(
-        x=axis("x", "prevalence", "true prevalence"), y=axis("y", "estimate", "mean estimate"), tooltip=tips, **look
-    )  # fmt: skip
-    return finished(alt.layer(ends.encode(x="a:Q", y="b:Q"), lines), "Estimates on the diagonal are right", theme)
+    base = alt.Chart(rows(items)).encode(
+        x=axis("x", "prevalence", "true prevalence"), y=axis("y", "estimate", "mean estimate")
+    )
+    dots = base.mark_point(filled=True).encode(tooltip=tips, color=look["color"], shape=shape_of(data.methods))
+    return finished(
+        alt.layer(ends.encode(x="a:Q", y="b:Q"), base.mark_line().encode(**look), dots),
+        "Estimates on the diagonal are right",
+        theme,
+    )
 
 
 def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Any:
@@ -158,8 +165,8 @@ def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "lig
         if np.isfinite(value)
     ]
     base = alt.Chart(rows(items)).encode(
-        x=alt.X("method:N", sort=list(table.methods), title=None, axis=alt.Axis(labelAngle=-40)),
-        y=alt.Y("dataset:N", sort=list(table.datasets), title=None),
+        x=alt.X("method:N", sort=list(table.methods), title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
+        y=alt.Y("dataset:N", sort=list(table.datasets), title=None, axis=alt.Axis(labelOverlap=False)),
     )
     cells = base.mark_rect().encode(
         color=alt.Color("value:Q", title=loss, scale=alt.Scale(scheme="blues", reverse=table.better == "higher")),

@@ -392,7 +392,12 @@ class _Ask:
         """All parameters of the metric, for each model."""
         if self.facts.needs != "confusion":
             return None
-        return {model: cell_settings(self.facts, self.given, cut) for model, cut in self.thresholds.items()}
+        return {
+            model: cell_settings(
+                self.facts, self.given, cut if cut is None or self.panel.tally(model).is_probability else math.nan
+            )
+            for model, cut in self.thresholds.items()
+        }
 
     @cached_property
     def values(self) -> dict[str, float]:

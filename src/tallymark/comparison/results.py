@@ -6,7 +6,7 @@ import itertools
 import math
 import string
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tallymark import _check
@@ -15,10 +15,14 @@ from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
 from tallymark.comparison.letters import alike
 from tallymark.errors import InputError, UnknownNameError, shown
+from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.scales import normal_quantile
 from tallymark.measures import SAMPLED
 from tallymark.notes import Note
 from tallymark.registry import METRICS
+
+#: The verdict where a class has fewer rows than tests and intervals were found to hold with.
+_TOO_FEW = "too few rows of a class to tell"
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Comparison(Shown):
 
     `values` are the models' own values. With two models `difference`, `low`, `high` and `p_value` are theirs. Of several
     pairs p-values, verdicts and limits are corrected together (Holm), so that limits without 0 and "is better" always
-    go together.
+    go together; with fewer than ten rows of a class no model is called better, whatever the p-value.
     """
 
     metric: str
@@ -80,6 +84,18 @@ class Comparison(Shown):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", FrozenDict(self.values))
+        if self.too_few:
+            object.__setattr__(self, "pairs", tuple(map(self._doubted, self.pairs)))
+
+    def _doubted(self, pair: Pair) -> Pair:
+        """A pair whose verdict claims nothing."""
+        claims = pair.p_holm < 1.0 - self.level or "equivalent" in pair.verdict
+        return replace(pair, verdict=_TOO_FEW) if claims else pair
+
+    @property
+    def too_few(self) -> bool:
+        """Whether a class has so few rows that no model is called better."""
+        return min(self.positives, self.n - self.positives) < FEW_ROWS
 
     def __getitem__(self, models: tuple[str, str]) -> Pair:
         for pair in self.pairs:
@@ -136,7 +152,7 @@ class Comparison(Shown):
     def told_apart(self, one: str, other: str) -> bool:
         """Whether a difference between two models is shown, all pairs taken together (Holm)."""
         pair = next(pair for pair in self.pairs if {pair.first, pair.second} == {one, other})
-        return pair.p_holm < 1.0 - self.level
+        return not self.too_few and pair.p_holm < 1.0 - self.level
 
     @property
     def alike(self) -> tuple[tuple[str, ...], ...]:

@@ -319,6 +319,7 @@ def over_thresholds(
             # Each cut-off is judged at its own odds, where it is a probability.
             low, high = PARAMETER_RANGES[facts.threshold_parameter]
             at = cut.thresholds.astype(np.float64)
-            settings[facts.threshold_parameter] = np.where((at >= low) & (at <= high), at, np.nan)
+            probable = (at >= low) & (at <= high) & t.is_probability
+            settings[facts.threshold_parameter] = np.where(probable, at, np.nan)
         values[name] = facts.cells(*cells, **settings)
     return ThresholdCurve(t, *cut, values)

@@ -17,7 +17,14 @@ from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 
 #: Probabilities at which one would act, unless told.
-_PROBABILITIES = np.arange(1, 100) / 100.0
+PROBABILITIES = np.arange(1, 100) / 100.0
+
+
+def acted_on(tally: Tally, thresholds: Floats) -> tuple[Floats, Floats]:
+    """Positives and negatives with a score at or above each threshold."""
+    rounded = thresholds.astype(tally.runs[0].scores.dtype)
+    down, up = (run.mass_from(np.searchsorted(run.scores, rounded, "left")) for run in tally.runs)
+    return up, down
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,16 +71,14 @@ def decision_curve(tally: Tally, *, thresholds: Sequence[float] | None = None) -
         )
     if thresholds is not None and (not isinstance(thresholds, Iterable) or not list(thresholds)):
         raise InputError(f"thresholds is {thresholds!r}, expected a list of probabilities such as [0.1, 0.2].")
-    at = _PROBABILITIES if thresholds is None else np.array([_check.real(t, "thresholds") for t in thresholds])
+    at = PROBABILITIES if thresholds is None else np.array([_check.real(t, "thresholds") for t in thresholds])
     if not ((at >= 0.0) & (at < 1.0)).all():
         raise InputError("thresholds must lie in [0, 1): at a probability of 1 no false alarm would be worth a hit.")
-    rounded = at.astype(tally.runs[0].scores.dtype)
-    down, up = (run.mass_from(np.searchsorted(run.scores, rounded, "left")) for run in tally.runs)
     net_benefit = METRICS["net_benefit"].cells
     everyone = tally.cells(np.full(len(at), tally.positives), np.full(len(at), tally.negatives))
     return DecisionCurve(
         at,
-        net_benefit(*tally.cells(up, down), odds_at=at),  # type: ignore[misc]
+        net_benefit(*tally.cells(*acted_on(tally, at)), odds_at=at),  # type: ignore[misc]
         net_benefit(*everyone, odds_at=at),  # type: ignore[misc]
         tally.prevalence,
     )

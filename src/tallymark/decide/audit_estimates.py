@@ -18,6 +18,7 @@ from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
+from tallymark._numbers import number
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.measures import Measure
@@ -98,6 +99,8 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
     #: What is estimated: rows, or a column's sum.
     value: str | None = None
     warnings: tuple[Note, ...] = ()
+    #: Mean of the scores over all rows, where they lie in [0, 1] and rows are what is counted.
+    mean_score: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("measures", "measures_by_group"):
@@ -129,7 +132,18 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
         worth = ""
         if "equivalent" in details and details["equivalent"] > 1.05 * checked:
             worth = f" That is as sharp as {details['equivalent']:.0f} rows drawn at random without scores would be."
-        return f"{said}.{worth}"
+        return f"{said}.{worth}{self._scores_said}"
+
+    @property
+    def _scores_said(self) -> str:
+        """That the scores are no probabilities of these rows, where the audit's interval shows it."""
+        one, mean = self.prevalence, self.mean_score
+        if mean is None or one.low is None or one.high is None or one.low <= mean <= one.high:
+            return ""
+        return (
+            f" The scores average {number(mean)}, outside of this interval ({number(one.low)} to {number(one.high)}): they are no "
+            "probabilities of these rows. Calibrate them before you plan another audit by them."
+        )
 
     def heading(self) -> str:
         """The estimate, and what it is made of."""
@@ -212,7 +226,15 @@ def audit_estimate(
             within = {key: _measures(audit.part(rows), calls[rows], asked, slope) for key, rows in grouped.groups}
     notes = whole.warnings if parts is None else tuple(dict.fromkeys((*whole.warnings, *parts.warnings)))
     emit(notes, strict=strict)
-    return AuditEstimate(whole, measures, parts, within, threshold, value, notes)  # type: ignore[arg-type]
+    found = AuditEstimate(whole, measures, parts, within, threshold, value, notes)  # type: ignore[arg-type]
+    return replace(found, mean_score=_mean_score(columns, score, found.prevalence.n))
+
+
+def _mean_score(columns: Mapping[str, Any], score: str | None, n: float) -> float | None:
+    if score is None or len(columns[score]) != n:
+        return None
+    scores = np.asarray(columns[score], dtype=np.float64)
+    return float(scores.mean()) if scores.min() >= 0.0 and scores.max() <= 1.0 else None
 
 
 def _calls(columns: Mapping[str, Any], audit: Audit, threshold: float | None, predicted: str | None) -> Bools | None:

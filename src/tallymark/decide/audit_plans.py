@@ -11,7 +11,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
 from tallymark._display import Row, Shown, frame, plain
-from tallymark._numbers import number
+from tallymark._numbers import amount, number, share_of_rows
 from tallymark.decide.audit_designs import (
     ALLOCATIONS,
     Layers,
@@ -89,18 +89,28 @@ class AuditPlan(Shown):
             "inclusion": self.inclusion[self.drawn],
         }  # fmt: skip
 
+    def _share(self, value: float) -> str:
+        return number(share_of_rows(value, len(self.scores)))
+
     def heading(self) -> str:
         """How many, and what to expect of it."""
         parts = [
-            f"{', '.join(f'{name} {value}' for name, value in zip(self.by, key, strict=True)) or self.measure} {number(value)} "
-            f"({number(low)} to {number(high)})"
+            f"{', '.join(f'{name} {value}' for name, value in zip(self.by, key, strict=True)) or self.measure} {self._share(value)} "
+            f"({self._share(low)} to {self._share(high)})"
             for key, (value, low, high) in self.expected.items()
         ]  # fmt: skip
         how = f"; a simple random sample would need {self.simple} for the same width" if self.saved else ""
         more = f" and {len(parts) - 4} more" if len(parts) > 4 else ""
+        total = float(self.scores.sum())
+        doubt = (
+            " The scores leave hardly a row to be positive; if that is not so, calibrate them before you plan."
+            if total < 1.0
+            else ""
+        )
         return (
-            f"Check {self.n} rows ({self.design} sample){how}. If the scores are right, expect {'; '.join(parts[:4])}{more} at "
-            f"{100 * self.level:g} %."
+            f"Check {self.n} rows ({self.design} sample){how}. If the scores are right probabilities (they add up to "
+            f"{amount(round(total, 2))} positives among {len(self.scores)} rows), expect {'; '.join(parts[:4])}{more} at "
+            f"{100 * self.level:g} %.{doubt}"
         )
 
     def rows(self) -> Sequence[Row]:
@@ -161,7 +171,7 @@ def audit_plan(
         Wanted(score, "score=", "number"), *(Wanted(name, "by=") for name in groups),
         *([] if value is None else [Wanted(value, "value=", "number")]),
     ]  # fmt: skip
-    columns = any_columns(data, wanted, ordered=True)
+    columns = any_columns(data, wanted)
     rows = _scored(columns, score, measure, threshold, groups, value)
     options = _Options(
         _check.whole(strata, "strata", 1, 1_000), _check.whole(least, "least", 2), allocation, asked, draw, rows.ratio
@@ -191,7 +201,7 @@ def _scored(
     if p.min() < 0.0 or p.max() > 1.0:
         raise InputError(
             f"{score} runs from {p.min():g} to {p.max():g}; a plan reads scores as probabilities, so calibrate them first "
-            "(tm.calibration.fit)."
+            "(tallymark calibrate, tm.calibration.calibrate)."
         )
     kept, worth, recall = np.ones(len(p), dtype=np.bool_), np.ones(len(p)), None
     if value is not None:
@@ -205,6 +215,12 @@ def _scored(
             # A positive row moves the recall R by 1 - R where it is called, and by -R where it is not.
             recall = float(p[called].sum() / p.sum())
             worth = np.asarray((called - recall) * len(p) / float(p.sum()))
+    if only_verdicts(p):
+        raise InputError(
+            f"{score} holds nothing but 0 and 1, like the verdicts of a judge; a plan would take them for certain and check next to "
+            "nothing. Check a few hundred rows drawn at random, turn the verdicts into probabilities by them (tallymark calibrate, "
+            "tm.calibration.calibrate), and plan with these; or plan with the score behind the verdicts."
+        )
     keys = [_check.groups(columns[name], name) for name in by]
     grouped = []
     for key, rows in rows_by_group(keys) if keys else [((), np.arange(len(p)))]:
@@ -214,6 +230,11 @@ def _scored(
     if value is not None and any(not worth[members].any() for _, members in grouped):
         raise InputError(f"{value} is 0 in every row of a group; leave that group out.")
     return Scored(p, worth, tuple(grouped), recall)
+
+
+def only_verdicts(scores: Floats) -> bool:
+    """Whether scores are verdicts of yes and no, which claim to be certain."""
+    return bool(np.isin(scores, (0.0, 1.0)).all())
 
 
 def _called(p: Floats, measure: str, threshold: float | None) -> Bools:

@@ -44,6 +44,7 @@ class IndexUnderError(Shown):
     """An index by period as it would come out with misclassified products, beside the true one.
 
     `draws` has the index of every draw (lines) by period; `empty` counts draws that left a comparison without a product.
+    Calls that never vary within a product leave nothing to draw: then there is one line.
     """
 
     formula: str
@@ -61,9 +62,14 @@ class IndexUnderError(Shown):
         return np.asarray(np.nanmean(self.draws, axis=0) - self.truth)
 
     @property
+    def fixed(self) -> bool:
+        """Whether nothing was drawn, because every product is always called the same."""
+        return len(self.draws) == 1
+
+    @property
     def standard_error(self) -> Floats:
         """Standard deviation over the draws, by period."""
-        return np.asarray(np.nanstd(self.draws, axis=0, ddof=1))
+        return np.full(len(self.truth), np.nan) if self.fixed else np.asarray(np.nanstd(self.draws, axis=0, ddof=1))
 
     @property
     def root_mean_square(self) -> Floats:
@@ -105,12 +111,19 @@ class IndexUnderError(Shown):
 
     def heading(self) -> str:
         """What was drawn."""
+        if self.fixed:
+            return f"Index by {self.formula} of the products as they were called; every product is always called the same, so nothing was drawn"
         rest = f"; {self.empty} draws left a period without a product" if self.empty else ""
         how = "as a real classifier calls them" if np.isnan(self.level) else f"with {self.metric} {self.level:g}"
         return f"Index by {self.formula} under errors: {len(self.draws)} sets of products {how}{rest}"
 
     def rows(self) -> Sequence[Row]:
         """A line per period."""
+        if self.fixed:
+            return [
+                {"period": p, "index": float(t), "as_called": float(d), "error": float(d - t)}
+                for p, t, d in zip(self.periods, self.truth, self.draws[0], strict=True)
+            ]
         low, high = self.quantiles((0.025, 0.975))
         parts = zip(self.periods, self.truth, self.bias, self.standard_error, low, high, strict=True)
         return [
@@ -151,8 +164,8 @@ def index_under_error(
       negatives to p.
 
     `together` names a column, such as the product's text, whose products are all classified alike. With `predicted`, a column of a real
-    classifier's calls, nothing is drawn from an isoline: each product is called positive as often as its lines were. `order` is that of
-    :func:`tallymark.decide.index`.
+    classifier's calls, nothing is drawn from an isoline: each product is called positive as often as its lines were (where that is
+    always or never for all of them, nothing is drawn at all). `order` is that of :func:`tallymark.decide.index`.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -169,6 +182,8 @@ def index_under_error(
         data, period, product, price, quantity, label, pos_label, errors, tilt, score, predicted, together, order
     )
     truth = index_of(_only(table, wrong.positive), formula, chained=chained).values
+    if wrong.called is not None and np.isin(wrong.called, (0.0, 1.0)).all():
+        number = 1
 
     def drawn(at: float) -> Floats:
         parts = []

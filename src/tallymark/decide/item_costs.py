@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
 from tallymark._display import Row, Shown, plain
+from tallymark._numbers import equals_p, number, with_limits
 from tallymark._rounding import first_largest, rounding
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.holm import holm
@@ -42,7 +43,7 @@ _POINTS = 400
 class ModelCost:
     """One model: where it is cut, what its calls earn in all and a row, and what calling none or all would.
 
-    Where the best cut was looked for on the same rows, `total` is what it earned there and `honest` what cuts chosen on other rows
+    Where the best cut was looked for on the same rows, `total` is what it earned there and `per_row` what cuts chosen on other rows
     earned, a row with its interval; `optimism` is what the choice flatters a row's payoff by.
     """
 
@@ -56,11 +57,12 @@ class ModelCost:
     call_all: float
     curve: tuple[Floats, Floats]
 
-    def row(self) -> Row:
-        """One line."""
+    def row(self, *, chosen: bool) -> Row:
+        """One line; the total of a cut that was `chosen` on the same rows is an apparent one, and not that of the payoff a row."""
         return {
-            "model": self.name, "threshold": self.threshold, "called": self.called, "total": self.total, "per_row": self.per_row.value,
-            "low": self.per_row.low, "high": self.per_row.high, "optimism": self.optimism, "call_none": self.call_none, "call_all": self.call_all,
+            "model": self.name, "threshold": self.threshold, "called": self.called, "per_row": self.per_row.value,
+            "low": self.per_row.low, "high": self.per_row.high, "optimism": self.optimism,
+            "apparent_total" if chosen else "total": self.total, "call_none": self.call_none, "call_all": self.call_all,
         }  # fmt: skip
 
 
@@ -86,18 +88,22 @@ class Costs(Shown):
             naive, what = max((one.call_none, "calling none"), (one.call_all, "calling all"))
             if self.by_class:
                 what = "always calling the same class"
-            ends = f"{one.per_row.value:.4g} ({one.per_row.low:.4g} to {one.per_row.high:.4g}) a row"
-            where = "" if math.isnan(one.threshold) else f" at {one.threshold:.4g}"
-            honest = ", judged on rows on which the cut was not chosen" if self.chosen else ""
-            said.append(f"{one.name}{where} earns {ends}{honest}; {what} earns {naive / self.weight:.4g}.")
+            where = "" if math.isnan(one.threshold) else f" at {number(one.threshold)}"
+            honest = (
+                f", judged on rows on which the cut was not chosen ({_earns(one.total / self.weight)} on those that chose it)"
+                if self.chosen
+                else ""
+            )
+            earned = _earns(one.per_row.value, one.per_row.low, one.per_row.high)
+            said.append(f"{one.name}{where} {earned} a row{honest}; {what} {_earns(naive / self.weight)}.")
         for pair in self.pairs:
             if pair["p_value"] < 1.0 - self.level:
                 ahead, other = (
                     (pair["first"], pair["second"]) if pair["difference"] > 0 else (pair["second"], pair["first"])
                 )
-                said.append(f"{ahead} earns more than {other} (p = {pair['p_value']:.3g}).")
+                said.append(f"{ahead} earns more than {other} ({equals_p(pair['p_value'])}).")
             else:
-                said.append(f"{pair['first']} and {pair['second']} cannot be told apart (p = {pair['p_value']:.3g}).")
+                said.append(f"{pair['first']} and {pair['second']} cannot be told apart ({equals_p(pair['p_value'])}).")
         return said
 
     def heading(self) -> str:
@@ -106,7 +112,7 @@ class Costs(Shown):
 
     def rows(self) -> Sequence[Row]:
         """A line per model."""
-        return [one.row() for one in self.models]
+        return [one.row(chosen=self.chosen) for one in self.models]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -115,6 +121,14 @@ class Costs(Shown):
             "models": plain([dict(row) for row in self.rows()]), "pairs": plain([dict(row) for row in self.pairs]),
             "by_class": plain([dict(row) for row in self.by_class]),
         }  # fmt: skip
+
+
+def _earns(payoff: float, low: float | None = None, high: float | None = None) -> str:
+    """A payoff in words: a loss is lost, not earned below nothing."""
+    if payoff < 0.0:
+        payoff, low, high = -payoff, None if high is None else -high, None if low is None else -low
+        return f"loses {with_limits(payoff, low, high)}"
+    return f"earns {with_limits(payoff, low, high)}"
 
 
 @named_columns

@@ -13,11 +13,13 @@ import numpy as np
 
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
+from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST, Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Measure
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.summaries.confusion import Confusion
+from tallymark.summaries.tally import Tally
 
 #: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
@@ -178,7 +180,7 @@ def _ahead_of(comparison: Comparison, model: str) -> Pair | None:
     pairs = [
         pair
         for pair in comparison.pairs
-        if model in {pair.first, pair.second} and pair.p_holm < 1.0 - comparison.level
+        if model in {pair.first, pair.second} and comparison.told_apart(pair.first, pair.second)
         and comparison.ranked.index(model) > comparison.ranked.index(_other(pair, model))
     ]  # fmt: skip
     return min(pairs, key=lambda pair: pair.p_holm, default=None)
@@ -186,6 +188,24 @@ def _ahead_of(comparison: Comparison, model: str) -> Pair | None:
 
 def _other(pair: Pair, model: str) -> str:
     return pair.second if pair.first == model else pair.first
+
+
+#: A mean score that is off by less than this share of the prevalence does no harm worth a warning.
+_HARMLESS_BIAS = 0.1
+
+
+def sums_mislead(evaluation: Evaluation) -> bool:
+    """Whether scores of [0, 1] are shown not to add up to the positives: the interval of their bias leaves out 0, by more than a tenth of the prevalence."""
+    one = evaluation.get("bias")
+    if one is None or one.reason is not None or one.low is None or one.high is None:
+        return False
+    return not one.low <= 0.0 <= one.high and abs(one.value) > _HARMLESS_BIAS * _share(evaluation)
+
+
+def separated(tally: Tally) -> bool:
+    """Whether every positive row scores above every negative one, and there are enough of both for that to be no accident."""
+    down, up = tally.runs
+    return min(down.n_rows, up.n_rows) >= FEW_ROWS and bool(down.scores[-1] < up.scores[0])
 
 
 @dataclass(frozen=True)
@@ -275,6 +295,32 @@ def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
         None if apart is None else (apart[0].method, apart[1].method),
         (counts[0], counts[-1]) if len(counts) > 1 else None,
     )
+
+
+@dataclass(frozen=True)
+class ClassFacts:
+    """What the shares of several classes say of their order."""
+
+    #: Classes by their share, the largest first.
+    order: tuple[str, ...]
+    #: How many of the first are shown to be larger than every other class: intervals that do not meet.
+    largest: int
+    #: Whether the order of these is shown too.
+    ordered: bool
+
+
+#: Classes that a sentence names.
+NAMED_CLASSES = 3
+
+
+def class_facts(shares: Mapping[str, Prevalence]) -> ClassFacts:
+    """The order of classes as far as their intervals show it; those without a value are left out."""
+    known = {str(label): one for label, one in shares.items() if one.reason is None}
+    order = sorted(known, key=lambda label: -known[label].prevalence)
+    sizes = range(min(NAMED_CLASSES, len(order) - 1), 0, -1)
+    largest = next((k for k in sizes if all(_apart(known[a], known[b]) for a in order[:k] for b in order[k:])), 0)
+    ordered = all(_apart(known[a], known[b]) for a, b in itertools.pairwise(order[:largest]))
+    return ClassFacts(tuple(order), largest, ordered)
 
 
 def _apart(one: Prevalence, other: Prevalence) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallymark._display import Row, Shown, plain
+from tallymark._numbers import counted
 from tallymark.decide.audit_plans import AuditPlan
 from tallymark.notes import Note
 from tallymark.quantify.estimation.prevalence import Prevalence
@@ -34,6 +35,8 @@ class Watched:
     value_sum: float
     signals: tuple[str, ...]
     advice: str
+    #: Labelled rows of a later period that were not used, because nobody said that they were drawn at random.
+    unused_labels: int = 0
 
     def row(self) -> Row:
         """One line."""
@@ -85,7 +88,19 @@ class Watch(Shown):
     def verdict(self) -> str:
         """What to do now, by the last period."""
         last = self.periods[-1]
-        return f"{last.period}: {last.advice or 'nothing moved that these charts would see'}"
+        return f"{last.period}: {last.advice or 'nothing moved that these charts would see'}{self._unused}"
+
+    @property
+    def _unused(self) -> str:
+        """That labels of later periods stand in the data but were not used."""
+        periods = sum(one.unused_labels > 0 for one in self.periods)
+        if not periods:
+            return ""
+        rows, where = sum(one.unused_labels for one in self.periods), counted(periods, "later period")
+        return (
+            f". {counted(rows, 'labelled row')} of {where} {'was' if rows == 1 else 'were'} not used: if they were drawn at random "
+            "from their periods, add audit=True (--audit on the command line)"
+        )
 
     @property
     def rate(self) -> str:

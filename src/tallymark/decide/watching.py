@@ -17,7 +17,7 @@ from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._periods import in_order
 from tallymark.curves.isolines import metric_at_rates
-from tallymark.decide.audit_plans import AuditPlan, audit_plan
+from tallymark.decide.audit_plans import AuditPlan, audit_plan, only_verdicts
 from tallymark.decide.control_charts import FEWEST, ControlChart, control_chart, median_run_length, unusual
 from tallymark.decide.watch_results import Watch, Watched
 from tallymark.decide.watch_store import remember
@@ -190,14 +190,14 @@ def _columns(
         if not files:
             raise InputError(f"{str(data)!r} has no CSV, Parquet or JSON lines file to watch.")
         if period is None:
-            read = {path: any_columns(str(path), wanted, where=where, ordered=True) for path in files}
+            read = {path: any_columns(str(path), wanted, where=where) for path in files}
             joined = {name: _joined([read[path][name] for path in files]) for name, *_ in wanted}
             names = [_stem(path) for path in files]
             return joined | {_PERIOD: np.repeat(names, [len(read[path][score]) for path in files])}
         data = [str(path) for path in files]
     if period is None:
         raise InputError("Say which column has the period with period=, or pass a folder with a file for each.")
-    columns = any_columns(data, wanted, where=where, ordered=True)
+    columns = any_columns(data, wanted, where=where)
     return columns | {_PERIOD: columns[period]}
 
 
@@ -322,7 +322,7 @@ def _watched(
         look.misfit, math.nan if fit is None else fit.distance, drift,
         mean, ks, float(max(of_scores.up[place], of_scores.down[place])),
         math.nan if of_values is None else float(max(of_values.up[place], of_values.down[place])), tuple(signals),
-        _advice(signals, prevalence, checked),
+        _advice(signals, prevalence, checked), 0 if look.reference or look.audit else int(look.labelled.sum()),
     )  # fmt: skip
 
 
@@ -404,14 +404,20 @@ def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prev
                 "the classes' scores moved, so that corrected counts cannot be trusted: label rows of this period and retrain"
             )
         elif signal == "values":
-            said.append("the values moved: check what errors do to them (tm.decide.impact)")
+            said.append("the values moved: check what errors do to them (tm.decide.impact, tallymark impact)")
     return "; ".join(said)
 
 
 def _plan(scores: Floats, rows: NDArray[Any], last: Watched, seed: Seed) -> AuditPlan | None:
     """The rows to label where the classes moved in the last period, by their places in the data."""
     own = scores[rows]
-    if "classes" not in last.signals or own.min() < 0.0 or own.max() > 1.0 or len(own) < _FEWEST_TO_PLAN:
+    if (
+        "classes" not in last.signals
+        or own.min() < 0.0
+        or own.max() > 1.0
+        or len(own) < _FEWEST_TO_PLAN
+        or only_verdicts(own)
+    ):
         return None
     made = audit_plan({"score": own}, score="score", width=_AUDIT_WIDTH, seed=seed)
     inclusion, stratum = np.zeros(len(scores)), np.full(len(scores), -1, dtype=np.int64)

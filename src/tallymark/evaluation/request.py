@@ -105,7 +105,7 @@ def settings_at(names: Iterable[str], matrix: Confusion, asked: Request) -> dict
     entries = {}
     for name in names:
         try:
-            entries[name] = cell_settings(METRICS[name], asked.of(METRICS[name]), matrix.threshold)
+            entries[name] = cell_settings(METRICS[name], asked.of(METRICS[name]), matrix.acts_from)
         except Undefined:
             continue
     return entries

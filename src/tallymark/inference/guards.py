@@ -146,10 +146,11 @@ def few_rows_notes(labels: Sequence[object], rows: Sequence[float], effective: S
             f" (and {len(short) - 1} other class{'es' if len(short) > 2 else ''} below {FEW_ROWS})" if short[1:] else ""
         )
         more = max(1, math.ceil(FEW_ROWS * few / equal - 1e-9) - math.floor(few))
-        yield Note(
-            "TM107",
-            f"{said}; every number is shaky and intervals hold their level from {FEW_ROWS} on: gather {more} more",
+        said += (
+            f"; every number is shaky, and intervals were found to hold their level from {FEW_ROWS} on: gather {more} more "
+            "at the least, and many more for intervals that are of use"
         )
+        yield Note("TM107", said)
         return
     if not there:
         return

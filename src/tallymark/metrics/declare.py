@@ -186,7 +186,7 @@ def cell_metric(
         **given: float,
     ) -> float:
         check_summary(name, "confusion", confusion)
-        settings = cell_settings(facts, given, confusion.threshold)
+        settings = cell_settings(facts, given, confusion.acts_from)
         _refuse_averaging(average, weights, classes)
         if average is None:
             if not isinstance(confusion, BinaryConfusion) and of_classes is not None:
@@ -238,7 +238,7 @@ def _by_chance(
     def chance(confusion: Confusion, **given: Any) -> float:
         if not isinstance(confusion, BinaryConfusion) or "average" in given:
             return compute(confusion.independent(), **given)
-        return of_cells(confusion.cells.independent, cell_settings(METRICS[name], given, confusion.threshold))
+        return of_cells(confusion.cells.independent, cell_settings(METRICS[name], given, confusion.acts_from))
 
     return chance
 
@@ -277,7 +277,9 @@ def _of_classes(name: str, confusion: Confusion, values: Callable[[Margins], Flo
         sides = [np.count_nonzero(side) for side in (confusion.truth, confusion.predicted)]
         if min(sides) < 2:
             raise Undefined(f"{name}: all rows have one class, or were all given one class")
-        raise Undefined(f"{name}: there is no row of class {shown(empty)}; classes= averages over the others")
+        raise Undefined(
+            f"{name}: there is no row of class {shown(empty)}; tm.metrics.{name}(…, classes=[…]) averages over the others"
+        )
     return value
 
 
@@ -329,7 +331,9 @@ def _mean_over_classes(
         names = shown([label for label, _ in undefined])
         own = undefined[0][1].partition(": ")[2]
         why = _FOR_A_CLASS.get(own, own)
-        raise Undefined(f"{name}: undefined for class {names} ({why}); classes= averages over the others")
+        raise Undefined(
+            f"{name}: undefined for class {names} ({why}); tm.metrics.{name}(…, classes=[…]) averages over the others"
+        )
     return total
 
 
@@ -356,7 +360,10 @@ def _class_weights(
 
 
 def cell_settings(facts: Metric, given: Mapping[str, float], threshold: float | None = None) -> dict[str, float]:
-    """The parameters of a metric at one threshold, each known and in its range."""
+    """The parameters of a metric at one threshold, each known and in its range.
+
+    A `threshold` of nan is that of scores that are no probabilities.
+    """
     for key in given:
         if key not in facts.parameters:
             allowed = ", ".join(facts.parameters) or "none"
@@ -367,9 +374,12 @@ def cell_settings(facts: Metric, given: Mapping[str, float], threshold: float | 
         return {**facts.parameters, **given}
     low, high = PARAMETER_RANGES[own]
     if not low <= threshold <= high:
-        raise Undefined(
-            f"{facts.name}: the threshold {number(threshold)} is no probability at which one would act; say {own}="
+        what = (
+            "scores lie beyond [0, 1], so the threshold is no probability"
+            if math.isnan(threshold)
+            else f"the threshold {number(threshold)} is no probability"
         )
+        raise Undefined(f"{facts.name}: {what} at which one would act; say {own}= or the costs of both errors")
     return {**facts.parameters, own: threshold, **given}
 
 

@@ -12,6 +12,7 @@ from tallymark.errors import Undefined
 from tallymark.metrics.declare import cell_metric, metric
 from tallymark.metrics.margins import Margins
 from tallymark.metrics.references import GUBBELS
+from tallymark.registry import COSTS
 from tallymark.summaries.confusion import Confusion
 
 _NO_POSITIVES = {"P": "there are no positives"}
@@ -345,7 +346,7 @@ expected_cost = cell_metric(
     high=math.inf,
     better="lower",
     undefined=_NO_ROWS,
-    parameters={"cost_fp": 1.0, "cost_fn": 1.0},
+    parameters=COSTS,
     meaning="Mean cost of the errors at the given costs of a false positive and a false negative.",
     reference="Elkan (2001), IJCAI.",
     example=0.1715,

@@ -91,9 +91,10 @@ class RareCount(Shown):
         return [self._row(calibrated, kind, values) for (calibrated, kind), values in told.items()]
 
     def _row(self, calibrated: bool, kind: str, values: Floats) -> Row:
-        estimate = float(values.sum())
+        # Rounded, so that what is left of a sum of tiny probabilities is no count.
+        estimate = round(float(values.sum()), 6)
         row: dict[str, Any] = {"calibrated": "yes" if calibrated else "no", "by": kind, "estimate": estimate}
-        row["sd"] = float(np.sqrt(np.sum(values * (1.0 - values)))) if kind == "probabilities" else None
+        row["sd"] = round(float(np.sqrt(np.sum(values * (1.0 - values)))), 6) if kind == "probabilities" else None
         if self.count.low is not None:
             row |= (
                 {"low": self.count.count_low, "high": self.count.count_high}
@@ -118,7 +119,17 @@ class RareCount(Shown):
         """What was counted, and how."""
         left_out = int(np.count_nonzero(~self.counted))
         without = f", {left_out} left out" if left_out else ""
-        return f"Rare events by {self.method}: {self.count!r}{without}"
+        return f"Rare events by {self.method}: {self.count!r}{without}{self.truth_said}"
+
+    @property
+    def truth_said(self) -> str:
+        """The true count beside the estimate, where the target's labels are known."""
+        if self.positive is None:
+            return ""
+        true, low, high = int(self.positive[self.counted].sum()), self.count.count_low, self.count.count_high
+        if low is None or high is None:
+            return f"; by their labels there are {true}"
+        return f"; by their labels there are {true}, {'inside' if low <= true <= high else 'outside'} the interval"
 
     def rows(self) -> Sequence[Row]:
         """The four variants."""

@@ -91,6 +91,7 @@ class Bar:
     low: float | None = None
     high: float | None = None
     chance: float | None = None
+    undefined: bool = False
 
     @classmethod
     def of(cls, measure: Measure) -> Bar:
@@ -98,7 +99,7 @@ class Bar:
         facts = METRICS[measure.name]
         if measure.reason is not None:
             why = measure.reason.removeprefix(f"{measure.name}: ")
-            return cls(facts.label, facts.brief, f"undefined: {why}")
+            return cls(facts.label, facts.brief, f"undefined: {why}", undefined=True)
         text = with_limits(measure.value, measure.low, measure.high)
         if not (math.isfinite(facts.low) and math.isfinite(facts.high)):
             return cls(facts.label, facts.brief, text)
@@ -108,7 +109,8 @@ class Bar:
                 return None
             return min(max((value - facts.low) / (facts.high - facts.low), 0.0), 1.0)
 
-        return cls(facts.label, facts.brief, text, *map(place, (measure.value, measure.low, measure.high, measure.chance)))  # fmt: skip
+        at, low, high, chance = map(place, (measure.value, measure.low, measure.high, measure.chance))
+        return cls(facts.label, facts.brief, text, at, low, high, chance)
 
 
 @dataclass(frozen=True)

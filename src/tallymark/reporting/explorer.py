@@ -13,14 +13,15 @@ from tallymark._display import plain
 from tallymark._text import visible
 from tallymark.charts.layers import ODDS, log_odds
 from tallymark.charts.thinning import thinned
+from tallymark.curves.decision import PROBABILITIES, acted_on
 from tallymark.curves.histogram import score_histogram
 from tallymark.decide.verdicts import RARE_SHARE, leading_metrics
+from tallymark.evaluation.request import Request, settings_at
 from tallymark.inference.limits.bands import pr_band, roc_band
 from tallymark.inference.limits.cell_metrics import Asked, limits_of_many
 from tallymark.inference.resampling.strata import Pool
 from tallymark.measures import Evaluation
 from tallymark.metrics import expressions
-from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS
 from tallymark.reporting.mathml import formula
 from tallymark.summaries.tally import Tally
@@ -61,7 +62,7 @@ def explored(
         "least": max(1e-5, 0.5 / fewest) if rare else None,
         "prevalence": first.prevalence,
         "odds_at": first.parameters.get("odds_at"),
-        "parameters": list(parameters()),
+        "parameters": parameters(),
         "leading": list(dict.fromkeys((*leading, *_SHOWN))),
     }
 
@@ -107,8 +108,16 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool, most:
         },
         "bands": _bands(tally, evaluation, rare=rare),
         "histogram": _histogram(tally, logit=logit),
-        "probabilities": tally.is_probability,
+        "acted_on": _acted_on(tally),
     }
+
+
+def _acted_on(tally: Tally) -> dict[str, Any] | None:
+    """True and false positives at each probability of the decision curve; None where scores are no probabilities."""
+    if not tally.is_probability:
+        return None
+    tp, fp = acted_on(tally, PROBABILITIES)
+    return {"t": PROBABILITIES.tolist(), "tp": plain(tp), "fp": plain(fp)}
 
 
 def _kept(fpr: Floats, tpr: Floats, thresholds: Floats, chosen: float, most: int) -> Ints:
@@ -124,18 +133,12 @@ def _limits(tally: Tally, evaluation: Evaluation, thresholds: Sequence[float] | 
     if evaluation.level is None or evaluation.sampling == "clusters":
         return {}
     seen = tally.at_prevalence(evaluation.prevalence)
-    given = evaluation.parameters
+    request = Request(None, None, None, strict=False, parameters=evaluation.parameters)
     asked = []
     for threshold in map(float, thresholds):
-        settings = {
-            name: cell_settings(
-                METRICS[name],
-                {p: v for p, v in given.items() if p in METRICS[name].parameters},
-                threshold if 0.0 <= threshold < 1.0 else None,
-            )
-            for name in _SHOWN
-        }
-        asked.append(Asked(_SHOWN, seen.at(threshold), settings))
+        matrix = seen.at(threshold)
+        settings = settings_at(_SHOWN, matrix, request)
+        asked.append(Asked(tuple(settings), matrix, settings))
     found = limits_of_many(asked, evaluation.level, evaluation.sampling)  # type: ignore[arg-type]
     return {
         name: [[None if name not in one else _short(float(one[name][side])) for one in found] for side in (0, 1)]
@@ -226,6 +229,7 @@ def glossary() -> dict[str, dict[str, Any]]:
             "reference": m.reference,
             "moves": not m.prevalence_free,
             "parameters": list(m.parameters),
+            "aliases": list(m.aliases),
         }
         for name, m in METRICS.items()
     }

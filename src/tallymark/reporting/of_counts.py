@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._numbers import amount, change, count, number, p_value, per_cent, signed, with_limits
-from tallymark.decide.verdicts import count_facts
+from tallymark._numbers import amount, change, count, number, p_value, per_cent, share_of_rows, signed
+from tallymark.decide.verdicts import NAMED_CLASSES, class_facts, count_facts
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.quantify.audits.from_audit import METHOD as AUDIT
@@ -127,7 +127,7 @@ def _counted(one: Prevalence) -> list[Cell]:
         else f"{count(one.count)} ({count(one.low * one.n)} to {count(one.high * one.n)})"
     )
     return [
-        Cell(with_limits(one.prevalence, one.low, one.high), one.prevalence),
+        Cell(one.written, one.prevalence),
         Cell(shown, one.count),
         Cell(number(one.n), float(one.n)),
         Cell(one.interval_method or ""),
@@ -217,8 +217,10 @@ def _counts_said(
             else f"No method gives a corrected count: {why}."
         )
     else:
-        limits = "" if best.interval is None else f" ({_told(best.interval[0] * best.n)} to {_told(best.interval[1] * best.n)})"  # fmt: skip
-        headline = f"There are about {_told(best.count)}{limits} positives among {_of_rows(float(best.n))}."
+        limits = "" if best.interval is None else f" ({_told(best.interval[0], best.n)} to {_told(best.interval[1], best.n)})"  # fmt: skip
+        headline = (
+            f"There are about {_told(best.prevalence, best.n)}{limits} positives among {_of_rows(float(best.n))}."
+        )
         sentences.append(
             f"That is the estimate by {best.method}: of the methods asked for, the first in an order fixed beforehand."
         )
@@ -226,7 +228,7 @@ def _counts_said(
         low, high = facts.range
         sentences.append(f"Methods that correct for the classifier's errors say {count(low)} to {count(high)}.")
     if naive is not None:
-        sentences.append(f"{naive.method} gives {_told(naive.count)}, which is not corrected for the classifier's errors.")  # fmt: skip
+        sentences.append(f"{naive.method} gives {_told(naive.prevalence, naive.n)}, which is not corrected for the classifier's errors.")  # fmt: skip
     if facts.apart is not None:
         sentences.append(f"The methods disagree beyond their intervals ({' and '.join(facts.apart)}): doubt the assumption behind them.")  # fmt: skip
     if fit is not None:
@@ -234,8 +236,9 @@ def _counts_said(
     return headline, sentences
 
 
-def _told(value: float) -> str:
+def _told(share: float, n: float) -> str:
     """A count, or a sum of weights so small that whole numbers say nothing."""
+    value = share_of_rows(share, n) * n
     return count(value) if value == 0 or abs(value) >= 10 else amount(value)
 
 
@@ -245,13 +248,18 @@ def _of_rows(n: float) -> str:
 
 
 def _classes_said(classes: Mapping[str, ClassPrevalences]) -> tuple[str, list[str]]:
-    """The largest classes by the method that speaks."""
+    """The largest classes by the method that speaks, as far as intervals show which they are."""
     known = {name: entry for name, entry in classes.items() if any(one.reason is None for one in entry.values())}
     if not known:
         return "", []
     name = min(known, key=lambda one: QUANTIFIERS[one].precedence if one in QUANTIFIERS and QUANTIFIERS[one].shift_proof else 1_000)  # fmt: skip
-    told = sorted(
-        (item for item in known[name].items() if item[1].reason is None), key=lambda item: -item[1].prevalence
-    )
-    parts = [f"{label} {per_cent(one.prevalence, one.low, one.high)}" for label, one in told[:3]]
-    return f"The largest class{'es are' if len(parts) > 1 else ' is'} {listed(parts)}.", [f"Shares by {name}; the table has every class and method."]  # fmt: skip
+    shares = {str(label): one for label, one in known[name].items()}
+    facts = class_facts(shares)
+    named = facts.order[: facts.largest or NAMED_CLASSES]
+    parts = listed([f"{label} {per_cent(shares[label].prevalence, shares[label].low, shares[label].high)}" for label in named])  # fmt: skip
+    if not facts.largest:
+        headline = f"No class is shown to be the largest: {parts}."
+    else:
+        order = "" if facts.ordered else "; their order is not shown"
+        headline = f"The largest class{'es are' if len(named) > 1 else ' is'} {parts}{order}."
+    return headline, [f"Shares by {name}; the table has every class and method."]

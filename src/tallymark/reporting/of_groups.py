@@ -25,7 +25,7 @@ from tallymark.reporting.content import (
     metric_tables,
     once,
 )
-from tallymark.reporting.remarks import described, flattered
+from tallymark.reporting.remarks import described, flattered, no_sums
 from tallymark.reporting.sentences import group_headline, group_sentences, named
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -76,7 +76,7 @@ def of_groups(
     groups = len(next(iter(models.values())))
     what = [f"{count(one.n_rows)} rows in {groups} group{'' if groups == 1 else 's'} of {by}", *described(one)[1:]]
     leading = leading_metrics(one)
-    remarks += flattered(totals, leading[0])
+    remarks += [*no_sums(totals), *flattered(totals, leading[0])]
     return Content(
         title,
         what,

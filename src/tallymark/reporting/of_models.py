@@ -27,7 +27,7 @@ from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
-from tallymark.reporting.remarks import described, flattered, rarity
+from tallymark.reporting.remarks import described, flattered, leaks, no_sums, rarity
 from tallymark.reporting.sentences import model_headline, model_sentences
 from tallymark.simple import without_simple
 from tallymark.summaries.panel import Panel
@@ -107,6 +107,8 @@ def of_models(
     leading = tuple(dict.fromkeys((*(name for name in advised if name in first), *facts.metrics)))
     warnings = [
         *(rarity(facts, first) if same_rows else []),
+        *(leaks(tallies) if same_rows else []),
+        *(no_sums(drawn) if same_rows else []),
         *flattered(drawn, facts.leading),
         *_noted(evaluations, notes),
         *(Remark("one class", f"{name} has rows of one class only and is left out of the pictures.",

@@ -32,11 +32,21 @@ def _of_indices(named: Mapping[str, Any], data: Any, request: ReportRequest) -> 
 def _of_errors(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     one = only(named)
     last = one.rows()[-1]
+    if one.fixed:
+        said = [
+            f"With the products as they were called, the index of {last['period']} is {last['as_called']:.4f}; the true one is {last['index']:.4f} "
+            f"(error {signed(last['error'], 4)}). Nothing was drawn at random."
+        ]
+        return _errors_page(one, said, request)
     how = "as a real classifier does" if math.isnan(one.level) else f"at {one.metric} {one.level:g}"
     said = [
         f"With products classified {how}, the index of {last['period']} would be off by {signed(last['bias'], 4)} on average, "
         f"and in 95 of 100 draws lie between {last['low']:.4f} and {last['high']:.4f}; the true one is {last['index']:.4f}."
     ]
+    return _errors_page(one, said, request)
+
+
+def _errors_page(one: IndexUnderError, said: list[str], request: ReportRequest) -> Content:
     section = Section(
         "The index under error", one.heading() + ".", [charts.index_under_error(one)], [table_of(one.rows())]
     )

@@ -62,7 +62,7 @@ def of_rare(result: RareCount, *, title: str) -> Content:
         sections.append(Section("Is this prior shift?", text, [charts.mixture_fit(result.fit)]))
         limits = "" if count.low is None else f" ({count.count_low:.0f} to {count.count_high:.0f})"
         said = [
-            f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated).",
+            f"There are about {count.count:.0f}{limits} positives among {number(count.n)} texts ({result.method}, calibrated){result.truth_said}.",
             text,
         ]
     else:

@@ -146,7 +146,8 @@ def page(
         explorer=explorer,
         explorer_note="" if explorer is None else limits_note(content.evaluations),
         version=__version__,
-        parameters=parameters() | {name: value for name, value in asked.items() if name in parameters()},
+        parameters=parameters(),
+        stated={name: value for name, value in asked.items() if name in parameters()},
         css=_css((here / "page.css").read_text(encoding="utf-8")),
         data=_embedded(data),
         script="\n".join([_read(here, _SCRIPTS[0]), formulas(), *(_read(here, name) for name in _SCRIPTS[1:])]),
@@ -188,7 +189,7 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
                     for name in columns_of(values)
                     if name not in _DRAWING
                 }
-                if (key := json.dumps(plain(columns), sort_keys=True)) not in seen:
+                if columns and (key := json.dumps(plain(columns), sort_keys=True)) not in seen:
                     seen.add(key)
                     found.append(columns)
             for item in part.values():
@@ -201,8 +202,8 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
     return found
 
 
-#: Columns that say how to draw a line, and nothing of the data.
-_DRAWING = frozenset({"order"})
+#: Columns that say how to draw a line, or why nothing is drawn, and nothing of the data.
+_DRAWING = frozenset({"order", "why"})
 
 
 def _four(value: Any) -> Any:

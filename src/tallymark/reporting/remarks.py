@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tallymark._numbers import amount, count, fixed, number, per_cent
-from tallymark.decide.verdicts import ModelFacts
+from tallymark.decide.verdicts import ModelFacts, separated, sums_mislead
 from tallymark.measures import SAMPLED, Evaluation
 from tallymark.reporting.content import Remark
 from tallymark.reporting.sentences import named
+from tallymark.summaries.tally import Tally
 
 
 def described(one: Evaluation) -> list[str]:
@@ -53,6 +54,45 @@ def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
             )
         )
     return items
+
+
+def no_sums(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
+    """That scores do not add up to the positives, where the interval of their bias shows it."""
+    off = {name: one["bias"] for name, one in evaluations.items() if sums_mislead(one)}
+    if not off:
+        return []
+    first = next(iter(evaluations.values()))
+    share = float(first.positives or 0) / float(first.n) if first.prevalence is None else first.prevalence
+    said = "; ".join(
+        f"{f'{name}: ' if len(evaluations) > 1 else ''}mean score {per_cent(share + one.value)}, {100 * one.level:g} % interval "
+        f"{per_cent(share + one.low)} to {per_cent(share + one.high)}"
+        for name, one in off.items()
+        if one.low is not None and one.high is not None and one.level is not None
+    )
+    return [
+        Remark(
+            "sums",
+            f"The scores are not calibrated: {per_cent(share)} of the rows are positive, but the scores do not average that ({said}).",
+            "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as probabilities are wrong. "
+            "Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as AUROC do not suffer.",
+        )
+    ]
+
+
+def leaks(tallies: Mapping[str, Tally]) -> list[Remark]:
+    """Classes that do not overlap at all."""
+    names = [name for name, tally in tallies.items() if separated(tally)]
+    if not names:
+        return []
+    who = f" by {' and '.join(names)}" if len(tallies) > 1 else ""
+    return [
+        Remark(
+            "separation",
+            f"Every positive scores above every negative{who}. Is the label hidden in what the model saw?",
+            "Complete separation is rare in real data. Look for an attribute that is known only after the label (a leak), for rows of the "
+            "training data among these, and for scores that were computed from the labels.",
+        )
+    ]
 
 
 def flattered(evaluations: Mapping[str, Evaluation], leading: str) -> list[Remark]:

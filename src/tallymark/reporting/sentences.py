@@ -63,6 +63,8 @@ def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> 
     many = len(facts.order)
     if facts.tested is None:
         return f"{many} models, not tested against each other by {metric}."
+    if facts.tested.too_few:
+        return _too_few(facts.tested)
     if facts.best is not None:
         return f"{facts.best} is the {'better of the two' if many == 2 else f'best of the {many} models'} by {metric}."
     if not facts.pairwise:
@@ -177,9 +179,17 @@ def _gap(pair: Pair, first: str) -> str:
     return f"difference {text}, {equals_p(pair.p_holm)}"
 
 
+def _too_few(comparison: Comparison) -> str:
+    rows = min(comparison.positives, comparison.n - comparison.positives)
+    which = "positives" if rows == comparison.positives else "negatives"
+    return f"Too few {which} ({amount(rows)}) to call a model better by {named(comparison.metric)}."
+
+
 def comparison_headline(comparison: Comparison) -> str:
     """Who is best after a test, or who cannot be told apart."""
     metric, models = named(comparison.metric), comparison.ranked
+    if comparison.too_few:
+        return _too_few(comparison)
     if comparison.best is not None:
         return f"{comparison.best} is the {'better of the two' if len(models) == 2 else f'best of the {len(models)} models'} by {metric}."
     first = comparison.alike[0]
@@ -199,7 +209,7 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
         f"{_first_upper(named(comparison.metric))} is {_value(values[first], pair)} for {first} and "
         f"{_value(values[second], pair)} for {second} ({_gap(pair, first)}{together})."
     ]
-    undecided = sum(one.p_holm >= 1.0 - comparison.level for one in comparison.pairs)
+    undecided = sum(not comparison.told_apart(one.first, one.second) for one in comparison.pairs)
     if len(comparison.pairs) > 1:
         sentences.append(
             f"{undecided} of {len(comparison.pairs)} pairs cannot be told apart."

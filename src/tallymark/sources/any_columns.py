@@ -18,12 +18,10 @@ from tallymark.sources.frames import is_frame, read_columns
 Columns = Mapping[str, NDArray[Any]]
 
 
-def any_columns(
-    data: Any, wanted: Sequence[Wanted], *, where: str | None = None, ordered: bool = False
-) -> dict[str, NDArray[Any]]:
+def any_columns(data: Any, wanted: Sequence[Wanted], *, where: str | None = None) -> dict[str, NDArray[Any]]:
     """The wanted columns of a dataframe, of files, or of arrays by name; missing values become masked arrays.
 
-    `ordered` gives the rows of files in the order they have there, which takes longer.
+    Rows of files come in the order they have there, so that messages name the same row every time.
     """
     if isinstance(data, Mapping) and all(isinstance(column, np.ndarray) for column in data.values()):
         for name, option, _ in wanted:
@@ -34,8 +32,7 @@ def any_columns(
         if isinstance(data, list) and not all(isinstance(one, str | PathLike) for one in data):
             raise InputError("Got a list, expected a dataframe or the paths of files.")
         with engine(data, wanted, where=where) as source:
-            if ordered:
-                source.keep_order()
+            source.keep_order()
             return columns_of(source, wanted, where)
     if not is_frame(data):
         raise InputError(f"Got a {type(data).__name__}, expected a dataframe or the path of a file.")

@@ -43,6 +43,7 @@ class Confusion(Shown, Sealed):
 
     `positive` is the index of the positive class: a matrix that has one is a :class:`BinaryConfusion`.
     `prior` is the prevalence the matrix is looked at (:meth:`at_prevalence`); the counts stay what they are.
+    `of_probabilities` says whether the scores behind `threshold` all lie in [0, 1].
     For weighted data `squares` and `rows_per_cell` hold the sum of squared weights and the number of rows per cell.
 
     >>> import tallymark as tm
@@ -58,6 +59,7 @@ class Confusion(Shown, Sealed):
     threshold: float | None = None
     squares: Floats | None = None
     rows_per_cell: Ints | None = None
+    of_probabilities: bool = True
 
     def __new__(cls, *cells: Any, **named: Any) -> Self:
         """A matrix with a positive class is one of two classes, whoever makes it."""
@@ -219,7 +221,14 @@ class Confusion(Shown, Sealed):
         """The matrix expected of predictions with these shares that know nothing of the truth."""
         seen = self.seen
         expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
-        return type(self)(expected, self.labels, self.positive, threshold=self.threshold)
+        return type(self)(
+            expected, self.labels, self.positive, threshold=self.threshold, of_probabilities=self.of_probabilities
+        )
+
+    @property
+    def acts_from(self) -> float | None:
+        """The threshold as a probability from which one would act: nan where scores are none, None without a threshold."""
+        return self.threshold if self.threshold is None or self.of_probabilities else math.nan
 
     def one_vs_rest(self, label: Label) -> BinaryConfusion:
         """The binary matrix of one class against all others."""
@@ -280,6 +289,7 @@ class Confusion(Shown, Sealed):
             threshold=self.threshold if self.threshold == other.threshold else None,
             squares=add(self.squares, other.squares),
             rows_per_cell=add(self.rows_per_cell, other.rows_per_cell),
+            of_probabilities=self.of_probabilities and other.of_probabilities,
         )
 
     def heading(self) -> str:
@@ -313,7 +323,8 @@ class Confusion(Shown, Sealed):
 
     def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Header and arrays for a file."""
-        header = {"labels": self.labels, "positive": self.positive, "prior": self.prior, "threshold": self.threshold}
+        names = ("labels", "positive", "prior", "threshold", "of_probabilities")
+        header = {name: getattr(self, name) for name in names}
         arrays = {"matrix": self.matrix, "squares": self.squares, "rows_per_cell": self.rows_per_cell}
         return header, {name: array for name, array in arrays.items() if array is not None}
 
@@ -339,7 +350,21 @@ class Confusion(Shown, Sealed):
         promises.require(
             prior is None or (positive is not None and matrix.sum(axis=1).all()), "a prevalence of one class"
         )
-        return cls(matrix, labels, positive, prior, threshold, arrays.get("squares"), arrays.get("rows_per_cell"))
+        # Files written before this was kept have no such entry.
+        of_probabilities = header.get("of_probabilities", True)
+        promises.require(
+            isinstance(of_probabilities, bool), "whether scores are probabilities is neither true nor false"
+        )
+        return cls(
+            matrix,
+            labels,
+            positive,
+            prior,
+            threshold,
+            arrays.get("squares"),
+            arrays.get("rows_per_cell"),
+            of_probabilities,
+        )
 
     def _index(self, label: Label) -> int:
         if label not in self.labels:

@@ -197,8 +197,9 @@ class Tally(Shown):
         return matrix
 
     def cut_at(self, threshold: float | str) -> tuple[BinaryConfusion, tuple[Note, ...]]:
-        """The matrix of :meth:`at`, and a note where a threshold inside a cell of a quantised tally was moved."""
+        """The matrix of :meth:`at`, and notes on a threshold that was moved to an edge of a cell, or that no probability reaches."""
         cut, notes = self._on_an_edge(self.threshold_for(threshold))
+        notes += self._beyond(threshold)
         table: list[Any] = []
         squares: list[Any] = []
         rows: list[Any] = []
@@ -216,8 +217,24 @@ class Tally(Shown):
             threshold=float(cut),
             squares=np.array(squares) if len(squares) == 2 else None,
             rows_per_cell=np.array(rows) if len(rows) == 2 else None,
+            of_probabilities=self.is_probability,
         )
         return matrix, notes
+
+    def _beyond(self, threshold: float | str) -> tuple[Note, ...]:
+        """A note on a number above 1 that cuts probabilities, like a percentage."""
+        try:
+            number = float(threshold)
+        except ValueError:
+            return ()
+        if not 1.0 < number < math.inf or not self.is_probability:
+            return ()
+        low, high = self.range
+        said = (
+            f"the threshold {number:g} is above every score ({low:g} to {high:g}), so no row is called positive; probabilities end at 1 "
+            "(write 0.5 for 50 %)"
+        )
+        return (Note("TM122", said),)
 
     def threshold_for(self, threshold: float | str) -> float:
         """The number a threshold or policy stands for on this data."""

@@ -44,3 +44,20 @@ def test_choosing_needs_a_policy_and_a_metric_at_one_threshold():
         tm.intervals.chosen_threshold(tally, 0.5)
     with pytest.raises(tm.InputError, match="No threshold policy"):
         tm.intervals.chosen_threshold(tally, "nonsense")
+
+
+@pytest.mark.parametrize("policy", ["f1", "youden", "cost:1,5"])
+def test_ratios_are_corrected_by_factors(policy):
+    """An interval of a ratio at a chosen threshold must not reach 0 where that at the same fixed threshold is far from it."""
+    ratios = [name for name, facts in METRICS.items() if facts.needs == "confusion" and (facts.low, facts.high) == (0, math.inf)]  # fmt: skip
+    assert {"lr_plus", "diagnostic_odds_ratio"} <= set(ratios)
+    tally = sample(np.random.default_rng(1), 30, 0.05)
+    chosen = tm.evaluate(tally, threshold=policy, metrics=ratios)
+    fixed = tm.evaluate(tally, threshold=float(chosen.threshold), metrics=ratios)
+    for name in ratios:
+        low, high = chosen[name].interval
+        assert 0.1 * fixed[name].low < low < high < 10.0 * fixed[name].high, name
+        assert chosen[name].value - chosen[name].optimism > 0.0
+        one = tm.intervals.chosen_threshold(tally, policy, metric=name, replicates=50)
+        assert one.corrected > 0.0
+        assert one.corrected == pytest.approx(one.apparent - one.optimism)

@@ -85,7 +85,7 @@ def estimate(
     if checked is not None and not wanted:
         raise InputError("Name a column of FILE, such as --score, so that its rows can be counted.")
     with progress_bar(f"Reading {file}"):
-        columns = any_columns(file, wanted, where=where, ordered=checked is not None)
+        columns = any_columns(file, wanted, where=where)
         if checked is not None:
             columns[label] = _found(checked, row, label, len(next(iter(columns.values()))), file)
     present = columns[label][~is_missing(columns[label])]
@@ -121,7 +121,7 @@ def of_index(file: str, *, as_json: bool, report: str | None, product: Sequence[
 
 def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[Any]:
     """What was found, for every row of the file."""
-    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")], ordered=True)
+    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")])
     places = numbers(columns[row], row)
     found = columns[label]
     if not (np.isfinite(places) & (places == np.floor(places)) & (places >= 0) & (places < rows)).all():
@@ -164,5 +164,5 @@ def _counted(one: Prevalence) -> list[str]:
     if one.reason is not None or one.low is None or one.high is None:
         return ["–", one.reason or "–", number(one.n)]
     return [
-        with_limits(one.prevalence, one.low, one.high), count_with_limits(one.count, one.low * one.n, one.high * one.n), number(one.n)
+        one.written, count_with_limits(one.count, one.low * one.n, one.high * one.n), number(one.n)
     ]  # fmt: skip

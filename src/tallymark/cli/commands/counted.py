@@ -163,8 +163,8 @@ def print_answer(
             rows.append([*shown, "–", "–", number(one.n), one.reason])
             continue
         ends = (None, None) if one.low is None or one.high is None else (one.low * one.n, one.high * one.n)
-        share, counted = with_limits(one.prevalence, one.low, one.high), count_with_limits(one.count, *ends)
-        rows.append([*shown, share, counted, number(one.n), one.interval_method or ""])
+        counted = count_with_limits(one.count, *ends)
+        rows.append([*shown, one.written, counted, number(one.n), one.interval_method or ""])
     print_table(table("", heads, rows))
     if growth is not None:
         others = [name for name in groups if name != growth]

@@ -30,6 +30,7 @@ from tallymark.quantify.audits.samples import audit_of
 from tallymark.quantify.estimation.class_drift import ClassDrift, class_drift
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.expected import expected
+from tallymark.quantify.estimation.labelled_design import design_notes
 from tallymark.quantify.estimation.mixture_test import mixture_fit
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import sensitivity
@@ -152,9 +153,12 @@ def _of_scores(asked: Asked) -> Answer:
     whole = _together(target)
     fits = mixture_fit(validation, target, strict=asked.strict) if isinstance(target, Tallies) else None
     fit = mixture_fit(validation, whole, strict=asked.strict and fits is None)
+    if known is not None:
+        met += design_notes(validation, whole, fit)
     corrected = [name for name in methods if QUANTIFIERS[name].shift_proof]
     unseen = None
-    if corrected and asked.level is not None:
+    # Two values have no distance by which the positives' could move unseen.
+    if corrected and asked.level is not None and not hard_labels(validation, score):
         unseen = sensitivity(
             validation, whole, corrected, threshold=asked.threshold, training_prevalence=asked.training_prevalence
         )

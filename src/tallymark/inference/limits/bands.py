@@ -19,6 +19,7 @@ from tallymark.inference.limits.proportions import limits
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
+from tallymark.metrics.declare import require_probabilities
 from tallymark.metrics.probability import BINS, Binning, calibration_bins, calibration_starts
 from tallymark.registry import require_one_of
 from tallymark.summaries.tally import Tally
@@ -155,6 +156,7 @@ def calibration_band(
     """
     tally, confidence = with_both_classes(tally, "calibration_band"), checked_level(level)
     require_separate_rows(tally.clusters, "calibration_band")
+    require_probabilities("calibration_band", tally)
     found, starts = calibration_bins(tally, bins, by), calibration_starts(tally, bins, by)
     each = 1.0 - (1.0 - confidence) / len(starts) if simultaneous else confidence
     n = rows_in_bins(tally, starts)

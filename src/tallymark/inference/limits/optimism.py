@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -31,6 +31,14 @@ _MOST = 2**13
 
 #: The mean optimism of resamples is about two thirds of what a new sample would show, so it counts one and a half times.
 _SHORT_OF = 1.5
+
+
+#: From a metric to the scale on which optimism is taken off.
+Scale = Callable[[Any], Any]
+
+
+def _as_is(values: Any) -> Any:
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,13 +85,13 @@ class Choices:
         original = np.array([masses_above(tally, cut) for cut in cuts]).T
         return cls(tally, cuts, (tp, fp, up, down), tuple(original))
 
-    def optimism(self, facts: Metric, given: Mapping[str, float]) -> Floats:
-        """The metric of each resample at its own choice, less that of the sample at the same threshold."""
+    def optimism(self, facts: Metric, given: Mapping[str, float], scale: Scale = _as_is) -> Floats:
+        """The metric of each resample at its own choice, less that of the sample at the same threshold, on a scale."""
         there, here = (
             at_choices(facts, self.cuts, self._seen(cells), given) for cells in (self.resampled, self.original)
         )
-        with np.errstate(invalid="ignore"):
-            values = there - here
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = scale(there) - scale(here)
         known: Floats = values[np.isfinite(values)]
         return known
 
@@ -104,27 +112,46 @@ def with_choice(
     r"""Limits of metrics at a threshold chosen on the same rows, and the optimism of each, from limits at a fixed one.
 
     With v the value, L and U its limits and o the mean optimism, the interval lies around :math:`v - 1.5 o` and reaches
-    :math:`\sqrt{(v - L)^2 + (z o)^2}` down and :math:`\sqrt{(U - v)^2 + (z o)^2}` up. It speaks of the value that the chosen
+    :math:`\sqrt{(v - L)^2 + (z o)^2}` down and :math:`\sqrt{(U - v)^2 + (z o)^2}` up, all on the logarithmic scale for
+    metrics that range from 0 to infinity. It speaks of the value that the chosen
     threshold has in the population. Found by simulation (docs); the optimism is Efron & Gong's (1983), Am. Stat. 37(1).
     """
     z = normal_quantile(0.5 + level / 2)
     found, off = {}, {}
     for name, (low, high, method) in limits.items():
         facts = METRICS[name]
-        optimism = choices.optimism(facts, {k: v for k, v in given.items() if k in facts.parameters})
-        mean = float(optimism.mean()) if len(optimism) else 0.0
+        settings = {k: v for k, v in given.items() if k in facts.parameters}
         value = values[name]
-        off[name] = mean
+        scale, back = _scale_of(facts, value)
+        mean = _mean(choices.optimism(facts, settings, scale))
+        off[name] = _on_its_own_scale(mean, value, back)
         if not math.isfinite(value):
             found[name] = (low, high, method)
             continue
-        centre, noise = value - _SHORT_OF * mean, z * mean
+        with np.errstate(divide="ignore"):
+            at, down, up = (float(scale(v)) for v in (value, low, high))
+        centre, noise = at - _SHORT_OF * mean, z * mean
         found[name] = (
-            max(facts.low, centre - math.hypot(value - low, noise)),
-            min(facts.high, centre + math.hypot(high - value, noise)),
+            max(facts.low, float(back(centre - math.hypot(at - down, noise)))),
+            min(facts.high, float(back(centre + math.hypot(up - at, noise)))),
             f"{method}, choice included",
         )
     return found, off
+
+
+def _scale_of(facts: Metric, value: float) -> tuple[Scale, Scale]:
+    """The scale on which optimism is taken off a value, and the way back: logarithmic for ratios, of which a difference can leave less than nothing."""
+    ratio = (facts.low, facts.high) == (0.0, math.inf) and 0.0 < value < math.inf
+    return (np.log, np.exp) if ratio else (_as_is, _as_is)
+
+
+def _on_its_own_scale(optimism: float, value: float, back: Scale) -> float:
+    """Optimism in units of the value."""
+    return value - value / float(back(optimism)) if back is np.exp else optimism
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else 0.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,8 +226,9 @@ def chosen_threshold(
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
     low, high = (float(v) for v in np.quantile(choices.cuts, tails, method="nearest"))
     apparent = facts.compute(tally.at(threshold), **given)
-    optimism = choices.optimism(facts, given)
-    off = float(optimism.mean()) if len(optimism) else math.nan
+    scale, back = _scale_of(facts, apparent)
+    optimism = choices.optimism(facts, given, scale)
+    off = _on_its_own_scale(_mean(optimism), apparent, back) if len(optimism) else math.nan
     return ChosenThreshold(
         policy, threshold, low, high, facts.name, apparent, off, apparent - off, confidence, len(choices.cuts)
     )

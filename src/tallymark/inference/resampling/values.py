@@ -24,7 +24,8 @@ def _at_threshold(facts: Metric, draws: Resamples, threshold: float, parameters:
         tp, fn = (cell / up * prior * n for cell in (tp, fn))
         fp, tn = (cell / down * (1.0 - prior) * n for cell in (fp, tn))
     try:
-        settings = cell_settings(facts, {}, threshold) if parameters is None else parameters
+        acts_from = threshold if draws.pool.tally.is_probability else np.nan
+        settings = cell_settings(facts, {}, acts_from) if parameters is None else parameters
     except Undefined:
         return np.full(len(draws), np.nan)
     values: Floats = facts.cells(tp, fp, fn, tn, **settings)  # type: ignore[misc]

@@ -12,6 +12,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Bools, Floats, Scores
 from tallymark._display import Row, Shown
+from tallymark._numbers import share_of_rows
 from tallymark.calibration.maps import CalibrationMap, with_scores
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Seed
@@ -86,7 +87,7 @@ class BayesianCalibration(Shown):
         if require_one_of("rule", rule, ("top", "half")) == "half":
             return self.posterior(s) >= 0.5
         # A hair off, so that 0.3 of 10 rows are 3 whatever the last bit says.
-        wanted = math.ceil(len(s) * self.prevalence * (1.0 - 1e-12))
+        wanted = math.ceil(len(s) * share_of_rows(self.prevalence, len(s)) * (1.0 - 1e-12))
         values = np.zeros(len(s), dtype=np.bool_)
         values[np.argsort(-s, kind="stable")[:wanted]] = True
         return values

@@ -56,14 +56,14 @@ class MixtureFit(Shown):
         if self.freedom < 1 or self.n < _ROWS_TO_TELL:
             return "there are too few rows to say whether the target's scores fit a mixture of the two classes"
         if self.p_value >= SURE:
-            return "the target's scores do not contradict prior shift, which does not show that it holds"
+            return f"the target's scores do not contradict prior shift {_AT}, which does not show that it holds"
         if self.distance < _SMALL:
             return (
                 f"the target's scores differ from every mixture of the two classes, but by little ({100 * self.distance:.1f} % "
                 "of the rows): estimates may be off by about as much"
             )
         return (
-            f"the target's scores contradict prior shift: they are no mixture of the two classes ({100 * self.distance:.1f} % of "
+            f"the target's scores contradict prior shift {_AT}: they are no mixture of the two classes ({100 * self.distance:.1f} % of "
             "the rows do not fit), so label some target rows before you publish a count"
         )
 
@@ -103,6 +103,9 @@ class MixtureFit(Shown):
 #: Below this p-value the mixture is doubted.
 SURE = 0.01
 
+#: That level in words.
+_AT = f"at the {100 * SURE:g} % level"
+
 #: Fewer rows than this cannot tell.
 _ROWS_TO_TELL = 30
 
@@ -135,8 +138,8 @@ class MixtureFits(Shown, Keyed[MixtureFit]):
         """In plain words."""
         bad = self.contradicted
         if not bad:
-            return f"none of the {len(self)} groups' scores contradict prior shift, which does not show that it holds"
-        return f"the scores contradict prior shift in {len(bad)} of {len(self)} groups ({shown(bad)}): label some of their rows first"
+            return f"none of the {len(self)} groups' scores contradict prior shift {_AT}, which does not show that it holds"
+        return f"the scores contradict prior shift {_AT} in {len(bad)} of {len(self)} groups ({shown(bad)}): label some of their rows first"
 
     @property
     def warnings(self) -> tuple[Note, ...]:

@@ -13,8 +13,9 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict, Keyed
-from tallymark._numbers import number
+from tallymark._numbers import number, share_of_rows, with_limits
 from tallymark._periods import in_order
+from tallymark._written import Written
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.notes import Note
@@ -72,14 +73,23 @@ class Prevalence(Shown, Limited):
         """Upper limit of the count."""
         return None if self.high is None else self.high * self.n
 
+    @property
+    def written(self) -> str:
+        """The share with its limits, for a table."""
+        low, high = (None if end is None else share_of_rows(end, self.n) for end in (self.low, self.high))
+        return Written(
+            with_limits(share_of_rows(self.prevalence, self.n), low, high), self.prevalence, self.low, self.high
+        )
+
     def __repr__(self) -> str:
         if self.reason is not None:
             return f"{self.method}: no estimate, {self.reason}"
         limits = counts = ""
         if self.low is not None and self.high is not None and self.level is not None:
-            limits = f" ({number(self.low)} to {number(self.high)}, {100 * self.level:g} % {self.interval_method})"
+            low, high = (number(share_of_rows(end, self.n)) for end in (self.low, self.high))
+            limits = f" ({low} to {high}, {100 * self.level:g} % {self.interval_method})"
             counts = f" ({self.low * self.n:.0f} to {self.high * self.n:.0f})"
-        return f"{self.method}: {number(self.prevalence)}{limits}, {self.count:.0f}{counts} of {number(self.n)}"
+        return f"{self.method}: {number(share_of_rows(self.prevalence, self.n))}{limits}, {self.count:.0f}{counts} of {number(self.n)}"
 
     def heading(self) -> str:
         """The estimate."""

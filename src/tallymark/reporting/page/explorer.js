@@ -1,12 +1,13 @@
 /* The sliders: threshold, prevalence and costs, and the pictures that follow them. */
 
 /* The four cells at a prevalence, in the same order of operations as the library. */
-function cellsAt(model, index, prevalence) {
+function cellsOf(model, found, alarms, prevalence) {
   const n = model.P + model.N;
   const [down, up] = prevalence === null ? [1, 1] : [(1 - prevalence) * n / model.N, prevalence * n / model.P];
-  const tp = model.tp[index] * up, fp = model.fp[index] * down;
+  const tp = found * up, fp = alarms * down;
   return { tp, fp, fn: model.P * up - tp, tn: model.N * down - fp };
 }
+const cellsAt = (model, index, prevalence) => cellsOf(model, model.tp[index], model.fp[index], prevalence);
 
 const threshold = (value) => (typeof value === "number" ? value : Infinity);
 const thresholdText = (value) => (typeof value === "number" ? shownNumber(value) : "above all scores");
@@ -36,18 +37,21 @@ function explorer(found) {
     rows[name][0].id = `live-${name}`;
     rows[name].forEach((cell) => { cell.className = "number"; });
   }
-  /* Costs that are typed, or were asked for together, say at which probability one would act; else it is the threshold, where that is a probability. */
-  function parameters(at) {
-    const q = {};
-    for (const name of found.parameters) {
-      const typed = parseFloat($(name).value);
-      if (Number.isFinite(typed) && typed >= 0) q[name] = typed;
-    }
-    if (typedAnew().some((name) => name.startsWith("cost")) && q.cost_fp + q.cost_fn > 0) q.odds_at = q.cost_fp / (q.cost_fp + q.cost_fn);
-    else q.odds_at = found.odds_at ?? (at >= 0 && at < 1 ? at : NaN);
+  /* A number that was typed or asked for; an empty box has the library's default. */
+  const names = Object.keys(found.parameters);
+  const stated = (text) => { const typed = parseFloat(text); return Number.isFinite(typed) && typed >= 0 ? typed : null; };
+  const typedAnew = () => names.filter((name) => stated($(name).value) !== stated($(name).defaultValue));
+  /* Costs that are stated say at which probability one would act; else it is the threshold, where scores are probabilities. */
+  function parameters(model, index) {
+    const q = Object.fromEntries(names.map((name) => [name, stated($(name).value) ?? found.parameters[name]]));
+    const costs = ["cost_fp", "cost_fn"], at = model?.acted_on ? threshold(model.thresholds[index]) : NaN;
+    const byCosts = costs.some((name) => stated($(name).value) !== null) && q.cost_fp + q.cost_fn > 0;
+    const asked = costs.some((name) => typedAnew().includes(name)) ? null : found.odds_at;
+    const ofCosts = q.cost_fp / (q.cost_fp + q.cost_fn);
+    q.odds_at = asked ?? (byCosts ? ofCosts : at >= 0 && at < 1 ? at : NaN);
+    q.odds_of = asked !== null && asked !== ofCosts ? "as asked for" : byCosts ? "by the costs" : "the threshold";
     return q;
   }
-  const typedAnew = () => found.parameters.filter((name) => $(name).value !== $(name).defaultValue);
 
   /* Limits that were computed for this position: those of the library, and none where it has said nothing. */
   function limitsOf(model, index, name) {
@@ -99,7 +103,8 @@ function explorer(found) {
     const h = models[state.model].histogram, most = (values) => Math.max(...values, 1e-12);
     const [low, high] = [h.edges[0], h.edges[h.edges.length - 1]];
     plots.scores = new Plot($("scores"), { x: linear(low, high), y: linear(-1, 1), xTicks: h.ticks, yTicks: [], xTitle: h.logit ? "score (log odds)" : "score", yTitle: "" });
-    const plot = plots.scores, zero = plot.py(0);
+    const plot = plots.scores, zero = plot.py(0), unit = h.logit ? " (log odds)" : "";
+    Object.assign(plot, { titles: [`from${unit}`, `to${unit}`, "share of positives", "share of negatives"], drawn: h.positive.map((v, k) => [models[state.model].name, h.edges[k], h.edges[k + 1], v, h.negative[k]]) });
     for (const [values, up, colour] of [[h.positive, 1, "var(--positive)"], [h.negative, -1, "var(--negative)"]]) {
       values.forEach((v, k) => {
         if (v <= 0) return;
@@ -113,46 +118,45 @@ function explorer(found) {
   /* Cost of 10 000 rows at every threshold. */
   const logOdds = (p) => (p >= 1 ? 12 : p <= 0 ? -12 : Math.max(Math.min(Math.log(p / (1 - p)), 12), -12));
   const place = (model, k) => (model.histogram.logit ? logOdds : (t) => t)(threshold(model.thresholds[k]));
-  const costAt = (model, k, q) => { const c = cellsAt(model, k, state.prevalence); return 1e4 * ((q.cost_fp ?? 1) * c.fp + (q.cost_fn ?? 1) * c.fn) / (c.tp + c.fp + c.fn + c.tn); };
+  const costAt = (model, k, q) => { const c = cellsAt(model, k, state.prevalence); return 1e4 * (q.cost_fp * c.fp + q.cost_fn * c.fn) / (c.tp + c.fp + c.fn + c.tn); };
   function costs() {
-    const q = parameters(NaN), model = models[state.model], h = model.histogram, [low, high] = [h.edges[0], h.edges[h.edges.length - 1]];
+    const q = parameters(), model = models[state.model], h = model.histogram, [low, high] = [h.edges[0], h.edges[h.edges.length - 1]];
     const values = Object.fromEntries(seen().map((i) => [i, models[i].tp.map((_, k) => costAt(models[i], k, q))]));
     // Predicting all or none positive bounds what anyone would look at.
-    const prior = state.prevalence ?? own(model), naive = 1e4 * Math.min((q.cost_fp ?? 1) * (1 - prior), (q.cost_fn ?? 1) * prior);
+    const prior = state.prevalence ?? own(model), naive = 1e4 * Math.min(q.cost_fp * (1 - prior), q.cost_fn * prior);
     const top = 2 * (naive || 1);
     plots.cost = new Plot($("cost"), { x: linear(low, high), y: linear(0, top), xTicks: h.ticks, yTicks: roundTicks(0, top), xTitle: h.logit ? "threshold (log odds)" : "threshold", yTitle: "cost of 10 000 rows" });
     plots.cost.faint([[low, naive], [high, naive]]);
     let any = false;
     for (const i of seen()) {
-      const points = models[i].histogram.logit === h.logit ? values[i].map((v, k) => [place(models[i], k), v]).filter(([x, v]) => Number.isFinite(x) && v <= top) : [];
-      any ||= points.length > 0;
+      const points = models[i].histogram.logit === h.logit ? values[i].map((v, k) => [place(models[i], k), v]).filter(([x]) => Number.isFinite(x)) : [];
+      any ||= points.some(([, v]) => v <= top);
       plots.cost.line(points, i);
     }
     if (models[state.model].thresholds.length <= 2) plots.cost.say("All scores are equal: there is no threshold to choose.");
     else if (!any) plots.cost.say("Every threshold costs more than twice what calling all or none costs.");
   }
   function decisions() {
-    $("decision-figure").hidden = !models.every((m) => m.probabilities);
+    $("decision-figure").hidden = !models.every((m) => m.acted_on);
     if ($("decision-figure").hidden) return;
-    const grid = Array.from({ length: 99 }, (_, k) => (k + 1) / 100), prior = state.prevalence ?? own(models[state.model]);
-    const benefit = (model, t) => {
-      let k = model.thresholds.findIndex((v) => threshold(v) >= t);
-      const c = cellsAt(model, k < 0 ? model.tp.length - 1 : k, state.prevalence), n = c.tp + c.fp + c.fn + c.tn;
-      return c.tp / n - (c.fp / n) * (t / (1 - t));
-    };
-    plots.decision = new Plot($("decision"), { x: linear(0, 1), y: linear(-0.25 * prior, 1.05 * prior), xTicks: [0, 0.25, 0.5, 0.75, 1].map((v) => [v, String(v)]), yTicks: roundTicks(0, prior), xTitle: "probability from which one would act", yTitle: "net benefit per row" });
+    const prior = state.prevalence ?? own(models[state.model]), least = -0.25 * prior, grid = models[state.model].acted_on.t;
+    const benefit = (model) => grid.map((t, k) => {
+      const c = cellsOf(model, model.acted_on.tp[k], model.acted_on.fp[k], state.prevalence), n = c.tp + c.fp + c.fn + c.tn;
+      return [t, c.tp / n - (c.fp / n) * (t / (1 - t))];
+    });
+    plots.decision = new Plot($("decision"), { x: linear(0, 1), y: linear(least, 1.05 * prior), xTicks: [0, 0.25, 0.5, 0.75, 1].map((v) => [v, String(v)]), yTicks: roundTicks(0, prior), xTitle: "probability from which one would act", yTitle: "net benefit per row" });
     plots.decision.faint([[0, 0], [1, 0]], "2 3");
-    plots.decision.faint(grid.map((t) => [t, prior - (1 - prior) * t / (1 - t)]).filter(([, v]) => v >= -0.25 * prior), "");
-    const drawn = seen().map((i) => [i, grid.map((t) => [t, benefit(models[i], t)]).filter(([, v]) => v >= -0.25 * prior)]);
+    plots.decision.faint(grid.map((t) => [t, prior - (1 - prior) * t / (1 - t)]), "");
+    const drawn = seen().map((i) => [i, benefit(models[i])]);
     for (const [i, points] of drawn) plots.decision.line(points, i);
-    if (drawn.every(([, points]) => !points.length)) plots.decision.say("Acting on these probabilities as they are is worth less than acting on no one: calibrate them first.");
+    if (drawn.every(([, points]) => points.every(([, v]) => v < least))) plots.decision.say("Acting on these probabilities as they are is worth less than acting on no one: calibrate them first.");
   }
 
   /* ---- what follows a slider ---- */
   function marks() {
     for (const plot of Object.values(plots)) plot.marks.replaceChildren();
     for (const i of [...seen()].reverse()) {
-      const model = models[i], c = cellsAt(model, state.at[i], state.prevalence), q = parameters(NaN);
+      const model = models[i], c = cellsAt(model, state.at[i], state.prevalence), q = parameters();
       const recall = c.tp / (c.tp + c.fn), precision = c.tp / (c.tp + c.fp), name = `${model.name} at ${thresholdText(model.thresholds[state.at[i]])}`;
       plots.roc.mark(c.fp / (c.fp + c.tn), recall, i, `${name}: finds ${perCent(recall)} with ${perCent(c.fp / (c.fp + c.tn))} false alarms`);
       if (c.tp + c.fp > 0) plots.pr.mark(recall, precision, i, `${name}: finds ${perCent(recall)}, ${perCent(precision)} of its alarms are right`);
@@ -160,7 +164,7 @@ function explorer(found) {
     }
     const model = models[state.model];
     plots.scores.rule(place(model, state.at[state.model]), thresholdText(model.thresholds[state.at[state.model]]));
-    const q = parameters(threshold(model.thresholds[state.at[state.model]]));
+    const q = parameters(model, state.at[state.model]);
     if (plots.decision && !$("decision-figure").hidden && Number.isFinite(q.odds_at)) plots.decision.rule(q.odds_at, "");
   }
   /* Ten thousand rows like these, in squares. */
@@ -202,7 +206,7 @@ function explorer(found) {
   }
   function numbers() {
     const model = models[state.model], index = state.at[state.model];
-    const c = cellsAt(model, index, state.prevalence), q = parameters(threshold(model.thresholds[index]));
+    const c = cellsAt(model, index, state.prevalence), q = parameters(model, index);
     const other = state.beside === null || state.beside === state.model ? null : models[state.beside];
     document.querySelectorAll(".beside").forEach((head) => { head.hidden = other === null; });
     document.querySelector("#live thead th:nth-child(2)").textContent = models.length > 1 ? model.name : "value";
@@ -210,12 +214,13 @@ function explorer(found) {
     for (const [name, [cell, beside]] of Object.entries(rows)) {
       const value = FORMULAS[name](c, q), [low, high] = limitsOf(model, index, name);
       fill(cell, value, low, high);
+      if (DATA.glossary[name].parameters.includes("odds_at")) cell.append(Object.assign(document.createElement("small"), { className: "odds", textContent: Number.isNaN(q.odds_at) ? " scores are no probabilities" : ` acting from ${shownNumber(q.odds_at)} (${q.odds_of})` }));
       cell.dataset.value = value;
       cell.dataset.low = low ?? "";
       cell.dataset.high = high ?? "";
       beside.hidden = other === null;
       if (other) {
-        const k = state.at[state.beside], theirs = FORMULAS[name](cellsAt(other, k, state.prevalence), parameters(threshold(other.thresholds[k])));
+        const k = state.at[state.beside], theirs = FORMULAS[name](cellsAt(other, k, state.prevalence), parameters(other, k));
         fill(beside, theirs, ...limitsOf(other, k, name));
         beside.dataset.value = theirs;
       }
@@ -259,13 +264,14 @@ function explorer(found) {
   function recall() {
     const [where, query] = location.hash.split("?");
     if (where !== "#explore" || !query) return;
+    reset();
     const q = new URLSearchParams(query), named = (name) => models.findIndex((m) => m.name === name);
     const at = (i, t) => { const k = models[i].thresholds.findIndex((v) => threshold(v) >= (t === "inf" ? Infinity : Number(t))); if (k >= 0) state.at[i] = k; };
     if (named(q.get("model")) >= 0) { state.model = named(q.get("model")); at(state.model, q.get("t")); }
     if (named(q.get("beside")) >= 0) { state.beside = named(q.get("beside")); at(state.beside, q.get("u")); } else state.beside = null;
     const p = Number(q.get("prevalence"));
     if (q.has("prevalence") && p > 0 && p < 1) state.prevalence = p;
-    for (const name of found.parameters) if (q.has(name) && Number(q.get(name)) >= 0) $(name).value = q.get(name);
+    for (const name of names) if (q.has(name) && Number(q.get(name)) >= 0) $(name).value = q.get(name);
   }
   function update({ redraw = true, keep = true } = {}) {
     if (redraw) curves();
@@ -279,14 +285,19 @@ function explorer(found) {
   $("threshold").addEventListener("input", (e) => { state.at[state.model] = Number(e.target.value); update({ redraw: false }); });
   $("threshold-beside").addEventListener("input", (e) => { state.at[state.beside] = Number(e.target.value); update({ redraw: false }); });
   $("prevalence").addEventListener("input", (e) => { state.prevalence = 1 / (1 + Math.exp(-Number(e.target.value))); update(); });
-  for (const name of found.parameters) $(name).addEventListener("input", () => update());
-  $("reset").addEventListener("click", () => {
+  for (const name of names) $(name).addEventListener("input", () => update());
+  function reset() {
     state.prevalence = found.prevalence;
     state.at = models.map((m) => m.start);
-    for (const name of found.parameters) $(name).value = $(name).defaultValue;
+    for (const name of names) $(name).value = $(name).defaultValue;
+  }
+  $("reset").addEventListener("click", () => {
+    reset();
     update({ keep: false });
     history.replaceState(null, "", "#explore");
   });
   recall();
   update({ keep: false });
+  /* A link that is pasted into the open page. */
+  addEventListener("hashchange", () => { recall(); update({ keep: false }); });
 }

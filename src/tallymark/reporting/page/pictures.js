@@ -67,7 +67,8 @@ function takeaway(figure) {
     PNG: () => png(svg, (url) => save(name, "png", url)),
   };
   const data = DATA.pictures[figure.dataset.picture];
-  if (data) ways.data = () => save(name, "csv", data.map((part) => csv([Object.keys(part), ...Object.values(part)[0].map((_, k) => Object.values(part).map((column) => column[k] ?? ""))])).join("\n\n"));
+  if (svg.plot) ways.data = () => save(name, "csv", csv([["model", ...svg.plot.titles], ...svg.plot.drawn]));
+  if (data?.length) ways.data = () => save(name, "csv", data.map((part) => csv([Object.keys(part), ...Object.values(part)[0].map((_, k) => Object.values(part).map((column) => column[k] ?? ""))])).join("\n\n"));
   for (const [label, act] of Object.entries(ways)) {
     const button = document.createElement("button");
     button.type = "button";

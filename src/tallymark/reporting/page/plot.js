@@ -33,7 +33,11 @@ const logarithmic = (low, high) => (v) => (Math.log(Math.max(v, low)) - Math.log
 
 class Plot {
   constructor(svg, { x, y, xTicks, yTicks, xTitle, yTitle, height = 250 }) {
-    Object.assign(this, { svg, x, y, left: 46, right: 340, top: 10, bottom: height - 40 });
+    // Labels of the left axis need room beside its title.
+    const longest = Math.max(0, ...yTicks.map(([, label]) => label.length));
+    Object.assign(this, { svg, x, y, left: Math.max(46, 24 + 6.6 * longest), right: 340, top: 10, bottom: height - 40 });
+    Object.assign(this, { titles: [xTitle, yTitle], drawn: [] });
+    svg.plot = this;
     svg.setAttribute("viewBox", `0 0 352 ${height}`);
     svg.replaceChildren();
     const text = { fill: "var(--ink)", "font-size": 11 };
@@ -54,21 +58,29 @@ class Plot {
     svgElement(svg, "text", { ...text, x: (this.left + this.right) / 2, y: height - 6, "text-anchor": "middle" }, xTitle);
     const middle = (this.top + this.bottom) / 2;
     if (yTitle) svgElement(svg, "text", { ...text, x: 10, y: middle, "text-anchor": "middle", transform: `rotate(-90 10 ${middle})` }, yTitle);
+    // Lines leave the picture at its edges: a value outside is neither moved to the edge nor left out.
+    const clip = svgElement(svg, "clipPath", { id: `${svg.id}-inside` });
+    svgElement(clip, "rect", { x: this.left - 2, y: this.top - 2, width: this.right - this.left + 4, height: this.bottom - this.top + 4 });
+    this.clip = `url(#${svg.id}-inside)`;
     this.lines = svgElement(svg, "g", {});
     this.marks = svgElement(svg, "g", {});
   }
   px(v) { return this.left + (this.right - this.left) * Math.min(Math.max(this.x(v), 0), 1); }
   py(v) { return this.bottom - (this.bottom - this.top) * Math.min(Math.max(this.y(v), 0), 1); }
-  path(points) { return points.map(([x, y], k) => `${k ? "L" : "M"}${this.px(x).toFixed(1)} ${this.py(y).toFixed(1)}`).join(""); }
-  line(points, i, width = 2) {
-    if (points.length) svgElement(this.lines, "path", { d: this.path(points), stroke: colourOf(i), "stroke-width": width, "stroke-dasharray": dashOf(i), fill: "none", class: "curve" });
+  path(points) {
+    const far = (share) => Math.min(Math.max(share, -50), 50);
+    return points.map(([x, y], k) => `${k ? "L" : "M"}${(this.left + (this.right - this.left) * far(this.x(x))).toFixed(1)} ${(this.bottom - (this.bottom - this.top) * far(this.y(y))).toFixed(1)}`).join("");
   }
-  faint(points, dash = "3 3") { svgElement(this.lines, "path", { d: this.path(points), stroke: "var(--faint)", "stroke-dasharray": dash, fill: "none" }); }
+  line(points, i, width = 2) {
+    this.drawn.push(...points.map((point) => [DATA.explorer.models[i].name, ...point]));
+    if (points.length) svgElement(this.lines, "path", { d: this.path(points), stroke: colourOf(i), "stroke-width": width, "stroke-dasharray": dashOf(i), fill: "none", class: "curve", "clip-path": this.clip });
+  }
+  faint(points, dash = "3 3") { svgElement(this.lines, "path", { d: this.path(points), stroke: "var(--faint)", "stroke-dasharray": dash, fill: "none", "clip-path": this.clip }); }
   band(xs, lows, highs, i) {
     const there = xs.map((x, k) => [x, lows[k], highs[k]]).filter((p) => p.every((v) => v !== null));
     if (!there.length) return;
     const d = this.path([...there.map(([x, low]) => [x, low]), ...there.map(([x, , high]) => [x, high]).reverse()]);
-    svgElement(this.lines, "path", { d: `${d}Z`, fill: colourOf(i), opacity: 0.13, class: "band" });
+    svgElement(this.lines, "path", { d: `${d}Z`, fill: colourOf(i), opacity: 0.13, class: "band", "clip-path": this.clip });
   }
   mark(x, y, i, said) {
     const made = svgElement(this.marks, "path", {

@@ -56,19 +56,23 @@ function sortable(table) {
 function search(table) {
   const label = document.createElement("label"), input = document.createElement("input");
   input.type = "search";
-  label.append("search ", input);
+  const nothing = Object.assign(document.createElement("span"), { hidden: true, role: "status" });
+  label.append("search ", input, " ", nothing);
   input.addEventListener("input", () => {
     const wanted = input.value.trim().toLowerCase();
     for (const body of table.tBodies) {
       let any = false;
       for (const row of body.rows) {
         if (row.classList.contains("block")) continue;
-        const name = `${row.cells[0].textContent} ${row.cells[0].dataset.value ?? ""}`.toLowerCase();
-        row.hidden = !name.includes(wanted);
+        const key = row.cells[0].dataset.value ?? "", facts = DATA.glossary[key];
+        const known = [row.cells[0].textContent, key, facts?.title ?? "", ...(facts?.aliases ?? [])];
+        row.hidden = !known.some((name) => name.toLowerCase().includes(wanted));
         any ||= !row.hidden;
       }
       body.hidden = !any;
     }
+    nothing.hidden = [...table.tBodies].some((body) => !body.hidden);
+    nothing.textContent = nothing.hidden ? "" : `No name holds “${input.value.trim()}”.`;
   });
   return label;
 }
