@@ -109,7 +109,10 @@ def test_both_macro_f_definitions():
     assert m.f1(c, average="weighted", weights=share) == pytest.approx(0.6042, abs=5e-5)
     assert m.f1(c, average="macro", classes=labels) == pytest.approx(0.6042, abs=5e-5)
     assert m.f1(c, average="f_of_means", classes=labels) == pytest.approx(0.6361, abs=5e-5)
-    with pytest.warns(tm.UndefinedWarning, match="undefined for class 0 .it has no rows.; tm.metrics.recall\(…, classes=\[…\]\) averages"):
+    with pytest.warns(
+        tm.UndefinedWarning,
+        match=r"undefined for class 0 .it has no rows.; tm.metrics.recall\(…, classes=\[…\]\) averages",
+    ):
         m.recall(c, average="macro")
     with pytest.raises(tm.InputError, match="No class 9"):
         m.f1(c, average="macro", classes=[1, 9])
