@@ -170,6 +170,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--design")
+    parser.add_argument("--scores")
     parser.add_argument("--strata", action="store_true")
     parser.add_argument("--cells", action="store_true")
     asked = parser.parse_args()
@@ -185,7 +186,7 @@ def main() -> None:
         f"{'scores':11} {'design':11} {'share':>5} {'labels':>6} {'covers':>7} {'groups':>7} {'width':>7} {'rmse':>7} {'plain':>7} {'ppi_py':>7}"
     )
     for place, (kind, share, n, design) in enumerate(cases()):
-        if asked.design and design != asked.design:
+        if (asked.design and design != asked.design) or (asked.scores and kind != asked.scores):
             continue
         rng = np.random.default_rng([asked.seed, place])
         hits = group_hits = groups = peer = 0.0

@@ -200,7 +200,7 @@ def audit_estimate(
     >>> print(found.sentence)
     40 of the 400 checked rows are positive; 918 more are estimated among the 9600 others: 958 in all. That is as sharp as 483 rows drawn at random without scores would be.
     >>> print(found["recall"])
-    recall = 0.1287, 95 % interval 0.0585 to 0.2022
+    recall = 0.1287, 95 % interval 0.0606 to 0.2038
     """
     asked = checked_level(level)
     groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")

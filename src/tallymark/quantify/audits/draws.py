@@ -100,10 +100,13 @@ def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random
     n, positives = len(s.truth), int(s.truth.sum())
     yes, no = rng.gamma(positives, size=len(added)), rng.gamma(n - positives, size=len(added))
     rest = max(round(s.size) - n, 0)
-    lower, upper = (
-        positives + rng.binomial(rest, np.clip((yes + added * hit) / (yes + no + added), 0.0, 1.0)) for hit in found
-    )
-    return Draws(lower.astype(np.float64), upper.astype(np.float64))
+    below, above = (np.clip((yes + added * hit) / (yes + no + added), 0.0, 1.0) for hit in found)
+    lower = rng.binomial(rest, below)
+    upper = lower.copy()
+    # Most pseudo-rows, and all of other strata, are the same for both limits.
+    moved = above > below
+    upper[moved] = rng.binomial(rest, above[moved])
+    return Draws(positives + lower.astype(np.float64), positives + upper.astype(np.float64))
 
 
 def _unequal(s: Stratum, slope: float, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:

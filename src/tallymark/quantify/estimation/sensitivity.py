@@ -125,8 +125,8 @@ def sensitivity(
     scores move by a number of their standard deviations (of the log odds, for probabilities); the power of
     :func:`mixture_fit` against each move is that of a non-central :math:`\chi^2` whose parameter is the misfit the move leaves
     after the prevalence was fitted anew, less what the noise of the positives adds to it; and each method counts a target in
-    which they have moved. Powers were found right to within 0.2 in simulation and too high at low prevalences: of shifts stated to be noticed 1 time in
-    5, 21 % were noticed at a prevalence of 10 %, 9 to 11 % at 5 % and 5 to 7 % at 2 % (150 samples of 5000 rows).
+    which they have moved. Powers were found right to within 0.2 in simulation and too high at low prevalences: of upward shifts stated to be
+    noticed 1 time in 5, 11 % were noticed at a prevalence of 5 % (148 samples of 5000 rows) and 5 % at 2 % (117 samples).
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
