@@ -127,7 +127,7 @@ def _of_scores(asked: Asked) -> Answer:
     def counted(name: str, sample: Tally | Tallies, **options: Any) -> Any:
         method = QUANTIFIERS[name]
         # Options of several methods go to those that have them.
-        shared = {"threshold": asked.threshold} if "threshold" in method.options else {}
+        shared: dict[str, Any] = {"threshold": asked.threshold} if "threshold" in method.options else {}
         if method.uses_training_prevalence or method.trusts_probabilities:
             shared["training_prevalence"] = asked.training_prevalence
         return estimate(name, validation, sample, **shared, **options, **_calibration(asked, name))  # type: ignore[call-overload]
