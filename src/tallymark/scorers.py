@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,14 @@ def scorer(
     facts = METRICS[name]
     if facts.better == "neither":
         raise InputError(f"{facts.name} is neither better high nor low, so it cannot choose a model.")
+    if threshold is not None and facts.needs != "confusion":
+        raise InputError(
+            f"threshold={threshold!r} goes with metrics at one threshold; {facts.name} looks at all scores."
+        )
+    takes = inspect.signature(facts.function).parameters
+    if unknown := [option for option in options if option not in takes]:
+        allowed = ", ".join(list(takes)[1:]) or "none"
+        raise InputError(f"{facts.name} has no option {unknown[0]!r}; its options are: {allowed}.")
     return Scorer(facts.name, threshold, pos_label, FrozenDict(options))
 
 

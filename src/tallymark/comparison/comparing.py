@@ -117,6 +117,12 @@ def compare(
     panel = panel.keep(panel.mass > 0)
     ask = _Ask(panel, facts, threshold, replicates, seed, jobs, mcnemar_kind, design, parameters)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
+    if mcnemar_kind != "mid_p" and way != "mcnemar":
+        raise InputError(f"mcnemar_kind={mcnemar_kind!r} goes with method='mcnemar'; this is compared by {way!r}.")
+    if panel.cluster is not None and design != "plain":
+        raise InputError(
+            f"sampling={design!r} speaks of single rows; clusters are taken as drawn at random. Leave it out."
+        )
     if (way == "clusters") != (panel.cluster is not None):
         raise InputError(
             "method='clusters' needs a panel that knows which rows belong together: tm.panel(…, clusters=…)."

@@ -9,6 +9,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import InputError
+from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS
 
 #: Recalls between which a line of equal metric is sought.
@@ -26,7 +27,7 @@ def metric_at_rates(
         )
     tpr, fpr = np.broadcast_arrays(np.asarray(tpr, dtype=np.float64), np.asarray(fpr, dtype=np.float64))
     cells = (prevalence * tpr, (1 - prevalence) * fpr, prevalence * (1 - tpr), (1 - prevalence) * (1 - fpr))
-    return np.asarray(facts.cells(*cells, **{**facts.parameters, **(parameters or {})}))
+    return np.asarray(facts.cells(*cells, **cell_settings(facts, parameters or {})))
 
 
 def recall_at_level(

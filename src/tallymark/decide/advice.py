@@ -110,6 +110,9 @@ def advise(
         if told is not None and not isinstance(told, bool | np.bool_):
             raise InputError(f"{option} is {told!r}, expected True or False.")
     evidence: list[Row] = []
+    named = {"period": period, "label": label, "value": value, "pos_label": pos_label}
+    if data is None and (unused := [name for name, given in named.items() if given is not None]):
+        raise InputError(f"{unused[0]}= speaks of data, but there is none; give data= too, or leave it out.")
     if data is not None:
         read = _read(data, period, label, value, pos_label, level, order)
         evidence = read.evidence

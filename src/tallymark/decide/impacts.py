@@ -154,6 +154,8 @@ def impact(
         raise InputError(
             "Calls are a column of labels, predicted=, or a score= with its threshold=; name one of the two."
         )
+    if predicted is not None and threshold is not None:
+        raise InputError("threshold= cuts a score; calls are made already.")
     if score is not None and threshold is None:
         raise InputError("A score is called positive from a threshold on; say which with threshold=.")
     confidence, small = checked_level(level), _check.real(tolerance, "tolerance")

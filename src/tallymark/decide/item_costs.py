@@ -182,6 +182,13 @@ def costs(
     if matrix is not None:
         if not calls:
             raise InputError("matrix= is the cost of calls; name their column with predicted=.")
+        usual = {"cost_fp": 1.0, "cost_fn": 1.0, "value_tp": 0.0, "value_tn": 0.0}
+        if unused := [name for name, one in amounts.items() if one != usual[name]] + ["pos_label"] * (
+            pos_label is not None
+        ):
+            raise InputError(
+                f"{unused[0]}= speaks of two classes; matrix= has the cost of every truth and call. Leave one out."
+            )
         return _of_matrix(columns, label, calls, matrix, rows, cluster)
     truth, names = _check.binary_labels(columns[label], pos_label, label)
     own = {name: _amount(one, name, columns, data, kept) for name, one in amounts.items()}

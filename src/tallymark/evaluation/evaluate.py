@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any, overload
@@ -99,8 +99,22 @@ def evaluate(
         None if metrics is None else (*averages, *metric_names(plainly)),
     )  # fmt: skip
     result: Evaluation | Evaluations = _evaluate(data, asked)
+    _refuse_unused(parameters, result)
     emit(result.warnings, strict=strict)
     return result
+
+
+def _refuse_unused(parameters: Mapping[str, float], result: Evaluation | Evaluations) -> None:
+    """Refuse a parameter that no metric of the answer has."""
+    measures = [
+        one for part in (result.values() if isinstance(result, Evaluations) else [result]) for one in part.values()
+    ]
+    for name in parameters:
+        if not any(name in one.parameters for one in measures):
+            takes = ", ".join(metric for metric, facts in METRICS.items() if name in facts.parameters)
+            raise InputError(
+                f"{name}= is a parameter of {takes}, and none of the metrics evaluated here has it; leave it out."
+            )
 
 
 def _averages(metrics: Metrics) -> tuple[list[str], list[str]]:
@@ -188,6 +202,7 @@ def _(data: Confusion, asked: Request) -> Evaluation:
 @_evaluate.register
 def _(data: Moments, asked: Request) -> Evaluation:
     asked.refuse_binary_options()
+    asked.refuse_limits()
     measures = {name: measure_of(METRICS[name], data) for name in asked.fitting("moments")}
     return Evaluation(
         measures,

@@ -127,6 +127,10 @@ def _limits_of_tally(
             raise InputError(
                 f"interval={asked.interval!r} resamples rows one by one; rows in clusters have default intervals only."
             )
+        if asked.sampling != "plain":
+            raise InputError(
+                f"sampling={asked.sampling!r} speaks of single rows; clusters are taken as drawn at random. Leave it out."
+            )
         cut = None if one.matrix is None else one.matrix.threshold
         settings = {} if one.matrix is None else settings_at(of_rates, one.matrix, asked)
         values = {name: one.measures[name].value for name in defined if name not in of_rates or name in settings}

@@ -92,6 +92,14 @@ class Request:
         if self.level is not None and self.interval != "default":
             raise InputError(f"interval={self.interval!r} resamples scores; labels alone have default intervals only.")
 
+    def refuse_limits(self) -> None:
+        """Moments alone have no intervals."""
+        if self.level not in {None, 0.95} or self.interval != "default" or self.sampling != "plain":
+            raise InputError(
+                "level=, interval= and sampling= speak of intervals, which moments alone do not have; evaluate the rows: "
+                "tm.class_panel(y, scores, classes=…)."
+            )
+
     def refuse_binary_options(self) -> None:
         """A threshold and a prevalence speak of one positive class."""
         if self.threshold is not None or self.prevalence is not None:

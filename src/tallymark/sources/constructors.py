@@ -510,6 +510,11 @@ def _tally_frame(
     )
     wanted = roles.wanted
     lazy = lazy_frame(frame, wanted)
+    if exact is False and (lazy is None or cluster is not None):
+        why = "a frame in memory is tallied as it is" if lazy is None else "rows in clusters are tallied one by one"
+        raise InputError(
+            f"exact=False groups the rows of a lazy frame into cells, but {why}. Leave it out, or quantise() the tally."
+        )
     if lazy is not None and drop_missing:
         lazy = without_missing(lazy, [name for name, *_ in wanted])
     if lazy is not None and cluster is None and not exact and (exact is False or number_of_rows(lazy) > SMALL):

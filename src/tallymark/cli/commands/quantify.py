@@ -127,7 +127,11 @@ def _of_scores(asked: Asked) -> Answer:
         methods = [name for name in methods if "threshold" not in QUANTIFIERS[name].options]
 
     def counted(name: str, sample: Tally | Tallies, **options: Any) -> Any:
-        shared = {"threshold": asked.threshold, "training_prevalence": asked.training_prevalence}
+        method = QUANTIFIERS[name]
+        # Options of several methods go to those that have them.
+        shared: dict[str, Any] = {"threshold": asked.threshold} if "threshold" in method.options else {}
+        if method.uses_training_prevalence or method.trusts_probabilities:
+            shared["training_prevalence"] = asked.training_prevalence
         return estimate(name, validation, sample, **shared, **options, **_calibration(asked, name))  # type: ignore[call-overload]
 
     estimates = _each(

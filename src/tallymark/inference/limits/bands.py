@@ -90,6 +90,8 @@ def roc_band(
         low, high = _weighted_limits(tally, curves, confidence, simultaneous, replicates, seed, jobs)
         points = {"x": grid, "value": value, "low": np.minimum(low, value), "high": np.maximum(high, value)}
         return Band(points, "ROC curve", method, confidence, simultaneous)
+    if at is not None:
+        raise InputError(f"at= goes with method='fixed_fpr'; {method} has a point for each threshold.")
     cut = tally.cutoffs
     down, up = (run.effective_size for run in tally.runs)
     fpr, tpr = cut.fp / tally.negatives, cut.tp / tally.positives

@@ -24,7 +24,7 @@ from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences, qu
 from tallymark.quantify.estimation.problem import Problem, problem_of, targets_of
 from tallymark.quantify.estimation.table import estimation_of
 from tallymark.quantify.kernels.samples import Samples
-from tallymark.registry import QUANTIFIERS, require_one_of
+from tallymark.registry import QUANTIFIERS, Method, require_one_of
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.run import Run
 from tallymark.summaries.tallies import Tallies
@@ -75,8 +75,8 @@ def estimate(
     """Estimate the share of positives in `target`, unlabelled scores, from `validation`, labelled ones of the same model.
 
     `name` is a quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them);
-    `threshold` a number or a policy for those that cut the scores (others have no use for it); `training_prevalence` the share of positives the
-    model was trained at, where it is not the validation sample's. A target in groups (:class:`Tallies`) gives
+    `threshold` a number or a policy, for those that cut the scores; `training_prevalence` the share of positives the
+    model was trained at, for those that use or trust it, where it is not the validation sample's. A target in groups (:class:`Tallies`) gives
     :class:`Prevalences`, estimates by group whose total adds up. Two class
     panels (:func:`tallymark.class_panel`) count more than two classes, as :class:`ClassPrevalences`.
 
@@ -96,6 +96,7 @@ def estimate(
     ac: 0.1242 (0.1008 to 0.1441, 95 % analytic), 621 (504 to 721) of 5000
     """
     method = QUANTIFIERS[name]
+    _refuse_unused(method, validation, threshold, training_prevalence)
     if isinstance(validation, tuple):
         raise InputError(
             "Rows of more than two classes are a class panel: validation=tm.class_panel(y, scores, classes=…)."
@@ -151,6 +152,20 @@ def estimate(
     return answer
 
 
+def _refuse_unused(method: Method, validation: object, threshold: object, training_prevalence: object) -> None:
+    """Refuse what the method would not look at."""
+    if threshold is not None and isinstance(validation, Tally) and "threshold" not in method.options:
+        takes = ", ".join(name for name in QUANTIFIERS if "threshold" in QUANTIFIERS[name].options)
+        raise InputError(
+            f"threshold={threshold!r} goes with methods that cut the scores ({takes}); {method.name} does not."
+        )
+    if training_prevalence is not None and not (method.uses_training_prevalence or method.trusts_probabilities):
+        takes = ", ".join(n for n, m in QUANTIFIERS.items() if m.uses_training_prevalence or m.trusts_probabilities)
+        raise InputError(
+            f"training_prevalence={training_prevalence!r} goes with {takes}; {method.name} has no use for it."
+        )
+
+
 #: Intervals by resampling whole clusters, and all that resample.
 _CLUSTERED = "cluster bootstrap"
 _RESAMPLED = frozenset({"bootstrap", _CLUSTERED})
@@ -192,6 +207,7 @@ def estimate_many(
     >>> tm.quantify.estimate_many("ac", t, [0.2, 0.3, 0.6, 0.9], [[0, 1], [0, 2], [2, 3]], threshold=0.5).tolist()
     [0.0, 1.0, 1.0]
     """
+    _refuse_unused(QUANTIFIERS[name], validation, threshold, training_prevalence)
     pool = _check.scores(scores)
     lines = _lines_of(index, len(pool))
     # Checks look at the lowest and highest score only, so the pool need not be sorted.

@@ -277,6 +277,10 @@ def counts_in_cells(
     """Rows of each class and of the target by cell; effective ones where there are weights."""
     if options.get("density", "bins") != "bins":
         raise InputError("bayes of more than two classes counts rows in cells; leave density= out.")
+    if options.get("bandwidth") is not None:
+        raise InputError(
+            "bayes of more than two classes counts rows in cells, which have no width; leave bandwidth= out."
+        )
     number = options.get("bins")
     cells = ScoreCells(
         both.known, both.codes, both.weight, both.k, None if number is None else checked_number(number, "bins", both.k)

@@ -120,6 +120,7 @@ def bayes_densities(
     bandwidth: float | None = None,
 ) -> tuple[Floats, Floats]:
     """Densities of both classes at the target's scores, the way Bayesian Calibration was asked to estimate them."""
+    _refuse_other(density, bins, bandwidth)
     if density == "kde":
         up, down = Kernels.on_line(validation, bandwidth).at(target.scores)
         return up + FAINT, down + FAINT
@@ -128,6 +129,14 @@ def bayes_densities(
     edges = adaptive_edges(validation, bins)
     fitted = fit_jointly(*joint_cells(validation, target, edges)).shares
     return Binned(edges, fitted[:, 0], fitted[:, 1]).at(target.scores)
+
+
+def _refuse_other(density: str, bins: int | None, bandwidth: float | None) -> None:
+    """Refuse the option of the other kind of density."""
+    if density == "bins" and bandwidth is not None:
+        raise InputError(f"bandwidth={bandwidth!r} goes with density='kde'; bins have none.")
+    if density == "kde" and bins is not None:
+        raise InputError(f"bins={bins!r} goes with density='bins'; kernels have a bandwidth.")
 
 
 def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple[Floats, Floats]:
@@ -148,6 +157,7 @@ def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple
 def _bayes(
     validation: Validation, target: Samples, *, density: str, bins: int | None, bandwidth: float | None
 ) -> Floats:
+    _refuse_other(density, bins, bandwidth)
     if density != "bins":
         return _most_likely(*bayes_densities(validation, target, density=density, bandwidth=bandwidth), target)
     edges = adaptive_edges(validation, bins)

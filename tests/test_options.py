@@ -1,0 +1,469 @@
+"""Options are never swallowed: every public function refuses an unknown one, and each one it has does something or is refused.
+
+`CALLS` has a valid call of every public function and, for each of its options, another value; options that only say how the work is done
+are in `ONLY_HOW`. A function or option that is missing here fails.
+"""
+
+import dataclasses
+import functools
+import inspect
+import json
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tallymark as tm
+from tallymark.registry import METRICS
+
+#: These change how long the work takes, where it is done, or who is told of it, never the answer.
+ONLY_HOW = {"jobs", "n_jobs", "progress", "memory_limit", "threads", "command"}
+
+RNG = np.random.default_rng(0)
+N = 160
+Y = np.arange(N) % 2
+P = np.round(np.clip(RNG.normal(0.4 + 0.2 * Y, 0.15), 0.01, 0.99), 2)
+Q = np.round(np.clip(RNG.normal(0.45 + 0.1 * Y, 0.15), 0.01, 0.99), 2)
+W = RNG.integers(1, 5, N) / 2
+C = np.arange(N) // 8
+FRAME = pd.DataFrame({
+    "y": Y, "p": P, "q": Q, "w": W, "k": RNG.integers(1, 4, N), "c": C, "hat": (P >= 0.5).astype(int), "hat2": (Q >= 0.5).astype(int),
+    "v": RNG.integers(1, 50, N).astype(float), "v2": RNG.integers(1, 50, N).astype(float),
+    "t": np.arange(N) * 8 // N + 2001, "g": np.where(np.arange(N) % 3, "a", "b"), "item": np.arange(N) % 5, "z": (np.arange(N) % 8 < 3 + 2 * (np.arange(N) >= N / 2)).astype(int),
+})  # fmt: skip
+
+
+@functools.cache
+def tally(kind="p"):
+    return tm.tally(Y, P if kind == "p" else Q)
+
+
+@functools.cache
+def weighted():
+    return tm.tally(Y, P, weights=W)
+
+
+@functools.cache
+def target():
+    return tm.tally(scores=np.round(np.clip(RNG.normal(0.5, 0.2, 120), 0.01, 0.99), 2))
+
+
+@functools.cache
+def panel():
+    return tm.panel(Y, {"a": P, "b": Q})
+
+
+@functools.cache
+def matrix():
+    return tm.confusion(Y, (P >= 0.5).astype(int))
+
+
+@functools.cache
+def files(tmp):
+    FRAME.to_csv(tmp / "rows.csv", index=False)
+    return str(tmp / "rows.csv")
+
+
+@dataclasses.dataclass(frozen=True)
+class With:
+    """Another value of an option, and what else the call then needs, both before and after."""
+
+    value: object
+    also: Mapping[str, object] = dataclasses.field(default_factory=dict)
+    #: Positional arguments of its own.
+    first: tuple | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """Positional arguments, named ones, and other values of its options."""
+
+    arguments: tuple
+    named: Mapping[str, object]
+    others: Mapping[str, object]
+
+
+def call(*arguments, named=None, **others):
+    return Call(arguments, named or {}, others)
+
+
+def fingerprint(thing):
+    """What a result says, as text."""
+    if isinstance(thing, np.ndarray):
+        return repr((thing.dtype.kind, thing.tolist()))
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return repr([(field.name, fingerprint(getattr(thing, field.name))) for field in dataclasses.fields(thing)])
+    if isinstance(thing, Mapping):
+        return repr([(str(key), fingerprint(value)) for key, value in thing.items()])
+    if isinstance(thing, list | tuple):
+        return repr([fingerprint(value) for value in thing])
+    if type(thing).__module__.startswith("altair"):
+        chart = thing.to_dict()
+        # Names of data sets are hashes of them, and of selections running numbers.
+        return json.dumps(chart, sort_keys=True, default=str)
+    if callable(thing) and not hasattr(thing, "to_dict"):
+        return type(thing).__name__
+    return repr(thing)
+
+
+def answer(function, arguments, named):
+    """What a call says, or that it was refused."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            found = function(*arguments, **named)
+        except tm.TallymarkError as error:
+            return "refused", str(error)
+        return "answered", fingerprint(found) + repr(sorted(str(one.message) for one in told))
+
+
+CURVE = call(tally())
+#: What data are asked for where nobody says it.
+READ = {"prevalence_stable": None, "values_stable": None}
+CALLS = {
+    "brier_curve": CURVE, "cost_curve": CURVE, "det": CURVE, "gain": CURVE, "positive_tradeoff": CURVE, "pr": CURVE,
+    "predictive_roc": CURVE, "roc": CURVE,
+    "advise": call(
+        named={"prevalence_stable": True, "values_stable": True}, classes=4, prevalence_stable=False, values_stable=False, prevalence="low", true_negatives_matter=With(True, {"prevalence": "low"}), emphasise="fp",
+        cost_fp=With(5.0, {"cost_fn": 1.0}), cost_fn=With(5.0, {"cost_fp": 1.0}),
+        period=With("t", {"label": "y", "value": "v"} | READ, (FRAME,)), label=With("y", {"period": "t", "value": "v"} | READ, (FRAME,)),
+        value=With("v", {"period": "t", "label": "y"} | READ, (FRAME,)), data=With(FRAME, {"period": "t", "label": "y"}),
+        pos_label=With(0, {"period": "t", "label": "y", "value": "v"} | READ, (FRAME,)),
+        level=With(0.5, {"period": "t", "label": "z", "value": "v"} | READ, (FRAME,)),
+        impact=tm.decide.impact(FRAME, label="y", value="v", predicted="hat"),
+    ),
+    "bound": call(tally().quantise(), "auroc"),
+    "brier_parts": call(tally(), bins=5),
+    "by_sample_size": call(tally(), named={"metrics": ["auroc"], "replicates": 20, "sizes": [40, 80]}, metrics=["ks"], sizes=[50],
+                           replicates=30, level=0.5, seed=1),
+    "calibration_curve": call(tally(), bins=5, by="width"),
+    "class_panel": call(named={"scores": np.column_stack((1 - P, P)), "classes": [0, 1]}, y=Y, scores=np.column_stack((P, 1 - P)),
+                        classes=["x", "z"], label=With("y", {"score": {0: "p", 1: "q"}}, (FRAME,)), score=With({0: "p", 1: "q"}, {}, (FRAME,)), weight="w",
+                        count="k", counts=np.arange(N) + 1, weights=W),
+    "class_scores": call(Y, named={"scores": np.column_stack((1 - P, P)), "classes": [0, 1]}, scores=np.column_stack((P, 1 - P)),
+                         classes=[1, 0], label="y", score={0: "p", 1: "q"}, weight="w", count="k", counts=np.arange(N) + 1, weights=W),
+    "compare": call(panel(), metric="ks", method="delong", threshold=With(0.3, {"metric": "accuracy"}), level=0.5, equivalence=0.1,
+                    sampling="stratified", mcnemar_kind=With("exact", {"metric": "accuracy", "method": "mcnemar", "threshold": 0.5}),
+                    replicates=With(300, {"method": "bootstrap"}), seed=With(1, {"method": "bootstrap"}),
+                    strict=With(True, {}, (tm.panel(Y[:12], {"a": P[:12], "b": Q[:12]}),))),
+    "compare_thresholds": call(tally()),
+    "confusion": call(Y, (P >= 0.5).astype(int), label="y", weight="w", count="k", pos_label=0, classes=[1, 0],
+                      counts=np.arange(N) + 1, weights=W),
+    "decision_curve": call(tally(), thresholds=[0.2, 0.4]),
+    "evaluate": call(tally(), named={"metrics": ["auroc", "f1"]}, metrics=["ks"], threshold=0.3, level=0.5, prevalence=0.1,
+                     interval="percentile", sampling="stratified", seed=With(1, {"interval": "percentile"}),
+                     strict=With(True, {}, (tm.tally(Y[:12], P[:12]),))),
+    "mann_whitney": call(tm.tally(np.arange(12) % 2, np.arange(12) ** 2 % 13 + np.arange(12) / 100), method="normal", alternative="greater", level=0.5),
+    "moments": call(Y, np.column_stack((1 - P, P)), named={"classes": [0, 1]}, counts=np.arange(N) + 1, weights=W, classes=[1, 0]),
+    "over_prevalence": call(tally().at(0.5), ["precision"], [0.1, 0.2]),
+    "over_thresholds": call(tally(), metrics=["mcc"]),
+    "panel": call(Y, named={"scores": {"a": P, "b": Q}}, scores={"a": Q, "b": P}, label="y", score=["p", "q"], weight="w", count="k",
+                  cluster="c", counts=np.arange(N) + 1, weights=W, clusters=C, pos_label=0, extra={"price": W}),
+    "sample_size": call(named={"auroc": 0.8, "difference": 0.05}, prevalence=0.2, correlation=0.1, sd_ratio=2.0, power=0.9, level=0.9,
+                        auroc=0.7, difference=0.1),
+    "score_histogram": call(tally(), bins=10, logit=True),
+    "score_parts": call(tally(), score="log_loss"),
+    "tally": call(Y, named={"scores": P}, y=With(Y, {}, ()), scores=Q, label="y", score="p", by="g", weight="w", count="k", cluster="c",
+                  counts=np.arange(N) + 1, weights=W, clusters=C, pos_label=0, exact=False, drop_missing=True,
+                  strict=With(True, {"scores": (P >= 0.5).astype(float)})),
+    "without_simple": call(panel()),
+    "calibration.beta": CURVE, "calibration.isotonic": CURVE, "calibration.platt": CURVE,
+    "calibration.calibrate": call(tally(), "platt"),
+    "calibration.temperature": call(tally(), bias=True),
+    "intervals.auroc": call(tally(), level=0.5, method="logit"),
+    "intervals.bootstrap": call(tally(), ["auroc"], named={"replicates": 100}, threshold=With(0.3, {}, (tally(), ["f1"])), replicates=150,
+                                sampling="stratified", seed=1, most=With(50), parameters=With({"fbeta": {"beta": 3.0}}, {"threshold": 0.5}, (tally(), ["fbeta"]))),
+    "intervals.calibration_band": call(tally(), bins=5, by="width", level=0.5, simultaneous=True),
+    "intervals.chosen_threshold": call(tally(), "youden", named={"replicates": 50}, metric="f1", level=0.5, replicates=60, seed=1,
+                                       sampling="stratified"),
+    "intervals.delong": call(panel()),
+    "intervals.heterogeneity": call({"a": tm.evaluate(tally(), metrics=["auroc", "ks"]), "b": tm.evaluate(tally("q"), metrics=["auroc", "ks"])}, metric="ks"),
+    "intervals.pr_band": call(tally(), named={"replicates": 100}, level=0.5, simultaneous=True, sampling="stratified", replicates=150, seed=1),
+    "intervals.proportion": call(3, 10, level=0.5, method="wilson"),
+    "intervals.roc_band": call(tally(), named={"replicates": 100}, level=0.5, method=With("fixed_threshold"), simultaneous=True,
+                               replicates=With(150, {"simultaneous": True}), seed=With(1, {"simultaneous": True}), at=[0.1, 0.2]),
+    "quantify.bayesian_calibration": call(tally(), target(), density="kde", bins=5, bandwidth=With(0.5, {"density": "kde"}), monotone=True,
+                                          level=0.5, seed=With(1, {"density": "kde"}), strict=With(True, {}, (tm.tally(Y, P), tm.tally(scores=P * 3)))),
+    "quantify.class_drift": call(tm.tally(FRAME[:16], label="y", score="p", by="g"), named={"permutations": 99}, level=0.5, permutations=199, seed=1),
+    "quantify.estimate": call("ac", tally(), target(), threshold=0.3, training_prevalence=With(0.2, {}, ("em", tally(), target())), level=0.5,
+                              interval="bootstrap", population=1000, replicates=With(150, {"interval": "bootstrap"}),
+                              seed=With(1, {"interval": "bootstrap"}), strict=With(True, {"threshold": 0.5}, ("ac", tm.tally(Y, P), tm.tally(scores=P * 3)))),
+    "quantify.estimate_many": call("ac", tally(), P, [[0, 1, 2, 5], [3, 4, 8, 9]], named={"threshold": 0.5}, threshold=0.3,
+                                   training_prevalence=With(0.2, {"threshold": None}, ("em", tally(), P, [[0, 1, 2, 5], [3, 4, 8, 9]]))),
+    "quantify.expected": call(tally(), target(), threshold=0.3, metrics=["f1"], method="ac", level=0.5, seed=1),
+    "quantify.from_counts": call(matrix(), named={"predicted_positive": 30, "n": 100}, predicted_positive=40, n=90, method="cc", level=0.5,
+                                 population=200, seed=With(1, {"method": "bayes"})),
+    "quantify.mixture_fit": call(tally(), target(), bins=5, strict=With(True, {}, (tally(), tm.tally(scores=P[Y == 1] * 0.2)))),
+    "quantify.sensitivity": call(tally(), target(), methods=["ac"], threshold=0.3, training_prevalence=With(0.2, {"methods": ["em"]})),
+    "scorers.scorer": call("auroc", threshold=With(0.3, {}, ("f1",)), pos_label=0),
+    "study.critical_difference": call(4, 10, alpha=0.1, control=True),
+}  # fmt: skip
+
+TABLE = [
+    [0.1, 0.3, 0.2],
+    [0.2, 0.1, 0.4],
+    [0.3, 0.2, 0.5],
+    [0.1, 0.4, 0.6],
+    [0.2, 0.3, 0.7],
+    [0.15, 0.1, 0.3],
+    [0.11, 0.41, 0.21],
+]
+PAIR = [line[:2] for line in TABLE]
+RANKS = call(TABLE, better="higher")
+PRICES = {"period": "t", "product": "item", "price": "v"}
+CALLS |= {
+    "decide.costs": call(FRAME, named={"label": "y", "score": "p"}, label="hat2", score="q", predicted=With("hat2", {"score": None, "predicted": "hat"}),
+                         threshold=0.3, cost_fp=2.0, cost_fn="v", value_tp=1.0, value_tn=1.0,
+                         matrix=With({0: {0: 0.0, 1: 1.0}, 1: {0: 5.0, 1: 0.0}}, {"score": None, "predicted": "hat"}), weight="w", cluster="c", pos_label=0, level=0.5,
+                         seed=1, where="v > 10"),
+    "decide.impact": call(FRAME, named={"label": "y", "value": "v", "predicted": "hat"}, label="hat2", value="v2", predicted="hat2",
+                          score=With("p", {"predicted": None, "score": "q", "threshold": 0.5}), threshold=With(0.3, {"predicted": None, "score": "q", "threshold": 0.5}),
+                          period="t", weight="w", cluster="c", pos_label=0, tolerance=0.5, level=0.5, where="v > 10"),
+    "decide.index": call(FRAME, named=PRICES | {"quantity": "v2"}, period="item", product="g", price="v2", quantity="w", formula="laspeyres", chained=True,
+                         window=With(4, {"formula": "geks_fisher"}), splice=With("half", {"formula": "geks_fisher", "window": 4}), where="v > 10"),
+    "decide.space": call(FRAME, named={"label": "y", "predicted": ["hat", "hat2"], "replicates": 100}, label="hat2", predicted=["hat2", "hat"],
+                         threshold=With(0.3, {"label": None, "predicted": None}, (panel(),)), cluster="c", pos_label=0, prevalence=0.1, metric="f1", replicates=150, seed=1),
+    "rare.split": call(np.arange(100) < 30, named={"positives": 10, "negatives": 20, "prevalence": 0.1}, positives=12, negatives=25, prevalence=0.2,
+                       pos_label=False, seed=1),
+    "study.friedman": call(TABLE, better="higher", ties=With(False, {}, ([[1, 1, 2], [1, 2, 2], [3, 1, 2], [1, 1, 3]],)), exact=False),
+    "study.iman_davenport": call(TABLE, better="higher", ties=With(False, {}, ([[1, 1, 2], [1, 2, 2], [3, 1, 2], [1, 1, 3]],))),
+    "study.nemenyi": call(TABLE, better="higher", level=0.5),
+    "study.shaffer": call(TABLE, better="higher", level=0.5),
+    "study.bonferroni_dunn": call(TABLE, "1", better="higher", level=0.5),
+    "study.holm": call(TABLE, control=1, better="higher", level=0.5),
+    "study.hochberg": call(TABLE, control=1, better="higher", level=0.5),
+    "study.hommel": call(TABLE, control=1, better="higher", level=0.5),
+    "study.wilcoxon": call([[a, a + 0.1 + a**2] for a in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)], better="higher", zeros=With("drop", {}, ([[1.0, 1.0], *PAIR],)), exact=False, level=0.5),
+    "study.bayesian_signed_rank": call(PAIR, named={"draws": 1000}, rope=0.1, better="higher", draws=2000, seed=1),
+    "study.correlated_t": call(PAIR, folds=3, rope=0.1, better="higher"),
+    "study.protocol": call(Y, kind="app", folds=5, prevalences=With([0.1, 0.5], {"kind": "app"}), samples=With(3, {"kind": "app"}), size=With(20, {"kind": "app"}),
+                           seed=1),
+    "learners.detectors": call(names=["lof"], n_neighbors=3, standardise=False, random_state=7),
+    "scan": call(named={"label": "y", "score": "p"}, label="hat2", score="q", weight="w", count="k", cluster="c", by="g", where="v > 10",
+                 thresholds=With([0.3], {"exact": False}), pos_label=0, exact=False, drop_missing=With(True, {"score": "m"}), strict=With(True, {"score": "hat"})),
+    "scan_panel": call(named={"label": "y", "score": ["p", "q"]}, label="hat2", score=["q", "p"], weight="w", count="k", cluster="c", where="v > 10",
+                       pos_label=0, drop_missing=With(True, {"score": ["p", "m"]})),
+}  # fmt: skip
+#: A two-sided test of pairs is the same whichever direction is better; it takes the option as all tests of a table do.
+DIRECTION_ONLY = {("study.wilcoxon", "better")}
+#: Functions of files, whose rows are written before they are called.
+OF_FILES = {"scan", "scan_panel"}
+#: What is tried elsewhere: it learns for seconds, draws random samples in folders, or takes a folder or name and nothing else.
+ELSEWHERE = {
+    "load", "report", "quantify.from_audit", "study.dataset", "rare.bootstrap", "rare.ensemble", "rare.class_weight_sweep", "rare.texts_in",
+    "decide.audit_estimate", "decide.audit_plan", "decide.index_audit", "decide.index_under_error", "decide.metrics_by_index_error",
+    "decide.watch", "extend.loss", "extend.metric", "extend.policy", "extend.quantifier",
+}  # fmt: skip
+
+
+def public_functions():
+    rooms = {"": tm} | {f"{name}.": getattr(tm, name) for name in tm.__all__ if inspect.ismodule(getattr(tm, name))}
+    return {
+        f"{prefix}{name}": function
+        for prefix, room in rooms.items()
+        # Charts and metrics have tests of their own below.
+        if prefix not in {"charts.", "metrics."}
+        for name in room.__all__
+        if inspect.isfunction(function := getattr(room, name))
+        and not (prefix and name in tm.__all__ and getattr(tm, name) is function)
+    }
+
+
+FUNCTIONS = public_functions()
+TRIED = CALLS
+
+
+def options_of(function):
+    """Parameters that may be left out, or are given by name."""
+    return [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is p.KEYWORD_ONLY or (p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty)
+    ]
+
+
+def test_every_public_function_is_here():
+    assert set(FUNCTIONS) == set(TRIED) | ELSEWHERE
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_every_option_is_here(name):
+    assert set(options_of(FUNCTIONS[name])) - ONLY_HOW <= set(TRIED[name].others) | set(TRIED[name].named)
+    assert set(TRIED[name].others) <= set(options_of(FUNCTIONS[name])) | {"y", "data"}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    path = tmp_path_factory.mktemp("options") / "rows.csv"
+    FRAME.assign(m=FRAME["p"].where(FRAME["v"] > 5)).to_csv(path, index=False)
+    return str(path)
+
+
+def arguments_of(name, rows, known):
+    return (rows,) if name in OF_FILES else known
+
+
+@pytest.mark.parametrize("name", TRIED)
+def test_an_unknown_option_is_refused_by_name(name, rows):
+    known = TRIED[name]
+    arguments = arguments_of(name, rows, known.arguments)
+    assert answer(FUNCTIONS[name], arguments, known.named)[0] == "answered"
+    with pytest.raises((TypeError, tm.TallymarkError), match="no_such_option"):
+        FUNCTIONS[name](*arguments, **known.named, no_such_option=1)
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name in TRIED for option in TRIED[name].others])
+def test_an_option_does_something_or_is_refused(name, option, rows):
+    known, function = TRIED[name], FUNCTIONS[name]
+    other = known.others[option]
+    other = other if isinstance(other, With) else With(other)
+    arguments = arguments_of(name, rows, known.arguments if other.first is None else other.first)
+    named = dict(known.named) | other.also
+    if other.first is not None and isinstance(arguments[0] if arguments else None, pd.DataFrame):
+        named = {key: value for key, value in named.items() if key not in {"scores", "classes"}}
+    before = answer(function, arguments, named)
+    after = answer(function, arguments, named | {option: other.value})
+    assert "answered" in {before[0], after[0]}, "the call in the table is not valid"
+    assert after != before or (name, option) in DIRECTION_ONLY
+
+
+SCORES = np.column_stack((1 - P, P, np.full(N, 0.4))) / (1.4)
+CODES = np.where(np.arange(N) % 5 == 0, 2, Y)
+EVALUATED = {
+    "threshold": 0.3, "level": 0.5, "prevalence": 0.1, "sampling": "stratified", "beta": 3.0, "metrics": ["accuracy"],
+}  # fmt: skip
+COUNTED = {
+    "threshold": 0.3,
+    "training_prevalence": 0.2,
+    "level": 0.5,
+    "population": 1000,
+    "bandwidth": 0.3,
+    "far_enough": 0.1,
+    "bins": 7,
+}
+#: Kinds of input that a function takes: (function, arguments, named, options). An option that speaks of another kind is refused.
+KINDS = {
+    **{
+        f"evaluate {type(data).__name__}{place}": (tm.evaluate, (data,), {"metrics": ["auroc", "fbeta"]}, EVALUATED)
+        for place, data in enumerate((tally(), tm.tally(Y, P, clusters=C), tm.tally(FRAME, label="y", score="p", by="g"), panel()))
+    },
+    **{
+        f"evaluate {type(data).__name__}{place}": (tm.evaluate, (data,), {}, EVALUATED | {"interval": "percentile"})
+        for place, data in enumerate((
+            matrix(),
+            tm.confusion(CODES, SCORES.argmax(axis=1)), tm.moments(CODES, SCORES, classes=range(3)),
+            tm.class_scores(CODES, SCORES, classes=range(3)),
+        ))
+    },
+    **{
+        f"estimate {name}": (tm.quantify.estimate, (name, tally(), target()), {"replicates": 100}, COUNTED)
+        for name in ("bl", "cc", "ac", "x", "ms", "sweep", "cs", "pacc", "em", "kde", "bayes", "energy")
+    },
+    **{
+        f"estimate_many {name}": (
+            tm.quantify.estimate_many, (name, tally(), P, [[0, 1, 2, 5], [3, 4, 8, 9]]), {},
+            {"threshold": 0.3, "training_prevalence": 0.2},
+        )
+        for name in ("ac", "ms", "em", "bayes")
+    },
+    **{
+        f"estimate classes {name}": (
+            tm.quantify.estimate,
+            (name, tm.class_panel(CODES, SCORES, classes=range(3)), tm.class_panel(scores=SCORES[::3], classes=range(3))),
+            {"replicates": 100}, {"threshold": 0.3, "training_prevalence": [0.2, 0.3, 0.5], "population": 1000, "bandwidth": 0.3},
+        )
+        for name in ("ac", "em", "bayes")
+    },
+    **{
+        f"compare {method}": (
+            tm.compare, (panel(),), {"method": method, "replicates": 200} | ({"metric": "accuracy", "threshold": 0.5} if method == "mcnemar" else {}),
+            {"threshold": 0.3, "mcnemar_kind": "exact", "level": 0.5, "equivalence": 0.1, "beta": 2.0},
+        )
+        for method in ("mover", "delong", "mcnemar", "bootstrap")
+    },
+    "compare clusters": (tm.compare, (tm.panel(Y, {"a": P, "b": Q}, clusters=C),), {}, {"sampling": "stratified", "mcnemar_kind": "exact"}),
+    "roc_band": (tm.intervals.roc_band, (tally(),), {"method": "fixed_threshold"}, {"at": [0.1, 0.2]}),
+    "tally of a frame": (
+        tm.tally, (FRAME,), {"label": "y", "score": "p"},
+        {"scores": Q, "weights": W, "counts": np.arange(N), "clusters": C, "cluster": "c", "weight": "w", "count": "k", "exact": False},
+    ),
+    "panel of a frame": (
+        tm.panel, (FRAME,), {"label": "y", "score": ["p", "q"]},
+        {"scores": {"a": P}, "weights": W, "counts": np.arange(N), "clusters": C, "cluster": "c", "weight": "w", "count": "k", "extra": {"x": W}},
+    ),
+    "confusion of a frame": (
+        tm.confusion, (FRAME, "hat"), {"label": "y"}, {"weights": W, "counts": np.arange(N), "weight": "w", "count": "k", "classes": [1, 0]},
+    ),
+    **{
+        f"{maker.__name__} of a frame": (
+            maker, (FRAME,), {"label": "y", "score": {0: "p", 1: "q"}},
+            {"scores": SCORES, "classes": [1, 0], "weights": W, "counts": np.arange(N), "weight": "w", "count": "k"},
+        )
+        for maker in (tm.class_scores, tm.class_panel)
+    },
+    "advise without data": (
+        tm.advise, (), {"prevalence_stable": True, "values_stable": True}, {"period": "t", "label": "y", "value": "v", "pos_label": 1},
+    ),
+    "costs of calls": (tm.decide.costs, (FRAME,), {"label": "y", "predicted": "hat"}, {"threshold": 0.3, "weight": "w", "cluster": "c"}),
+    "costs of a matrix": (
+        tm.decide.costs, (FRAME,), {"label": "y", "predicted": "hat", "matrix": {0: {1: 1.0}, 1: {0: 5.0}}},
+        {"cost_fp": 2.0, "cost_fn": 2.0, "value_tp": 1.0, "value_tn": 1.0, "pos_label": 0},
+    ),
+    "impact of calls": (tm.decide.impact, (FRAME,), {"label": "y", "value": "v", "predicted": "hat"}, {"threshold": 0.3}),
+    "index": (tm.decide.index, (FRAME,), PRICES | {"quantity": "v2"}, {"splice": "half", "window": 4}),
+    "index of many periods": (
+        tm.decide.index, (FRAME,), PRICES | {"quantity": "v2", "formula": "geks_fisher"}, {"splice": "half", "chained": True, "window": 4},
+    ),
+    "scorer": (tm.scorers.scorer, ("auroc",), {}, {"threshold": 0.3, "beta": 2.0}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "option"), [(kind, option) for kind, (*_, options) in KINDS.items() for option in options]
+)
+def test_an_option_of_another_kind_is_refused(kind, option):
+    function, arguments, named, options = KINDS[kind]
+    before = answer(function, arguments, named)
+    assert before[0] == "answered"
+    assert answer(function, arguments, named | {option: options[option]}) != before
+
+
+def test_arrays_of_clusters_are_used_or_refused():
+    """Names of the option for frames beside arrays were ignored once, and the intervals three times too short."""
+    with pytest.raises(tm.InputError, match="cluster= names a column of a dataframe"):
+        tm.panel(Y, {"a": P, "b": Q}, cluster=C)
+    rows, clusters = (tm.compare(made).pairs[0] for made in (panel(), tm.panel(Y, {"a": P, "b": Q}, clusters=C)))
+    assert (rows.low, rows.high) != (clusters.low, clusters.high)
+
+
+ANY_NAMES = {
+    f"{room.__name__.split('.')[-1]}.{name}": function
+    for room in (tm.charts, tm.metrics)
+    for name in room.__all__
+    if inspect.isfunction(function := getattr(room, name))
+    and any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function, follow_wrapped=False).parameters.values())
+}
+SUMMARIES = {
+    "confusion": matrix(), "tally": tally(), "probabilities": tally(), "moments": tm.moments(CODES, SCORES, classes=range(3)),
+    "multiclass": tm.class_scores(CODES, SCORES, classes=range(3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANY_NAMES)
+def test_metrics_and_charts_refuse_an_unknown_option(name):
+    room, _, short = name.partition(".")
+    if room == "metrics":
+        data = SUMMARIES[METRICS[short].needs] if short in METRICS else matrix()
+    else:
+        data = {"a": matrix(), "b": tm.confusion(Y, (Q >= 0.5).astype(int))}
+    with pytest.raises((TypeError, tm.TallymarkError), match="no_such_option"):
+        ANY_NAMES[name](data, no_such_option=1)
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_what_is_tried_elsewhere_takes_no_unknown_option(name, tmp_path):
+    if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(FUNCTIONS[name]).parameters.values()):
+        with pytest.raises(tm.TallymarkError, match="no_such_option"):
+            FUNCTIONS[name](tally(), tmp_path / "page.html", no_such_option=1)
