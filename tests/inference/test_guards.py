@@ -71,7 +71,7 @@ def test_weights_that_leave_few_effective_rows_are_said_of_even_where_those_of_t
     ):
         found = tm.evaluate(tm.tally(y, np.linspace(0, 1, 960), weights=weights), metrics=["auroc"])
         assert [note.code for note in found.warnings] == said
-    many = tm.tally(np.repeat(y, 20), np.linspace(0, 1, 19_200), weights=np.tile(uneven, 20))
+    many = tm.tally(np.repeat(y, 40), np.linspace(0, 1, 38_400), weights=np.tile(uneven, 40))
     assert tm.evaluate(many, metrics=["auroc"]).warnings == ()
 
 
