@@ -36,12 +36,14 @@ PairWeights = Callable[[Floats], Floats]
 
 def macro(masses: Floats) -> Floats:
     """Of the mean over classes of the AUROC of each against the rest."""
-    return masses[None, :] / (len(masses) * (masses.sum() - masses)[:, None])
+    weights: Floats = masses[None, :] / (len(masses) * (masses.sum() - masses)[:, None])
+    return weights
 
 
 def by_size(masses: Floats) -> Floats:
     """Of the same mean, weighted by the size of the class."""
-    return macro(masses) * (len(masses) * masses / masses.sum())[:, None]
+    weights: Floats = macro(masses) * (len(masses) * masses / masses.sum())[:, None]
+    return weights
 
 
 def one_vs_one(masses: Floats) -> Floats:

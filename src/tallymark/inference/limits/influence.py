@@ -65,7 +65,7 @@ class Entries:
     @cached_property
     def unsure(self) -> float:
         """What a variance of these rows is to be multiplied with because their weights are uneven (:func:`unsure_by`)."""
-        return float(unsure_by(np.float64(self.n), np.float64(self.effective_rows)))
+        return float(unsure_by(np.array(float(self.n)), np.array(self.effective_rows)))
 
     @cached_property
     def up_to(self) -> Floats:
