@@ -35,9 +35,9 @@ def one(world, names, positives, prevalence, seed, *, design="random", weights=N
     """Whether the default intervals of one sample hold the truth, and how wide they are, by metric."""
     rng = np.random.default_rng([seed, positives, round(1 / prevalence)])
     columns = world.sample(rng, positives, prevalence, design, weights)
-    tally = tm.tally(*columns[:2], weights=columns[2] if len(columns) > 2 else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        tally = tm.tally(*columns[:2], weights=columns[2] if len(columns) > 2 else None)
         ev = tm.evaluate(
             tally, metrics=list(names), threshold=threshold, prevalence=asked, seed=seed,
             sampling="stratified" if design == "fixed" else "plain",
