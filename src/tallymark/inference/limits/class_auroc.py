@@ -130,11 +130,7 @@ class ClassEffect:
     def limits(self, level: float, *, plain: bool, extra: float = EXTRA) -> tuple[float, float]:
         """Limits of the metric; `plain` takes the sizes of the classes as drawn at random."""
         parts = [
-            ClassPart(
-                shrink * side.entries.unsure * side.variance(slope, plain=plain),
-                side.entries.effective_rows / shrink,
-                *ends,
-            )
+            ClassPart(shrink * side.variance(slope, plain=plain), side.entries.effective_rows / shrink, *ends)
             for side, slope, ends, shrink in zip(self.sides, self.by_mass, self.ends, self.shrink, strict=True)
         ]
         masses = shared_out(extra, [part.rows for part in parts])
