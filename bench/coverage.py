@@ -20,6 +20,7 @@ SIZES = ((10, 0.5), (10, 0.05), (20, 0.5), (20, 0.05), (20, 0.005), (50, 0.5), (
 RANKING = ("auroc", "average_precision", "partial_auc", "partial_average_precision", "spearman", "spcc")
 AT_THRESHOLD = ("recall", "precision", "f1", "mcc", "kappa", "balanced_accuracy", "npv", "accuracy")
 PROBABILITIES = ("brier", "log_loss", "brier_skill", "bias", "calibration_slope", "ece", "integrated_calibration_index")
+WEIGHTED = ("auroc", "average_precision", "recall", "specificity", "precision", "npv", "f1")
 CLASS_RANKING = ("auroc_ovr", "auroc_ovr_weighted", "auroc_ovo")
 MAXIMA = ("ks", "hull_auc", "h_measure")
 CALIBRATED = (worlds.calibrated(1.5), worlds.calibrated(3.0), worlds.overconfident(2.0, 2.5))
@@ -30,22 +31,16 @@ def lognormal(rng, x):
     return rng.lognormal(0.0, 1.0, len(x))
 
 
-def with_the_score(rng, x):
-    """Weights that grow with the scores."""
-    ranks = np.argsort(np.argsort(x)) / len(x)
-    return np.exp(ranks - 0.5 + rng.normal(0.0, 1.0, len(x)))
-
-
 def one(world, names, positives, prevalence, seed, *, design="random", weights=None, threshold=None, asked=None):
     """Whether the default intervals of one sample hold the truth, and how wide they are, by metric."""
     rng = np.random.default_rng([seed, positives, round(1 / prevalence)])
     columns = world.sample(rng, positives, prevalence, design, weights)
-    tally = tm.tally(*columns[:2], weights=columns[2] if weights else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        tally = tm.tally(*columns[:2], weights=columns[2] if len(columns) > 2 else None)
         ev = tm.evaluate(
             tally, metrics=list(names), threshold=threshold, prevalence=asked, seed=seed,
-            sampling="plain" if design == "random" else "stratified",
+            sampling="stratified" if design == "fixed" else "plain",
         )  # fmt: skip
     found = {}
     for name in names:
@@ -215,10 +210,10 @@ def main():
         "audit": lambda: table("Shapes of a second audit", worlds.AUDIT, RANKING, n, seed=seed + 2),
         "fixed": lambda: table("Class sizes fixed by design", some, RANKING[:2], n, few, design="fixed", seed=seed),
         "threshold": lambda: table("At a fixed threshold", some, AT_THRESHOLD, n, threshold=1.0, seed=seed),
-        "weights": lambda: table("Lognormal weights", some, ("auroc", "average_precision", "precision", "f1"), n, few,
+        "weights": lambda: table("Lognormal weights", some, WEIGHTED, n, few,
                                  weights=lognormal, threshold=1.0, seed=seed),
-        "weights_by_score": lambda: table("Weights that grow with the scores", some, ("auroc", "average_precision"), n, few,
-                                          weights=with_the_score, seed=seed),
+        "unequal": lambda: table("Rows drawn with unequal probabilities, by their scores", some, WEIGHTED, n, few,
+                                 design="unequal", threshold=1.0, seed=seed),
         "probabilities": lambda: table("Losses of probabilities", CALIBRATED, PROBABILITIES, n, seed=seed),
         "maxima": lambda: table("Metrics of the best threshold", some, MAXIMA, n // 4, few, seed=seed),
         "chosen": lambda: [

@@ -40,14 +40,25 @@ class World:
         return self.shown(np.choose(which, [quantile(u) for _, quantile in parts]), prevalence)
 
     def sample(self, rng, positives, prevalence, design="random", weights=None):
-        """Labels, scores (and weights) of rows drawn at random, or with class sizes fixed."""
+        """Labels, scores (and weights) of rows drawn at random, with class sizes fixed, or the higher the score the more often."""
         n = round(positives / prevalence)
+        if design == "unequal":
+            return self._unequal(rng, n, prevalence)
         up = positives
         if design == "random":
             up = int(np.clip(rng.binomial(n, prevalence), 1, n - 1))
         y = np.arange(n) >= n - up
         x = np.concatenate([self.draw(rng, n - up, False, prevalence), self.draw(rng, up, True, prevalence)])
         return (y, x) if weights is None else (y, x, weights(rng, x))
+
+    def _unequal(self, rng, n, prevalence):
+        """Rows drawn with unequal probabilities, up to e³ times as often at the highest scores, and what each stands for."""
+        y, x = self.sample(rng, 30 * n * prevalence, prevalence)
+        weight = np.exp(-3.0 * np.argsort(np.argsort(x)) / len(x))
+        while True:
+            rows = rng.choice(len(x), n, p=(1.0 / weight) / (1.0 / weight).sum())
+            if 2 <= y[rows].sum() <= n - 2:
+                return y[rows], x[rows], weight[rows]
 
     def population(self, prevalence):
         """The whole population as a tally."""

@@ -71,13 +71,11 @@ def test_weights_that_leave_few_effective_rows_are_said_of_even_where_those_of_t
     ):
         found = tm.evaluate(tm.tally(y, np.linspace(0, 1, 960), weights=weights), metrics=["auroc"])
         assert [note.code for note in found.warnings] == said
-    many = tm.tally(np.repeat(y, 20), np.linspace(0, 1, 19_200), weights=np.tile(uneven, 20))
+    many = tm.tally(np.repeat(y, 40), np.linspace(0, 1, 38_400), weights=np.tile(uneven, 40))
     assert tm.evaluate(many, metrics=["auroc"]).warnings == ()
 
 
-@pytest.mark.parametrize(
-    "name", ["auroc", "average_precision", "specificity", "precision", "f1", "mcc", "accuracy_of_three"]
-)
+@pytest.mark.parametrize("name", ["specificity", "precision", "f1", "mcc", "accuracy_of_three"])
 def test_a_variance_that_a_few_heavy_rows_decide_is_widened(name, monkeypatch):
     """With lognormal weights of 150 to 1 000 rows specificity and NPV were covered by 86 to 89 %."""
     rng = np.random.default_rng(3)
@@ -94,7 +92,7 @@ def test_a_variance_that_a_few_heavy_rows_decide_is_widened(name, monkeypatch):
 
     rng_classes = np.random.default_rng(4).integers(0, 3, 300)
     uneven, even = width(w), width(np.ones(300))
-    for module in ("influence", "cell_metrics", "class_metrics"):
+    for module in ("cell_metrics", "class_metrics"):
         monkeypatch.setattr(f"tallymark.inference.limits.{module}.unsure_by", lambda rows, _: np.ones_like(rows))
     assert uneven > 1.05 * width(w)
     assert even == width(np.ones(300))

@@ -23,8 +23,9 @@ from tallymark.summaries.tally import Tally
 #: Fewer rows of a class than this make every number shaky.
 FEW_ROWS = 10
 
-#: Effective rows, as a share of the rows of any class and in number in the smallest, below which uneven weights are noted.
-_UNEVEN, _ENOUGH_EFFECTIVE = 0.55, 200.0
+#: Uneven weights are noted where (c³ - 1) / m exceeds this, with c the rows over the effective ones in the class where that is most, and
+#: m the effective rows of the smallest class: 230 rows where half of them are effective, 60 at 70 %, 30 at 80 %.
+_UNEVEN = 0.03
 
 #: Rows on one score, and scores so crowded, from which rows look like copies; the share of these scores that have one label only.
 _COPIES, _OBJECTS, _ONE_LABEL = 5, 20, 0.9
@@ -157,7 +158,7 @@ def few_rows_notes(labels: Sequence[object], rows: Sequence[float], effective: S
     # Where the rare heavy rows of a small class were missed, its own weights look even: those of the others tell.
     uneven = min(there, key=lambda place: effective[place] / rows[place])
     least = min(effective[place] for place in there)
-    if effective[uneven] < _UNEVEN * rows[uneven] and least < _ENOUGH_EFFECTIVE:
+    if (rows[uneven] / effective[uneven]) ** 3 - 1.0 > _UNEVEN * least:
         said = (
             f"the weights are so uneven that {rows[uneven]:g} rows of one class count like {effective[uneven]:.0f}, and the smallest "
             f"class counts like {least:.0f}; intervals may be too short, above all where weights and scores go together"

@@ -75,7 +75,7 @@ def _bound(tally: Tally, *, standard: Standard = "none", **ends: Range | None) -
 
 @metric(
     title="Partial area under the ROC curve", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=_diagonal, prevalence_free=True, rank_only=True, aliases=("pauc",), holds_from=(50, 10),
+    chance=_diagonal, prevalence_free=True, rank_only=True, aliases=("pauc",), holds_from=(100, 10),
     formula=r"\int_a^b \mathrm{tpr}\, d\,\mathrm{fpr}",
     meaning="Area under the part of the ROC curve that matters, by default up to a false positive rate of 10 %.",
     reference="McClish (1989), Med. Decis. Making 9(3); Carrington et al. (2020), BMC Med. Inform. Decis. Mak. 20:4.",

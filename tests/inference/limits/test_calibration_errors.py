@@ -47,3 +47,11 @@ def test_weights_of_the_index_have_no_unit_and_counts_are_repeated_rows():
 def test_one_score_for_all_has_an_index_with_limits():
     found = tm.evaluate(tm.tally([0, 1] * 20, [0.3] * 40), metrics=["ici"])["integrated_calibration_index"]
     assert found.low < found.value < found.high
+
+
+def test_the_spread_of_the_scores_counts_where_they_are_far_off():
+    """Scores of 0 and 1 for outcomes of 5 %: the index is the mean score, whose own error was left out."""
+    rng = np.random.default_rng(3)
+    s = rng.random(400).round() * 0.9
+    found = tm.evaluate(tm.tally(rng.random(400) < 0.05, s), metrics=["ici"])["integrated_calibration_index"]
+    assert found.high - found.low > 2 * 1.96 * 0.4 / np.sqrt(400)

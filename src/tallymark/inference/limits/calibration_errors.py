@@ -63,7 +63,9 @@ def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
     def distances(truth: Floats, centre: Floats) -> Floats:
         """Mean distance of curves of outcomes drawn from `truth` from a curve."""
         drawn = _drawn_shares(rng, np.clip(truth, 0.0, 1.0), n * weight)
-        return np.einsum("rd,d->r", np.abs(np.einsum("rc,dc->rd", drawn, smoother) - centre), weight)
+        off = np.abs(np.einsum("rc,dc->rd", drawn, smoother) - centre)
+        values: Floats = np.einsum("rd,d->r", off, weight)
+        return values
 
     # A row more that says what its score says, so that an empty or full end of the curve has variance.
     likely = (n * curve + scores) / (n + 1.0)

@@ -16,8 +16,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.inference.interval import Sampling
-from tallymark.inference.limits.influence import unsure_by
-from tallymark.inference.limits.proportions import effective_rates, limits
+from tallymark.inference.limits.proportions import effective_rates, limits, unsure_by
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import Confusion

@@ -36,12 +36,14 @@ PairWeights = Callable[[Floats], Floats]
 
 def macro(masses: Floats) -> Floats:
     """Of the mean over classes of the AUROC of each against the rest."""
-    return masses[None, :] / (len(masses) * (masses.sum() - masses)[:, None])
+    weights: Floats = masses[None, :] / (len(masses) * (masses.sum() - masses)[:, None])
+    return weights
 
 
 def by_size(masses: Floats) -> Floats:
     """Of the same mean, weighted by the size of the class."""
-    return macro(masses) * (len(masses) * masses / masses.sum())[:, None]
+    weights: Floats = macro(masses) * (len(masses) * masses / masses.sum())[:, None]
+    return weights
 
 
 def one_vs_one(masses: Floats) -> Floats:
@@ -128,11 +130,7 @@ class ClassEffect:
     def limits(self, level: float, *, plain: bool, extra: float = EXTRA) -> tuple[float, float]:
         """Limits of the metric; `plain` takes the sizes of the classes as drawn at random."""
         parts = [
-            ClassPart(
-                shrink * side.entries.unsure * side.variance(slope, plain=plain),
-                side.entries.effective_rows / shrink,
-                *ends,
-            )
+            ClassPart(shrink * side.variance(slope, plain=plain), side.entries.effective_rows / shrink, *ends)
             for side, slope, ends, shrink in zip(self.sides, self.by_mass, self.ends, self.shrink, strict=True)
         ]
         masses = shared_out(extra, [part.rows for part in parts])

@@ -9,7 +9,7 @@ import numpy as np
 
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
-from tallymark.inference.limits.influence import unsure_by
+from tallymark.inference.limits.proportions import unsure_by
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.metrics.margins import Margins, class_values
 from tallymark.summaries.confusion import Confusion

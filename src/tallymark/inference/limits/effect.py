@@ -86,10 +86,7 @@ class Effect(ABC):
         return self.bounded
 
     def _variances(self, by_mass: tuple[float, float], *, plain: bool) -> list[float]:
-        return [
-            side.entries.unsure * side.variance(slope, plain=plain)
-            for side, slope in zip(self.sides, by_mass, strict=True)
-        ]
+        return [side.variance(slope, plain=plain) for side, slope in zip(self.sides, by_mass, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,11 +63,6 @@ class Entries:
         return 1.0 / float(self.shares_of_squares.sum())
 
     @cached_property
-    def unsure(self) -> float:
-        """What a variance of these rows is to be multiplied with because their weights are uneven (:func:`unsure_by`)."""
-        return float(unsure_by(np.float64(self.n), np.float64(self.effective_rows)))
-
-    @cached_property
     def up_to(self) -> Floats:
         """Mass of each entry and all before it."""
         return self.mass.cumsum()
@@ -215,24 +210,6 @@ def masses(run: Run) -> tuple[Floats, Floats, Floats]:
     if run.squares is not None and run.rows is not None:
         return mass, run.squares, run.rows.astype(np.float64)
     return mass, mass, mass
-
-
-#: Student's limits of 95 % on f degrees of freedom are those of a variance larger by about 1 + 2.5/f; the factor is at most 4.
-_STUDENT, _MOST_UNSURE = 2.5, 4.0
-
-
-def unsure_by(rows: Floats, effective: Floats) -> Floats:
-    r"""What a variance of weighted rows is to be multiplied with, because a few heavy rows decide it.
-
-    The variance has about :math:`f = (\sum w^2)^2 / \sum w^4` degrees of freedom. Fourth powers are not kept; of lognormal
-    weights f is :math:`n_e / c^3`, with :math:`n_e` the effective rows (Kish) and :math:`c = n / n_e`. The factor is
-    :math:`1 + 2.5 (c^3 - 1) / n_e`, which is 1 where all rows weigh the same.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        uneven = np.maximum((rows / effective) ** 3 - 1.0, 0.0)
-        factor = 1.0 + _STUDENT * uneven / effective
-    values: Floats = np.where((effective > 0.0) & (uneven > 1e-9), np.minimum(factor, _MOST_UNSURE), 1.0)
-    return values
 
 
 def sums_between(values: Masses, edges: Ints) -> Floats:

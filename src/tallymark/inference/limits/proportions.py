@@ -138,6 +138,24 @@ def effective_rates(hits: Floats, total: Floats, hit_squares: Floats, miss_squar
     return share * n, n
 
 
+#: Student's limits of 95 % on f degrees of freedom are those of a variance larger by about 1 + 2.5/f; the factor is at most 4.
+_STUDENT, _MOST_UNSURE = 2.5, 4.0
+
+
+def unsure_by(rows: Floats, effective: Floats) -> Floats:
+    r"""What the variance of a weighted share is to be multiplied with, because a few heavy rows decide it.
+
+    The variance has about :math:`f = (\sum w^2)^2 / \sum w^4` degrees of freedom. Fourth powers are not kept; of lognormal
+    weights f is :math:`n_e / c^3`, with :math:`n_e` the effective rows (Kish) and :math:`c = n / n_e`. The factor is
+    :math:`1 + 2.5 (c^3 - 1) / n_e`, which is 1 where all rows weigh the same.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        uneven = np.maximum((rows / effective) ** 3 - 1.0, 0.0)
+        factor = 1.0 + _STUDENT * uneven / effective
+    values: Floats = np.where((effective > 0.0) & (uneven > 1e-9), np.minimum(factor, _MOST_UNSURE), 1.0)
+    return values
+
+
 def unseen(level: float, rows: float) -> float:
     """The share of rows that may differ although none of m did."""
     return 1.0 - math.pow((1.0 - level) / 2, 1.0 / rows)
