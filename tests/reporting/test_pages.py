@@ -281,8 +281,8 @@ def test_too_few_rows_to_compare_cost_the_comparison_not_the_page(tmp_path):
 def test_models_without_a_resampled_choice_are_not_ranked(tmp_path):
     """With two positives one resample in seven has none, so the policy's choice cannot be resampled."""
     rng = np.random.default_rng(0)
-    y = np.arange(42) < 2
-    frame = pd.DataFrame({"y": y.astype(int), "a": (rng.random(42) + y) / 2, "b": (rng.random(42) + y) / 2})
+    frame = pd.DataFrame({"y": [1, 1] + [0] * 40, "a": rng.uniform(0, 0.9, 42), "b": rng.uniform(0, 0.9, 42)})
+    frame.loc[0, ["a", "b"]] = 0.95
     text, _ = written(tmp_path, frame, "evaluate", "--label", "y", "--score", "a,b", "--threshold", "cost:1,5")
     assert "not tested against each other" in text
 
