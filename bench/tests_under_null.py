@@ -26,8 +26,11 @@ def panel(rng, positives, negatives, first, second, correlation=0.6):
     return tm.panel(y, columns)
 
 
-def random_rows(rng, n, prevalence, models, correlation=0.5, weighted=False):
-    """Rows drawn at random, each model (mean and sd of the positives, a map of its scores); weights are lognormal."""
+def random_rows(rng, n, prevalence, models, correlation=0.5, weighted=False, clustered=False):
+    """Rows drawn at random, each model (mean and sd of the positives, a map of its scores).
+
+    Weights are lognormal; clusters are of five rows.
+    """
     y = rng.random(n) < prevalence
     y[:4] = (0, 0, 1, 1)
     common = rng.normal(size=n)
@@ -35,7 +38,8 @@ def random_rows(rng, n, prevalence, models, correlation=0.5, weighted=False):
     for name, (mean, sd, shown) in zip("ab", models, strict=True):
         x = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * rng.normal(size=n)
         columns[name] = shown(np.where(y, mean + sd * x, x))
-    return tm.panel(y, columns, weights=rng.lognormal(0.0, 1.0, n) if weighted else None)
+    weights = rng.lognormal(0.0, 1.0, n) if weighted else None
+    return tm.panel(y, columns, weights=weights, clusters=np.arange(n) // 5 if clustered else None)
 
 
 def as_it_is(x):
@@ -45,6 +49,10 @@ def as_it_is(x):
 def in_ratings(x):
     """Four ratings."""
     return np.clip(np.rint(x + 0.5), -1, 2)
+
+
+def in_five_ratings(x):
+    return np.clip(np.rint(x + 0.5), -1, 3)
 
 
 def _population(metric, prevalence, model, threshold=None):
@@ -166,12 +174,18 @@ def _maxima(n):
         for second, models in (("continuous", SAME), ("four ratings", rated)):
             make = lambda rng, m=models: random_rows(rng, 300, 0.15, m)
             yield f"{metric}, continuous and {second}, 300 at 15%", rejected(make, n, metric=metric, replicates=300)
+    variants = {
+        "": {},
+        ", lognormal weights": {"weighted": True},
+        ", five ratings": {"models": ((1.5, 1.0, in_five_ratings),) * 2},
+        ", clusters of five": {"clustered": True},
+    }
     for policy, metrics in CHOSEN.items():
-        for weighted in (False, True):
-            make = lambda rng, w=weighted: random_rows(rng, 300, 0.1, SAME, weighted=w)
+        for what, options in variants.items():
+            make = lambda rng, o=options: random_rows(rng, 300, 0.1, **({"models": SAME} | o))
             for metric in metrics:
-                name = f"{metric} at {policy}, same shape, 300 at 10%{', lognormal weights' if weighted else ''}"
-                yield name, rejected(make, n, metric=metric, threshold=policy, replicates=400)
+                name = f"{metric} at {policy}, 300 at 10%{what}"
+                yield name, rejected(make, n, metric=metric, threshold=policy, replicates=500)
 
 
 def _row(task):

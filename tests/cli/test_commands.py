@@ -267,6 +267,23 @@ def test_compare(data):
     assert found["pairs"][0]["method"] == "paired bootstrap"
     assert found["simple"]["verdict"] in {"negligible", "moderate", "decisive"}
     assert set(found["values"]) == {"p", "q"}
+    chosen = (
+        "compare",
+        data / "d.csv",
+        "--label",
+        "y",
+        "--score",
+        "p",
+        "--score",
+        "w",
+        "--metric",
+        "f1",
+        "--threshold",
+        "f1",
+    )
+    assert "thresholds chosen by f1 anew in every resample" in " ".join(run(*chosen).stdout.split())
+    assert run_json(*chosen)["policy"] == "f1"
+    assert run_json(*chosen)["pairs"][0]["method"] == "paired bootstrap, choice included"
 
 
 def test_compare_says_what_is_wrong(data, monkeypatch, capsys):

@@ -278,6 +278,26 @@ def test_too_few_rows_to_compare_cost_the_comparison_not_the_page(tmp_path):
     assert "not tested against each other" in text
 
 
+def test_models_without_a_resampled_choice_are_not_ranked(tmp_path):
+    """With two positives one resample in seven has none, so the policy's choice cannot be resampled."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"y": [1, 1] + [0] * 40, "a": rng.uniform(0, 0.9, 42), "b": rng.uniform(0, 0.9, 42)})
+    frame.loc[0, ["a", "b"]] = 0.95
+    text, _ = written(tmp_path, frame, "evaluate", "--label", "y", "--score", "a,b", "--threshold", "cost:1,5")
+    assert "not tested against each other" in text
+
+
+def test_a_page_says_that_the_choice_was_resampled(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(120) < 0.4
+    frame = pd.DataFrame({"y": y.astype(int), "a": rng.normal(y), "b": rng.normal(y)})
+    text, _ = written(
+        tmp_path, frame, "compare", "--label", "y", "--score", "a,b", "--metric", "f1", "--threshold", "youden"
+    )
+    assert "thresholds chosen by youden anew in every resample" in text
+    assert "held fixed" not in text
+
+
 def test_counts_without_a_value_have_a_page(tmp_path):
     frame = pd.DataFrame({"y": [0, 1] * 40, "p": [0.5] * 80})
     frame.to_csv(tmp_path / "new.csv", index=False)

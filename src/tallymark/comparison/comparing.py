@@ -67,10 +67,12 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Compare models on the same rows by one metric: difference, interval, p-value and a verdict for every pair.
 
-    Left out, `method` is ``"mover"`` for auroc, gini, average precision and the area under the PR curve: each model's own
-    limits (with less of an imaginary row than :func:`tallymark.evaluate` prints) and the correlation of the two, which keeps
-    its size with few positives and unlike scores (``"delong"`` is the textbook's z of auroc, as R's pROC has it); the
-    metric's own ``"influence"`` function where it has one (sPCC, Brier score, log loss, …); McNemar's for accuracy and error of unweighted rows; and the paired bootstrap for everything else.
+    Left out, `method` is ``"mover"`` for auroc, gini, average precision, the area under the PR curve and proportions at a
+    threshold (precision, recall, …): each model's own limits (of areas with less of an imaginary row than
+    :func:`tallymark.evaluate` prints) and the correlation of the two, which keeps its size with few positives and unlike
+    scores (``"delong"`` is the textbook's z of auroc, as R's pROC has it); the metric's own ``"influence"`` function where
+    it has one (sPCC, Brier score, log loss, …); McNemar's for accuracy and error of unweighted rows; and the paired
+    bootstrap for everything else.
     ``"permutation"`` exchanges the two models' scores row by row (its interval is the bootstrap's). A metric at one threshold
     needs `threshold`, a number or a policy that each model then chooses by. A policy chooses anew in every paired resample, so
     that the verdict speaks of the models, not of the thresholds that these rows happened to give; limits are percentiles, for

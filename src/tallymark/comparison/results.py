@@ -185,7 +185,8 @@ class Comparison(Shown):
         """Rows and positives like these that show a true difference of this size with the given power.
 
         With more than two models say which `pair`. A pilot knows its own variance only roughly: `positives_low` and
-        `positives_high` hold 90 % of what such pilots would say, if differences of influence were normal.
+        `positives_high` hold 90 % of what such pilots would say, if differences of influence were normal. Near an AUROC of 1,
+        where MOVER's limits are wider than the standard error says, more are needed (:func:`tallymark.sample_size`).
         """
         from scipy.special import chdtri
 

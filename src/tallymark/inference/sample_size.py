@@ -107,7 +107,7 @@ class _Planned:
 
         def margin(log_positives: float) -> float:
             low, error = self._expected(math.exp(log_positives), level)
-            return low - normal_quantile(power) * error
+            return low - float(normal_quantile(power)) * error
 
         least = most = math.log(_FEWEST)
         while not margin(most) > 0.0:

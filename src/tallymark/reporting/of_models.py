@@ -17,7 +17,7 @@ from tallymark.decide.verdicts import (
     metrics_to_compare,
     model_facts,
 )
-from tallymark.errors import InputError
+from tallymark.errors import InputError, Undefined
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
@@ -75,7 +75,7 @@ def compared(
         threshold = (first.policy or first.threshold) if at_cut else None
         try:
             found.append(compare(panel, metric=metric, threshold=threshold, level=level, sampling=sampling, **given))
-        except InputError:
+        except (InputError, Undefined):
             # Too few rows to compare: the page then says that models were not tested.
             continue
     return found

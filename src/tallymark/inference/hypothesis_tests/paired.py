@@ -26,7 +26,6 @@ from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import BinaryConfusion
 from tallymark.summaries.panel import Panel
-from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tally import Tally
 
 #: Masses held at once by a block of resamples of all models.
@@ -105,19 +104,18 @@ class Resampler:
         if min(map(len, self._sides)) < 2:
             raise InputError("Two rows or more of each class are needed.")
         self._panel = panel
-        self._models = {model: self._sorted(model, most) for model in models}
+        self._models = {model: self._entries(model, most) for model in models}
         self._masses = [panel.mass[rows] for rows in self._sides]
         self._clusters = None if panel.cluster is None else np.unique(panel.cluster, return_inverse=True)[1]
 
-    def _sorted(self, model: str, most: int | None) -> tuple[Pool, list[tuple[Ints, Ints]]]:
-        """A model's pool of distinct scores, and how rows become entries: their order and where groups begin."""
-        pool, places = Pool.of(self._panel.tally(model), self._panel.n if most is None else most), []
-        for rows, stratum in zip(self._sides, pool.strata, strict=True):
-            entry = np.searchsorted(stratum.cells, self._panel.scores[model][rows], "right") - 1
-            order = np.argsort(entry, kind="stable")
-            places.append((order, starts_of_groups(entry[order])))
+    def _entries(self, model: str, most: int | None) -> tuple[Pool, list[Ints]]:
+        """A model's pool of distinct scores, and the entry of every row of each class."""
+        pool = Pool.of(self._panel.tally(model), self._panel.n if most is None else most)
         pool.placements  # noqa: B018 - cached before threads share it
-        return pool, places
+        return pool, [
+            np.searchsorted(stratum.cells, self._panel.scores[model][rows], "right") - 1
+            for rows, stratum in zip(self._sides, pool.strata, strict=True)
+        ]
 
     def _drawn(self, rng: np.random.Generator, times: int, sampling: Sampling) -> list[Masses]:
         """Masses of the rows of each class in `times` resamples."""
@@ -204,8 +202,8 @@ class Resampler:
             entries = {}
             for model, (pool, places) in self._models.items():
                 sides = [
-                    np.add.reduceat(masses[:, order], starts, axis=1) if len(starts) < len(order) else masses[:, order]
-                    for masses, (order, starts) in zip(drawn, places, strict=True)
+                    np.stack([np.bincount(entry, row, len(stratum.cells)) for row in masses])
+                    for masses, entry, stratum in zip(drawn, places, pool.strata, strict=True)
                 ]
                 # A resample without one of the classes has no metric.
                 with np.errstate(divide="ignore", invalid="ignore"):
