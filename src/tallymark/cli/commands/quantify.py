@@ -132,7 +132,7 @@ def _of_scores(asked: Asked) -> Answer:
         shared: dict[str, Any] = {"threshold": asked.threshold} if "threshold" in method.options else {}
         if method.uses_training_prevalence or method.trusts_probabilities:
             shared["training_prevalence"] = asked.training_prevalence
-        return estimate(name, validation, sample, **shared, **options, **_calibration(asked, name))  # type: ignore[call-overload]
+        return estimate(name, validation, sample, **shared, **options, **_calibration(asked, name))
 
     estimates = _each(
         methods,
