@@ -66,7 +66,7 @@ def test_bad_columns(arguments, message):
         ({"counts": [2**62] * 4}, r"more than 2\*\*62 rows"),
         ({"weights": [1e308] * 4}, r"too large to be squared"),
         ({"counts": [1, 1, 1, 1], "weights": [1, 1, 1, 1]}, r"not both"),
-        ({"score": "p"}, r"name columns of a dataframe"),
+        ({"score": "p"}, r"names a column of a dataframe"),
     ],
 )
 def test_bad_options(options, message):

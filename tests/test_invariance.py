@@ -335,4 +335,9 @@ def test_weighted_classes_that_do_not_overlap():
     assert (found["auroc"].value, found["gini"].value, found["auroc"].high) == (1.0, 1.0, 1.0)
     assert (found["calibration_slope"].value, found["calibration_slope"].low) == (math.inf, None)
     assert found["precision_at_k"].interval == (0.0, 1.0)
-    assert found["partial_average_precision"].interval == pytest.approx((0.489, 1.0), abs=0.002)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = tm.evaluate(tm.tally(y, p), metrics=names)
+    assert found["partial_average_precision"].interval == pytest.approx(
+        plain["partial_average_precision"].interval, abs=0.002
+    )

@@ -315,6 +315,16 @@ def calls(values: object, truth: object, name: str, label: str) -> NDArray[Any]:
     return made
 
 
+def require_shared_label(truth: NDArray[Any], predicted: NDArray[Any], label: str, name: str) -> None:
+    """Refuse predictions that share no label with the truth: they are written in another way, not all wrong."""
+    known, made = distinct(labels(truth, label), label), distinct(labels(predicted, name), name)
+    if len(known) > 1 and not set(known) & set(made):
+        raise InputError(
+            f"{label} has the labels {shown(known)} and {name} has {shown(made)}: none is in both, so no prediction could be "
+            "right. Write both in the same labels."
+        )
+
+
 def obvious_positive(labels: Sequence[Label]) -> int | None:
     """The place of the positive one of two labels that need no `pos_label`."""
     for negative, positive in _OBVIOUS:

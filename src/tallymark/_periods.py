@@ -50,6 +50,9 @@ _REMEDY = (
 
 def _stated(distinct: Sequence[Any], name: str, order: Sequence[Any]) -> list[Any]:
     """The periods in the order a user stated; a text stands for the number or date that is written so."""
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise InputError(f"order is {order!r}, expected a list of periods from the earliest to the latest.")
+    order = list(order)
     places = {str(value): place for place, value in enumerate(order)}
     if len(places) != len(order):
         raise InputError(f"order={shown(order)} names a period twice.")

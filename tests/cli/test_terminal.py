@@ -177,4 +177,4 @@ def test_labels_of_numbers_beside_predictions_in_words(tmp_path):
     (tmp_path / "d.csv").write_text("y,g\n0,a\n1,b\n0,a\n1,a\n")
     done = CliRunner().invoke(app, ["evaluate", str(tmp_path / "d.csv"), "--label", "y", "--predicted", "y,g"])
     assert isinstance(done.exception, tm.InputError)
-    assert "no label is in both" in str(done.exception)
+    assert "none is in both" in str(done.exception)

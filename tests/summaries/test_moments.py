@@ -61,7 +61,7 @@ def test_bad_input():
         tm.moments([0, 1], np.ma.MaskedArray([[0.1, 0.9], [9.0, 0.2]], mask=[[0, 0], [1, 0]]), classes=[0, 1])
     with pytest.raises(tm.InputError, match="not a matrix of numbers"):
         tm.moments([0, 1], [[0.1, 0.9], [0.2]], classes=[0, 1])
-    with pytest.raises(tm.InputError, match="spcc_one_vs_one takes Moments, got list"):
+    with pytest.raises(tm.InputError, match="spcc_one_vs_one takes moments or class scores, got list"):
         tm.metrics.spcc_one_vs_one([1])
     y, s = class_sample()
     with pytest.raises(tm.InputError, match="has 4 columns for 3 classes"):

@@ -200,11 +200,6 @@ def confusion(
             f"labels are {shown(found[0])} but predicted is {shown(found[1])}: text on one side, numbers on the other. "
             "Convert one of them."
         )
-    if min(map(len, found)) > 1 and not set(found[0]) & set(found[1]):
-        raise InputError(
-            f"labels are {shown(found[0])} and predicted is {shown(found[1])}: no label is in both, so no prediction could "
-            "be right. Write both in the same labels."
-        )
     names = tuple(
         sorted({*found[0], *found[1]}) if classes is None else map(_check.plain_label, _check.listed(classes))
     )

@@ -187,6 +187,8 @@ def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
         _refuse(asked, "only with --score or --predicted", "pos_label", "by")
         scored = evaluate(_class_panel(columns, asked.label, pairs, masses), **options)
         return Evaluations(("model",), {("probability",): scored})
+    for name in asked.predicted:
+        _check.require_shared_label(columns[asked.label], columns[name], asked.label, name)
     positive = positive_label(columns, asked.label, asked.pos_label)
     # The classes of all rows: a group may lack one, and is still a part of the same table.
     classes = sorted(
