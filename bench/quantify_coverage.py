@@ -40,7 +40,8 @@ def one(task):
     target = tm.tally(scores=draw(rng, (rng.random(rows) < share).astype(int)))
     found = {}
     for name in names:
-        entry = tm.quantify.estimate(name, validation, target, replicates=400, seed=seed, training_prevalence=0.5)
+        trained_at = {"training_prevalence": 0.5} if QUANTIFIERS[name].uses_training_prevalence else {}
+        entry = tm.quantify.estimate(name, validation, target, replicates=400, seed=seed, **trained_at)
         found[name] = bool(entry.low <= share <= entry.high)
         found[name, "width"] = entry.high - entry.low
         if naive:
