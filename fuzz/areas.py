@@ -37,9 +37,12 @@ def _scanned(
 ) -> tm.Tally | tm.Tallies | str:
     """The tally of a file, or the sentence that refuses it."""
     options = {} if mass is None else {("count" if mass == "n" else "weight"): mass}
+    # Formats that record types keep text as text.
+    typed = any(ending in path.name for ending in (".parquet", ".jsonl", ".ndjson"))
+    positive = made.pos_label if typed else _plain(made.pos_label)
     try:
         return tm.scan(
-            path, label="y", score="p", pos_label=made.pos_label, by=by or (), exact=exact, threads=threads, **options
+            path, label="y", score="p", pos_label=positive, by=by or (), exact=exact, threads=threads, **options
         )
     except tm.TallymarkError as error:
         if len(str(error)) < 10:
@@ -107,7 +110,7 @@ def _file_case(write: Callable[[cases.Rows, Path, np.random.Generator], None], e
 
 
 def _plain(label):
-    """A label as a file gives it back."""
+    """A label as a CSV gives it back."""
     return {"0": 0, "1.0": 1}.get(label, label) if isinstance(label, str) else label
 
 

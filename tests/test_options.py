@@ -120,6 +120,7 @@ def answer(function, arguments, named):
 
 
 CURVE = call(tally())
+BACKWARDS = sorted(FRAME["t"].unique().tolist(), reverse=True)
 #: What data are asked for where nobody says it.
 READ = {"prevalence_stable": None, "values_stable": None}
 CALLS = {
@@ -133,6 +134,7 @@ CALLS = {
         pos_label=With(0, {"period": "t", "label": "y", "value": "v"} | READ, (FRAME,)),
         level=With(0.5, {"period": "t", "label": "z", "value": "v"} | READ, (FRAME,)),
         impact=tm.decide.impact(FRAME, label="y", value="v", predicted="hat"),
+        order=With(BACKWARDS, {"period": "t", "label": "y", "value": "v"} | READ, (FRAME,)),
     ),
     "bound": call(tally().quantise(), "auroc"),
     "brier_parts": call(tally(), bins=5),
@@ -198,7 +200,7 @@ CALLS = {
     "quantify.mixture_fit": call(tally(), target(), bins=5, strict=With(True, {}, (tally(), tm.tally(scores=P[Y == 1] * 0.2)))),
     "quantify.sensitivity": call(tally(), target(), methods=["ac"], threshold=0.3, training_prevalence=With(0.2, {"methods": ["em"]})),
     "scorers.scorer": call("auroc", threshold=With(0.3, {}, ("f1",)), pos_label=0),
-    "study.critical_difference": call(4, 10, alpha=0.1, control=True),
+    "study.critical_difference": call(4, 10, level=0.9, control=True),
 }  # fmt: skip
 
 TABLE = [
@@ -220,9 +222,9 @@ CALLS |= {
                          seed=1, where="v > 10"),
     "decide.impact": call(FRAME, named={"label": "y", "value": "v", "predicted": "hat"}, label="hat2", value="v2", predicted="hat2",
                           score=With("p", {"predicted": None, "score": "q", "threshold": 0.5}), threshold=With(0.3, {"predicted": None, "score": "q", "threshold": 0.5}),
-                          period="t", weight="w", cluster="c", pos_label=0, tolerance=0.5, level=0.5, where="v > 10"),
+                          period="t", weight="w", cluster="c", pos_label=0, tolerance=0.5, level=0.5, where="v > 10", order=With(BACKWARDS, {"period": "t"})),
     "decide.index": call(FRAME, named=PRICES | {"quantity": "v2"}, period="item", product="g", price="v2", quantity="w", formula="laspeyres", chained=True,
-                         window=With(4, {"formula": "geks_fisher"}), splice=With("half", {"formula": "geks_fisher", "window": 4}), where="v > 10"),
+                         window=With(4, {"formula": "geks_fisher"}), splice=With("half", {"formula": "geks_fisher", "window": 4}), where="v > 10", order=BACKWARDS),
     "decide.space": call(FRAME, named={"label": "y", "predicted": ["hat", "hat2"], "replicates": 100}, label="hat2", predicted=["hat2", "hat"],
                          threshold=With(0.3, {"label": None, "predicted": None}, (panel(),)), cluster="c", pos_label=0, prevalence=0.1, metric="f1", replicates=150, seed=1),
     "rare.split": call(np.arange(100) < 30, named={"positives": 10, "negatives": 20, "prevalence": 0.1}, positives=12, negatives=25, prevalence=0.2,

@@ -114,7 +114,7 @@ tm.evaluate(clustered, threshold=0.5, metrics=["balanced_accuracy"])
 own = tm.decide.index_under_error(sales, label="is_yoghurt", predicted="called", **columns)
 last = own.rows()[-1]
 print(
-    f"index of yoghurt: {last['index']:.4f}, of what is called yoghurt: {last['index'] + last['bias']:.4f}"
+    f"index of yoghurt: {last['index']:.4f}, of what is called yoghurt: {last['as_called']:.4f}"
 )
 
 # %% [markdown]

@@ -393,6 +393,8 @@ def test_tables_sort_search_copy_and_explain(reports, visit):
         copies.nth(i).click()
         assert part in copies.nth(i).get_attribute("data-copied")
     bar.locator("input[type=search]").fill("matthews")
+    assert table.locator("tbody tr:visible:not(.block)").count() == 1
+    bar.locator("input[type=search]").fill("zzz")
     assert table.locator("tbody tr:visible:not(.block)").count() == 0
     bar.locator("input[type=search]").fill("mcc")
     assert table.locator("tbody tr:visible:not(.block)").count() == 1
@@ -429,6 +431,8 @@ def test_no_button_for_data_is_dead(visit, tmp_path):
     """Empty pictures have none, and those of the sliders give their points."""
     far = tm.tally([1] * 12 + [0] * 988, np.linspace(0.999, 0.9, 1_000)[::-1])
     page = visit(tm.report(far, tmp_path / "r.html", threshold=0.95))
+    # A browser drops downloads when there are many at once.
+    page.evaluate("window.saved = []; save = (name, kind, text) => saved.push(text)")
     figures = page.query_selector_all("figure")
     drawn = 0
     for figure in figures:
@@ -440,10 +444,8 @@ def test_no_button_for_data_is_dead(visit, tmp_path):
             "data-title"
         )
         if button is not None:
-            with page.expect_download() as saved:
-                button.evaluate("b => b.click()")
-            lines = Path(saved.value.path()).read_text(encoding="utf-8").splitlines()
-            assert len(lines) > 1
+            button.evaluate("b => b.click()")
+            assert len(page.evaluate("saved.pop()").splitlines()) > 1
             drawn += 1
     assert drawn > 5
 

@@ -5,6 +5,7 @@ import pytest
 
 import tallymark as tm
 from tallymark.inference.limits.class_auroc import EXTRA, by_size, macro, one_vs_one
+from tallymark.inference.limits.mover import Mover
 from tallymark.inference.limits.rank_effects import auroc_effect
 from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
@@ -39,7 +40,7 @@ def test_two_classes_have_the_limits_of_two_classes(decimals):
     y = np.arange(90) % 3 == 0
     s = (rng.normal(size=90) + y).round(decimals)
     effect = auroc_effect(tm.tally(y, s))
-    expected = effect.limits(tm.metrics.auroc(tm.tally(y, s)), 0.95, extra=EXTRA)
+    expected = effect.limits(tm.metrics.auroc(tm.tally(y, s)), 0.95, mover=Mover(EXTRA))
     for name in NAMES:
         found = inference_of(name).class_effect(panel(y.astype(int), np.stack([-s, s], axis=1)))
         assert found.limits(0.95, plain=True) == pytest.approx(expected, abs=1e-9), name
