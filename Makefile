@@ -14,7 +14,7 @@ else
   CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 endif
 
-.PHONY: demo test check docs bench coverage coverage-report minimal oldest wheel release fuzz format clean
+.PHONY: demo test test-slow check docs bench coverage coverage-report minimal oldest wheel release fuzz format clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
@@ -22,7 +22,11 @@ demo: $(VENV)/run.stamp
 test: $(VENV)/test.stamp
 	# One worker a core: threads of the linear algebra within each would only fight for it. A file stays with one worker, so that
 	# its fixtures are made once.
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -m "not slow"
+
+# What drives a browser, draws pages, simulates or runs whole tutorials.
+test-slow: $(VENV)/test.stamp
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -q -m slow
 
 check: $(VENV)/lint.stamp $(VENV)/test.stamp
 	$(BIN)/ruff check .

@@ -11,4 +11,4 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 def pytest_collection_modifyitems(items):
     """Files that take long begin first, so that no worker waits for another's at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("costly") is None)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)

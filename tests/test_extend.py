@@ -12,7 +12,7 @@ import tallymark as tm
 from tallymark.cli.app import app
 from tallymark.registry import METRICS
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -3,6 +3,8 @@
 import pytest
 from fuzz.areas import AREAS, tried
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("area", AREAS)
 def test_nothing_is_found(area):

@@ -14,6 +14,8 @@ import pytest
 import tallymark as tm
 from tallymark.registry import METRICS, POLICIES, QUANTIFIERS
 
+pytestmark = pytest.mark.slow
+
 OF_TALLY = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]
 OF_CELLS = [name for name in METRICS if METRICS[name].needs == "confusion"]
 OF_CLASSES = [name for name in METRICS if METRICS[name].needs in {"moments", "multiclass"}]

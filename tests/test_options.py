@@ -18,6 +18,8 @@ import pytest
 import tallymark as tm
 from tallymark.registry import METRICS
 
+pytestmark = pytest.mark.slow
+
 #: These change how long the work takes, where it is done, or who is told of it, never the answer.
 ONLY_HOW = {"jobs", "n_jobs", "progress", "memory_limit", "threads", "command"}
 

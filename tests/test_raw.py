@@ -93,7 +93,7 @@ def called(function, arguments):
     return function(*given.args, **given.kwargs)
 
 
-@pytest.mark.costly
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", PUBLIC, ids=PUBLIC.values())
 def test_one_wrong_argument_among_right_ones_is_refused_with_a_sentence(function, tmp_path, monkeypatch):

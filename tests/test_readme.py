@@ -10,8 +10,6 @@ from typer.testing import CliRunner
 
 from tallymark.cli.app import app
 
-pytestmark = pytest.mark.costly
-
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.DOTALL)
 

@@ -12,7 +12,7 @@ from tallymark._numbers import with_limits
 from tallymark.charts.theme import PALETTES, by_model, shape_of
 from tallymark.charts.thinning import thinned
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 spec = importlib.util.spec_from_file_location("gallery", Path(__file__).parents[2] / "docs" / "gallery.py")
 gallery = importlib.util.module_from_spec(spec)

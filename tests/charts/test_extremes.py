@@ -10,7 +10,7 @@ import pytest
 
 import tallymark as tm
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 Y = np.r_[np.zeros(30, int), np.ones(30, int)]
 NORMAL = np.random.default_rng(0).normal(Y)

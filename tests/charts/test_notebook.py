@@ -10,7 +10,7 @@ import pytest
 import tallymark as tm
 from tallymark.charts.of_results import _PICTURES
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 

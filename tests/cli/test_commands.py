@@ -13,8 +13,6 @@ from tallymark.cli.app import app, main
 from tallymark.cli.commands import demo as demonstration
 from tallymark.registry import METRICS
 
-pytestmark = pytest.mark.costly
-
 Y, P = probability_sample(400)
 
 

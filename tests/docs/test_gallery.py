@@ -9,7 +9,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from pages import module
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 gallery = module("gallery")
 

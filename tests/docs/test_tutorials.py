@@ -11,7 +11,7 @@ import tallymark as tm
 sys.path.insert(0, str(Path(__file__).parent))
 from pages import DOCS, module
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 notebooks = module("notebooks")
 

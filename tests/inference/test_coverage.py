@@ -10,7 +10,7 @@ from scipy.stats import binom
 import tallymark as tm
 from tallymark.inference.limits.proportions import limits
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 _REPEATS = 250
 #: 93 % less three standard errors of 250 simulations.

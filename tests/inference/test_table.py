@@ -12,7 +12,7 @@ from tallymark.inference.resampling.values import values_of
 from tallymark.inference.table import _TABLE, inference_of
 from tallymark.registry import METRICS
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 BINARY = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities", "confusion"}]
 OF_TALLY = [name for name in BINARY if METRICS[name].needs != "confusion"]

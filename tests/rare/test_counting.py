@@ -6,7 +6,7 @@ import pytest
 import tallymark as tm
 from tallymark.reporting.of_rare import of_rare
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 TOPIC = [f"topic{i}" for i in range(30)]
 COMMON = [f"word{i}" for i in range(300)]

@@ -21,7 +21,7 @@ from tallymark.registry import METRICS
 from test_numbers import expected, javascript_cases
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [pytest.mark.costly, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")]
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 

@@ -16,7 +16,7 @@ from tallymark.registry import METRICS
 from tallymark.reporting.explorer import explored, formulas, glossary
 from tallymark.reporting.mathml import formula
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 
 def panel(n=1_500, names=("a", "b"), weights=None):

@@ -13,7 +13,7 @@ from bench.clusters import dask_cluster
 
 import tallymark as tm
 
-pytestmark = [pytest.mark.costly, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 ROWS = 6_000
 MASSES = {"unit": {}, "weight": {"weight": "w"}, "count": {"count": "k"}}

@@ -18,7 +18,7 @@ import tallymark as tm
 from tallymark.study import stores, working
 from tallymark.study.working import Outcome
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 TOML = """
 [study]

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 import tallymark as tm
 from tallymark.registry import QUANTIFIERS
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 CENTRES = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
 

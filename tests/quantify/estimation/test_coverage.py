@@ -4,7 +4,7 @@ from statistics import NormalDist
 import pytest
 from bench.quantify_coverage import coverages
 
-pytestmark = pytest.mark.costly
+pytestmark = pytest.mark.slow
 
 
 def _error(rows, share):
