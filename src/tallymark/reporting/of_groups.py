@@ -120,7 +120,10 @@ def _section(
         "Hollow groups have fewer than ten rows of a class."
     )
     text += (
-        f" Cochran's test that groups are alike: {tests}. Not to reject is not to show that they are." if tests else ""
+        f" Tests that groups are alike (Pearson's of proportions, else Cochran's): {tests}. Not to reject is not to show "
+        "that they are."
+        if tests
+        else ""
     )
     metrics = [one.metric for one in facts if one.order or one.small]
     pictures = [

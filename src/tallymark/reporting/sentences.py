@@ -261,7 +261,7 @@ def group_sentences(facts: GroupFacts, evaluations: Mapping[str, Evaluation]) ->
     if facts.test is not None:
         sentences.append(
             f"{_first_upper(named(facts.metric))} over all rows is {said(facts.total[facts.metric])}; "
-            f"Cochran's test over {len(facts.test.groups)} groups has {equals_p(facts.test.p_value)}."
+            f"the test of equality over {len(facts.test.groups)} groups has {equals_p(facts.test.p_value)}."
         )
     if facts.worst is not None:
         best, worst = facts.order[0], facts.worst
