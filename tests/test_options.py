@@ -252,13 +252,50 @@ CALLS |= {
 }  # fmt: skip
 #: A two-sided test of pairs is the same whichever direction is better; it takes the option as all tests of a table do.
 DIRECTION_ONLY = {("study.wilcoxon", "better")}
+#: Rows of which half were checked, and sales of 20 products in 8 periods, half of them of a class.
+CHECKED = FRAME.assign(y=FRAME["y"].where(np.arange(N) % 4 < 2), pi=0.5 + 0.02 * (np.arange(N) % 5), s=np.arange(N) % 2)
+SALES = pd.DataFrame({
+    "t": np.repeat(np.arange(2001, 2009), 20), "id": np.tile(np.arange(20), 8), "shop": np.arange(N) % 2, "q": RNG.integers(1, 9, N).astype(float),
+    "q2": RNG.integers(1, 9, N).astype(float), "p": np.exp(RNG.normal(0, 0.3, N)), "p2": np.exp(RNG.normal(0, 0.3, N)),
+    "x": np.tile(np.arange(20) % 2, 8), "x2": np.tile(np.arange(20) % 4 // 2, 8), "s": np.tile(np.linspace(0.05, 0.95, 20), 8),
+    "s2": np.tile(np.linspace(0.9, 0.1, 20), 8), "hat": np.tile(np.arange(20) % 3 % 2, 8), "word": np.tile(np.arange(20) // 4, 8),
+})  # fmt: skip
+SOLD = {"period": "t", "product": "id", "price": "p", "quantity": "q"}
+OF_PRICES = {
+    "period": With("shop"), "product": "word", "price": "p2", "quantity": "q2", "formula": "laspeyres", "chained": True,
+    "seed": 1, "order": sorted(SALES["t"].unique().tolist(), reverse=True),
+}  # fmt: skip
+OF_AUDITS = {
+    "label": "z", "score": "q", "by": "g", "inclusion": "pi", "stratum": "s", "value": "v", "pos_label": 0, "estimator": "expansion",
+    "level": 0.5, "where": "v > 10", "strict": With(True, {}, (CHECKED.assign(y=CHECKED["y"] * 0.0),)),
+}  # fmt: skip
+DRAWN = {"label": "x2", "pos_label": 0, "tilt": With(2.0, {"errors": "price"}), "errors": "price",
+         "score": With("s2", {"errors": "scores", "score": "s"}), "together": "word", "draws": 120}  # fmt: skip
+CALLS |= {
+    "decide.audit_estimate": call(CHECKED, named={"label": "y", "score": "p"}, threshold=0.3, predicted="hat", **OF_AUDITS),
+    "quantify.from_audit": call(CHECKED, named={"label": "y", "score": "p"}, **OF_AUDITS),
+    "decide.audit_plan": call(
+        FRAME, named={"score": "p", "n": 40}, score="q", n=30, width=With(0.3, {"n": None, "width": 0.2}), measure=With("precision", {"threshold": 0.5}),
+        threshold=With(0.3, {"measure": "precision", "threshold": 0.5}), by="g", value="v", design="simple", allocation="power", strata=3,
+        least=With(25, {"n": 60}), level=0.5, seed=1,
+    ),
+    "decide.index_audit": call(SALES, named=SOLD | {"score": "s", "n": 5}, score="s2", n=6, width=With(0.2, {"n": None, "width": 0.1}), level=0.5, **OF_PRICES),
+    "decide.index_under_error": call(
+        SALES, named=SOLD | {"label": "x", "draws": 100}, metric="recall", level=0.7, predicted=With("hat", {}), **DRAWN, **OF_PRICES,
+    ),
+    "decide.metrics_by_index_error": call(SALES, named=SOLD | {"label": "x", "draws": 100}, metrics=["recall"], **DRAWN, **OF_PRICES),
+    "decide.watch": call(
+        CHECKED.assign(y=FRAME["y"]), named={"score": "p", "period": "t", "label": "y", "method": "ac"}, score="q", period="item", label="z", value="v", reference=4,
+        audit=True, threshold=0.3, method="ms", metrics=["recall"], run_length=50.0, pos_label=0, level=0.5, seed=With(1, {"method": "ms"}), where="v > 10",
+        order=BACKWARDS, store=With(5),
+    ),
+}  # fmt: skip
 #: Functions of files, whose rows are written before they are called.
 OF_FILES = {"scan", "scan_panel"}
 #: What is tried elsewhere: it learns for seconds, draws random samples in folders, or takes a folder or name and nothing else.
 ELSEWHERE = {
-    "load", "report", "quantify.from_audit", "study.dataset", "rare.bootstrap", "rare.ensemble", "rare.class_weight_sweep", "rare.texts_in",
-    "decide.audit_estimate", "decide.audit_plan", "decide.index_audit", "decide.index_under_error", "decide.metrics_by_index_error",
-    "decide.watch", "extend.loss", "extend.metric", "extend.policy", "extend.quantifier",
+    "load", "report", "study.dataset", "rare.bootstrap", "rare.ensemble", "rare.class_weight_sweep", "rare.texts_in",
+    "extend.loss", "extend.metric", "extend.policy", "extend.quantifier",
 }  # fmt: skip
 
 
