@@ -64,6 +64,17 @@ def test_words_for_a_missing_value_are_asked_about(door, other, tmp_path):
         DOORS[door](with_label(other), tmp_path / "d.parquet", "J")
 
 
+def test_equal_numbers_are_another_spelling():
+    with pytest.raises(tm.InputError, match="'1.0' \\(1 rows\\) beside the positive label '1'"):
+        tm.tally(["0", "1", "1.0"], [0.1, 0.2, 0.3], pos_label="1")
+
+
+def test_a_positive_label_that_is_none_of_several_is_refused():
+    frame = pd.DataFrame({"y": ["yes", "no"] * 60, "p": np.linspace(0.1, 0.9, 120), "t": np.repeat(np.arange(6), 20)})
+    with pytest.raises(tm.InputError, match="pos_label='banana' does not occur"):
+        tm.decide.watch(frame, score="p", label="y", period="t", pos_label="banana")
+
+
 def test_accents_are_another_spelling():
     with pytest.raises(tm.InputError, match="'vérifié' \\(1 rows\\) beside the positive label 'verifie'"):
         tm.tally(["verifie", "vérifié", "non"], [0.1, 0.2, 0.3], pos_label="verifie")

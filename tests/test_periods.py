@@ -58,6 +58,8 @@ def test_numbers_and_dates_sort_by_value():
         (["01/12/2023", "02/11/2023"], "can be read in two ways"),
         (["Nov", "Dec", "Jan"], "Cannot tell the order"),
         (["before", "after"], "Cannot tell the order"),
+        (["W51", "W52", "W1"], "Cannot tell the order"),
+        (["Q4", "Q1"], "Cannot tell the order"),
         (["jui 2024", "mai 2024"], "Cannot tell the order"),
         (["Jan 2024", "January 2024"], "Cannot tell the order"),
         (["2024Q1", "2024W2"], "Cannot tell the order"),

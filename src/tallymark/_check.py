@@ -363,7 +363,7 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
         )
     pos_label = plain_label(pos_label)
     others = [label for label in classes if label != pos_label]
-    if len(others) == len(classes) and not one_class:
+    if len(others) == len(classes) and (not one_class or len(classes) > 1):
         raise InputError(f"pos_label={pos_label!r} does not occur in {name}, which has the values {shown(classes)}.")
     if not others and not one_class:
         raise InputError(_only_one_class(name, classes[0]))

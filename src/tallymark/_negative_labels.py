@@ -56,11 +56,11 @@ def check_negatives(
 
     `occurrences` gives the number of rows with each label; it is only called where there is something to say.
     """
-    same = [label for label in others if _plain(label) == _plain(positive)]
+    same = [label for label in others if _plain(label) == _plain(positive) or _equal_numbers(label, positive)]
     if same:
         raise InputError(
-            f"{name} has {_with_rows(same, occurrences())} beside the positive label {positive!r}; they differ by "
-            "capitals, spaces or accents only. Write them in one way: as it is they would be counted as negative."
+            f"{name} has {_with_rows(same, occurrences())} beside the positive label {positive!r}; they differ in "
+            "how they are written only. Write them in one way: as it is they would be counted as negative."
         )
     if len(others) < 2:
         return
@@ -71,6 +71,13 @@ def check_negatives(
         )
     said = f"in {name} {positive!r} is positive; counted as negative: {_with_rows(others, occurrences())}."
     emit([Note("TM121", said)])
+
+
+def _equal_numbers(label: object, positive: object) -> bool:
+    try:
+        return float(str(label)) == float(str(positive))
+    except ValueError:
+        return False
 
 
 def _with_rows(labels: Sequence[object], occurs: Mapping[Any, int]) -> str:

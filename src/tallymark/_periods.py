@@ -123,7 +123,27 @@ def _numbered(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:
     matches = [match for text in texts if (match := re.fullmatch(r"(\D*)([0-9]+)(\D*)", text))]
     if len(matches) < len(texts) or len({(match[1], match[3]) for match in matches}) > 1:
         return None
+    numbers = {int(match[2]) for match in matches}
+    most = _NUMBER_IN_A_YEAR.get(matches[0][1].strip(" -_.").lower())
+    if most is not None and 1 in numbers and max(numbers) >= most and len(numbers) < most:
+        # The last week of a year and the first may be neighbours.
+        return None
     return [(int(match[2]),) for match in matches]
+
+
+#: How often the parts of a year come in it, by what stands before their number.
+_NUMBER_IN_A_YEAR = {
+    "w": 52,
+    "wk": 52,
+    "week": 52,
+    "q": 4,
+    "k": 4,
+    "quarter": 4,
+    "kwartaal": 4,
+    "m": 12,
+    "month": 12,
+    "maand": 12,
+}
 
 
 def _months_of_a_year(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:

@@ -77,7 +77,7 @@ def test_plan_check_estimate(truth):
     ],
 )
 def test_lists_that_do_not_fit_are_refused(truth, change, message, capsys):
-    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv")
+    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--design", "simple", "--out", "list.csv")
     change(checked(truth)).to_csv("done.csv", index=False)
     with pytest.raises(tm.InputError, match=message):
         run("audit", "estimate", "f.csv", "done.csv", "--score", "p")
@@ -138,6 +138,10 @@ def test_numbers_of_a_csv_are_numbers_in_parquet(truth):
     assert made.n.sum() == 100
 
 
+PLAN = ("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv", "--all", "all.csv")
+ESTIMATE = ("--score", "p", "--pos-label", "yes", "--inclusion", "inclusion")
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -148,18 +152,33 @@ def test_numbers_of_a_csv_are_numbers_in_parquet(truth):
     ],
 )
 def test_rows_checked_in_another_file_are_refused(truth, change):
-    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv")
+    run(*PLAN)
     checked(truth)
-    change(pd.read_csv("f.csv")).to_csv("other.csv", index=False)
+    change(pd.read_csv("all.csv")).to_csv("other.csv", index=False)
     with pytest.raises(tm.InputError, match="the file is not the one that the rows were drawn from"):
-        run("audit", "estimate", "other.csv", "done.csv", "--score", "p", "--pos-label", "yes")
+        run("audit", "estimate", "other.csv", "done.csv", *ESTIMATE)
 
 
 def test_checked_rows_keep_what_a_spreadsheet_writes_and_need_a_column_to_be_recognised_by(truth):
-    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv")
-    table = checked(truth).assign(p=lambda t: t.p.map(lambda p: f" {p:.16e}".replace(".", ",")))
+    run(*PLAN)
+    table = checked(truth).assign(
+        p=lambda t: t.p.map(lambda p: f" {p:.9g}".replace(".", ",")), g=lambda t: t.g.str.upper()
+    )
     table.to_csv("done.csv", index=False, sep=";")
-    run("audit", "estimate", "f.csv", "done.csv", "--score", "p", "--pos-label", "yes")
+    run("audit", "estimate", "all.csv", "done.csv", *ESTIMATE)
     table[["row", "checked"]].to_csv("done.csv", index=False)
-    with pytest.raises(tm.InputError, match="no column of 'f.csv' by which its rows can be recognised"):
-        run("audit", "estimate", "f.csv", "done.csv", "--score", "p", "--pos-label", "yes")
+    with pytest.raises(tm.InputError, match="no column of 'all.csv' by which its rows can be recognised"):
+        run("audit", "estimate", "all.csv", "done.csv", *ESTIMATE)
+
+
+def test_probabilities_that_a_plan_wrote_are_not_left_unused(truth):
+    run(*PLAN)
+    checked(truth)
+    for files in (["f.csv", "done.csv"], ["done.csv"]):
+        with pytest.raises(tm.InputError, match="add --inclusion inclusion"):
+            run("audit", "estimate", *files, "--score", "p", "--pos-label", "yes")
+    run("audit", "estimate", "done.csv", *ESTIMATE)
+    # A simple sample needs none, beside the file that it is a sample of.
+    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--design", "simple", "--out", "list.csv")
+    checked(truth)
+    run("audit", "estimate", "f.csv", "done.csv", "--score", "p", "--pos-label", "yes")

@@ -484,3 +484,10 @@ def test_many_rows_share_cells_without_moving_the_estimate():
     found = Resampler(panel, panel.models, 2**8).at_choices("f1", "f1", 40, 0, None)
     exact = tm.metrics.f1(panel.tally("a").at("f1"))
     assert found["a"].mean() == pytest.approx(exact, abs=0.01)
+
+
+@pytest.mark.parametrize(("metric", "threshold"), [("precision", 2.0), ("npv", -2.0), ("fdr", 2.0)])
+def test_a_share_of_no_rows_is_a_sentence(metric, threshold):
+    panel = tm.panel([0, 1] * 20, {"a": np.linspace(0, 1, 40), "b": np.linspace(1, 0, 40)})
+    with pytest.raises(tm.InputError, match=f"{metric} of 'a' is undefined at its threshold"):
+        tm.compare(panel, metric=metric, threshold=threshold)

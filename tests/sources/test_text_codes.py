@@ -86,6 +86,31 @@ def test_parquet_beside_a_csv_keeps_every_cell(tmp_path):
     assert written["p"].tolist() == [0.5, 1.0, 0.25]
 
 
+@pytest.mark.parametrize(("truth", "predicted"), [(["1.0", "0.0"], ["1", "0"]), (["True", "False"], ["1", "0"])])
+def test_numbers_are_equal_however_each_column_writes_them(tmp_path, truth, predicted, capsys, monkeypatch):
+    path = tmp_path / "d.csv"
+    pd.DataFrame({"y": truth * 6, "yhat": predicted * 6}).to_csv(path, index=False)
+    monkeypatch.setattr(
+        "sys.argv", ["tallymark", "evaluate", str(path), "--label", "y", "--predicted", "yhat", "--json"]
+    )
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    assert json.loads(capsys.readouterr().out)["models"]["yhat"]["metrics"]["accuracy"]["value"] == 1.0
+
+
+def test_a_positive_label_is_typed_as_the_file_writes_it(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "d.csv"
+    path.write_text("y,p\n" + "1.0,0.9\n0.0,0.2\n" * 12)
+    for typed in ("1", "1.0"):
+        monkeypatch.setattr(
+            "sys.argv", ["tallymark", "evaluate", str(path), "--label", "y", "--score", "p", "--pos-label", typed]
+        )
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 0, capsys.readouterr().err
+
+
 def test_truth_and_prediction_have_one_type(tmp_path, capsys, monkeypatch):
     path = tmp_path / "d.csv"
     pd.DataFrame({"y": ["1.1", "1.2"] * 6, "yhat": ["1.1", "1.10"] * 6}).to_csv(path, index=False)

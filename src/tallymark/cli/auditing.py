@@ -46,7 +46,7 @@ def plan(
 ) -> None:
     """Draw the rows to check by hand, and say what to expect of them.
 
-    Example: tallymark audit plan firms.parquet --score p --width 0.02 --out check.csv
+    Example: tallymark audit plan firms.parquet --score p --width 0.02 --out check.csv --all planned.parquet
     """
     from tallymark.cli.commands import audit as command
 
@@ -89,7 +89,7 @@ def estimate(
 ) -> None:
     """Say how many there are, and how good the calls are, from rows that were checked.
 
-    Example: tallymark audit estimate firms.parquet check.csv --score p --threshold 0.5
+    Example: tallymark audit estimate planned.parquet check.csv --score p --threshold 0.5 --inclusion inclusion
     """
     from tallymark.cli.commands import audit as command
 

@@ -44,7 +44,7 @@ def _csv(columns: dict[str, list[str]], table: TextTable) -> str:
             continue
         written = [cell if isinstance(cell, Written) else Written(cell) for cell in cells]
         if any(cell.value is not None for cell in written):
-            spread[name] = [cell.value for cell in written]
+            spread[name] = [None if cell.value != cell.value else cell.value for cell in written]
         for end in ("low", "high"):
             if any(getattr(cell, end) is not None for cell in written):
                 spread[f"{name} {end}"] = [getattr(cell, end) for cell in written]

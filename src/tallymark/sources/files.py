@@ -31,11 +31,11 @@ class Reading:
     values: dict[str, Label] | None
 
     @classmethod
-    def of(cls, *columns: NDArray[Any], untyped: bool) -> Reading:
-        """The one reading of fetched columns; what their file records as text is text."""
-        if not untyped or any(column.dtype.kind != "O" for column in columns):
+    def of(cls, column: NDArray[Any], *, untyped: bool) -> Reading:
+        """The reading of a fetched column; what its file records as text is text."""
+        if not untyped or column.dtype.kind != "O":
             return cls(None)
-        texts = {text for column in columns for text in np.ma.compressed(column).tolist()}
+        texts = set(np.ma.compressed(column).tolist())
         return cls(_values(texts) if texts and all(isinstance(text, str) for text in texts) else None)
 
     def __call__(self, column: NDArray[Any]) -> NDArray[Any]:
@@ -100,8 +100,9 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
     counts = {name for name, _, kind in wanted if kind == "count"}
     readings = {name: Reading.of(column, untyped=name in source.untyped) for name, column in columns.items()}
     classes = [name for name, _, kind in wanted if kind == "class" and name in source.untyped]
-    if classes:
-        readings |= dict.fromkeys(classes, Reading.of(*(columns[name] for name in classes), untyped=True))
+    if any(readings[name].values is None for name in classes):
+        # Numbers beside text are text, or no prediction could be right.
+        readings |= dict.fromkeys(classes, Reading(None))
     return {name: _whole(column) if name in counts else readings[name](column) for name, column in columns.items()}
 
 

@@ -15,7 +15,8 @@ def require_same_rows(file: str, checked: str, places: Ints, own: Collection[str
     """Refuse rows of `checked` that differ from the rows of `file` at their places in a column that both tables have.
 
     A place says nothing about a file that was sorted, filtered or extended since. `own` are columns of `checked` alone:
-    the places and what was found. Numbers may be written differently, as spreadsheets do.
+    the places and what was found. Numbers and capitals may be written differently, as
+    spreadsheets do: with nine digits, a decimal comma, TRUE for true.
     """
     with engine(file) as source, engine(checked) as listed:
         shared = [name for name in listed.types if name in source.types and name not in own]
@@ -39,9 +40,9 @@ def require_same_rows(file: str, checked: str, places: Ints, own: Collection[str
 
 
 def _same(one: str, other: str) -> bool:
-    if one.strip() == other.strip():
+    if one.strip().casefold() == other.strip().casefold():
         return True
     try:
-        return bool(np.isclose(float(one.replace(",", ".")), float(other.replace(",", ".")), rtol=1e-9, atol=0.0))
+        return bool(np.isclose(float(one.replace(",", ".")), float(other.replace(",", ".")), rtol=1e-6, atol=0.0))
     except ValueError:
         return False

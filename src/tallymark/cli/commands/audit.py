@@ -29,8 +29,12 @@ from tallymark.decide.index_audits import IndexAudit, index_audit
 from tallymark.errors import InputError, shown
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
+from tallymark.sources.engine import engine
 from tallymark.sources.formats import Wanted
 from tallymark.sources.same_rows import require_same_rows
+
+#: The column in which a plan writes the probability with which a row was drawn.
+INCLUSION = "inclusion"
 
 
 def plan(
@@ -44,7 +48,7 @@ def plan(
         made = audit_plan(file, by=listed(by), **options)
     kept = np.zeros(len(made.inclusion), dtype=np.bool_)
     kept[made.drawn] = True
-    design = {"stratum": made.stratum, "inclusion": made.inclusion}
+    design = {"stratum": made.stratum, INCLUSION: made.inclusion}
     if out is not None:
         empty = np.full(len(kept), "", dtype=object)
         write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **design, "checked": empty}, kept="kept")
@@ -84,6 +88,8 @@ def estimate(
         raise InputError("--where would change which row of FILE a checked row is; filter the file first.")
     if checked is not None and not wanted:
         raise InputError("Name a column of FILE, such as --score, so that its rows can be counted.")
+    if inclusion is None and not layers:
+        _require_equal_chances(file, checked)
     with progress_bar(f"Reading {file}"):
         columns = any_columns(file, wanted, where=where)
         if checked is not None:
@@ -117,6 +123,24 @@ def of_index(file: str, *, as_json: bool, report: str | None, product: Sequence[
     print_rows(made.rows())
     print_written(report)
     return made
+
+
+def _require_equal_chances(file: str, checked: str | None) -> None:
+    """Refuse checked rows that a plan drew with different probabilities, where nobody says to use these."""
+    rows = file if checked is None else checked
+    with engine(rows) as source:
+        if INCLUSION not in source.types:
+            return
+        chances = {text for text in source.cells([INCLUSION])[INCLUSION] if text}
+    # Drawn at random all rows have one probability; but the list alone does not say of how many rows it is a sample.
+    if len(chances) > 1 or (checked is None and chances - {"1", "1.0"}):
+        where = (
+            "" if checked is None else f", and for FILE the table that audit plan --all wrote (or leave {file!r} out)"
+        )
+        raise InputError(
+            f"{rows!r} has the probabilities with which its rows were drawn, in the column {INCLUSION!r}: add --inclusion "
+            f"{INCLUSION}{where}. Where rows were drawn otherwise, rename that column."
+        )
 
 
 def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[Any]:

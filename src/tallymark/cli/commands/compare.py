@@ -138,7 +138,10 @@ def _of_calls(asked: Asked) -> Panel:
         columns[asked.label], positive_label(columns, asked.label, asked.pos_label), asked.label
     )
     calls = {
-        name: np.asarray(_check.labels(columns[name], name) == labels[1], dtype=np.float64) for name in asked.predicted
+        name: np.asarray(
+            _check.calls(columns[name], columns[asked.label], name, asked.label) == labels[1], dtype=np.float64
+        )
+        for name in asked.predicted
     }
     return panel_of(
         truth, calls, counts=None if asked.count is None else columns[asked.count],

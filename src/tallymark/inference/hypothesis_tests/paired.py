@@ -85,6 +85,11 @@ class PairedProportions:
             cell = np.where(called, np.where(panel.is_positive, "tp", "fp"), np.where(panel.is_positive, "fn", "tn"))
             hit, counted = np.isin(cell, hits), np.isin(cell, (*hits, *misses))
             total = float(mass[counted].sum())
+            if total <= 0.0:
+                raise InputError(
+                    f"{facts.name} of {model!r} is undefined at its threshold: no row is among those it is a share of. Compare at "
+                    "another threshold, or by another metric."
+                )
             row[:] = part * counted * (hit - float(mass[hit].sum()) / total) / total
             sizes.append(total**2 / float((part[counted] ** 2).sum()))
         n = float(panel.n) if panel.weights is not None else float(mass.sum())
