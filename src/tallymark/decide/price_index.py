@@ -110,7 +110,7 @@ def index_of(
     table: PriceTable, formula: str, *, chained: bool = False, window: int | None = None, splice: str = "movement"
 ) -> PriceIndex:
     """The index of a clean table."""
-    if window is None and splice != "movement":
+    if window is None and require_one_of("splice", splice, _SPLICES) != "movement":
         raise InputError(f"splice={splice!r} joins rolling windows; say how long they are with window=.")
     members = np.ones((1, len(table.products)))
     if formula in BILATERAL:

@@ -129,6 +129,7 @@ def bayesian_calibration(
     True
     """
     one = one_target(target, "Bayesian Calibration")
+    require_one_of("density", density, ("bins", "kde"))
     options: dict[str, Any] = {"density": density, "bins": bins, "bandwidth": bandwidth}
     if monotone and density != "bins":
         raise InputError("monotone=True goes with density='bins'.")
