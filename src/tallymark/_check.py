@@ -5,7 +5,6 @@ Behind this module nothing asks again whether lengths agree or scores are finite
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -372,15 +371,10 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
 
 def _occurrences(array: NDArray[Any], rows: NDArray[Any] | None) -> Counter[Label]:
     """How many rows have each label; `rows` where the array lists labels once."""
-    values, counts = (
-        (array, rows)
-        if rows is not None
-        else np.unique(array, return_counts=True)
-        if array.dtype.kind in "biuf"
-        else (array, None)
-    )
+    if rows is None:
+        return Counter(map(plain_label, array.tolist()))
     occurs = Counter[Label]()
-    for value, count in zip(values.tolist(), itertools.repeat(1) if counts is None else counts.tolist(), strict=False):
+    for value, count in zip(array.tolist(), rows.tolist(), strict=True):
         occurs[plain_label(value)] += int(count)
     return occurs
 

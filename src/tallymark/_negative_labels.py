@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tallymark._text import unaccented
 from tallymark.errors import InputError
 from tallymark.notes import Note, emit
 
@@ -88,6 +88,4 @@ def _with_rows(labels: Sequence[object], occurs: Mapping[Any, int]) -> str:
 
 def _plain(label: object) -> str:
     """A label without capitals, accents, invisible characters and the spaces around it."""
-    decomposed = unicodedata.normalize("NFKD", str(label))
-    kept = "".join(c for c in decomposed if not unicodedata.combining(c) and unicodedata.category(c) != "Cf")
-    return " ".join(kept.casefold().split())
+    return " ".join(unaccented(str(label)).casefold().split())

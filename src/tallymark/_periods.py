@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import datetime
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tallymark._text import unaccented
 from tallymark.errors import InputError, shown
 
 #: Places in time that sort; None where the texts are not all written in the way at hand.
@@ -156,17 +156,13 @@ def _months_of_a_year(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:
 
 def _month(word: str) -> int | None:
     """The month that a word names in one of six languages, whole or cut to three letters or more."""
-    plain = _unaccented(word).lower()
+    plain = unaccented(word).lower()
     found = {number for name, number in _MONTHS if len(plain) >= 3 and name.startswith(plain)}
     return found.pop() if len(found) == 1 else None
 
 
-def _unaccented(text: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
-
-
 _MONTHS = [
-    (_unaccented(name), number)
+    (unaccented(name), number)
     for names in (
         "january february march april may june july august september october november december",
         "januari februari maart april mei juni juli augustus september oktober november december",

@@ -45,6 +45,19 @@ _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _HARMLESS = {"Zs", "Cf", "Co"}
 
 
+def unaccented(text: str) -> str:
+    """Letters without their accents, and without characters that cannot be seen.
+
+    >>> unaccented("vérifié")
+    'verifie'
+    """
+    return "".join(
+        c
+        for c in unicodedata.normalize("NFKD", text)
+        if not unicodedata.combining(c) and unicodedata.category(c) != "Cf"
+    )
+
+
 def shortened(text: str, most: int) -> str:
     """At most so many characters as people count them, the middle left out; no emoji or accent is torn apart.
 

@@ -42,6 +42,8 @@ def test_pictures_drawn_in_this_process_take_them_too(tmp_path, panel):
     tm.charts.roc(panel).save(str(tmp_path / "roc.svg"))
     tm.charts.comparison(tm.compare(panel)).save(str(tmp_path / "compare.svg"))
     tm.charts.score_histogram(panel).save(str(tmp_path / "scores.svg"))
+    for name in ("roc", "compare", "scores"):
+        assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_names_that_become_alike_are_numbered(panel):
