@@ -16,10 +16,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark.decide.audit_designs import Layers, allocated, chances, cut_strata, doubt, drawn_by, drawn_within
-from tallymark.decide.audit_estimates import audit_estimate
-from tallymark.quantify.audits.from_audit import audited
-from tallymark.quantify.audits.samples import audit_of
+from tallymark.audits.checked_rows import audit_of
+from tallymark.audits.designs import Layers, allocated, chances, cut_strata, doubt, drawn_by, drawn_within
+from tallymark.audits.estimates import estimate
+from tallymark.audits.prevalences import audited
 
 Floats = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ def strata(repeats: int, seed: int) -> None:
                 found = rng.hypergeometric(positives, size - positives, n)
                 label[np.flatnonzero(layer == code)[:n]] = np.arange(n) < found
             columns = {"y": label, "h": layer, "c": called}
-            one = audit_estimate(columns, label="y", predicted="c", stratum="h", pos_label=1)
+            one = estimate(columns, label="y", predicted="c", stratum="h", pos_label=1)
             held["count"] += one.prevalence.count_low - 1e-6 <= truth <= one.prevalence.count_high + 1e-6
             widths.append(one.prevalence.count_high - one.prevalence.count_low)
             for metric, value in wanted.items():

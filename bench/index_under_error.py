@@ -41,10 +41,12 @@ def run(size: int, repeats: int) -> Iterator[Measured]:
     ]
 
     def ours():
-        return tm.decide.index_under_error(frame, label="own", level=0.9, draws=size, **_COLUMNS)
+        return tm.prices.index_under_error(frame, label="own", metric_value=0.9, draws=size, **_COLUMNS)
 
     def multilateral():
-        return tm.decide.index_under_error(frame, label="own", level=0.9, draws=size, formula="geks_fisher", **_COLUMNS)
+        return tm.prices.index_under_error(
+            frame, label="own", metric_value=0.9, draws=size, formula="geks_fisher", **_COLUMNS
+        )
 
     def loop():
         return [_fisher(frame[frame.id.isin(kept)]) for kept in sets]

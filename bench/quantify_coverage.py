@@ -129,7 +129,7 @@ def counts(repeats):
                     )
                     called = int(rng.binomial(1_000, share * tpr + (1 - share) * (1 - specificity)))
                     for place, method in enumerate(("ac", "bayes")):
-                        found = tm.quantify.from_counts(
+                        found = tm.audits.from_counts(
                             audit, predicted_positive=called, n=1_000, method=method, seed=seed
                         )
                         # Without an estimate there are no limits that could miss.
@@ -150,7 +150,7 @@ def periods(repeats):
             y = rng.random(len(when)) < 0.3
             z = rng.normal(size=len(when)) + 1.5 * y + (effect * rng.normal(size=25))[when]
             columns = {"m": when, "p": 1 / (1 + np.exp(-(1.5 * z - 1.125))), "y": np.where(when < 10, y, np.nan)}
-            found = tm.decide.watch(columns, period="m", score="p", label="y", run_length=60, method="ac")
+            found = tm.monitor.watch(columns, period="m", score="p", label="y", run_length=60, method="ac")
             alarms, number = alarms + sum("classes" in one.signals for one in found.signals), number + 15
         print(
             f"effect {effect:g}: {alarms} false alarms in {number} periods, one in {number / max(alarms, 1):.0f}",

@@ -50,7 +50,7 @@ def run(size, repeats):
         pass
     making = time.perf_counter() - started
     started = time.perf_counter()
-    result = tm.rare.bootstrap(Texts(known, 2), known, texts, target_labels=target, n_jobs=2)
+    result = tm.rare.bootstrap(Texts(known, 2), known, texts, target_labels=target, jobs=2)
     spent = time.perf_counter() - started - making
     peak = memory_bytes("VmHWM") / 2**30
     print(result, file=sys.stderr)

@@ -16,7 +16,7 @@ SETTINGS = [
 ]
 METHODS = {
     "bootstrap": (tm.rare.bootstrap, {"machines": 50}),
-    "class_weight_sweep": (tm.rare.class_weight_sweep, {"weights": [1.0, 10.0, 100.0], "repeats": 3}),
+    "class_weight_sweep": (tm.rare.class_weight_sweep, {"weights": [1.0, 10.0, 100.0], "replicates": 3}),
     "ensemble": (tm.rare.ensemble, {"machines": 5, "ensembles": 2}),
 }
 
@@ -39,9 +39,7 @@ def main() -> None:
                 known = np.arange(positives + negatives) < positives
                 target = rng.permutation(np.arange(size) < truth)
                 seed = 10 * repeat
-                found = count(
-                    Texts(known, seed + 1), known, Texts(target, seed + 2), random_state=repeat, **settings
-                ).count
+                found = count(Texts(known, seed + 1), known, Texts(target, seed + 2), seed=repeat, **settings).count
                 held += found.count_low <= truth <= found.count_high
                 estimates.append(found.count)
                 widths.append(found.count_high - found.count_low)

@@ -43,7 +43,7 @@ def main() -> None:
         )
         for count in WAYS.values():
             started = time.perf_counter()
-            result = count(texts[train], y[train], texts[target], target_labels=y[target], n_jobs=2)
+            result = count(texts[train], y[train], texts[target], target_labels=y[target], jobs=2)
             print(f"({time.perf_counter() - started:.0f} s)", result)
             print(result.fit.verdict)
 

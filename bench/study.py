@@ -17,7 +17,7 @@ from bench.quantifiers import Listed, draw, learnt, peers
 from bench.report import Measured, at_most, faster
 from bench.timing import rounds
 from tallymark.study import stores
-from tallymark.study.working import Outcome
+from tallymark.study.units import Outcome
 
 #: Methods of the thesis that QuaPy has.
 _METHODS = ("ac", "x", "max", "t50", "ms")

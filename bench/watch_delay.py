@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.datasets import data_folder
-from tallymark.decide.control_charts import control_chart
+from tallymark.monitor.control_charts import control_chart
 
 Floats = NDArray[np.float64]
 Source = Callable[[np.random.Generator, float, int], tuple[Floats, NDArray[np.bool_]]]

@@ -1,4 +1,4 @@
-"""The picture of how the house is built, drawn from the import contract that the linter enforces, so that it stays true."""
+"""The picture of the layers, drawn from the import contract that the linter enforces, so that it stays true."""
 
 import ast
 import tomllib
@@ -11,7 +11,7 @@ PACKAGE = ROOT / "src" / "tallymark"
 #: What a band of layers does with the data, by a module of its highest layer.
 BANDS = {
     "__main__": "shown",
-    "decide": "counted and decided",
+    "decisions": "counted and decided",
     "evaluation": "asked: how good, how sure",
     "sources": "rows come in through sources and become summaries",
     "registry": "checked and named",
@@ -50,13 +50,13 @@ def picture() -> str:
             wide = room * weight / sum(weights)
             lines.append(
                 f'<g><title>{escape(about(name))}</title><rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{height}" rx="4"/>'
-                f'<text class="room" x="{x + wide / 2:.1f}" y="{y + 20}">{escape(name)}</text></g>'
+                f'<text class="package" x="{x + wide / 2:.1f}" y="{y + 20}">{escape(name)}</text></g>'
             )
             x += wide + gap
         y += height + gap
     head = '<text class="band" x="0" y="14">a box uses what lies below it, and nothing above</text>'
     return (
-        f'<svg class="house" viewBox="0 0 {width} {y}" role="img" '
+        f'<svg class="layers" viewBox="0 0 {width} {y}" role="img" '
         f'aria-label="The layers of the package, highest first">{head}{"".join(lines)}</svg>'
     )
 
@@ -74,8 +74,8 @@ def table() -> str:
 def write(app):
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
-    (folder / "house.txt").write_text(f"```{{raw}} html\n{picture()}\n```\n", encoding="utf-8")
-    (folder / "house-table.txt").write_text(table(), encoding="utf-8")
+    (folder / "layers.txt").write_text(f"```{{raw}} html\n{picture()}\n```\n", encoding="utf-8")
+    (folder / "layers-table.txt").write_text(table(), encoding="utf-8")
 
 
 def setup(app):

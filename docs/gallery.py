@@ -133,7 +133,7 @@ def rare_count():
 @data
 def weight_sweep():
     labelled, known, target, hidden = rare_texts()
-    return tm.rare.class_weight_sweep(labelled, known, target, target_labels=hidden, repeats=3)
+    return tm.rare.class_weight_sweep(labelled, known, target, target_labels=hidden, replicates=3)
 
 
 @data
@@ -162,12 +162,12 @@ def sales():
 @data
 def index_by_formula():
     columns = {"period": "month", "product": "id", "price": "price", "quantity": "q"}
-    return {name: tm.decide.index(sales(), formula=name, **columns) for name in ("fisher", "jevons", "geks_fisher")}
+    return {name: tm.prices.index(sales(), formula=name, **columns) for name in ("fisher", "jevons", "geks_fisher")}
 
 
 @data
 def index_fan():
-    return tm.decide.index_under_error(sales(), label="own", period="month", product="id", price="price", quantity="q")
+    return tm.prices.index_under_error(sales(), label="own", period="month", product="id", price="price", quantity="q")
 
 
 @data
@@ -177,7 +177,7 @@ def called_prices():
     price = np.exp(rng.normal(np.where(own, 0.0, 0.4), 0.3))
     wrong = rng.random(6_000) < np.where(own, 0.04 + 0.12 * (price > 1.2), 0.1)
     lines = pd.DataFrame({"month": rng.integers(1, 7, 6_000), "own": own, "price": price, "called": own ^ wrong})
-    return tm.decide.impact(lines, label="own", predicted="called", value="price", period="month")
+    return tm.prices.impact(lines, label="own", predicted="called", value="price", period="month")
 
 
 @data
@@ -185,13 +185,11 @@ def audit():
     rng = np.random.default_rng(9)
     p = rng.beta(0.3, 6, 8_000)
     firms = pd.DataFrame({"p": p, "region": rng.choice(["east", "north", "south"], len(p))})
-    plan = tm.decide.audit_plan(firms, score="p", n=500)
+    plan = tm.audits.plan(firms, score="p", n=500)
     checked = np.full(len(p), np.nan)
     checked[plan.drawn] = rng.random(plan.n) < p[plan.drawn]
     firms = firms.assign(checked=checked, inclusion=plan.inclusion)
-    found = tm.decide.audit_estimate(
-        firms, label="checked", score="p", threshold=0.2, by="region", inclusion="inclusion"
-    )
+    found = tm.audits.estimate(firms, label="checked", score="p", threshold=0.2, by="region", inclusion="inclusion")
     return plan, found
 
 
@@ -203,7 +201,7 @@ def watched():
     rows = pd.DataFrame({"month": month, "p": 1 / (1 + np.exp(-rng.normal(2 * y - 1)))})
     rows["y"] = np.where(month <= 10, y, np.nan)
     rows["price"] = np.exp(rng.normal(0.1 * (month > 20), 0.4))
-    return tm.decide.watch(rows, period="month", score="p", label="y", value="price")
+    return tm.monitor.watch(rows, period="month", score="p", label="y", value="price")
 
 
 @data
@@ -213,7 +211,7 @@ def claim_costs():
     claims = pd.DataFrame({"fraud": y, "amount": rng.lognormal(3, 1, 5_000)})
     for name, distance in (("forest", 2.5), ("logistic", 1.8)):
         claims[name] = 1 / (1 + np.exp(-rng.normal(distance * y - 2)))
-    return tm.decide.costs(claims, label="fraud", score=["forest", "logistic"], cost_fn="amount", cost_fp=5.0)
+    return tm.decisions.costs(claims, label="fraud", score=["forest", "logistic"], cost_fn="amount", cost_fp=5.0)
 
 
 @picture("Ranking", "ROC curves of two models, with Youden's threshold")

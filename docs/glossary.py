@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tallymark import advise
 from tallymark.notes import GUARDS
-from tallymark.quantify.estimation.table import estimation_of
+from tallymark.quantify.estimation.declared import estimation_of
 from tallymark.registry import METRICS, POLICIES, QUANTIFIERS
 
 FAMILIES = {

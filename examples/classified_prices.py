@@ -71,21 +71,19 @@ for name, tally in (("lines one by one", by_line), ("texts as clusters", by_text
         found = tm.evaluate(tally, threshold=0.5, metrics=["balanced_accuracy"])["balanced_accuracy"]
     print(f"balanced accuracy, {name:<18} {found.value:.3f} ({found.low:.3f} to {found.high:.3f})")
 
-impact = tm.decide.impact(sales, label="is_target", predicted="called", value="price", cluster="product_id")
+impact = tm.prices.impact(sales, label="is_target", predicted="called", value="price", cluster="product_id")
 print(f"false positives: {impact.parts[0].verdict('fp')}; false negatives: {impact.parts[0].verdict('fn')}")
 
 columns = SALES | {"label": "is_target"}
-fan = tm.decide.index_under_error(
-    sales, **columns, errors="scores", score="probability", together="description", level=0.9, draws=500
+fan = tm.prices.index_under_error(
+    sales, **columns, errors="scores", score="probability", together="description", metric_value=0.9, draws=500
 )
 last = fan.rows()[-1]
 print(
     f"index of {target}: {last['index']:.4f}; at balanced accuracy 0.9 it would lie between {last['low']:.4f} and {last['high']:.4f}"
 )
-print(f"to stay within half a point: balanced accuracy {fan.required_level(0.005):.3f}")
-print(f"the metric that predicts its error best: {tm.decide.metrics_by_index_error(sales, **columns, draws=500).best}")
+print(f"to stay within half a point: balanced accuracy {fan.required_value(0.005):.3f}")
+print(f"the metric that predicts its error best: {tm.prices.metrics_by_index_error(sales, **columns, draws=500).best}")
 
-plan = tm.decide.audit_plan(
-    products.assign(probability=probability), score="probability", n=min(30, len(products) // 2)
-)
+plan = tm.audits.plan(products.assign(probability=probability), score="probability", n=min(30, len(products) // 2))
 print(plan.heading())

@@ -19,9 +19,9 @@ import tallymark as tm
 from fuzz import cases
 from fuzz.commands import WRITTEN, arguments
 from fuzz.working_calls import CALLS
-from tallymark.decide.watch_store import remember
+from tallymark.monitor.history import remember
 from tallymark.study import stores
-from tallymark.study.working import Outcome
+from tallymark.study.units import Outcome
 
 Case = Callable[[np.random.Generator, Path], str | None]
 

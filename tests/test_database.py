@@ -12,9 +12,9 @@ import pytest
 import tallymark as tm
 from tallymark import _database
 from tallymark._database import checksum
-from tallymark.decide import watch_store
+from tallymark.monitor import history
 from tallymark.study import stores
-from tallymark.study.working import Outcome
+from tallymark.study.units import Outcome
 
 ROWS = [
     {"period": f"2024-{month:02}", "rows": 40, "reference": month < 3, "mean_score": 0.25, "signal": "", "advice": ""}
@@ -40,14 +40,14 @@ def read_study(path):
 
 
 def write_history(path):
-    watch_store.remember(path, ROWS)
+    history.remember(path, ROWS)
 
 
 def read_history(path):
-    return watch_store.remember(path, [])
+    return history.remember(path, [])
 
 
-STORES = {"study": (write_study, read_study, stores._KIND), "watch": (write_history, read_history, watch_store._KIND)}
+STORES = {"study": (write_study, read_study, stores._KIND), "watch": (write_history, read_history, history._KIND)}
 both = pytest.mark.parametrize("kind", STORES)
 
 
@@ -237,7 +237,7 @@ def test_a_disk_that_is_full_while_the_store_is_made_leaves_one_that_can_be_used
 def test_a_history_without_checksums_is_given_them(tmp_path):
     path = tmp_path / "old.db"
     with sqlite3.connect(path) as connection:
-        connection.execute(f"PRAGMA application_id = {watch_store._KIND.application}")
+        connection.execute(f"PRAGMA application_id = {history._KIND.application}")
         connection.execute("CREATE TABLE periods (period TEXT PRIMARY KEY, found TEXT NOT NULL) WITHOUT ROWID")
         connection.execute(
             'INSERT INTO periods VALUES (\'2023-01\', \'{"period": "2023-01", "rows": 4, "reference": true, "mean_score": 0.5}\')'
@@ -260,7 +260,7 @@ def test_values_cannot_change_places_under_one_checksum():
 
 
 def test_two_processes_make_one_history(tmp_path):
-    script = "import sys; from tallymark.decide.watch_store import remember; remember(sys.argv[1], [{'period': sys.argv[2], 'rows': 1, 'reference': False, 'mean_score': 0.5}])"
+    script = "import sys; from tallymark.monitor.history import remember; remember(sys.argv[1], [{'period': sys.argv[2], 'rows': 1, 'reference': False, 'mean_score': 0.5}])"
     path = tmp_path / "x.db"
     runs = [
         subprocess.Popen(

@@ -287,7 +287,7 @@ def test_limits_of_counts(shape, weights, seed):
     for name in ("ac", "cc", "calibration", "bayes"):
 
         def ask(tally, name=name):
-            answer = tm.quantify.from_counts(tally.at(0.4), predicted_positive=30, n=100, method=name)
+            answer = tm.audits.from_counts(tally.at(0.4), predicted_positive=30, n=100, method=name)
             return answer.reason or (answer.prevalence, answer.low, answer.high)
 
         if found := moved(*sample, binary, ask):

@@ -40,7 +40,7 @@ DOORS = {
     "scan_panel": lambda labels, path, one: tm.scan_panel(
         saved(path, labels), label="y", score=["p", "q"], pos_label=one
     ).tallies(),
-    "audit": lambda labels, path, one: tm.quantify.from_audit(frame_of(labels), label="y", score="p", pos_label=one),
+    "audit": lambda labels, path, one: tm.audits.from_audit(frame_of(labels), label="y", score="p", pos_label=one),
 }
 
 
@@ -72,7 +72,7 @@ def test_equal_numbers_are_another_spelling():
 def test_a_positive_label_that_is_none_of_several_is_refused():
     frame = pd.DataFrame({"y": ["yes", "no"] * 60, "p": np.linspace(0.1, 0.9, 120), "t": np.repeat(np.arange(6), 20)})
     with pytest.raises(tm.InputError, match="pos_label='banana' does not occur"):
-        tm.decide.watch(frame, score="p", label="y", period="t", pos_label="banana")
+        tm.monitor.watch(frame, score="p", label="y", period="t", pos_label="banana")
 
 
 def test_accents_are_another_spelling():

@@ -135,7 +135,7 @@ CALLS = {
         value=With("v", {"period": "t", "label": "y"} | READ, (FRAME,)), data=With(FRAME, {"period": "t", "label": "y"}),
         pos_label=With(0, {"period": "t", "label": "y", "value": "v"} | READ, (FRAME,)),
         level=With(0.5, {"period": "t", "label": "z", "value": "v"} | READ, (FRAME,)),
-        impact=tm.decide.impact(FRAME, label="y", value="v", predicted="hat"),
+        impact=tm.prices.impact(FRAME, label="y", value="v", predicted="hat"),
         order=With(BACKWARDS, {"period": "t", "label": "y", "value": "v"} | READ, (FRAME,)),
     ),
     "bound": call(tally().quantise(), "auroc"),
@@ -197,7 +197,7 @@ CALLS = {
     "quantify.estimate_many": call("ac", tally(), P, [[0, 1, 2, 5], [3, 4, 8, 9]], named={"threshold": 0.5}, threshold=0.3,
                                    training_prevalence=With(0.2, {"threshold": None}, ("em", tally(), P, [[0, 1, 2, 5], [3, 4, 8, 9]]))),
     "quantify.expected": call(tally(), target(), threshold=0.3, metrics=["f1"], method="ac", level=0.5, seed=1),
-    "quantify.from_counts": call(matrix(), named={"predicted_positive": 30, "n": 100}, predicted_positive=40, n=90, method="cc", level=0.5,
+    "audits.from_counts": call(matrix(), named={"predicted_positive": 30, "n": 100}, predicted_positive=40, n=90, method="cc", level=0.5,
                                  population=200, seed=With(1, {"method": "bayes"})),
     "quantify.mixture_fit": call(tally(), target(), bins=5, strict=With(True, {}, (tally(), tm.tally(scores=P[Y == 1] * 0.2)))),
     "quantify.sensitivity": call(tally(), target(), methods=["ac"], threshold=0.3, training_prevalence=With(0.2, {"methods": ["em"]})),
@@ -218,16 +218,16 @@ PAIR = [line[:2] for line in TABLE]
 RANKS = call(TABLE, better="higher")
 PRICES = {"period": "t", "product": "item", "price": "v"}
 CALLS |= {
-    "decide.costs": call(FRAME, named={"label": "y", "score": "p"}, label="hat2", score="q", predicted=With("hat2", {"score": None, "predicted": "hat"}),
+    "decisions.costs": call(FRAME, named={"label": "y", "score": "p"}, label="hat2", score="q", predicted=With("hat2", {"score": None, "predicted": "hat"}),
                          threshold=0.3, cost_fp=2.0, cost_fn="v", value_tp=1.0, value_tn=1.0,
                          matrix=With({0: {0: 0.0, 1: 1.0}, 1: {0: 5.0, 1: 0.0}}, {"score": None, "predicted": "hat"}), weight="w", cluster="c", pos_label=0, level=0.5,
                          seed=1, where="v > 10"),
-    "decide.impact": call(FRAME, named={"label": "y", "value": "v", "predicted": "hat"}, label="hat2", value="v2", predicted="hat2",
+    "prices.impact": call(FRAME, named={"label": "y", "value": "v", "predicted": "hat"}, label="hat2", value="v2", predicted="hat2",
                           score=With("p", {"predicted": None, "score": "q", "threshold": 0.5}), threshold=With(0.3, {"predicted": None, "score": "q", "threshold": 0.5}),
                           period="t", weight="w", cluster="c", pos_label=0, tolerance=0.5, level=0.5, where="v > 10", order=With(BACKWARDS, {"period": "t"})),
-    "decide.index": call(FRAME, named=PRICES | {"quantity": "v2"}, period="item", product="g", price="v2", quantity="w", formula="laspeyres", chained=True,
+    "prices.index": call(FRAME, named=PRICES | {"quantity": "v2"}, period="item", product="g", price="v2", quantity="w", formula="laspeyres", chained=True,
                          window=With(4, {"formula": "geks_fisher"}), splice=With("half", {"formula": "geks_fisher", "window": 4}), where="v > 10", order=BACKWARDS),
-    "decide.space": call(FRAME, named={"label": "y", "predicted": ["hat", "hat2"], "replicates": 100}, label="hat2", predicted=["hat2", "hat"],
+    "decisions.space": call(FRAME, named={"label": "y", "predicted": ["hat", "hat2"], "replicates": 100}, label="hat2", predicted=["hat2", "hat"],
                          threshold=With(0.3, {"label": None, "predicted": None}, (panel(),)), cluster="c", pos_label=0, prevalence=0.1, metric="f1", replicates=150, seed=1),
     "rare.split": call(np.arange(100) < 30, named={"positives": 10, "negatives": 20, "prevalence": 0.1}, positives=12, negatives=25, prevalence=0.2,
                        pos_label=False, seed=1),
@@ -244,7 +244,7 @@ CALLS |= {
     "study.correlated_t": call(PAIR, folds=3, rope=0.1, better="higher"),
     "study.protocol": call(Y, kind="app", folds=5, prevalences=With([0.1, 0.5], {"kind": "app"}), samples=With(3, {"kind": "app"}), size=With(20, {"kind": "app"}),
                            seed=1),
-    "learners.detectors": call(names=["lof"], n_neighbors=3, standardise=False, random_state=7),
+    "learners.detectors": call(names=["lof"], n_neighbors=3, standardise=False, seed=7),
     "scan": call(named={"label": "y", "score": "p"}, label="hat2", score="q", weight="w", count="k", cluster="c", by="g", where="v > 10",
                  thresholds=With([0.3], {"exact": False}), pos_label=0, exact=False, drop_missing=With(True, {"score": "m"}), strict=With(True, {"score": "hat"})),
     "scan_panel": call(named={"label": "y", "score": ["p", "q"]}, label="hat2", score=["q", "p"], weight="w", count="k", cluster="c", where="v > 10",
@@ -272,19 +272,19 @@ OF_AUDITS = {
 DRAWN = {"label": "x2", "pos_label": 0, "tilt": With(2.0, {"errors": "price"}), "errors": "price",
          "score": With("s2", {"errors": "scores", "score": "s"}), "together": "word", "draws": 120}  # fmt: skip
 CALLS |= {
-    "decide.audit_estimate": call(CHECKED, named={"label": "y", "score": "p"}, threshold=0.3, predicted="hat", **OF_AUDITS),
-    "quantify.from_audit": call(CHECKED, named={"label": "y", "score": "p"}, **OF_AUDITS),
-    "decide.audit_plan": call(
+    "audits.estimate": call(CHECKED, named={"label": "y", "score": "p"}, threshold=0.3, predicted="hat", **OF_AUDITS),
+    "audits.from_audit": call(CHECKED, named={"label": "y", "score": "p"}, **OF_AUDITS),
+    "audits.plan": call(
         FRAME, named={"score": "p", "n": 40}, score="q", n=30, width=With(0.3, {"n": None, "width": 0.2}), measure=With("precision", {"threshold": 0.5}),
         threshold=With(0.3, {"measure": "precision", "threshold": 0.5}), by="g", value="v", design="simple", allocation="power", strata=3,
         least=With(25, {"n": 60}), level=0.5, seed=1,
     ),
-    "decide.index_audit": call(SALES, named=SOLD | {"score": "s", "n": 5}, score="s2", n=6, width=With(0.2, {"n": None, "width": 0.1}), level=0.5, **OF_PRICES),
-    "decide.index_under_error": call(
-        SALES, named=SOLD | {"label": "x", "draws": 100}, metric="recall", level=0.7, predicted=With("hat", {}), **DRAWN, **OF_PRICES,
+    "prices.index_audit": call(SALES, named=SOLD | {"score": "s", "n": 5}, score="s2", n=6, width=With(0.2, {"n": None, "width": 0.1}), level=0.5, **OF_PRICES),
+    "prices.index_under_error": call(
+        SALES, named=SOLD | {"label": "x", "draws": 100}, metric="recall", metric_value=0.7, predicted=With("hat", {}), **DRAWN, **OF_PRICES,
     ),
-    "decide.metrics_by_index_error": call(SALES, named=SOLD | {"label": "x", "draws": 100}, metrics=["recall"], **DRAWN, **OF_PRICES),
-    "decide.watch": call(
+    "prices.metrics_by_index_error": call(SALES, named=SOLD | {"label": "x", "draws": 100}, metrics=["recall"], **DRAWN, **OF_PRICES),
+    "monitor.watch": call(
         CHECKED.assign(y=FRAME["y"]), named={"score": "p", "period": "t", "label": "y", "method": "ac"}, score="q", period="item", label="z", value="v", reference=4,
         audit=True, threshold=0.3, method="ms", metrics=["recall"], run_length=50.0, pos_label=0, level=0.5, seed=With(1, {"method": "ms"}), where="v > 10",
         order=BACKWARDS, store=With(5),
@@ -447,15 +447,15 @@ KINDS = {
     "advise without data": (
         tm.advise, (), {"prevalence_stable": True, "values_stable": True}, {"period": "t", "label": "y", "value": "v", "pos_label": 1},
     ),
-    "costs of calls": (tm.decide.costs, (FRAME,), {"label": "y", "predicted": "hat"}, {"threshold": 0.3, "weight": "w", "cluster": "c"}),
+    "costs of calls": (tm.decisions.costs, (FRAME,), {"label": "y", "predicted": "hat"}, {"threshold": 0.3, "weight": "w", "cluster": "c"}),
     "costs of a matrix": (
-        tm.decide.costs, (FRAME,), {"label": "y", "predicted": "hat", "matrix": {0: {1: 1.0}, 1: {0: 5.0}}},
+        tm.decisions.costs, (FRAME,), {"label": "y", "predicted": "hat", "matrix": {0: {1: 1.0}, 1: {0: 5.0}}},
         {"cost_fp": 2.0, "cost_fn": 2.0, "value_tp": 1.0, "value_tn": 1.0, "pos_label": 0},
     ),
-    "impact of calls": (tm.decide.impact, (FRAME,), {"label": "y", "value": "v", "predicted": "hat"}, {"threshold": 0.3}),
-    "index": (tm.decide.index, (FRAME,), PRICES | {"quantity": "v2"}, {"splice": "half", "window": 4}),
+    "impact of calls": (tm.prices.impact, (FRAME,), {"label": "y", "value": "v", "predicted": "hat"}, {"threshold": 0.3}),
+    "index": (tm.prices.index, (FRAME,), PRICES | {"quantity": "v2"}, {"splice": "half", "window": 4}),
     "index of many periods": (
-        tm.decide.index, (FRAME,), PRICES | {"quantity": "v2", "formula": "geks_fisher"}, {"splice": "half", "chained": True, "window": 4},
+        tm.prices.index, (FRAME,), PRICES | {"quantity": "v2", "formula": "geks_fisher"}, {"splice": "half", "chained": True, "window": 4},
     ),
     "scorer": (tm.scorers.scorer, ("auroc",), {}, {"threshold": 0.3, "beta": 2.0}),
 }  # fmt: skip

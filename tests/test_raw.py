@@ -17,13 +17,13 @@ BAD = {
     "bool": True, "texts": np.array(["a", "b"]), "ragged": [[1], [2, 3]], "iterator": iter([1]), "huge": 10**400, "huge list": [10**400, 1],
     "complex": np.array([1 + 2j]), "masked": np.ma.masked_array([1.0, 2.0], [True, False]), "module": np,
 }  # fmt: skip
-ROOMS = (tm, tm.metrics, tm.curves, tm.charts, tm.quantify, tm.intervals, tm.calibration)
+MODULES = (tm, tm.metrics, tm.curves, tm.charts, tm.quantify, tm.intervals, tm.calibration)
 FUNCTIONS = {
-    function: f"{room.__name__}.{name}"
-    for room in ROOMS
-    for name in getattr(room, "__all__", dir(room))
+    function: f"{module.__name__}.{name}"
+    for module in MODULES
+    for name in getattr(module, "__all__", dir(module))
     # These draw many samples or pictures whatever they are given.
-    if inspect.isfunction(function := getattr(room, name, None))
+    if inspect.isfunction(function := getattr(module, name, None))
     and name not in {"report", "by_sample_size", "evaluate"}
 }
 FUNCTIONS[functools.partial(tm.evaluate, metrics=["auroc"])] = "tallymark.evaluate"
@@ -71,12 +71,23 @@ def test_wrong_things_are_refused_with_a_sentence(function):
 #: Of the wrong things those that pass the most checks before they fail.
 HARD = [-1, float("nan"), "x", {"a": 1}, ["a", None], [[1], [2, 3]], 10**400, 5]
 PUBLIC = {
-    function: f"{room.__name__}.{name}"
-    for room in (*ROOMS, tm.learners, tm.rare, tm.study, tm.decide, tm.extend, tm.scorers)
-    for name in getattr(room, "__all__", [])
-    if inspect.isfunction(function := getattr(room, name)) and function not in LEFT_OUT
+    function: f"{module.__name__}.{name}"
+    for module in (
+        *MODULES,
+        tm.learners,
+        tm.rare,
+        tm.study,
+        tm.audits,
+        tm.decisions,
+        tm.monitor,
+        tm.prices,
+        tm.extend,
+        tm.scorers,
+    )
+    for name in getattr(module, "__all__", [])
+    if inspect.isfunction(function := getattr(module, name)) and function not in LEFT_OUT
     # Charts and metrics take a result or a tally alone, and are called with wrong ones above.
-    if room not in {tm.charts, tm.metrics}
+    if module not in {tm.charts, tm.metrics}
 }
 
 

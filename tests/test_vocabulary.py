@@ -18,6 +18,8 @@ SYNONYMS = {
     "threads_used": "jobs",
     "n_threads": "jobs",
     "rng": "seed",
+    "random_state": "seed",
+    "n_jobs": "jobs",
     "sample_weight": "weights",
     "sample_weights": "weights",
     "target_prevalence": "prevalence",
@@ -38,7 +40,8 @@ DEFAULTS = {
 
 def public_functions():
     """Every public function by its full name."""
-    modules = [tm, tm.metrics, tm.intervals, tm.charts, tm.quantify, tm.calibration, tm.scorers, tm.extend]
+    modules = [getattr(tm, name) for name in tm.__all__ if inspect.ismodule(getattr(tm, name))]
+    modules.insert(0, tm)
     for module in modules:
         names = module.__all__ if hasattr(module, "__all__") else [n for n in dir(module) if not n.startswith("_")]
         for name in names:

@@ -52,12 +52,12 @@ said.assign(truth=pd.Series(truth).groupby(region).sum()).round(0).astype(int)
 # %% [markdown]
 # ## Which businesses to look at
 #
-# `audit_plan` draws them. We want the share of online sellers in the whole register to within an interval of three points.
+# `tm.audits.plan` draws them. We want the share of online sellers in the whole register to within an interval of three points.
 # The rows are drawn in strata along the score: more where the classifier is in doubt, some everywhere.
 # The plan also says how many rows a simple random sample would need for the same width.
 
 # %%
-plan = tm.decide.audit_plan(firms, score="p", width=0.03, seed=1)
+plan = tm.audits.plan(firms, score="p", width=0.03, seed=1)
 plan
 
 # %%
@@ -78,7 +78,7 @@ tm.charts.audit_plan(plan)
 checked = np.full(n, np.nan)
 checked[plan.drawn] = truth[plan.drawn]
 firms = firms.assign(checked=checked, inclusion=plan.inclusion)
-count = tm.quantify.from_audit(firms, label="checked", score="p", inclusion="inclusion")
+count = tm.audits.from_audit(firms, label="checked", score="p", inclusion="inclusion")
 count
 
 # %% [markdown]
@@ -88,7 +88,7 @@ count
 # ## By region
 
 # %%
-regions = tm.quantify.from_audit(
+regions = tm.audits.from_audit(
     firms, label="checked", score="p", inclusion="inclusion", by="region"
 )
 regions
@@ -105,7 +105,7 @@ table[["count", "count_low", "count_high", "truth"]].round(0).astype(int)
 # Where each region must be known on its own, say so when planning: with `by="region"` the width is planned for each, which is dearer.
 
 # %%
-each = tm.decide.audit_plan(firms, score="p", width=0.03, by="region", seed=1)
+each = tm.audits.plan(firms, score="p", width=0.03, by="region", seed=1)
 plan.n, each.n
 
 # %% [markdown]
@@ -114,7 +114,7 @@ plan.n, each.n
 # The same checked rows say how good the classifier is **in this register**, at the threshold one would use.
 
 # %%
-found = tm.decide.audit_estimate(
+found = tm.audits.estimate(
     firms, label="checked", score="p", inclusion="inclusion", threshold=0.5, by="region"
 )
 found

@@ -64,7 +64,7 @@ columns = {
 }
 yoghurt = sales[sales.is_yoghurt]
 indices = {
-    name: tm.decide.index(yoghurt, formula=name, **columns)
+    name: tm.prices.index(yoghurt, formula=name, **columns)
     for name in ("fisher", "jevons", "geks_fisher")
 }
 tm.charts.price_index(indices)
@@ -111,7 +111,7 @@ tm.evaluate(clustered, threshold=0.5, metrics=["balanced_accuracy"])
 # With `predicted=` the classifier's own calls are taken, product by product.
 
 # %%
-own = tm.decide.index_under_error(sales, label="is_yoghurt", predicted="called", **columns)
+own = tm.prices.index_under_error(sales, label="is_yoghurt", predicted="called", **columns)
 last = own.rows()[-1]
 print(
     f"index of yoghurt: {last['index']:.4f}, of what is called yoghurt: {last['as_called']:.4f}"
@@ -122,8 +122,13 @@ print(
 # `index_under_error` draws classifiers that reach a level of a metric, classifies every product once for all months, and computes the index each time.
 
 # %%
-fan = tm.decide.index_under_error(
-    sales, label="is_yoghurt", metric="balanced_accuracy", level=0.9, draws=500, **columns
+fan = tm.prices.index_under_error(
+    sales,
+    label="is_yoghurt",
+    metric="balanced_accuracy",
+    metric_value=0.9,
+    draws=500,
+    **columns,
 )
 tm.charts.index_under_error(fan)
 
@@ -135,12 +140,12 @@ fan.to_frame().tail(3).round(4)
 #
 # ## How good must it be?
 #
-# `required_level` turns the question round: the balanced accuracy at which 95 % of the draws stay within a tolerance.
+# `required_value` turns the question round: the balanced accuracy at which 95 % of the draws stay within a tolerance.
 
 # %%
 levels = pd.DataFrame({"tolerance": [0.02, 0.01, 0.005]})
 levels["balanced accuracy"] = [
-    fan.required_level(tolerance) for tolerance in levels.tolerance
+    fan.required_value(tolerance) for tolerance in levels.tolerance
 ]
 levels.round(3)
 
@@ -151,10 +156,10 @@ levels.round(3)
 # Errors need not fall on all products alike. With `errors="scores"` they fall where this classifier is unsure, which is another question. The root mean square error of the last month, either way:
 
 # %%
-unsure = tm.decide.index_under_error(
+unsure = tm.prices.index_under_error(
     sales,
     label="is_yoghurt",
-    level=0.9,
+    metric_value=0.9,
     errors="scores",
     score="score",
     draws=500,
@@ -170,7 +175,7 @@ print(
 # Classifiers of all kinds are drawn, and each metric is rank-correlated with the size of the error of the index.
 
 # %%
-watch = tm.decide.metrics_by_index_error(sales, label="is_yoghurt", draws=500, **columns)
+watch = tm.prices.metrics_by_index_error(sales, label="is_yoghurt", draws=500, **columns)
 watch
 
 # %% [markdown]
@@ -179,7 +184,7 @@ watch
 # Not the least certain products, but those that are uncertain *and* move the index.
 
 # %%
-check = tm.decide.index_audit(sales, score="score", n=15, **columns)
+check = tm.prices.index_audit(sales, score="score", n=15, **columns)
 check.to_frame().head(5).round(3)
 
 # %% [markdown]
@@ -190,7 +195,7 @@ check.to_frame().head(5).round(3)
 #
 # ```sh
 # tallymark index sales.parquet --period month --product product --price price --quantity quantity \
-#     --label is_yoghurt --level 0.9 --tolerance 0.01 --report index.html
+#     --label is_yoghurt --metric-value 0.9 --tolerance 0.01 --report index.html
 # tallymark audit index sales.parquet --period month --product product --price price --quantity quantity --score score --n 15
 # ```
 #

@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING, Any
 from tallymark._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from tallymark import audits as audits
     from tallymark import calibration as calibration
     from tallymark import charts as charts
-    from tallymark import decide as decide
+    from tallymark import decisions as decisions
     from tallymark import extend as extend
     from tallymark import intervals as intervals
     from tallymark import learners as learners
     from tallymark import metrics as metrics
+    from tallymark import monitor as monitor
+    from tallymark import prices as prices
     from tallymark import quantify as quantify
     from tallymark import rare as rare
     from tallymark import results as results
     from tallymark import scorers as scorers
     from tallymark import study as study
-    from tallymark.comparison.comparing import compare as compare
+    from tallymark.comparison.compare import compare as compare
     from tallymark.comparison.results import Comparison as Comparison
     from tallymark.curves import brier_curve as brier_curve
     from tallymark.curves import calibration_curve as calibration_curve
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
     from tallymark.curves import predictive_roc as predictive_roc
     from tallymark.curves import roc as roc
     from tallymark.curves import score_histogram as score_histogram
-    from tallymark.decide.advice import advise as advise
     from tallymark.errors import GuardError as GuardError
     from tallymark.errors import InputError as InputError
     from tallymark.errors import TallymarkError as TallymarkError
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from tallymark.metrics.recalibration import score_parts as score_parts
     from tallymark.notes import GuardWarning as GuardWarning
     from tallymark.notes import Note as Note
+    from tallymark.prices.advice import advise as advise
     from tallymark.reporting.pages import report as report
     from tallymark.simple import without_simple as without_simple
     from tallymark.sources.constructors import class_panel as class_panel
@@ -78,13 +81,13 @@ if TYPE_CHECKING:
 
 #: Where each public name lives.
 _HOMES = {
-    "comparison.comparing": ("compare",),
+    "comparison.compare": ("compare",),
     "comparison.results": ("Comparison",),
     "curves": (
         "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds",
         "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
     ),
-    "decide.advice": ("advise",),
+    "prices.advice": ("advise",),
     "errors": ("GuardError", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
     "evaluation.evaluate": ("evaluate",),
     "inference.by_sample_size": ("by_sample_size",),
@@ -110,7 +113,8 @@ _HOMES = {
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
 _MODULES = (
-    "calibration", "charts", "decide", "extend", "intervals", "learners", "metrics", "quantify", "rare", "results", "scorers", "study",
+    "audits", "calibration", "charts", "decisions", "extend", "intervals", "learners", "metrics", "monitor", "prices", "quantify", "rare",
+    "results", "scorers", "study",
 )  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

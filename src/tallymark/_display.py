@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tallymark._numbers import amount, count, number
-from tallymark._tables import comma_separated, latex, markdown
 from tallymark._text import visible
+from tallymark._writers import comma_separated, latex, markdown
 from tallymark.errors import InputError
 from tallymark.registry import picture_of
 

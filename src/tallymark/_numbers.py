@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from tallymark._written import Written
+from tallymark._cells import Written
 
 #: Between groups of three digits, and before numbers below nought.
 THIN, MINUS = "\u202f", "\u2212"

@@ -1,5 +1,7 @@
 """What public functions return, importable from one place for annotations and ``isinstance``."""
 
+from tallymark.audits.estimates import AuditEstimate
+from tallymark.audits.plans import AuditPlan
 from tallymark.calibration.maps import CalibrationMap
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.curves.base import Curve
@@ -18,16 +20,8 @@ from tallymark.curves.cutoff import (
 from tallymark.curves.decision import DecisionCurve
 from tallymark.curves.histogram import ScoreHistogram
 from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve
-from tallymark.decide.advice import Advice
-from tallymark.decide.audit_estimates import AuditEstimate
-from tallymark.decide.audit_plans import AuditPlan
-from tallymark.decide.impacts import ErrorImpact, Impact
-from tallymark.decide.index_audits import IndexAudit
-from tallymark.decide.index_errors import IndexUnderError, MetricsByIndexError
-from tallymark.decide.item_costs import Costs, ModelCost
-from tallymark.decide.price_index import PriceIndex
-from tallymark.decide.spaces import Point, Space
-from tallymark.decide.watch_results import Watch, Watched
+from tallymark.decisions.item_costs import Costs, ModelCost
+from tallymark.decisions.roc_space import Point, Space
 from tallymark.inference.by_sample_size import BySize
 from tallymark.inference.hypothesis_tests.delong import DeLong
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity
@@ -40,7 +34,13 @@ from tallymark.inference.sample_size import SampleSize
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics.probability import BrierParts
 from tallymark.metrics.recalibration import ScoreParts
+from tallymark.monitor.results import Watch, Watched
 from tallymark.notes import Note
+from tallymark.prices.advice import Advice
+from tallymark.prices.error_impact import ErrorImpact, Impact
+from tallymark.prices.index_audits import IndexAudit
+from tallymark.prices.index_errors import IndexUnderError, MetricsByIndexError
+from tallymark.prices.price_index import PriceIndex
 from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration
 from tallymark.quantify.estimation.class_drift import ClassDrift
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
@@ -51,10 +51,10 @@ from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.simple import FileNoSimple, NoSimple, WithoutSimple
 from tallymark.sources.filepanel import FilePanel
 from tallymark.study.bayesian import BayesianTest
-from tallymark.study.comparing import TestResult
+from tallymark.study.method_table import MethodTable
 from tallymark.study.outcomes import Pairwise, Ranks, StudyResults, StudyTest
 from tallymark.study.protocols import Protocol
-from tallymark.study.tables import MethodTable
+from tallymark.study.rank_tests import TestResult
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.confusion import BinaryConfusion, Confusion

@@ -17,7 +17,7 @@ from tallymark.errors import InputError, Undefined
 from tallymark.registry import METRICS
 from tallymark.sources.duck import double, quoted
 from tallymark.sources.filepanel import FilePanel
-from tallymark.sources.table import Table
+from tallymark.sources.open_rows import Table
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tally import Tally
 

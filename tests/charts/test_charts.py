@@ -9,8 +9,8 @@ import pytest
 
 import tallymark as tm
 from tallymark._numbers import with_limits
+from tallymark.charts.decimation import thinned
 from tallymark.charts.theme import PALETTES, by_model, shape_of
-from tallymark.charts.thinning import thinned
 
 pytestmark = pytest.mark.slow
 

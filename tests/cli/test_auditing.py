@@ -59,7 +59,7 @@ def test_plan_check_estimate(truth):
     assert {line["group"]["g"] for line in answer["groups"]} == {"n", "s"}
     frame = pd.read_csv("all.csv")
     frame["y"] = pd.Series(truth[table.row].astype(float), index=table.row)
-    same = tm.decide.audit_estimate(frame, label="y", score="p", threshold=0.2, inclusion="inclusion")
+    same = tm.audits.estimate(frame, label="y", score="p", threshold=0.2, inclusion="inclusion")
     assert answer["metrics"]["recall"]["value"] == pytest.approx(same["recall"].value)
     # The list alone, and a table on screen with everything on it.
     alone = json.loads(run("audit", "estimate", "done.csv", *options, "--json"))

@@ -32,7 +32,7 @@ def run(*arguments):
 
 
 def test_table_json_and_report(folder, tmp_path):
-    wanted = tm.decide.index(folder, period="t", product="id", price="p", quantity="q").values
+    wanted = tm.prices.index(folder, period="t", product="id", price="p", quantity="q").values
     printed = run("--report", "r.html")
     assert f"{wanted[-1]:.4f}" in printed
     assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -85,7 +85,7 @@ def test_impact_and_space(folder, tmp_path):
         "milk",
     ]
     found = json.loads(answer(*impact, "--json"))
-    wanted = tm.decide.impact(frame, label="y", predicted="a", value="v", period="m", pos_label="milk").to_dict()
+    wanted = tm.prices.impact(frame, label="y", predicted="a", value="v", period="m", pos_label="milk").to_dict()
     assert found["impacts"] == wanted["impacts"]
     assert "what false negatives take away" in answer(*impact, "--report", "i.html")
     space = ["space", "c.csv", "--label", "y", "--predicted", "a,b", "--pos-label", "milk", "--replicates", "200"]
@@ -110,7 +110,7 @@ def test_watch(folder, tmp_path):
         return result.output
 
     found = json.loads(answer("--json", "--metric", "recall", "--reference", "4"))
-    wanted = tm.decide.watch(frame, period="m", score="s", label="y", metrics="recall", reference=4).to_dict()
+    wanted = tm.monitor.watch(frame, period="m", score="s", label="y", metrics="recall", reference=4).to_dict()
     assert found["periods"] == json.loads(json.dumps(wanted["periods"]))
     shown = answer("--store", "h.sqlite", "--report", "w.html")
     assert "expected accuracy" in shown
@@ -124,9 +124,9 @@ def test_watch(folder, tmp_path):
 def test_an_index_under_error(folder, tmp_path):
     frame = folder.assign(own=lambda f: np.where(f.id < 3, "yes", "no"))
     frame.to_csv("s.csv", index=False)
-    options = ["--label", "own", "--pos-label", "yes", "--level", "0.9", "--draws", "100", "--formula", "jevons"]
+    options = ["--label", "own", "--pos-label", "yes", "--metric-value", "0.9", "--draws", "100", "--formula", "jevons"]
     answer = json.loads(run(*options, "--json", "--tolerance", "0.5"))
-    wanted = tm.decide.index_under_error(
+    wanted = tm.prices.index_under_error(
         frame,
         period="t",
         product="id",
@@ -139,7 +139,7 @@ def test_an_index_under_error(folder, tmp_path):
         formula="jevons",
     )
     assert answer["periods"] == wanted.to_dict()["periods"]
-    assert "required_level" in answer
+    assert "required_value" in answer
     assert "must reach" in run(*options, "--tolerance", "0.5", "--report", "u.html")
     assert (tmp_path / "u.html").exists()
 
@@ -166,7 +166,7 @@ def test_costs(tmp_path, monkeypatch):
 
     options = ["--score", "p", "--cost-fn", "amount", "--cost-fp", "0.5", "--pos-label", "fraud"]
     found = json.loads(answer(*options, "--json"))
-    wanted = tm.decide.costs(frame, label="y", score="p", cost_fn="amount", cost_fp=0.5, pos_label="fraud").to_dict()
+    wanted = tm.decisions.costs(frame, label="y", score="p", cost_fn="amount", cost_fp=0.5, pos_label="fraud").to_dict()
     assert found["models"] == json.loads(json.dumps(wanted["models"]))
     assert "a row" in answer(*options, "--report", "c.html")
     assert (tmp_path / "c.html").exists()

@@ -42,7 +42,7 @@ def test_scores_are_the_librarys_own(data):
 
 def test_seeds_and_neighbours(data):
     X, y = data
-    one, other, again = (tm.learners.detectors("iforest", random_state=s).scores(X)["iforest"] for s in (0, 1, 0))
+    one, other, again = (tm.learners.detectors("iforest", seed=s).scores(X)["iforest"] for s in (0, 1, 0))
     assert (one == again).all()
     assert (one != other).any()
     assert tm.learners.detectors().neighbors(200) == {"mod": 100, "lof": 50}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from tallymark._numbers import MINUS, THIN, per_cent, with_limits
-from tallymark.decide.verdicts import group_facts, model_facts
+from tallymark.decisions.verdicts import group_facts, model_facts
 from tallymark.quantify import Prevalence
 from tallymark.registry import METRICS
 from tallymark.reporting.of_counts import of_counts

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tallymark.sources import cell_counts
 from tallymark.sources.cell_counts import Uncountable, count_cells
 from tallymark.sources.class_moments import FINE, Span
-from tallymark.summaries.quantising import Grid, cell_key
+from tallymark.summaries.score_grid import Grid, cell_key
 
 NORMAL = st.floats(-1e290, 1e290, allow_nan=False, allow_subnormal=False)
 #: Scores that lie close together, around a power of two, on a grid, and anywhere.

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tallymark as tm
-from tallymark.sources import table
+from tallymark.sources import open_rows
 
 
 def _write(path, columns):
@@ -34,7 +34,7 @@ _MODELS = ["a'; --", "select"]
 @pytest.fixture
 def beyond(monkeypatch):
     """Every file counts as too large to read."""
-    monkeypatch.setattr(table, "SMALL", 0)
+    monkeypatch.setattr(open_rows, "SMALL", 0)
 
 
 @pytest.mark.parametrize("mass", [{}, {"weight": "w"}, {"count": "c"}])

@@ -49,12 +49,12 @@ def test_numbered_columns_are_columns(function, kind):
 
 def test_every_function_that_takes_a_dataframe_is_tried():
     columns = {"label", "score", "predicted", "period", "price"}
-    rooms = (tm, tm.decide, tm.quantify)
+    modules = (tm, tm.audits, tm.decisions, tm.monitor, tm.prices, tm.quantify)
     taking = {
         function
-        for room in rooms
-        for name in room.__all__
-        if inspect.isfunction(function := getattr(room, name))
+        for module in modules
+        for name in module.__all__
+        if inspect.isfunction(function := getattr(module, name))
         # A scan reads files, whose columns are text.
         and function not in {tm.scan, tm.scan_panel}
         and columns & set(inspect.signature(function).parameters)

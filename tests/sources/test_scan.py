@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import tallymark as tm
-from tallymark.sources import cell_queries, table
-from tallymark.summaries.quantising import cell_key
+from tallymark.sources import cell_queries, open_rows
+from tallymark.summaries.score_grid import cell_key
 
 ROWS = 40_000
 
@@ -75,7 +75,7 @@ def test_small_files_are_exact_and_exact_can_be_asked_for(data):
 
 
 def test_large_files_are_quantised_by_themselves(data, monkeypatch):
-    monkeypatch.setattr(table, "SMALL", 1_000)
+    monkeypatch.setattr(open_rows, "SMALL", 1_000)
     s = tm.scan(data / "d.parquet", label="y", score="smooth")
     assert s.grid is not None
     ev = tm.evaluate(s)

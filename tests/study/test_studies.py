@@ -15,8 +15,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 import tallymark as tm
-from tallymark.study import stores, working
-from tallymark.study.working import Outcome
+from tallymark.study import stores, units
+from tallymark.study.units import Outcome
 
 pytestmark = pytest.mark.slow
 
@@ -135,8 +135,8 @@ def test_changing_a_file_changes_only_what_it_changes(folder):
 
 def test_a_classifier_is_trained_once_for_all_its_methods(tmp_path, monkeypatch):
     calls = []
-    whole = working.scores_of
-    monkeypatch.setattr(working, "scores_of", lambda *a, **k: calls.append(1) or whole(*a, **k))
+    whole = units.scores_of
+    monkeypatch.setattr(units, "scores_of", lambda *a, **k: calls.append(1) or whole(*a, **k))
     small(tmp_path).run()
     assert len(calls) == 2 * 3
 

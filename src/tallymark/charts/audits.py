@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tallymark.audits.estimates import AuditEstimate
+from tallymark.audits.plans import AuditPlan
 from tallymark.charts.theme import altair, finished, palette, require_kind, rows
-from tallymark.decide.audit_estimates import AuditEstimate
-from tallymark.decide.audit_plans import AuditPlan
 
 
 def audit_plan(data: AuditPlan, *, theme: str = "light") -> Any:
     """The strata of a plan: the share of all rows in each (hollow) and the share of the rows to check (filled).
 
     >>> import pandas as pd, tallymark as tm
-    >>> plan = tm.decide.audit_plan(pd.DataFrame({"p": [i / 200 for i in range(200)]}), score="p", n=40)
+    >>> plan = tm.audits.plan(pd.DataFrame({"p": [i / 200 for i in range(200)]}), score="p", n=40)
     >>> tm.charts.audit_plan(plan).to_dict()["title"]["text"]
     'Where the 40 rows to check are'
     """
-    require_kind(data, AuditPlan, "tm.decide.audit_plan")
+    require_kind(data, AuditPlan, "tm.audits.plan")
     alt = altair()
     colours = palette(theme)
     total, checked = sum(row["rows"] for row in data.strata), max(data.n, 1)
@@ -47,11 +47,11 @@ def audit_estimate(data: AuditEstimate, *, theme: str = "light") -> Any:
 
     >>> import pandas as pd, tallymark as tm
     >>> frame = pd.DataFrame({"p": [i / 200 for i in range(200)], "checked": [float(i > 150) if i % 5 == 0 else None for i in range(200)]})
-    >>> found = tm.decide.audit_estimate(frame, label="checked", score="p", threshold=0.5)
+    >>> found = tm.audits.estimate(frame, label="checked", score="p", threshold=0.5)
     >>> tm.charts.audit_estimate(found).to_dict()["title"]["text"]
     'What 40 checked rows tell, with 95 % intervals'
     """
-    require_kind(data, AuditEstimate, "tm.decide.audit_estimate")
+    require_kind(data, AuditEstimate, "tm.audits.estimate")
     alt = altair()
     colours = palette(theme)
     items = [dict(row) for row in data.rows() if row["low"] is not None]

@@ -10,10 +10,10 @@ import numpy as np
 from tallymark import _check, curves
 from tallymark._numbers import per_cent
 from tallymark.charts import layers
+from tallymark.charts.decimation import points
 from tallymark.charts.inputs import curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, by_model, finished, nothing_to_draw, rows
-from tallymark.charts.thinning import points
 from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve
 from tallymark.errors import InputError
 from tallymark.inference.limits.bands import pr_band, roc_band

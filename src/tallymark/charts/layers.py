@@ -9,10 +9,10 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._numbers import number
+from tallymark.charts.decimation import points
 from tallymark.charts.inputs import Drawn
 from tallymark.charts.parts import axis, tips
 from tallymark.charts.theme import altair, by_model, palette, rows, shape_of
-from tallymark.charts.thinning import points
 from tallymark.curves.isolines import precision_at_f
 from tallymark.errors import InputError
 from tallymark.summaries.tally import Tally

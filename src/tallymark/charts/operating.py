@@ -10,10 +10,10 @@ import numpy as np
 from tallymark import _check, curves
 from tallymark._numbers import counted, number, per_cent
 from tallymark.charts import layers
+from tallymark.charts.decimation import points
 from tallymark.charts.inputs import by_name, curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.theme import altair, by_model, finished, nothing_to_draw, palette, rows, shape_of, titled
-from tallymark.charts.thinning import points
 from tallymark.curves.cutoff import ThresholdCurve
 from tallymark.curves.decision import DecisionCurve
 from tallymark.curves.operating import BrierCurve, CalibrationCurve, CostCurve, PrevalenceCurve

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark.charts.theme import altair, by_model, finished, palette, require_kind, rows
-from tallymark.decide.index_errors import IndexUnderError
-from tallymark.decide.price_index import PriceIndex
+from tallymark.prices.index_errors import IndexUnderError
+from tallymark.prices.price_index import PriceIndex
 
 #: Shares of the draws that the fan's bands hold.
 _BANDS = ((0.025, 0.975), (0.25, 0.75))
@@ -19,13 +19,13 @@ def price_index(data: PriceIndex | Mapping[str, PriceIndex], *, theme: str = "li
 
     >>> import pandas as pd, tallymark as tm
     >>> sales = pd.DataFrame({"m": [1, 1, 2, 2], "id": ["a", "b", "a", "b"], "p": [1.0, 2.0, 1.1, 2.4], "q": [10, 5, 9, 5]})
-    >>> made = tm.decide.index(sales, period="m", product="id", price="p", quantity="q")
+    >>> made = tm.prices.index(sales, period="m", product="id", price="p", quantity="q")
     >>> tm.charts.price_index(made).to_dict()["title"]["text"]
     'Price index'
     """
     named = dict(data) if isinstance(data, Mapping) else {getattr(data, "formula", "index"): data}
     for one in named.values():
-        require_kind(one, PriceIndex, "tm.decide.index")
+        require_kind(one, PriceIndex, "tm.prices.index")
     alt = altair()
     items = [
         {"model": name, "period": str(row["period"]), "index": row["index"], "matched": row["matched"]}
@@ -53,7 +53,7 @@ def index_under_error(data: IndexUnderError, *, theme: str = "light") -> Any:
     >>> tm.charts.index_under_error.__name__
     'index_under_error'
     """
-    require_kind(data, IndexUnderError, "tm.decide.index_under_error")
+    require_kind(data, IndexUnderError, "tm.prices.index_under_error")
     alt = altair()
     colours = palette(theme)
     order = [str(period) for period in data.periods]
@@ -94,6 +94,6 @@ def index_under_error(data: IndexUnderError, *, theme: str = "light") -> Any:
         )
     )
     title = f"{data.formula} with products classified " + (
-        "by a real classifier" if math.isnan(data.level) else f"at {data.metric} {data.level:g}"
+        "by a real classifier" if math.isnan(data.metric_value) else f"at {data.metric} {data.metric_value:g}"
     )
     return finished(alt.layer(*layers), title, theme, width=460)

@@ -50,7 +50,7 @@ def class_weight_sweep(data: ClassWeightSweep, *, theme: str = "light") -> Any:
 
     >>> import tallymark as tm
     >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
-    >>> sweep = tm.rare.class_weight_sweep(texts, [1] * 20 + [0] * 60, texts, weights=[1, 10], repeats=2)
+    >>> sweep = tm.rare.class_weight_sweep(texts, [1] * 20 + [0] * 60, texts, weights=[1, 10], replicates=2)
     >>> tm.charts.class_weight_sweep(sweep).to_dict()["title"]["text"]
     'Texts counted, by the weight of positives in training'
     """

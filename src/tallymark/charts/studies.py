@@ -9,8 +9,8 @@ import numpy as np
 from tallymark.charts.parts import axis
 from tallymark.charts.theme import altair, by_model, finished, palette, require_kind, rows, shape_of
 from tallymark.errors import InputError
-from tallymark.study.comparing import TestResult
 from tallymark.study.outcomes import StudyResults, StudyTest
+from tallymark.study.rank_tests import TestResult
 
 #: Points of a line of the diagram, and its height for each method.
 _LINE, _WIDTH = 18, 460

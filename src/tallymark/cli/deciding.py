@@ -34,7 +34,7 @@ def index(
     ] = None,
     pos_label: PosLabel = None,
     metric: Annotated[str, typer.Option(help="With --label: metric that classifiers reach.")] = "balanced_accuracy",
-    level: Annotated[float, typer.Option(help="With --label: the value they reach.")] = 0.9,
+    metric_value: Annotated[float, typer.Option(help="With --label: the value of that metric.")] = 0.9,
     tolerance: Annotated[
         float | None, typer.Option(help="With --label: also find the value at which the index stays within this.")
     ] = None,
@@ -60,7 +60,7 @@ def index(
     if label is not None:
         command.under_error(
             file, formula or ["fisher"], tolerance, as_json=json, report=report, where=where, window=window, period=period, product=product,
-            price=price, quantity=quantity, label=label, pos_label=pos_label, metric=metric, level=level, chained=chained, errors=errors,
+            price=price, quantity=quantity, label=label, pos_label=pos_label, metric=metric, metric_value=metric_value, chained=chained, errors=errors,
             score=score, predicted=predicted, together=together, draws=draws, seed=seed, order=listed(order or ()) or None,
         )  # fmt: skip
         return

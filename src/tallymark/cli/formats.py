@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tallymark._tables import comma_separated, latex, markdown
-from tallymark._written import Written
+from tallymark._cells import Written
+from tallymark._writers import comma_separated, latex, markdown
 from tallymark.cli.layout import TextTable
 from tallymark.errors import InputError
 from tallymark.registry import choose

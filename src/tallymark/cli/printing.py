@@ -16,10 +16,10 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from tallymark import __version__, _check
+from tallymark._cells import Written
 from tallymark._display import columns_of, plain
 from tallymark._numbers import number
 from tallymark._text import inert_json, visible
-from tallymark._written import Written
 from tallymark.cli.formats import chosen, printed
 from tallymark.cli.layout import Head, TextTable, wrapped
 from tallymark.notes import Note, input_notes

@@ -10,9 +10,9 @@ from typing import Any, overload
 
 from tallymark import _check
 from tallymark.errors import InputError
-from tallymark.evaluation.measuring import measure_of
 from tallymark.evaluation.of_classes import correlation_tables, evaluate_classes
 from tallymark.evaluation.of_tallies import default_threshold, evaluate_tallies
+from tallymark.evaluation.point_estimates import measure_of
 from tallymark.evaluation.request import IntervalMethod, Progress, Request, checked_parameters, settings_at
 from tallymark.inference.guards import class_notes, table_notes
 from tallymark.inference.interval import Sampling, Seed, checked_level

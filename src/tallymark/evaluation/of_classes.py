@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark.errors import InputError, shown
-from tallymark.evaluation.measuring import measure_of
+from tallymark.evaluation.point_estimates import measure_of
 from tallymark.evaluation.request import Request
 from tallymark.inference.guards import table_notes
 from tallymark.inference.limits.cell_metrics import Asked as RatesAsked

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tallymark.errors import InputError, Undefined
-from tallymark.evaluation.measuring import measure_of
+from tallymark.evaluation.point_estimates import measure_of
 from tallymark.evaluation.request import Request, settings_at
 from tallymark.inference.guards import score_notes
 from tallymark.inference.limits.cell_metrics import Asked as RatesAsked

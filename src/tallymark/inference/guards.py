@@ -10,8 +10,8 @@ import numpy as np
 
 from tallymark._check import Masses
 from tallymark.errors import Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.limits.rank_effects import FEW_NEGATIVES
-from tallymark.inference.table import inference_of
 from tallymark.metrics.ranking import auroc_of
 from tallymark.notes import Note
 from tallymark.registry import METRICS, Metric

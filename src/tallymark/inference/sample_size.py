@@ -14,11 +14,11 @@ from tallymark import _check
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError
+from tallymark.inference.declared import OF_AREAS
 from tallymark.inference.interval import checked_level
-from tallymark.inference.limits.extra_row import Bounded
 from tallymark.inference.limits.mover import difference_limits
+from tallymark.inference.limits.pseudo_observation import Bounded
 from tallymark.inference.scales import normal_quantile
-from tallymark.inference.table import OF_AREAS
 
 
 @dataclass(frozen=True, eq=False, repr=False)

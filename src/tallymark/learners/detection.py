@@ -74,8 +74,8 @@ class Detectors:
     names: tuple[str, ...]
     n_neighbors: int | None = None
     standardise: bool = True
-    random_state: int = 0
-    n_jobs: int | None = None
+    seed: int = 0
+    jobs: int | None = None
 
     def neighbors(self, rows: int) -> dict[str, int]:
         """How many neighbours each looks at among so many rows: as asked for, or its own number, at most half of the rows."""
@@ -103,7 +103,7 @@ class Detectors:
             rows = StandardScaler().fit_transform(rows)
         values = {}
         for done, name in enumerate(self.names):
-            values[name] = DETECTORS[name].score(rows, neighbors.get(name, 0), self.random_state, self.n_jobs)
+            values[name] = DETECTORS[name].score(rows, neighbors.get(name, 0), self.seed, self.jobs)
             if progress is not None:
                 progress(100.0 * (done + 1) / len(self.names))
         return values
@@ -121,7 +121,7 @@ _LARGEST = 1e150
 
 def detectors(
     names: str | Iterable[str] = tuple(DETECTORS), *, n_neighbors: int | None = None, standardise: bool = True,
-    random_state: int = 0, n_jobs: int | None = None,
+    seed: int = 0, jobs: int | None = None,
 ) -> Detectors:  # fmt: skip
     """Outlier detectors by name (``mod``, ``lof``, ``iforest``, ``copod``), ready to score rows for a Panel.
 
@@ -144,4 +144,4 @@ def detectors(
         isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int) or n_neighbors < 1
     ):
         raise InputError(f"n_neighbors is {n_neighbors!r}, expected a whole number of 1 or more.")
-    return Detectors(tuple(dict.fromkeys(listed)), n_neighbors, standardise, random_state, n_jobs)
+    return Detectors(tuple(dict.fromkeys(listed)), n_neighbors, standardise, seed, jobs)

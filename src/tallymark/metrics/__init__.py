@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tallymark.metrics.at_k import lift_at_k, precision_at_k, recall_at_k
 from tallymark.metrics.correlation import d_a, d_b, d_b_normal, d_e, kendall, spcc, spearman
 from tallymark.metrics.cost import aucc, h_measure
-from tallymark.metrics.counting import bias, positive_estimate, positive_sd
+from tallymark.metrics.count_errors import bias, positive_estimate, positive_sd
 from tallymark.metrics.multiclass import (
     auroc_ovo,
     auroc_ovr,

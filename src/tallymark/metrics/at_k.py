@@ -9,7 +9,7 @@ import numpy as np
 from tallymark import _check
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
-from tallymark.summaries.halving import lowest_scores, mass_above
+from tallymark.summaries.bisection import lowest_scores, mass_above
 from tallymark.summaries.tally import Tally
 
 _REFERENCE = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, ch. 8."

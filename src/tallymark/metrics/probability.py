@@ -15,7 +15,7 @@ from tallymark._display import Row, Shown
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
 from tallymark.registry import METRICS, choose, require_one_of
-from tallymark.summaries.halving import lowest_scores, mass_above
+from tallymark.summaries.bisection import lowest_scores, mass_above
 from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.tally import Tally
 

@@ -16,8 +16,8 @@ from tallymark.metrics.declare import metric
 from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
 from tallymark.metrics.probability import in_stretches, log_to_one, log_to_zero
 from tallymark.registry import METRICS, choose
+from tallymark.summaries.bisection import lowest_scores, mass_above
 from tallymark.summaries.cutoffs import Outcomes
-from tallymark.summaries.halving import lowest_scores, mass_above
 from tallymark.summaries.run import Run
 from tallymark.summaries.sorting import blocks
 from tallymark.summaries.tally import Tally

@@ -3,7 +3,7 @@
 Machines are trained where the class is common and asked where it is rare; Bayesian Calibration makes up for the difference.
 """
 
-from tallymark.rare.counting import WEIGHTS, bootstrap, class_weight_sweep, ensemble, split
+from tallymark.rare.counts import WEIGHTS, bootstrap, class_weight_sweep, ensemble, split
 from tallymark.rare.files import texts_in
 from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.rare.words import Cleaning

@@ -11,11 +11,11 @@ import numpy as np
 from tallymark._check import Floats, Ints
 from tallymark._display import plain
 from tallymark._text import visible
+from tallymark.charts.decimation import thinned
 from tallymark.charts.layers import ODDS, log_odds
-from tallymark.charts.thinning import thinned
 from tallymark.curves.decision import PROBABILITIES, acted_on
 from tallymark.curves.histogram import score_histogram
-from tallymark.decide.verdicts import RARE_SHARE, leading_metrics
+from tallymark.decisions.verdicts import RARE_SHARE, leading_metrics
 from tallymark.evaluation.request import Request, settings_at
 from tallymark.inference.limits.bands import pr_band, roc_band
 from tallymark.inference.limits.cell_metrics import Asked, limits_of_many

@@ -7,11 +7,11 @@ from typing import Any
 
 from tallymark import charts
 from tallymark._numbers import count, number
-from tallymark.decide.audit_estimates import AuditEstimate
-from tallymark.decide.audit_plans import AuditPlan
-from tallymark.decide.index_audits import IndexAudit
-from tallymark.reporting.content import Content, Remark, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.audits.estimates import AuditEstimate
+from tallymark.audits.plans import AuditPlan
+from tallymark.prices.index_audits import IndexAudit
+from tallymark.reporting.builders import ReportRequest, contents, only
+from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 
 @contents(AuditPlan)

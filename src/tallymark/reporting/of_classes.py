@@ -9,11 +9,12 @@ import numpy as np
 
 from tallymark import charts
 from tallymark._numbers import amount, count, per_cent
-from tallymark.decide.verdicts import most_confused
+from tallymark.decisions.verdicts import most_confused
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import SAMPLED, Evaluation
 from tallymark.registry import METRICS
-from tallymark.reporting.content import (
+from tallymark.reporting.builders import ReportRequest, contents
+from tallymark.reporting.page_model import (
     Bar,
     Cell,
     Content,
@@ -27,7 +28,6 @@ from tallymark.reporting.content import (
     metric_tables,
     once,
 )
-from tallymark.reporting.contents import ReportRequest, contents
 from tallymark.reporting.sentences import named, said
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores

@@ -9,8 +9,8 @@ from tallymark import charts
 from tallymark._numbers import amount, number, p_value, with_limits
 from tallymark.comparison.results import Comparison
 from tallymark.measures import SAMPLED
-from tallymark.reporting.content import Cell, Content, Fold, Remark, Section, Table
-from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.reporting.builders import ReportRequest, contents, only
+from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table
 from tallymark.reporting.sentences import comparison_headline, comparison_sentences, named
 
 

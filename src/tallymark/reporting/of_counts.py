@@ -9,17 +9,17 @@ import numpy as np
 
 from tallymark import charts
 from tallymark._numbers import amount, change, count, number, p_value, per_cent, share_of_rows, signed
-from tallymark.decide.verdicts import NAMED_CLASSES, class_facts, count_facts
+from tallymark.audits.prevalences import METHOD as AUDIT
+from tallymark.decisions.verdicts import NAMED_CLASSES, class_facts, count_facts
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
-from tallymark.quantify.audits.from_audit import METHOD as AUDIT
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.registry import QUANTIFIERS
-from tallymark.reporting.content import Cell, Content, Fold, Remark, Section, Table, measured
-from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.reporting.builders import ReportRequest, contents
+from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table, measured
 from tallymark.reporting.sentences import listed
 
 Estimates = Mapping[str, Any]

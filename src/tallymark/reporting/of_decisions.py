@@ -7,12 +7,12 @@ from typing import Any
 
 from tallymark import charts
 from tallymark._numbers import count, per_cent
-from tallymark.decide.advice import Advice
-from tallymark.decide.impacts import Impact
-from tallymark.decide.item_costs import Costs
-from tallymark.decide.spaces import Space
-from tallymark.reporting.content import Content, Remark, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.decisions.item_costs import Costs
+from tallymark.decisions.roc_space import Space
+from tallymark.prices.advice import Advice
+from tallymark.prices.error_impact import Impact
+from tallymark.reporting.builders import ReportRequest, contents, only
+from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 
 @contents(Impact)

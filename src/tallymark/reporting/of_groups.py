@@ -7,12 +7,12 @@ from typing import Any
 
 from tallymark import charts
 from tallymark._numbers import amount, count, equals_p
-from tallymark.decide.verdicts import GroupFacts, group_facts, group_metrics, leading_metrics
+from tallymark.decisions.verdicts import GroupFacts, group_facts, group_metrics, leading_metrics
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation, Evaluations
 from tallymark.notes import Note
-from tallymark.reporting.content import (
+from tallymark.reporting.page_model import (
     Bar,
     Cell,
     Content,

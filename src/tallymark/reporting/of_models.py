@@ -8,11 +8,10 @@ from typing import Any
 from tallymark import charts
 from tallymark._numbers import per_cent
 from tallymark.charts.inputs import tallies_of
-from tallymark.comparison.comparing import compare
+from tallymark.comparison.compare import compare
 from tallymark.comparison.results import Comparison
 from tallymark.curves.base import Curve
-from tallymark.decide.advice import Advice
-from tallymark.decide.verdicts import (
+from tallymark.decisions.verdicts import (
     MANY_SIMPLE,
     metrics_to_compare,
     model_facts,
@@ -21,12 +20,13 @@ from tallymark.errors import InputError, Undefined
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
+from tallymark.prices.advice import Advice
 from tallymark.registry import METRICS
-from tallymark.reporting.content import Bar, Content, Fold, Line, Remark, Section, metric_tables, once
-from tallymark.reporting.contents import ReportRequest, contents
+from tallymark.reporting.builders import ReportRequest, contents
 from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
+from tallymark.reporting.page_model import Bar, Content, Fold, Line, Remark, Section, metric_tables, once
 from tallymark.reporting.remarks import described, flattered, leaks, no_sums, rarity
 from tallymark.reporting.sentences import model_headline, model_sentences
 from tallymark.simple import without_simple

@@ -8,10 +8,10 @@ from typing import Any
 
 from tallymark import charts
 from tallymark._numbers import signed
-from tallymark.decide.index_errors import IndexUnderError
-from tallymark.decide.price_index import PriceIndex
-from tallymark.reporting.content import Content, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.prices.index_errors import IndexUnderError
+from tallymark.prices.price_index import PriceIndex
+from tallymark.reporting.builders import ReportRequest, contents, only
+from tallymark.reporting.page_model import Content, Section, table_of
 
 
 @contents(PriceIndex)
@@ -38,7 +38,7 @@ def _of_errors(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
             f"(error {signed(last['error'], 4)}). Nothing was drawn at random."
         ]
         return _errors_page(one, said, request)
-    how = "as a real classifier does" if math.isnan(one.level) else f"at {one.metric} {one.level:g}"
+    how = "as a real classifier does" if math.isnan(one.metric_value) else f"at {one.metric} {one.metric_value:g}"
     said = [
         f"With products classified {how}, the index of {last['period']} would be off by {signed(last['bias'], 4)} on average, "
         f"and in 95 of 100 draws lie between {last['low']:.4f} and {last['high']:.4f}; the true one is {last['index']:.4f}."

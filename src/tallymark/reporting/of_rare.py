@@ -11,8 +11,8 @@ from tallymark import charts
 from tallymark._display import Row
 from tallymark._numbers import number
 from tallymark.rare.results import ClassWeightSweep, RareCount
-from tallymark.reporting.content import Content, Remark, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.reporting.builders import ReportRequest, contents, only
+from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 _ABOUT_TABLE = (
     "sd is the within-sample Bernoulli deviation, which knows nothing of the machines' own error; low and high span the chance in "

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark.reporting.content import Content, Remark, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.reporting.builders import ReportRequest, contents, only
+from tallymark.reporting.page_model import Content, Remark, Section, table_of
 from tallymark.study.outcomes import StudyResults, StudyTest
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark.decide.watch_results import Watch
-from tallymark.reporting.content import Content, Section, table_of
-from tallymark.reporting.contents import ReportRequest, contents, only
+from tallymark.monitor.results import Watch
+from tallymark.reporting.builders import ReportRequest, contents, only
+from tallymark.reporting.page_model import Content, Section, table_of
 
 #: Columns of the history that a page does without.
 _LEFT_OUT = frozenset({"reference", "mean_score", "count", "fit_distance", "value_mean", "value_ks"})

@@ -21,19 +21,19 @@ from tallymark import __version__
 from tallymark._display import columns_of, plain
 from tallymark._text import visible
 from tallymark._write import replacing, require_writable
-from tallymark.charts.drawing import Progress, drawn
+from tallymark.charts.rendering import Progress, drawn
 from tallymark.charts.theme import PALETTES
-from tallymark.decide.advice import Advice
 from tallymark.errors import InputError, PictureWarning, shown
 from tallymark.inference.interval import Sampling
 from tallymark.measures import Evaluation
 from tallymark.notes import Note, input_notes
+from tallymark.prices.advice import Advice
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
-from tallymark.reporting.content import Content, Remark
-from tallymark.reporting.contents import ReportRequest, content_of
+from tallymark.reporting.builders import ReportRequest, content_of
 from tallymark.reporting.explorer import explored, formulas, glossary, limits_note, parameters
+from tallymark.reporting.page_model import Content, Remark
 
 
 def report(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tallymark._numbers import amount, count, fixed, number, per_cent
-from tallymark.decide.verdicts import ModelFacts, separated, sums_mislead
+from tallymark.decisions.verdicts import ModelFacts, separated, sums_mislead
 from tallymark.measures import SAMPLED, Evaluation
-from tallymark.reporting.content import Remark
+from tallymark.reporting.page_model import Remark
 from tallymark.reporting.sentences import named
 from tallymark.summaries.tally import Tally
 

@@ -1,4 +1,4 @@
-"""Facts in words. Every sentence can be read off a fact of ``decide/verdicts.py`` and a number of a table."""
+"""Facts in words. Every sentence can be read off a fact of ``decisions/verdicts.py`` and a number of a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tallymark._numbers import amount, counted, equals_p, number, per_cent, with_limits
 from tallymark.comparison.results import Comparison, Pair
-from tallymark.decide.verdicts import Alarms, GroupFacts, ModelFacts, alarms
+from tallymark.decisions.verdicts import Alarms, GroupFacts, ModelFacts, alarms
 from tallymark.measures import Evaluation, Measure
 from tallymark.registry import METRICS
 

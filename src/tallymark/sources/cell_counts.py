@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tallymark._check import Floats, Ints
 from tallymark.sources.class_moments import Span
-from tallymark.summaries.quantising import SPLITTER, Grid, cell_key
+from tallymark.summaries.score_grid import SPLITTER, Grid, cell_key
 
 Codes = NDArray[np.uint8]
 

@@ -1,6 +1,6 @@
 """Tallies of tables larger than memory: the engine groups, only cells cross over.
 
-Each row's score gets a key that every engine computes alike (:mod:`tallymark.summaries.quantising`); the engine counts
+Each row's score gets a key that every engine computes alike (:mod:`tallymark.summaries.score_grid`); the engine counts
 rows by label and key and notes each cell's lowest and highest score. Repeated scores therefore stay exact, and the
 few heaviest cells are split finer in a second pass.
 """
@@ -27,7 +27,7 @@ from tallymark.sources.files import refuse_false_notes
 from tallymark.sources.formats import is_whole, require_columns
 from tallymark.sources.roles import Roles
 from tallymark.sources.streamed_cells import StreamedCells, streamed_cells
-from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid, cell_key
+from tallymark.summaries.score_grid import HUGE, SCALE_DOWN, SPLITTER, Grid, cell_key
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -36,7 +36,7 @@ _PARTS = 2**17
 
 
 def key_of(score: str, *, huge: bool = True) -> str:
-    """:func:`tallymark.summaries.quantising.cell_key` of a column, in SQL: the same operations in the same order.
+    """:func:`tallymark.summaries.score_grid.cell_key` of a column, in SQL: the same operations in the same order.
 
     Where no score is `huge` the question need not be asked of every row.
     """

@@ -20,8 +20,8 @@ from tallymark.errors import InputError
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.files import Reading
 from tallymark.sources.roles import Roles
-from tallymark.summaries.quantising import Grid
 from tallymark.summaries.run import Run, ScoreMoments
+from tallymark.summaries.score_grid import Grid
 from tallymark.summaries.tally import Tally
 
 CellTable = Mapping[str, NDArray[Any]]

@@ -31,9 +31,9 @@ from tallymark.summaries import storage
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.confusion import Confusion
-from tallymark.summaries.guards import hard_labels, hard_labels_of
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.panel import Panel
+from tallymark.summaries.score_notes import hard_labels, hard_labels_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 

@@ -14,9 +14,9 @@ from tallymark.errors import InputError
 from tallymark.sources.duck import Progress
 from tallymark.sources.formats import Paths
 from tallymark.sources.frames import named_columns
+from tallymark.sources.open_rows import Table
 from tallymark.sources.roles import Roles
 from tallymark.sources.rows import Rows
-from tallymark.sources.table import Table
 from tallymark.summaries.tallies import Tallies
 
 

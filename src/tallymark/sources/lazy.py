@@ -16,7 +16,7 @@ from tallymark.errors import InputError
 from tallymark.sources.celltable import CellTable, plain_numbers, tallies_of_cells
 from tallymark.sources.frames import as_array
 from tallymark.sources.roles import Roles
-from tallymark.summaries.quantising import HUGE, SCALE_DOWN, SPLITTER, Grid
+from tallymark.summaries.score_grid import HUGE, SCALE_DOWN, SPLITTER, Grid
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from tallymark.sources.duck import Progress
 from tallymark.sources.engine import engine, not_missing
 from tallymark.sources.formats import Paths
+from tallymark.sources.open_rows import Table
 from tallymark.sources.roles import Roles
-from tallymark.sources.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from tallymark.sources.formats import Paths
 from tallymark.sources.frames import named_columns
 from tallymark.sources.roles import Roles
 from tallymark.sources.rows import Rows
-from tallymark.summaries.guards import hard_labels_of
+from tallymark.summaries.score_notes import hard_labels_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 

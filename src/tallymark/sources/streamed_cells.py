@@ -18,7 +18,7 @@ from tallymark.sources.class_moments import Span
 from tallymark.sources.duck import quoted, text
 from tallymark.sources.engine import Engine
 from tallymark.sources.roles import Roles
-from tallymark.summaries.quantising import Grid, cell_key
+from tallymark.summaries.score_grid import Grid, cell_key
 
 #: The types of the two columns that are streamed.
 _CODE_AND_SCORE = (np.dtype(np.uint8), np.dtype(np.float64))

@@ -5,7 +5,12 @@ others test any table of results, not only ours.
 """
 
 from tallymark.study.bayesian import BayesianTest, bayesian_signed_rank, correlated_t
-from tallymark.study.comparing import (
+from tallymark.study.datasets import Dataset, dataset
+from tallymark.study.method_table import MethodTable
+from tallymark.study.outcomes import Pairwise, Ranks, StudyResults, StudyTest
+from tallymark.study.plans import Classifier, Method
+from tallymark.study.protocols import Protocol, Split, protocol
+from tallymark.study.rank_tests import (
     TestResult,
     bonferroni_dunn,
     critical_difference,
@@ -18,12 +23,7 @@ from tallymark.study.comparing import (
     shaffer,
     wilcoxon,
 )
-from tallymark.study.datasets import Dataset, dataset
-from tallymark.study.outcomes import Pairwise, Ranks, StudyResults, StudyTest
-from tallymark.study.plans import Classifier, Method
-from tallymark.study.protocols import Protocol, Split, protocol
 from tallymark.study.studies import Run, Study
-from tallymark.study.tables import MethodTable
 
 __all__ = [
     "BayesianTest",

@@ -14,7 +14,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests import signed_ranks
 from tallymark.inference.interval import checked_number
-from tallymark.study.tables import Better, MethodTable, table_of
+from tallymark.study.method_table import Better, MethodTable, table_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

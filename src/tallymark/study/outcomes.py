@@ -15,10 +15,10 @@ from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.ranks import ranked
 from tallymark.registry import LOSSES
-from tallymark.study import comparing
-from tallymark.study.comparing import TestResult
+from tallymark.study import rank_tests
+from tallymark.study.method_table import MethodTable
+from tallymark.study.rank_tests import TestResult
 from tallymark.study.stores import Cell, losses_of
-from tallymark.study.tables import MethodTable
 
 #: Prevalences are told apart by so many decimals.
 _DECIMALS = 6
@@ -224,7 +224,7 @@ class StudyResults(Shown):
         """Friedman, Iman–Davenport and Nemenyi on the final ranks; N is the number of data sets."""
         table = self.ranks(loss).table
         return StudyTest(
-            loss, comparing.friedman(table), comparing.iman_davenport(table), comparing.nemenyi(table, level=level)
+            loss, rank_tests.friedman(table), rank_tests.iman_davenport(table), rank_tests.nemenyi(table, level=level)
         )
 
     def pairwise(self, pivot: str, loss: str = "ae", *, by_prevalence: bool = False) -> Pairwise:

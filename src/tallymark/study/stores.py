@@ -19,7 +19,7 @@ from tallymark._check import Floats
 from tallymark._database import Kind, checksum, damaged, located, opened, told, transaction
 from tallymark._version import __version__
 from tallymark.errors import InputError
-from tallymark.study.working import Outcome
+from tallymark.study.units import Outcome
 
 #: Form 2 has checksums.
 _KIND = Kind(

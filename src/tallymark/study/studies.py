@@ -17,7 +17,7 @@ from tallymark.study.outcomes import Ranks, StudyResults, StudyTest
 from tallymark.study.plans import Classifier, DataSource, Method, Plan, default_store, plan_of
 from tallymark.study.protocols import Protocol, protocol
 from tallymark.study.stores import reading, writing
-from tallymark.study.working import Outcome, Unit
+from tallymark.study.units import Outcome, Unit
 
 Progress = Callable[[float], None]
 

@@ -14,7 +14,7 @@ from tallymark._check import Bools, Floats, Ints, Label, Masses
 from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
 from tallymark.errors import InputError
-from tallymark.summaries import promises, storage
+from tallymark.summaries import invariants, storage
 from tallymark.summaries.class_scores import ClassScores
 
 
@@ -103,15 +103,17 @@ class ClassPanel(Shown, Sealed):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ClassPanel:
         """From what :meth:`save` wrote."""
-        labels = promises.labels(header["labels"], least=2)
-        promises.require("scores" in arrays and set(arrays) <= set(_KINDS), "columns are missing or unknown")
-        promises.require(not {"counts", "weights"} <= arrays.keys(), "counts and weights are mixed")
+        labels = invariants.labels(header["labels"], least=2)
+        invariants.require("scores" in arrays and set(arrays) <= set(_KINDS), "columns are missing or unknown")
+        invariants.require(not {"counts", "weights"} <= arrays.keys(), "counts and weights are mixed")
         rows = np.shape(arrays["scores"])[:1]
         for name, array in arrays.items():
             shape = (*rows, len(labels)) if name == "scores" else rows
-            promises.numbers(array, _KINDS[name], shape, name, least=None if name == "scores" else 0)
+            invariants.numbers(array, _KINDS[name], shape, name, least=None if name == "scores" else 0)
         if "codes" in arrays:
-            promises.require(not len(arrays["codes"]) or int(arrays["codes"].max()) < len(labels), "a class is unknown")
+            invariants.require(
+                not len(arrays["codes"]) or int(arrays["codes"].max()) < len(labels), "a class is unknown"
+            )
         return cls(labels, **arrays)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,7 @@ from tallymark._check import Floats, Ints, Label
 from tallymark._display import Row, Shown
 from tallymark._numbers import number
 from tallymark.errors import InputError
-from tallymark.summaries import promises, storage
+from tallymark.summaries import invariants, storage
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.moments import Moments
 from tallymark.summaries.run import Run, checked_run
@@ -114,25 +114,25 @@ class ClassScores(Shown):
         def under(prefix: str) -> dict[str, Any]:
             return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
-        labels = promises.labels(header["labels"], least=2)
+        labels = invariants.labels(header["labels"], least=2)
         k = len(labels)
         confusion = Confusion.unpack(header["confusion"], under("confusion/"))
         moments = Moments.unpack(header["moments"], under("moments/"))
-        promises.require(confusion.labels == moments.labels == labels, "parts are of different classes")
+        invariants.require(confusion.labels == moments.labels == labels, "parts are of different classes")
         runs = tuple(tuple(checked_run(under(f"{i}/{c}/")) for c in range(k)) for i in range(k))
         totals = np.array([[run.total for run in component] for component in runs], dtype=np.float64)
-        promises.require(np.allclose(totals, moments.mass, rtol=1e-6), "parts are of different rows")
-        promises.require(np.allclose(confusion.truth, moments.mass, rtol=1e-6), "parts are of different rows")
+        invariants.require(np.allclose(totals, moments.mass, rtol=1e-6), "parts are of different rows")
+        invariants.require(np.allclose(confusion.truth, moments.mass, rtol=1e-6), "parts are of different rows")
         means = np.array([[run.moments.mean if len(run) else 0.0 for run in component] for component in runs]).T
         size = max(
             (float(np.abs(run.scores).max()) for component in runs for run in component if len(run)), default=0.0
         )
-        promises.require(np.allclose(moments.mean, means, rtol=1e-6, atol=1e-6 * size), "means are of other scores")
+        invariants.require(np.allclose(moments.mean, means, rtol=1e-6, atol=1e-6 * size), "means are of other scores")
         answers = (checked_run(under("wrong/")), checked_run(under("right/"))) if under("right/") else None
         if answers is not None:
             right = float(np.trace(confusion.matrix))
             sums = [float(run.total) for run in answers]
-            promises.require(np.allclose(sums, [confusion.n - right, right], rtol=1e-6), "answers are of other rows")
+            invariants.require(np.allclose(sums, [confusion.n - right, right], rtol=1e-6), "answers are of other rows")
         return cls(labels, runs, confusion, moments, answers)
 
     def heading(self) -> str:

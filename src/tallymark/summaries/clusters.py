@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tallymark._check import Bools, Floats, Ints, Scores
 from tallymark._mappings import Sealed
-from tallymark.summaries import promises
+from tallymark.summaries import invariants
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,21 +98,21 @@ class Clusters(Sealed):
     def unpack(cls, arrays: dict[str, Any], runs: Sequence[Any]) -> Clusters:
         """From what :meth:`pack` gave, with every promise checked against the runs."""
         names = arrays["names"]
-        promises.require(
+        invariants.require(
             names.ndim == 1 and names.dtype.kind in "biufU" and len(np.unique(names)) == len(names),
             "clusters share a name",
         )
         made = []
         for i, run in enumerate(runs):
-            promises.require(
+            invariants.require(
                 all(f"{i}.{part}" in arrays for part in ("scores", "codes", "mass")), "members of clusters are missing"
             )
             shape = np.shape(arrays[f"{i}.scores"])[:1]
-            scores = promises.numbers(arrays[f"{i}.scores"], "f", shape, "scores of clusters")
-            codes = promises.numbers(arrays[f"{i}.codes"], "i", shape, "clusters", least=0)
-            mass = promises.numbers(arrays[f"{i}.mass"], "f", shape, "masses of clusters", least=0.0)
-            promises.require(not len(codes) or int(codes.max()) < len(names), "there is a cluster without a name")
-            promises.require(
+            scores = invariants.numbers(arrays[f"{i}.scores"], "f", shape, "scores of clusters")
+            codes = invariants.numbers(arrays[f"{i}.codes"], "i", shape, "clusters", least=0)
+            mass = invariants.numbers(arrays[f"{i}.mass"], "f", shape, "masses of clusters", least=0.0)
+            invariants.require(not len(codes) or int(codes.max()) < len(names), "there is a cluster without a name")
+            invariants.require(
                 np.isclose(mass.sum(), float(run.total), rtol=1e-9), "clusters and rows do not belong together"
             )
             made.append(Members(scores, codes, mass))

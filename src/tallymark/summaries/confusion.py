@@ -17,7 +17,7 @@ from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
 from tallymark._numbers import number
 from tallymark.errors import InputError, shown
-from tallymark.summaries import promises, storage
+from tallymark.summaries import invariants, storage
 
 
 class Cells(NamedTuple):
@@ -331,28 +331,28 @@ class Confusion(Shown, Sealed):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Confusion:
         """From what :meth:`save` wrote."""
-        labels = promises.labels(header["labels"], least=1)
+        labels = invariants.labels(header["labels"], least=1)
         shape, positive, threshold = (len(labels), len(labels)), header["positive"], header["threshold"]
-        promises.only(arrays, {"matrix", "squares", "rows_per_cell"})
-        promises.require(
+        invariants.only(arrays, {"matrix", "squares", "rows_per_cell"})
+        invariants.require(
             "matrix" in arrays and ("squares" in arrays) == ("rows_per_cell" in arrays), "parts are missing"
         )
-        matrix = promises.numbers(arrays["matrix"], "if", shape, "cells", least=0.0)
+        matrix = invariants.numbers(arrays["matrix"], "if", shape, "cells", least=0.0)
         if "squares" in arrays:
-            rows = promises.numbers(arrays["rows_per_cell"], "i", shape, "rows", least=0)
-            promises.squares_of_weights(promises.numbers(arrays["squares"], "f", shape, "squares"), matrix, rows)
-        promises.require(
+            rows = invariants.numbers(arrays["rows_per_cell"], "i", shape, "rows", least=0)
+            invariants.squares_of_weights(invariants.numbers(arrays["squares"], "f", shape, "squares"), matrix, rows)
+        invariants.require(
             positive is None or (len(labels) == 2 and positive in (0, 1) and not isinstance(positive, bool | float)),
             "the positive class is none of the two",
         )
-        promises.require(threshold is None or not math.isnan(float(threshold)), "the threshold is no number")
-        prior = promises.prior(header["prior"])
-        promises.require(
+        invariants.require(threshold is None or not math.isnan(float(threshold)), "the threshold is no number")
+        prior = invariants.prior(header["prior"])
+        invariants.require(
             prior is None or (positive is not None and matrix.sum(axis=1).all()), "a prevalence of one class"
         )
         # Files written before this was kept have no such entry.
         of_probabilities = header.get("of_probabilities", True)
-        promises.require(
+        invariants.require(
             isinstance(of_probabilities, bool), "whether scores are probabilities is neither true nor false"
         )
         return cls(

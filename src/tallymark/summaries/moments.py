@@ -13,7 +13,7 @@ from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
 from tallymark._numbers import number
 from tallymark.errors import InputError
-from tallymark.summaries import promises, storage
+from tallymark.summaries import invariants, storage
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,15 +132,15 @@ class Moments(Shown, Sealed):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Moments:
         """From what :meth:`save` wrote."""
-        labels = promises.labels(header["labels"], least=2)
+        labels = invariants.labels(header["labels"], least=2)
         k = len(labels)
-        promises.require(set(arrays) == {"mass", "squares", "n_rows", "mean", "m2", "m3"}, "parts are missing")
-        mass = promises.numbers(arrays["mass"], "f", (k,), "masses", least=0.0)
-        rows = promises.numbers(arrays["n_rows"], "i", (k,), "rows", least=0)
-        promises.squares_of_weights(promises.numbers(arrays["squares"], "f", (k,), "squares"), mass, rows)
-        promises.numbers(arrays["mean"], "f", (k, k), "means")
-        promises.numbers(arrays["m2"], "f", (k, k), "second moments", least=0.0)
-        promises.numbers(arrays["m3"], "f", (k, k), "third moments")
+        invariants.require(set(arrays) == {"mass", "squares", "n_rows", "mean", "m2", "m3"}, "parts are missing")
+        mass = invariants.numbers(arrays["mass"], "f", (k,), "masses", least=0.0)
+        rows = invariants.numbers(arrays["n_rows"], "i", (k,), "rows", least=0)
+        invariants.squares_of_weights(invariants.numbers(arrays["squares"], "f", (k,), "squares"), mass, rows)
+        invariants.numbers(arrays["mean"], "f", (k, k), "means")
+        invariants.numbers(arrays["m2"], "f", (k, k), "second moments", least=0.0)
+        invariants.numbers(arrays["m3"], "f", (k, k), "third moments")
         return cls(labels, **arrays)
 
     def _arrays(self) -> dict[str, Any]:

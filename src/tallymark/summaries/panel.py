@@ -14,7 +14,7 @@ from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict, Sealed
 from tallymark.errors import InputError, shown
-from tallymark.summaries import promises, storage
+from tallymark.summaries import invariants, storage
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -133,21 +133,21 @@ class Panel(Shown, Sealed):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Panel:
         """From what :meth:`save` wrote."""
-        labels = promises.labels(header["labels"], least=2, most=2)
-        columns = promises.names(header["columns"], "columns")
-        promises.require(set(arrays) == {str(i) for i in range(len(columns))}, "columns are missing")
+        labels = invariants.labels(header["labels"], least=2, most=2)
+        columns = invariants.names(header["columns"], "columns")
+        invariants.require(set(arrays) == {str(i) for i in range(len(columns))}, "columns are missing")
         named = {name: arrays[str(i)] for i, name in enumerate(columns)}
-        promises.require("is_positive" in named, "there are no labels")
+        invariants.require("is_positive" in named, "there are no labels")
         shape = np.shape(named["is_positive"])[:1]
-        promises.require(not {"counts", "weights"} <= named.keys(), "counts and weights are mixed")
-        promises.require(any(name.startswith("score:") for name in columns), "there are no scores")
+        invariants.require(not {"counts", "weights"} <= named.keys(), "counts and weights are mixed")
+        invariants.require(any(name.startswith("score:") for name in columns), "there are no scores")
         for name, array in named.items():
             part = name.partition(":")[0]
-            promises.require(part in _KINDS, f"there is an unknown column {name!r}")
+            invariants.require(part in _KINDS, f"there is an unknown column {name!r}")
             if part in {"extra", "cluster"}:
-                promises.require(array.shape == shape and not array.dtype.hasobject, "columns of different lengths")
+                invariants.require(array.shape == shape and not array.dtype.hasobject, "columns of different lengths")
             else:
-                promises.numbers(array, _KINDS[part], shape, part, least=None if part == "score" else 0)
+                invariants.numbers(array, _KINDS[part], shape, part, least=None if part == "score" else 0)
         return cls._with_arrays(labels, named)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

@@ -14,7 +14,7 @@ from tallymark import _check
 from tallymark._check import Floats, Ints, Masses, Scores
 from tallymark._mappings import Sealed
 from tallymark.errors import InputError
-from tallymark.summaries import promises
+from tallymark.summaries import invariants
 from tallymark.summaries.sorting import blocks, starts_of_groups
 
 
@@ -278,32 +278,32 @@ def grouped_at(run: Run, starts: Ints) -> Run:
 
 def checked_run(columns: Mapping[str, Any], moments: Any = None) -> Run:
     """A run read from a file, with every promise checked."""
-    promises.only(columns, {"scores", "counts", "weights", "squares", "rows", "lo", "hi"})
-    promises.require("scores" in columns, "there are no scores")
+    invariants.only(columns, {"scores", "counts", "weights", "squares", "rows", "lo", "hi"})
+    invariants.require("scores" in columns, "there are no scores")
     shape = np.shape(columns["scores"])[:1]
-    scores = promises.numbers(columns["scores"], "f", shape, "scores")
+    scores = invariants.numbers(columns["scores"], "f", shape, "scores")
     named = set(columns) - {"scores", "lo", "hi"}
-    promises.require(named in (set(), {"counts"}, {"weights", "squares", "rows"}), "counts and weights are mixed")
-    promises.require(("lo" in columns) == ("hi" in columns), "one end of the cells is missing")
+    invariants.require(named in (set(), {"counts"}, {"weights", "squares", "rows"}), "counts and weights are mixed")
+    invariants.require(("lo" in columns) == ("hi" in columns), "one end of the cells is missing")
     steps = np.diff(scores)
-    promises.require(not (steps < 0).any() and (not named or (steps > 0).all()), "scores are not ascending")
+    invariants.require(not (steps < 0).any() and (not named or (steps > 0).all()), "scores are not ascending")
     if "counts" in columns:
         _check.countable(
-            float(promises.numbers(columns["counts"], "i", shape, "counts", least=1).sum(dtype=float)), "counts"
+            float(invariants.numbers(columns["counts"], "i", shape, "counts", least=1).sum(dtype=float)), "counts"
         )
     if "weights" in columns:
-        weights = promises.numbers(columns["weights"], "f", shape, "weights", least=0.0)
-        rows = promises.numbers(columns["rows"], "i", shape, "rows", least=1)
-        promises.squares_of_weights(
-            promises.numbers(columns["squares"], "f", shape, "squares", least=0.0), weights, rows
+        weights = invariants.numbers(columns["weights"], "f", shape, "weights", least=0.0)
+        rows = invariants.numbers(columns["rows"], "i", shape, "rows", least=1)
+        invariants.squares_of_weights(
+            invariants.numbers(columns["squares"], "f", shape, "squares", least=0.0), weights, rows
         )
     if "lo" in columns:
-        lo, hi = (promises.numbers(columns[end], "f", shape, "ends of cells") for end in ("lo", "hi"))
-        promises.require((scores <= lo).all() and (lo <= hi).all() and (hi[:-1] < scores[1:]).all(), "cells overlap")
-    promises.require(moments is None or "lo" in columns, "moments of scores that are exact")
+        lo, hi = (invariants.numbers(columns[end], "f", shape, "ends of cells") for end in ("lo", "hi"))
+        invariants.require((scores <= lo).all() and (lo <= hi).all() and (hi[:-1] < scores[1:]).all(), "cells overlap")
+    invariants.require(moments is None or "lo" in columns, "moments of scores that are exact")
     run = Run(**columns)
     if moments is None:
         return run
     mass = np.asarray(run.mass, dtype=np.float64)
-    known = promises.moments(moments, mass, *(np.asarray(columns[end], dtype=np.float64) for end in ("lo", "hi")))
+    known = invariants.moments(moments, mass, *(np.asarray(columns[end], dtype=np.float64) for end in ("lo", "hi")))
     return replace(run, known_moments=ScoreMoments(*known))

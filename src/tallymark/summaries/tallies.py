@@ -11,7 +11,7 @@ from tallymark import _check
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark.errors import InputError
-from tallymark.summaries import promises, storage
+from tallymark.summaries import invariants, storage
 from tallymark.summaries.tally import Tally
 
 Key = Any
@@ -81,14 +81,14 @@ class Tallies(Shown, Keyed[Tally]):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tallies:
         """From what :meth:`save` wrote."""
-        names = promises.names(header["names"], "names of keys")
-        promises.require(
+        names = invariants.names(header["names"], "names of keys")
+        invariants.require(
             isinstance(header["entries"], list) and isinstance(header["by_model"], bool), "entries are missing"
         )
         entries: dict[tuple[Any, ...], Tally] = {}
         for i, entry in enumerate(header["entries"]):
             key = tuple(map(_check.plain_label, entry["key"]))
-            promises.require(len(key) == len(names) and key not in entries, "keys do not fit their names")
+            invariants.require(len(key) == len(names) and key not in entries, "keys do not fit their names")
             prefix = f"{i}/"
             own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
             entries[key] = Tally.unpack(entry["header"], own)

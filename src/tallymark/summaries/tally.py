@@ -20,7 +20,7 @@ from tallymark._rounding import rounding
 from tallymark.errors import InputError
 from tallymark.notes import Note, emit
 from tallymark.registry import parse_policy
-from tallymark.summaries import promises, quantising, storage
+from tallymark.summaries import invariants, score_grid, storage
 from tallymark.summaries.clusters import Clusters
 from tallymark.summaries.confusion import BinaryConfusion, Cells
 from tallymark.summaries.cutoffs import Cutoffs, Outcomes, Steps, all_cutoffs, outcomes_of, steps_at
@@ -46,7 +46,7 @@ class Tally(Shown):
     runs: tuple[Run, ...]
     labels: tuple[Label, Label] | None = None
     prior: float | None = None
-    grid: quantising.Grid | None = None
+    grid: score_grid.Grid | None = None
     #: Which rows belong together; None where each stands for itself.
     clusters: Clusters | None = None
 
@@ -280,8 +280,8 @@ class Tally(Shown):
             raise InputError("This tally is quantised already; quantise the exact one.")
         dtype = self.runs[0].scores.dtype
         asked = {float(dtype.type(_check.real(t, "thresholds"))) for t in thresholds}
-        grid = quantising.Grid(tuple(sorted(asked)), str(dtype))
-        return replace(self, runs=quantising.quantised(self.runs, grid), grid=grid)
+        grid = score_grid.Grid(tuple(sorted(asked)), str(dtype))
+        return replace(self, runs=score_grid.quantised(self.runs, grid), grid=grid)
 
     @cached_property
     def extremes(self) -> tuple[Tally, Tally]:
@@ -425,9 +425,9 @@ class Tally(Shown):
     @classmethod
     def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tally:
         """From what :meth:`pack` gave, with every promise checked."""
-        labels = None if header["labels"] is None else promises.labels(header["labels"], least=2, most=2)
+        labels = None if header["labels"] is None else invariants.labels(header["labels"], least=2, most=2)
         moments = header["moments"]
-        promises.require(
+        invariants.require(
             isinstance(moments, list) and len(moments) == (1 if labels is None else 2),
             "the number of runs does not fit the labels",
         )
@@ -438,16 +438,18 @@ class Tally(Shown):
         together = {
             name.removeprefix("cluster."): array for name, array in arrays.items() if name.startswith("cluster.")
         }
-        promises.require(sum(map(len, parts)) + len(together) == len(arrays), "there are unknown parts")
+        invariants.require(sum(map(len, parts)) + len(together) == len(arrays), "there are unknown parts")
         runs = tuple(checked_run(part, known) for part, known in zip(parts, moments, strict=True))
         require_same_kind(runs[0], runs[-1])
-        grid = None if header["grid"] is None else quantising.Grid.unpack(header["grid"])
+        grid = None if header["grid"] is None else score_grid.Grid.unpack(header["grid"])
         cells = [run.lo is not None for run in runs]
-        promises.require(all(cells) if grid else not any(cells), "cells and grid do not belong together")
-        prior = promises.prior(header["prior"])
-        promises.require(prior is None or (labels and all(map(len, runs))), "a prevalence is stated of a single class")
+        invariants.require(all(cells) if grid else not any(cells), "cells and grid do not belong together")
+        prior = invariants.prior(header["prior"])
+        invariants.require(
+            prior is None or (labels and all(map(len, runs))), "a prevalence is stated of a single class"
+        )
         clusters = Clusters.unpack(together, runs) if "names" in together else None
-        promises.require(clusters is not None or not together, "clusters have no names")
+        invariants.require(clusters is not None or not together, "clusters have no names")
         return cls(runs, labels, prior, grid, clusters)  # type: ignore[arg-type]
 
     def _class_runs(self) -> tuple[Run, ...]:
@@ -483,10 +485,10 @@ class Tally(Shown):
         if len(grids) > 1:
             raise InputError("Cannot merge tallies quantised with different thresholds or dtypes; quantise both alike.")
         (grid,) = grids
-        mine, theirs = (t.runs if t.grid else quantising.quantised(t.runs, grid) for t in (self, other))
+        mine, theirs = (t.runs if t.grid else score_grid.quantised(t.runs, grid) for t in (self, other))
         return replace(
             self,
-            runs=quantising.merged(mine, theirs, grid),
+            runs=score_grid.merged(mine, theirs, grid),
             labels=labels,
             grid=grid,
             clusters=self._clusters_with(other),

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tallymark as tm
+from tallymark.inference.declared import inference_of
 from tallymark.inference.limits.class_auroc import EXTRA, by_size, macro, one_vs_one
 from tallymark.inference.limits.mover import Mover
 from tallymark.inference.limits.rank_effects import auroc_effect
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
 
 NAMES = ("auroc_ovr", "auroc_ovr_weighted", "auroc_ovo")

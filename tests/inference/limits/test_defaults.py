@@ -8,10 +8,10 @@ from hypothesis import given
 
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample
+from tallymark.inference.declared import inference_of
 from tallymark.inference.limits.class_metrics import class_limits
 from tallymark.inference.limits.defaults import tally_limits
 from tallymark.inference.limits.influence import design_of
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
 
 _NAMES = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]

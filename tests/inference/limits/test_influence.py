@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import tallymark as tm
 from samples import labelled_probabilities, probability_sample, with_counts
 from tallymark.errors import Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.limits.influence import STEP, _scaled, design_of
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
 
 #: Influence functions in closed form.

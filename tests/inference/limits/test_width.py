@@ -7,7 +7,7 @@ import pytest
 
 import tallymark as tm
 from tallymark.errors import Undefined
-from tallymark.inference.table import inference_of
+from tallymark.inference.declared import inference_of
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS

@@ -12,11 +12,11 @@ from sklearn import metrics as sk
 import tallymark as tm
 from samples import labelled_probabilities, normal_sample, probability_sample
 from tallymark.errors import Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.resampling.bootstrapping import _drawn, _skewness_of_groups
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.values import values_of
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
 
 _OF_TALLY = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tallymark as tm
-from tallymark.inference.resampling.delete_groups import Jackknife, groups_of, jackknifed, without_each
+from tallymark.inference.resampling.jackknife import Jackknife, groups_of, jackknifed, without_each
 
 
 def copies(rng, clusters, size=12):

@@ -14,8 +14,8 @@ from tallymark.cli.printing import (
     require_report_place,
     table,
 )
-from tallymark.decide.advice import advise
 from tallymark.errors import InputError
+from tallymark.prices.advice import advise
 
 
 def run(

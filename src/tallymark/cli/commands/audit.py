@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark import audits
 from tallymark._numbers import count_with_limits, number, with_limits
+from tallymark.audits.estimates import AuditEstimate
+from tallymark.audits.plans import AuditPlan
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside, write_report
 from tallymark.cli.printing import (
@@ -23,10 +26,8 @@ from tallymark.cli.printing import (
     require_report_place,
     table,
 )
-from tallymark.decide.audit_estimates import AuditEstimate, audit_estimate
-from tallymark.decide.audit_plans import AuditPlan, audit_plan
-from tallymark.decide.index_audits import IndexAudit, index_audit
 from tallymark.errors import InputError, shown
+from tallymark.prices.index_audits import IndexAudit, index_audit
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.engine import engine
@@ -45,7 +46,7 @@ def plan(
     for place in (out, everything):
         require_table_place(place, file)
     with progress_bar(f"Reading {file}"):
-        made = audit_plan(file, by=listed(by), **options)
+        made = audits.plan(file, by=listed(by), **options)
     kept = np.zeros(len(made.inclusion), dtype=np.bool_)
     kept[made.drawn] = True
     design = {"stratum": made.stratum, INCLUSION: made.inclusion}
@@ -96,7 +97,7 @@ def estimate(
             columns[label] = _found(checked, row, label, len(next(iter(columns.values()))), file)
     present = columns[label][~is_missing(columns[label])]
     positive = positive_label({label: np.ma.getdata(present)}, label, pos_label) if len(present) else None
-    made = audit_estimate(
+    made = audits.estimate(
         columns, label=label, score=score, predicted=predicted, by=groups, stratum=layers, inclusion=inclusion, value=value,
         pos_label=positive, **options,
     )  # fmt: skip

@@ -25,7 +25,7 @@ from tallymark.cli.printing import (
     shown_command,
     table,
 )
-from tallymark.comparison.comparing import compare
+from tallymark.comparison.compare import compare
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
 from tallymark.simple import WithoutSimple, without_simple

@@ -17,7 +17,7 @@ from tallymark.cli.printing import (
     progress_bar,
     require_report_place,
 )
-from tallymark.decide.item_costs import Costs, costs
+from tallymark.decisions.item_costs import Costs, costs
 from tallymark.errors import InputError
 from tallymark.sources.any_columns import numbers
 from tallymark.sources.engine import engine

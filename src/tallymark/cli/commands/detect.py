@@ -25,7 +25,7 @@ from tallymark.cli.printing import (
     shown_command,
     table,
 )
-from tallymark.comparison.comparing import compare
+from tallymark.comparison.compare import compare
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.simple import without_simple
@@ -61,7 +61,7 @@ def run(asked: Asked) -> None:
 
     chosen = learners.detectors(
         *([listed(asked.detectors)] if asked.detectors else []), n_neighbors=asked.neighbors,
-        standardise=asked.standardise, random_state=asked.seed, n_jobs=asked.jobs,
+        standardise=asked.standardise, seed=asked.seed, jobs=asked.jobs,
     )  # fmt: skip
     require_report_place(asked.report, asked.file)
     if asked.label is None and (asked.out is None or asked.report is not None):

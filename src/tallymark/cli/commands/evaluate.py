@@ -36,8 +36,8 @@ from tallymark.sources.files import read_files
 from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
-from tallymark.summaries.guards import hard_labels, hard_labels_of
 from tallymark.summaries.panel import Panel
+from tallymark.summaries.score_notes import hard_labels, hard_labels_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 

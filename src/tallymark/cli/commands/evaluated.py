@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tallymark._cells import Written
 from tallymark._numbers import amount, equals_p, number, per_cent, with_limits
-from tallymark._written import Written
 from tallymark.cli.printing import print_table, print_text, table
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity, heterogeneity
@@ -151,7 +151,7 @@ def _print_matrix(matrix: Confusion) -> None:
         heads = [("truth \\ predicted", "left"), *((label, "right") for label in labels)]
         print_table(table("Confusion matrix", heads, rows))
         return
-    from tallymark.decide.verdicts import most_confused
+    from tallymark.decisions.verdicts import most_confused
 
     lines = [[truth, call, amount(n), per_cent(share)] for truth, call, n, share in most_confused(matrix)]
     heads = [("truth", "left"), ("predicted", "left"), ("rows", "right"), ("of the true class", "right")]

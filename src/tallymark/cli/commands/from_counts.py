@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tallymark._numbers import count_with_limits, with_limits
+from tallymark.audits.count_table import from_counts
 from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
     print_json,
@@ -14,7 +15,6 @@ from tallymark.cli.printing import (
     print_text,
     table,
 )
-from tallymark.quantify.estimation.audit_table import from_counts
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.summaries.confusion import Confusion
 

@@ -15,7 +15,7 @@ from tallymark.cli.printing import (
     require_report_place,
     table,
 )
-from tallymark.decide.impacts import Impact, impact
+from tallymark.prices.error_impact import Impact, impact
 
 
 def run(file: str, *, as_json: bool, report: str | None, label: str, pos_label: str | None, **options: Any) -> Impact:

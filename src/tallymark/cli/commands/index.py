@@ -19,9 +19,9 @@ from tallymark.cli.printing import (
     require_report_place,
     table,
 )
-from tallymark.decide.index_errors import IndexUnderError, index_under_error
-from tallymark.decide.price_index import PriceIndex, index
 from tallymark.errors import InputError
+from tallymark.prices.index_errors import IndexUnderError, index_under_error
+from tallymark.prices.price_index import PriceIndex, index
 
 
 def run(
@@ -79,17 +79,17 @@ def under_error(
         found = index_under_error(
             file, formula=listed(formulas)[0], product=listed(product), label=label, pos_label=positive, **options
         )
-        needed = None if tolerance is None else found.required_level(tolerance)
+        needed = None if tolerance is None else found.required_value(tolerance)
     write_report(found, report, file)
     if as_json:
         print_json(
-            "index", found.to_dict() | ({} if needed is None else {"tolerance": tolerance, "required_level": needed})
+            "index", found.to_dict() | ({} if needed is None else {"tolerance": tolerance, "required_value": needed})
         )
         return found
     print_text(found.heading(), "bold")
     print_rows(found.rows())
     if needed is not None:
-        level = "no value of it" if math.isnan(needed) else f"{needed:.3f}"
-        print_text(f"To stay within {tolerance:g} in 95 of 100 draws, {found.metric} must reach {level}.", "bold")
+        reach = "no value of it" if math.isnan(needed) else f"{needed:.3f}"
+        print_text(f"To stay within {tolerance:g} in 95 of 100 draws, {found.metric} must reach {reach}.", "bold")
     print_written(report)
     return found

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.audits.checked_rows import audit_of
+from tallymark.audits.disagreement import disagreement
+from tallymark.audits.prevalences import audited
 from tallymark.cli.commands.counted import Answer, as_json, print_answer, total_of
 from tallymark.cli.commands.evaluate import class_and_column
 from tallymark.cli.naming import listed
@@ -24,9 +27,6 @@ from tallymark.cli.printing import (
 from tallymark.errors import ColumnError, InputError
 from tallymark.measures import Evaluation
 from tallymark.notes import emit
-from tallymark.quantify.audits.agreement import disagreement
-from tallymark.quantify.audits.from_audit import audited
-from tallymark.quantify.audits.samples import audit_of
 from tallymark.quantify.estimation.class_drift import ClassDrift, class_drift
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.expected import expected
@@ -42,7 +42,7 @@ from tallymark.sources.files import read_files
 from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
-from tallymark.summaries.guards import hard_labels
+from tallymark.summaries.score_notes import hard_labels
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 

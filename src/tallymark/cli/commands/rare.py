@@ -37,7 +37,7 @@ _COUNTED = 10.0
 #: The ways to count by name, and the option that says how many machines each trains.
 METHODS: Mapping[str, tuple[Callable[..., RareCount], str]] = {
     "bootstrap": (rare.bootstrap, "machines"),
-    "class-weight-sweep": (rare.class_weight_sweep, "repeats"),
+    "class-weight-sweep": (rare.class_weight_sweep, "replicates"),
     "ensemble": (rare.ensemble, "machines"),
 }
 
@@ -84,7 +84,7 @@ def run(asked: Asked) -> RareCount:
             TextColumn(asked.train, asked.text, option="--text"), labels,
             TextColumn(asked.target, asked.text, option="--text"), target_labels=truth,
             pos_label=positive_label({asked.label: labels}, asked.label, asked.pos_label), cleaning=cleaning,
-            level=asked.level, random_state=asked.seed, n_jobs=asked.jobs, progress=progress,
+            level=asked.level, seed=asked.seed, jobs=asked.jobs, progress=progress,
             **({} if asked.machines is None else {machines: asked.machines}),
         )  # fmt: skip
     if asked.out is not None:

@@ -15,7 +15,7 @@ from tallymark.cli.printing import (
     progress_bar,
     require_report_place,
 )
-from tallymark.decide.spaces import Space, space
+from tallymark.decisions.roc_space import Space, space
 
 
 def run(

@@ -22,9 +22,9 @@ from tallymark.cli.printing import (
 )
 from tallymark.errors import InputError
 from tallymark.registry import choose
+from tallymark.study.method_table import MethodTable, table_of
 from tallymark.study.outcomes import StudyResults
 from tallymark.study.studies import Study
-from tallymark.study.tables import MethodTable, table_of
 
 #: Tests of a table by the name they have on the command line; those that take a control.
 TESTS = {

@@ -20,8 +20,8 @@ from tallymark.cli.printing import (
     require_report_place,
     table,
 )
-from tallymark.decide.watch_results import Watch, Watched
-from tallymark.decide.watching import watch
+from tallymark.monitor.drift import watch
+from tallymark.monitor.results import Watch, Watched
 from tallymark.sources.formats import expanded
 
 #: Metrics to expect unless others are named.

@@ -14,9 +14,9 @@ from tallymark.inference.limits.rank_effects import auroc_effect
 from tallymark.metrics.bounds import bound
 from tallymark.metrics.ranking import auroc_of
 from tallymark.sources.cell_queries import key_of
-from tallymark.sources.table import Table
-from tallymark.summaries.quantising import cell_key
+from tallymark.sources.open_rows import Table
 from tallymark.summaries.run import grouped_at
+from tallymark.summaries.score_grid import cell_key
 from tallymark.summaries.sorting import starts_of_groups
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally

@@ -11,18 +11,18 @@ import numpy as np
 
 from tallymark._check import Floats, Ints, Masses
 from tallymark.errors import InputError, Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.hypothesis_tests.delong import covariance
 from tallymark.inference.hypothesis_tests.difference import Difference, student_difference
 from tallymark.inference.interval import Sampling, Seed, checked_number
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import Design, design_of
-from tallymark.inference.resampling.choosing import at_choices, chosen_in
 from tallymark.inference.resampling.parallel import in_threads, seeds
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
+from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in
 from tallymark.inference.resampling.values import at_rates, values_of
 from tallymark.inference.scales import NO_SPREAD
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import BinaryConfusion
 from tallymark.summaries.panel import Panel

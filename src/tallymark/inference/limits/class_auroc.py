@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tallymark._check import Floats, Ints
-from tallymark.inference.limits.extra_row import ClassPart, beta_limits, shared_out
 from tallymark.inference.limits.influence import STEP, Entries, Influence
+from tallymark.inference.limits.pseudo_observation import ClassPart, beta_limits, shared_out
 from tallymark.metrics.ranking import auroc_of
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores

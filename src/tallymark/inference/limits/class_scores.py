@@ -10,11 +10,11 @@ import numpy as np
 
 from tallymark._check import Floats, Ints
 from tallymark.errors import Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.replicated import replicated_limits
 from tallymark.inference.resampling.parallel import in_threads, seeds
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores

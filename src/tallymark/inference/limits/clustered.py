@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from tallymark.inference.limits.cell_metrics import Limits
-from tallymark.inference.resampling.delete_groups import Jackknife, jackknifed
+from tallymark.inference.resampling.jackknife import Jackknife, jackknifed
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 

@@ -9,17 +9,17 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import design_of
-from tallymark.inference.limits.maxima import Best, Maximum
+from tallymark.inference.limits.maximised import Best, Maximum
 from tallymark.inference.limits.replicated import replicated_limits
 from tallymark.inference.limits.separation import separation_limits
 from tallymark.inference.resampling.bootstrapping import bootstrap
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.scales import NO_SPREAD, on_scale, scale_of
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS
 from tallymark.summaries.tally import Tally
 

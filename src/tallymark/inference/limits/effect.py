@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tallymark._check import Floats, Ints, Scores
-from tallymark.inference.limits.extra_row import Bounded
 from tallymark.inference.limits.influence import (
     FIXED,
     Design,
@@ -25,6 +24,7 @@ from tallymark.inference.limits.influence import (
     sums_between,
 )
 from tallymark.inference.limits.mover import Mover
+from tallymark.inference.limits.pseudo_observation import Bounded
 from tallymark.inference.scales import NO_SPREAD, normal_quantile
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally

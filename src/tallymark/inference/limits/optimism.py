@@ -15,9 +15,9 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.resampling.bootstrapping import over_replicates
-from tallymark.inference.resampling.choosing import at_choices, chosen_in, masses_above
 from tallymark.inference.resampling.cluster_draws import clustered_resamples
 from tallymark.inference.resampling.resamples import Resamples
+from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in, masses_above
 from tallymark.inference.scales import normal_quantile
 from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS, Metric, asked_parameters, parse_policy

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tallymark.inference.limits.effect import RankEffect, rank_cells
-from tallymark.inference.limits.extra_row import Bounded
+from tallymark.inference.limits.pseudo_observation import Bounded
 from tallymark.metrics.partial import UP_TO
 from tallymark.metrics.precision_recall import UP_TO_RECALL
 from tallymark.summaries.tally import Tally

@@ -13,6 +13,7 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError, Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.interval import Interval, Sampling, Seed, checked_level, checked_number, require_separate_rows
 from tallymark.inference.limits.separation import separation_limits
 from tallymark.inference.resampling.parallel import in_threads, seeds
@@ -20,7 +21,6 @@ from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import MOST, Pool
 from tallymark.inference.resampling.values import values_of
 from tallymark.inference.scales import NO_SPREAD, normal_quantile
-from tallymark.inference.table import inference_of
 from tallymark.registry import METRICS, metric_names, require_one_of
 from tallymark.summaries.tally import Tally
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import InputError, Undefined
+from tallymark.inference.declared import inference_of
 from tallymark.inference.interval import or_nan
 from tallymark.inference.resampling.resamples import Resamples
-from tallymark.inference.table import inference_of
 from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS, Metric
 

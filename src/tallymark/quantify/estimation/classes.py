@@ -16,8 +16,8 @@ from tallymark.inference.limits.proportions import limits
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.quantify.estimation.class_intervals import ClassLimits
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
+from tallymark.quantify.estimation.declared import ClassMethod, class_methods, estimation_of
 from tallymark.quantify.estimation.prevalence import Prevalence
-from tallymark.quantify.estimation.table import ClassMethod, class_methods, estimation_of
 from tallymark.quantify.kernels.class_rows import ClassRows
 from tallymark.quantify.kernels.class_solvers import Solver
 from tallymark.registry import Method

@@ -20,9 +20,9 @@ from tallymark.quantify.estimation import guards
 from tallymark.quantify.estimation import intervals as limits
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.classes import estimate_classes
+from tallymark.quantify.estimation.declared import estimation_of
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences, quantiles
 from tallymark.quantify.estimation.problem import Problem, problem_of, targets_of
-from tallymark.quantify.estimation.table import estimation_of
 from tallymark.quantify.kernels.samples import Samples
 from tallymark.registry import QUANTIFIERS, Method, require_one_of
 from tallymark.summaries.class_panel import ClassPanel

@@ -32,7 +32,7 @@ def design_notes(labelled: Tally, others: Tally, fit: MixtureFit) -> tuple[Note,
             f"the labelled rows of this file were not drawn at random, nor class by class ({equals_p(fit.p_value)}): "
             f"{per_cent(shares[0])} of the rows with the highest scores are labelled, {per_cent(shares[1])} of the others. If they were "
             "chosen by their score, these counts are wrong, however narrow their intervals: say how rows were drawn with "
-            "tallymark audit estimate (--inclusion or --stratum), or tm.decide.audit_estimate",
+            "tallymark audit estimate (--inclusion or --stratum), or tm.audits.estimate",
         ),
     )
 

@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tallymark._cells import Written
 from tallymark._check import Floats
 from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark._numbers import number, share_of_rows, with_limits
 from tallymark._periods import in_order
-from tallymark._written import Written
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.notes import Note

@@ -1,0 +1,222 @@
+"""Read an audit: all rows of the target, some of them checked; put together those that were drawn alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tallymark import _check
+from tallymark._check import Bools, Floats, Ints, Label
+from tallymark.audits.strata import Stratum
+from tallymark.errors import InputError, shown
+from tallymark.sources.any_columns import any_columns, is_missing, numbers
+from tallymark.sources.columns import rows_by_group
+from tallymark.sources.formats import Wanted, column_names
+
+#: Strata read off inclusion probabilities have this many checked rows on average, at least.
+_ROWS_A_STRATUM = 4
+
+#: Of all rows of a target at least this share of those that should have been drawn were checked; of a sample alone far fewer.
+_DRAWN = 0.5
+
+#: Scores beyond this leave the floats when they are squared.
+_LARGEST = 1e100
+
+#: Checked rows from which a stratum has a variance of its own.
+FEW = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Every row of the target: whether it was checked, and what was found; its score, worth, stratum and groups."""
+
+    checked: Bools
+    truth: Bools
+    score: Floats
+    worth: Floats
+    inclusion: Floats
+    stratum: Ints
+    groups: tuple[tuple[tuple[Any, ...], Any], ...]
+    by: tuple[str, ...] = ()
+    #: Whether rows that were not checked are listed too.
+    listed: bool = True
+    #: Whether the scores are probabilities, or at least lie within [0, 1].
+    is_probability: bool = True
+    #: The negative and the positive label.
+    labels: tuple[Label, Label] = (0, 1)
+
+    @property
+    def n(self) -> float:
+        """The rows of the target: those listed, or those that the checked ones stand for."""
+        return float(len(self.truth)) if self.listed else float((1.0 / self.inclusion).sum())
+
+    def strata(self, kept: Any = slice(None)) -> list[Stratum]:
+        """The strata of some rows; where one of them would have too few checked rows, all are one, weighed by their masses."""
+        part = self.part(kept)
+        codes = np.unique(part.stratum)
+        out_of_reach = part.inclusion == 0.0
+        if len(codes) > 1 and not out_of_reach.any() and any(_thin(part, part.stratum == code) for code in codes):
+            return [_stratum(part, np.ones(len(part.truth), np.bool_), pooled=True)]
+        return [_stratum(part, part.stratum == code) for code in codes]
+
+    def part(self, kept: Any) -> Audit:
+        """Some of the rows."""
+        names = ("checked", "truth", "score", "worth", "inclusion", "stratum")
+        return replace(self, **{name: getattr(self, name)[kept] for name in names}, groups=())
+
+
+def _thin(audit: Audit, rows: Bools) -> bool:
+    """Too few checked rows to stand for the others of their stratum."""
+    checked = audit.checked & rows
+    missed = (rows & ~audit.checked).any() or bool((audit.inclusion[checked] < 1.0).any())
+    return int(checked.sum()) < FEW and bool(missed)
+
+
+def _stratum(audit: Audit, rows: Bools, *, pooled: bool = False) -> Stratum:
+    seen = rows & audit.checked
+    worth = audit.worth[rows]
+    inclusion = audit.inclusion[seen]
+    if audit.listed and not pooled and len(inclusion) and np.ptp(inclusion) == 0.0:
+        # A random sample of this stratum, as large as it is.
+        inclusion = np.full(int(seen.sum()), seen.sum() / rows.sum())
+    mass = 1.0 / inclusion
+    size = float(worth.sum()) if audit.listed else float(audit.worth[seen] @ mass)
+    mean = float(worth @ audit.score[rows]) / float(worth.sum()) if worth.sum() > 0.0 else 0.0
+    return Stratum(
+        size, mean if audit.listed else 0.0, audit.truth[seen].astype(np.float64), audit.score[seen], audit.worth[seen], inclusion
+    )  # fmt: skip
+
+
+def read_audit(
+    data: Any, *, label: str, score: str | None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
+    stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, where: str | None = None,
+) -> Audit:  # fmt: skip
+    """An audit from a dataframe or files: a null label is a row that was not checked."""
+    groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
+    wanted = columns_wanted(label, score, groups, inclusion, layers, value)
+    return audit_of(any_columns(data, wanted, where=where), label, score, groups, inclusion, layers, value, pos_label)
+
+
+def columns_wanted(
+    label: str, score: str | None, by: Sequence[str], inclusion: str | None, stratum: Sequence[str], value: str | None
+) -> list[Wanted]:
+    """The columns an audit names."""
+    amounts = ((score, "score="), (inclusion, "inclusion="), (value, "value="))
+    return [
+        Wanted(label, "label=", "class"), *(Wanted(name, "by=") for name in by), *(Wanted(name, "stratum=") for name in stratum),
+        *(Wanted(name, option, "number") for name, option in amounts if name is not None),
+    ]  # fmt: skip
+
+
+def audit_of(
+    columns: dict[str, NDArray[Any]], label: str, score: str | None, by: Sequence[str], inclusion: str | None, stratum: Sequence[str],
+    value: str | None, pos_label: Any,
+) -> Audit:  # fmt: skip
+    """An audit from columns already read."""
+    checked = ~is_missing(columns[label])
+    if (found := np.ma.getdata(columns[label])).dtype.kind in "OU":
+        # An empty cell is not a finding, wherever it was read from.
+        checked &= np.asarray([value != "" for value in found.tolist()], dtype=np.bool_)
+    rows = len(checked)
+    if not checked.any():
+        raise InputError(f"No row has a value of {label}; an audit needs rows that were checked by hand.")
+    truth = np.zeros(rows, dtype=np.bool_)
+    present = np.ma.getdata(columns[label])[checked]
+    _require_known(present, pos_label, label)
+    truth[checked], labels = _check.binary_labels(present, pos_label, label, one_class=True)
+    if score is not None and float(np.abs(_check.scores(columns[score], score)).max()) > _LARGEST:
+        raise InputError(f"{score} goes beyond {_LARGEST:g}; divide the scores by a constant.")
+    p = np.zeros(rows) if score is None else np.asarray(_check.scores(columns[score], score), dtype=np.float64)
+    worth = np.ones(rows) if value is None else _check.weights(columns[value], value)
+    chance = _inclusion(columns, inclusion, checked)
+    layers = _layers([_check.groups(columns[name], name) for name in stratum], rows)
+    listed = bool((~checked).any()) or inclusion is None
+    if inclusion is not None:
+        _refuse_part_of_a_list(chance, checked, label)
+        if not stratum:
+            layers = _alike(chance, checked)
+    keys = [_check.groups(columns[name], name) for name in by]
+    if inclusion is None:
+        chance = _sampled(layers, checked)
+    return Audit(
+        checked, truth, p, worth, chance, layers, tuple(rows_by_group(keys)) if by else (), tuple(by), listed,
+        bool(p.min() >= 0.0 and p.max() <= 1.0), labels,
+    )  # fmt: skip
+
+
+def _require_known(present: NDArray[Any], pos_label: Any, label: str) -> None:
+    """Refuse a positive label that two other values leave no room for, or that is of another kind than they are."""
+    if pos_label is None:
+        return
+    wanted, values = _check.plain_label(pos_label), _check.distinct(_check.labels(present, label), label)
+    if wanted not in values and (len(values) > 1 or isinstance(wanted, str) != isinstance(values[0], str)):
+        raise InputError(f"pos_label={pos_label!r} does not occur in {label}, which has the values {shown(values)}.")
+
+
+def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bools) -> Floats:
+    """The probability with which each row was drawn, nan where nobody says."""
+    if name is None:
+        return np.full(len(checked), np.nan)
+    chance = numbers(columns[name], name)
+    of = chance[checked]
+    if bad := int((~np.isfinite(of) | (of <= 0.0)).sum()):
+        raise InputError(
+            f"{bad} rows have a label but no {name} above 0, so they lie outside the sample that was drawn; take their labels out, "
+            "or say with which probability they were drawn."
+        )
+    if (of > 1.0).any():
+        raise InputError(
+            f"{name} goes up to {of.max():g}, expected probabilities from 0 to 1; for weights pass 1 / weight."
+        )
+    return chance
+
+
+def _layers(keys: Sequence[NDArray[Any]], rows: int) -> Ints:
+    """The number of each row's stratum."""
+    codes = np.zeros(rows, dtype=np.int64)
+    if keys:
+        for number, (_, members) in enumerate(rows_by_group(keys)):
+            codes[members] = number
+    return codes
+
+
+def _alike(chance: Floats, checked: Bools) -> Ints:
+    """Strata of rows with the same probability, where there are few such and each was checked often enough; else a single one."""
+    if not np.isfinite(chance).all():
+        return np.zeros(len(chance), dtype=np.int64)
+    codes = np.unique(chance, return_inverse=True)[1].astype(np.int64)
+    if (chance == 0.0).any():
+        # Rows that could not be drawn stay apart: nothing can be said of them, or of all rows together.
+        within = _alike(chance[chance > 0.0], checked[chance > 0.0])
+        codes = np.full(len(chance), -1, dtype=np.int64)
+        codes[chance > 0.0] = within
+        return codes
+    sizes, seen = np.bincount(codes), np.bincount(codes, checked)
+    certain = (seen == sizes) & (np.unique(chance) >= 1.0)
+    enough = ((seen >= FEW) | certain).all() and len(sizes) * _ROWS_A_STRATUM <= checked.sum()
+    return codes if enough else np.zeros(len(chance), dtype=np.int64)
+
+
+def _refuse_part_of_a_list(chance: Floats, checked: Bools, label: str) -> None:
+    """Refuse a list of drawn rows some of which have no label: they would pass for the rest of the target."""
+    if checked.all() or not np.isfinite(chance).all():
+        return
+    if chance.sum() < _DRAWN * checked.sum():
+        raise InputError(
+            f"{int((~checked).sum())} rows have no {label}, but their inclusion probabilities say that these rows are a sample and not all "
+            f"of the target (they stand for {(1.0 / chance).sum():.0f}); leave the rows that were not checked out, or pass all rows."
+        )
+
+
+def _sampled(layers: Ints, checked: Bools) -> Floats:
+    """The share of each stratum that was checked."""
+    sizes, seen = np.bincount(layers), np.bincount(layers, checked)
+    if not seen.all():
+        raise InputError(
+            f"{int((seen == 0).sum())} strata have no checked row, so nothing is known of them; check some, or put strata together."
+        )
+    return np.asarray((seen / sizes)[layers])
