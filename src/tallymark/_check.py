@@ -267,6 +267,41 @@ def plain_label(value: object) -> Label:
     raise InputError(f"{plain!r} ({type(plain).__name__}) cannot be a label; use text, a whole number or a bool.")
 
 
+class TypedLabel(str):
+    """A label as a person typed it: it stands for the label, of whatever type, that is written so."""
+
+    __slots__ = ()
+
+
+def named_label(label: Label, present: Sequence[Label]) -> Label:
+    """The label that `label` names; what was typed is compared as text, without case, then as a number."""
+    if isinstance(label, TypedLabel):
+        for written in (str, _lower_case, _as_number):
+            matches = [value for value in present if written(value) == written(label)]
+            if len(matches) == 1:
+                return plain_label(matches[0])
+        return str(label)
+    return plain_label(label)
+
+
+def _lower_case(value: object) -> str:
+    return str(value).lower()
+
+
+def _as_number(value: object) -> object:
+    """The number that a label or a typed text is; a text that is none stands for itself."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return value
+
+
+def does_not_occur(pos_label: Label, name: str, present: Sequence[Label]) -> InputError:
+    """The error for a positive label that no row has."""
+    given = f"--pos-label {str(pos_label)!r}" if isinstance(pos_label, TypedLabel) else f"pos_label={pos_label!r}"
+    return InputError(f"{given} does not occur in {name}, which has the values {shown(present)}.")
+
+
 def distinct(array: NDArray[Any], name: str = "labels") -> list[Label]:
     """The label values that occur, sorted."""
     items = np.unique(array) if array.dtype.kind in "biuf" else set(array.tolist())
@@ -360,13 +395,13 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
         raise InputError(
             f"{name} has the values {shown(classes)}; which one is positive? Say so with pos_label (--pos-label on the command line)."
         )
-    pos_label = plain_label(pos_label)
-    others = [label for label in classes if label != pos_label]
+    positive = named_label(pos_label, classes)
+    others = [label for label in classes if label != positive]
     if len(others) == len(classes) and (not one_class or len(classes) > 1):
-        raise InputError(f"pos_label={pos_label!r} does not occur in {name}, which has the values {shown(classes)}.")
+        raise does_not_occur(pos_label, name, classes)
     if not others and not one_class:
         raise InputError(_only_one_class(name, classes[0]))
-    return (others[0] if len(others) == 1 else f"not {pos_label}"), pos_label
+    return (others[0] if len(others) == 1 else f"not {positive}"), positive
 
 
 def _occurrences(array: NDArray[Any], rows: NDArray[Any] | None) -> Counter[Label]:

@@ -152,9 +152,10 @@ def _require_known(present: NDArray[Any], pos_label: Any, label: str) -> None:
     """Refuse a positive label that two other values leave no room for, or that is of another kind than they are."""
     if pos_label is None:
         return
-    wanted, values = _check.plain_label(pos_label), _check.distinct(_check.labels(present, label), label)
+    values = _check.distinct(_check.labels(present, label), label)
+    wanted = _check.named_label(pos_label, values)
     if wanted not in values and (len(values) > 1 or isinstance(wanted, str) != isinstance(values[0], str)):
-        raise InputError(f"pos_label={pos_label!r} does not occur in {label}, which has the values {shown(values)}.")
+        raise _check.does_not_occur(pos_label, label, values)
 
 
 def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bools) -> Floats:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
@@ -58,8 +58,13 @@ class TextTable:
                 yield Line("", "body")
             yield from _block([heads[i] for i in block], [[row[i] for i in block] for row in rows], width)
         if optional:
-            said = f"Not shown, for want of room: {', '.join(optional)}."
+            said = f"Columns left out (terminal too narrow): {', '.join(optional)}."
             yield from (Line(f"  {part}", "head") for part in wrapped(said, max(width - 2, 1)))
+
+
+def table(title: str, columns: Sequence[tuple[Any, ...]], rows: Iterable[Sequence[str]]) -> TextTable:
+    """A table of (heading, left|right|prose, optional) columns."""
+    return TextTable(title, [Head(*column) for column in columns], [list(row) for row in rows])
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -1,35 +1,131 @@
-"""Options that several commands have, declared once."""
+"""Options that several commands share, each declared once, and the groups they are listed in."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, ClassVar
 
 import typer
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Report = Annotated[str | None, typer.Option(help="Also write a report to this HTML file.")]
-PosLabel = Annotated[str | None, typer.Option(help="The positive label, where it is not obvious.")]
-Level = Annotated[float, typer.Option(help="Level of the confidence intervals.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Threads to work with.")]
-Cluster = Annotated[str | None, typer.Option(help="Column that says which rows belong together, such as the product.")]
-Where = Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")]
+from tallymark._check import TypedLabel
+from tallymark.cli.naming import listed
+
+FILE_HELP = "CSV, Parquet or JSON lines file or pattern, one row per object."
+
+
+def argument(metavar: str, help_text: str) -> Any:
+    """A positional argument."""
+    return typer.Argument(metavar=metavar, help=help_text, show_default=False)
+
+
+def column(help_text: str) -> Any:
+    """An option that names a column."""
+    return typer.Option(metavar="COLUMN", help=help_text)
+
+
+def text(metavar: str, help_text: str) -> Any:
+    """An option that takes a text or a number."""
+    return typer.Option(metavar=metavar, help=help_text)
+
+
+def number(metavar: str, help_text: str, *, least: float | None = None) -> Any:
+    """An option that takes a number, of at least `least`."""
+    return typer.Option(metavar=metavar, help=help_text, min=least)
+
+
+def flag(name: str, help_text: str) -> Any:
+    """An option without a value."""
+    return typer.Option(f"--{name}", help=help_text)
+
+
+def names(metavar: str, help_text: str) -> Any:
+    """An option that takes names, separated by commas or given one by one."""
+    return typer.Option(metavar=metavar, help=f"{help_text} (comma or repeat).", callback=_split)
+
+
+def _split(value: list[str] | None) -> list[str]:
+    return listed(value or ())
+
+
+def _typed(value: str | None) -> str | None:
+    return None if value is None else TypedLabel(value)
+
+
+File = Annotated[str, argument("FILE", FILE_HELP)]
+Label = Annotated[str, column("Column with the true class.")]
+Score = Annotated[str, column("Score column.")]
+Scores = Annotated[list[str] | None, names("COLUMN", "Score columns, one per model")]
+Threshold = Annotated[
+    str | None, text("THRESHOLD", "Number, or policy such as youden, f1, tpr:0.9; see `tallymark policies`.")
+]
 Order = Annotated[
-    list[str] | None,
-    typer.Option(help="The periods in their order in time, where it cannot be read (comma or repeat)."),
+    list[str] | None, names("PERIOD", "The periods in their order in time, where it cannot be read from them")
 ]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")]
-Weight = Annotated[str | None, typer.Option(help="Column with survey or expenditure weights.")]
-Count = Annotated[str | None, typer.Option(help="Column that says how often a row occurs.")]
-SamplingOption = Annotated[
-    str,
-    typer.Option("--sampling", help="plain (all rows drawn at random) or stratified (class sizes fixed by design)."),
+PosLabel = Annotated[
+    str | None,
+    typer.Option(metavar="LABEL", callback=_typed, help="The positive label, where it is not obvious."),
 ]
-CostFp = Annotated[float | None, typer.Option(help="Cost of a false positive (expected_cost, net_benefit).")]
-CostFn = Annotated[float | None, typer.Option(help="Cost of a false negative (expected_cost, net_benefit).")]
-Beta = Annotated[float | None, typer.Option(help="Beta of fbeta.")]
+Where = Annotated[str | None, text("CONDITION", "Only rows that satisfy this SQL condition.")]
+DropMissing = Annotated[bool, flag("drop-missing", "Leave out rows with a missing value.")]
+Cluster = Annotated[str | None, column("Column that says which rows belong together, such as the product.")]
+Weight = Annotated[str | None, column("Column with survey or expenditure weights.")]
+Count = Annotated[str | None, column("Column with the number of times a row occurs.")]
+Level = Annotated[float, number("SHARE", "Confidence level of the intervals.")]
+LevelOrNone = Annotated[float, number("SHARE", "Confidence level of the intervals; 0 leaves them out.")]
+Seed = Annotated[int, number("INTEGER", "Seed of everything that is drawn at random.", least=0)]
+Jobs = Annotated[int | None, number("INTEGER", "Threads to use; left out, those of the machine.", least=1)]
+Sampling = Annotated[
+    str, text("DESIGN", "plain (all rows drawn at random) or stratified (class sizes fixed by design).")
+]
 
 
-def given(**parameters: float | None) -> dict[str, float]:
-    """Parameters of metrics that were said."""
-    return {name: value for name, value in parameters.items() if value is not None}
+@dataclass(frozen=True)
+class RowOptions:
+    """Which rows are read."""
+
+    heading: ClassVar[str] = "Rows"
+
+    pos_label: PosLabel = None
+    where: Where = None
+    drop_missing: DropMissing = False
+
+
+@dataclass(frozen=True)
+class WeightedRowOptions(RowOptions):
+    """Which rows are read, and what each counts."""
+
+    weight: Weight = None
+    count: Count = None
+
+
+@dataclass(frozen=True)
+class ClusteredRowOptions(WeightedRowOptions):
+    """Which rows are read, what each counts, and which belong together."""
+
+    cluster: Cluster = None
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """What the engine that reads files may use."""
+
+    heading: ClassVar[str] = "Engine"
+
+    memory_limit: Annotated[str | None, text("SIZE", "Memory the engine may use, e.g. 1GB.")] = None
+    threads: Annotated[int | None, number("INTEGER", "Threads the engine may use.", least=1)] = None
+
+
+@dataclass(frozen=True)
+class MetricParameters:
+    """Parameters of metrics; None for one that was not given."""
+
+    heading: ClassVar[str] = "Parameters of metrics"
+
+    cost_fp: Annotated[float | None, number("NUMBER", "Cost of a false positive (expected_cost, net_benefit).")] = None
+    cost_fn: Annotated[float | None, number("NUMBER", "Cost of a false negative (expected_cost, net_benefit).")] = None
+    beta: Annotated[float | None, number("NUMBER", "Weight of recall against precision in fbeta.")] = None
+
+    def given(self) -> dict[str, float]:
+        """The parameters that were given, by name."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}

@@ -1,37 +1,198 @@
-"""Tables that commands write: the rows of a file with further columns beside them."""
+"""What a command prints: tables, sentences, one JSON object, a report, and tables written to files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
+import typer
 from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import Progress as Bar
+from rich.text import Text
 
+from tallymark import __version__
+from tallymark._cells import Written
+from tallymark._display import columns_of, plain
+from tallymark._numbers import number
+from tallymark._text import inert_json, visible
 from tallymark._write import replacing, require_writable
-from tallymark.cli.printing import positive_label, progress_bar, shown_command
+from tallymark.cli.layout import TextTable, table, wrapped
+from tallymark.cli.options import flag
+from tallymark.cli.table_formats import FORMATS, written
 from tallymark.errors import InputError
+from tallymark.notes import Note, input_notes
+from tallymark.registry import choose
 from tallymark.sources.engine import engine
-from tallymark.sources.files import read_files
-from tallymark.sources.formats import Wanted, expanded
+from tallymark.sources.formats import expanded
+
+#: Columns of a table in a file or a pipe, where no width is known.
+_WIDE = 120
+
+#: The style of each part of a table.
+_STYLES = {"title": "bold", "head": "dim", "body": ""}
 
 
-def require_table_place(out: str | None, *files: str) -> None:
+@dataclass(frozen=True)
+class Output:
+    """What is printed, and how."""
+
+    heading: ClassVar[str] = "Output"
+
+    json: Annotated[bool, flag("json", "Print one JSON object and nothing else.")] = False
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help=f"Print {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
+    ] = "table"
+
+    def __post_init__(self) -> None:
+        choose("--format", self.format, dict.fromkeys(FORMATS))
+        if self.json and self.format != "table":
+            raise InputError("Give --json or --format, not both.")
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the answer is one JSON object."""
+        return self.json or self.format == "json"
+
+    @property
+    def for_people(self) -> bool:
+        """Whether tables are laid out for a terminal."""
+        return self.format == "table"
+
+    def answer(self, command: str, values: Mapping[str, Any], notes: Iterable[Note] = ()) -> None:
+        """Print one JSON object: which command of which version, its answer, and the guards that fired."""
+        all_notes = [vars(note) for note in dict.fromkeys((*input_notes(), *notes))]
+        envelope = {"command": command, "version": __version__, **values, "warnings": all_notes}
+        sys.stdout.write(inert_json(json.dumps(plain(envelope), indent=2, ensure_ascii=False, allow_nan=False)) + "\n")
+
+    def table(self, made: TextTable) -> None:
+        """Print a table, without loss at any width, or in the format of another program."""
+        if not self.for_people:
+            sys.stdout.write(written(made, self.format) + "\n")
+            return
+        out = console()
+        for line in made.lines(out.width):
+            # Lines fit already; Rich must not wrap, pad or crop them.
+            out.print(Text(line.text, style=_STYLES[line.part]), no_wrap=True, overflow="ignore", crop=False)
+
+    def rows(self, rows: Sequence[Mapping[str, Any]], title: str = "", shown: Callable[[Any], str] = number) -> None:
+        """Print the rows of a result as a table: text to the left, numbers to the right, nothing for what is missing."""
+        columns = columns_of(rows)
+        heads = [(name, "right" if any(map(_is_number, values)) else "left") for name, values in columns.items()]
+        self.table(table(title, heads, [[shown(row.get(name)) for name in columns] for row in rows]))
+
+    def text(self, text: str, style: str = "", *, indent: str = "") -> None:
+        """Print plain text, wrapped to the terminal; to standard error where tables are for another program."""
+        out = console() if self.for_people or self.as_json else Console(stderr=True)
+        for line in wrapped("\n".join(map(visible, text.split("\n"))), max(out.width - len(indent), 1)):
+            out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)
+
+    def lines(self, heading: str) -> None:
+        """Print a heading of several lines, the first in bold."""
+        first, *others = heading.splitlines()
+        self.text(first, "bold")
+        for line in others:
+            self.text(line)
+
+    def facts(self, facts: Mapping[str, Any]) -> None:
+        """Print facts one below the other; for another program, a table of them."""
+        present = {name: _fact(value) for name, value in facts.items() if value not in (None, "")}
+        if self.for_people:
+            for name, value in present.items():
+                self.text(f"{name}: {value}", indent="  ")
+        else:
+            self.table(table("", [("fact", "left"), ("value", "right")], [list(pair) for pair in present.items()]))
+
+    def notes(self, notes: Iterable[Note]) -> None:
+        """Print the guards that fired."""
+        for note in notes:
+            self.text(f"! {note.code} {note.message}", "yellow")
+
+
+@dataclass(frozen=True)
+class CheckedOutput(Output):
+    """Output of a command whose warnings may be errors."""
+
+    strict: Annotated[bool, flag("strict", "Treat warnings as errors.")] = False
+
+
+@dataclass(frozen=True)
+class ReportedOutput(CheckedOutput):
+    """Output that may include a report."""
+
+    report: Annotated[str | None, typer.Option(metavar="FILE", help="Also write a report to this HTML file.")] = None
+
+    def require_place(self, *inputs: str | None) -> None:
+        """Refuse, before any work, a place where a report must not go."""
+        require_report_place(self.report, *inputs)
+
+    def write_report(self, result: Any, title: str, **options: Any) -> None:
+        """Write the report of a result, where one was asked for."""
+        if self.report is not None:
+            from tallymark.reporting.pages import report
+
+            with progress_bar(f"Writing {self.report}") as progress:
+                report(
+                    result, self.report, title=Path(title).name, command=shown_command(), progress=progress, **options
+                )
+
+    def say_where(self) -> None:
+        """Print where the report is, if there is one."""
+        if self.report is not None:
+            self.text(f"Wrote {self.report}: open it in a browser.", "bold")
+
+
+def console() -> Console:
+    """Standard output, as wide as the terminal or as COLUMNS says."""
+    width = os.environ.get("COLUMNS", "")
+    if width.isdigit() and int(width) > 0:
+        return Console(width=int(width))
+    return Console() if sys.stdout.isatty() else Console(width=_WIDE)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
+    """A bar on standard error while work goes on; nothing when that is not a terminal. It moves until it knows how far."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(visible(title), total=None)
+        yield lambda percent: bar.update(task, completed=percent, total=100.0)
+
+
+def shown_command() -> str:
+    """The command as it was typed; of paths the file's name alone, because reports are passed on."""
+    typed = [Path(word).name if os.sep in word and Path(word).parent.exists() else word for word in sys.argv[1:]]
+    return shlex.join(["tallymark", *typed])
+
+
+def require_report_place(path: str | None, *inputs: str | None) -> None:
+    """Refuse, before any work, a place where a report must not go."""
+    if path is not None:
+        from tallymark.reporting.pages import require_place
+
+        require_place(path, [name for file in inputs if file is not None for name in expanded(file)])
+
+
+def require_table_place(out: str | None, *inputs: str) -> None:
     """Refuse, before any work, a place where a table must not go."""
     if out is None:
         return
     if Path(out).suffix.lower() not in {".csv", ".parquet"}:
         raise InputError(f"{out!r}: write a .csv or a .parquet file.")
-    require_writable(out, inputs=[name for file in files for name in expanded(file)])
+    require_writable(out, inputs=[name for file in inputs for name in expanded(file)])
 
 
 def write_beside(
-    out: str,
-    file: str,
-    columns: Mapping[str, NDArray[Any]],
-    *,
-    numbers: Sequence[str] = (),
-    kept: str | None = None,
+    out: str, file: str, columns: Mapping[str, NDArray[Any]], *, numbers: Sequence[str] = (), kept: str | None = None
 ) -> None:
     """Write the rows of `file` with these columns, in the same order; where one says which are `kept`, only those.
 
@@ -44,15 +205,9 @@ def write_beside(
         source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"), kept=kept, numbers=numbers)
 
 
-def write_report(made: Any, report: str | None, file: str) -> None:
-    """Write a result's page, where one was asked for."""
-    if report is not None:
-        from tallymark.reporting.pages import report as write
-
-        with progress_bar(f"Writing {report}") as progress:
-            write(made, report, title=Path(file).name, command=shown_command(), progress=progress)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def typed_label(file: str, label: str, text: str | None) -> Any:
-    """The positive label as it was typed, in the type it has in a file."""
-    return None if text is None else positive_label(read_files(file, [Wanted(label, "--label")]), label, text)
+def _fact(value: Any) -> str:
+    return Written(str(value), value) if _is_number(value) else str(value)

@@ -214,14 +214,12 @@ def _classes(
     truth = _check.labels(columns[label], label)
     calls = _check.calls(columns[predicted or ""], truth, predicted or "", label)
     present = _check.distinct(truth, label)
-    chosen = present if pos_label is None else [_check.plain_label(pos_label)]
+    chosen = present if pos_label is None else [_check.named_label(pos_label, present)]
     if pos_label is None and (place := _check.obvious_positive(present)) is not None:
         chosen = [present[place]]
     for name in chosen:
         if name not in present:
-            raise InputError(
-                f"pos_label={pos_label!r} does not occur in {label}, which has the values {shown(present)}."
-            )
+            raise _check.does_not_occur(pos_label, label, present)
         yield str(group_values(np.array([name]))[0]), np.asarray(truth == name), np.asarray(calls == name)
 
 

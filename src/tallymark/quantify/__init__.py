@@ -15,6 +15,8 @@ from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibrati
 from tallymark.quantify.estimation.bayesian_calibration import bayesian_calibration as bayesian_calibration
 from tallymark.quantify.estimation.class_drift import ClassDrift as ClassDrift
 from tallymark.quantify.estimation.class_drift import class_drift as class_drift
+from tallymark.quantify.estimation.count import Count as Count
+from tallymark.quantify.estimation.count import count as count
 from tallymark.quantify.estimation.estimate import estimate as estimate
 from tallymark.quantify.estimation.estimate import estimate_many as estimate_many
 from tallymark.quantify.estimation.expected import expected as expected
@@ -66,8 +68,8 @@ _HOMES = dict.fromkeys(_ESTIMATORS, "wrappers") | {
 _OF_AUDITS = ("from_audit", "from_counts")
 
 __all__ = [  # noqa: PLE0604
-    "BayesianCalibration", "ClassDrift", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration", "class_drift",
-    "estimate", "estimate_many", "expected", "losses", "mixture_fit", "sensitivity", *_HOMES,
+    "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration", "class_drift",
+    "count", "estimate", "estimate_many", "expected", "losses", "mixture_fit", "sensitivity", *_HOMES,
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark.errors import ColumnError, InputError
-from tallymark.sources.engine import engine
+from tallymark.sources.engine import engine, not_missing
 from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Wanted
 from tallymark.sources.frames import is_frame, read_columns
@@ -18,10 +18,13 @@ from tallymark.sources.frames import is_frame, read_columns
 Columns = Mapping[str, NDArray[Any]]
 
 
-def any_columns(data: Any, wanted: Sequence[Wanted], *, where: str | None = None) -> dict[str, NDArray[Any]]:
+def any_columns(
+    data: Any, wanted: Sequence[Wanted], *, where: str | None = None, drop_missing: bool = False
+) -> dict[str, NDArray[Any]]:
     """The wanted columns of a dataframe, of files, or of arrays by name; missing values become masked arrays.
 
-    Rows of files come in the order they have there, so that messages name the same row every time.
+    Rows of files come in the order they have there, so that messages name the same row every time; `drop_missing` leaves
+    out those of files in which one of the columns is missing.
     """
     if isinstance(data, Mapping) and all(isinstance(column, np.ndarray) for column in data.values()):
         for name, option, _ in wanted:
@@ -33,7 +36,8 @@ def any_columns(data: Any, wanted: Sequence[Wanted], *, where: str | None = None
             raise InputError("Got a list, expected a dataframe or the paths of files.")
         with engine(data, wanted, where=where) as source:
             source.keep_order()
-            return columns_of(source, wanted, where)
+            kept = not_missing([name for name, *_ in wanted], where) if drop_missing else where
+            return columns_of(source, wanted, kept)
     if not is_frame(data):
         raise InputError(f"Got a {type(data).__name__}, expected a dataframe or the path of a file.")
     if where is not None:

@@ -545,7 +545,7 @@ def _labelled(y: object) -> object:
 
 def _positive_of(names: tuple[Label, ...], pos_label: Label | None) -> int | None:
     if pos_label is not None:
-        plain = _check.plain_label(pos_label)
+        plain = _check.named_label(pos_label, names)
         if plain not in names:
             raise InputError(f"pos_label={pos_label!r} does not occur; the classes are {shown(names)}.")
         if len(names) != 2:

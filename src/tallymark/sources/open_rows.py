@@ -9,7 +9,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Label
 from tallymark.sources.cell_queries import tallies_by_cells
 from tallymark.sources.columns import SMALL, tallies_of_columns
 from tallymark.sources.constructors import panel_of_arrays
@@ -49,26 +48,8 @@ class Table:
         """The columns that play a part, read whole."""
         return columns_of(self.source, self.roles.wanted, self.where)
 
-    def choose_positive(self, written: str | None) -> None:
-        """Take the positive label as a user typed it, in the type it has in the file."""
-        if written is not None:
-            self.roles = self.roles.with_positive(written, self._labels())
-
-    def _labels(self) -> list[Label]:
-        name = quoted(self.roles.label or "")
-        asked = f"SELECT DISTINCT {name} AS c FROM {self.source.reader} WHERE {name} IS NOT NULL"
-        items = self.columns[self.roles.label or ""] if self._read else self.source.query(asked)["c"]
-        present = items.compressed() if hasattr(items, "compressed") else items
-        return _check.distinct(
-            _check.labels(self._reading(present)(present), self.roles.label or ""), self.roles.label or ""
-        )
-
     def _reading(self, labels: NDArray[Any]) -> Reading:
         return Reading.of(labels, untyped=self.roles.label in self.source.untyped)
-
-    @property
-    def _read(self) -> bool:
-        return "columns" in self.__dict__
 
     def tallies(self, *, exact: bool | None = None, thresholds: Iterable[float] = (0.5,)) -> Tallies:
         """The tally of every model and group: exact while the rows are few; `exact` True never quantises, False always."""

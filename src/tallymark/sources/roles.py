@@ -11,14 +11,6 @@ from tallymark.errors import InputError, shown
 from tallymark.sources.formats import Wanted, column_names
 
 
-def _as_number(value: object) -> object:
-    """The number that a label or a typed text is; a text that is none stands for itself."""
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return value
-
-
 #: How a part is named in messages: by Python's arguments, or by the command line's options.
 ARGUMENT, OPTION = "{}=", "--{}"
 
@@ -82,15 +74,3 @@ class Roles:
             *([] if self.cluster is None else [Wanted(self.cluster, "cluster")]),
         ]
         return [one._replace(option=self.spelling.format(one.option)) for one in parts]
-
-    def with_positive(self, text: str | None, present: Sequence[Label]) -> Roles:
-        """With the positive label a user typed, in the type it has among the labels that are `present`."""
-        if text is None:
-            return self
-        for spelled in (str, lambda value: str(value).lower(), _as_number):
-            matches = [value for value in present if spelled(value) == spelled(text)]
-            if len(matches) == 1:
-                return replace(self, pos_label=_check.plain_label(matches[0]))
-        raise InputError(
-            f"{self.spelling.format('pos-label')} {text!r} does not occur in {self.label!r}, which has the values {shown(present)}."
-        )

@@ -1,1 +1,12 @@
-"""The commands, one file each, named for what one types."""
+"""The commands, one module or package each, listed by the question they answer."""
+
+COMMANDS = {
+    "How good is it?": ("evaluate", "thresholds", "by-size", "sample-size"),
+    "Which is better?": ("compare", "space", "detect"),
+    "How many are there?": ("quantify", "from-counts", "rare", "calibrate"),
+    "What do errors do?": ("costs", "impact", "index", "advise"),
+    "Has it changed?": ("watch",),
+    "Check by hand": ("audit",),
+    "Studies": ("study",),
+    "Tools": ("metrics", "policies", "quantifiers", "merge", "demo"),
+}

@@ -1,12 +1,19 @@
-"""``tallymark calibrate``."""
+"""Turn scores into probabilities.
+
+They hold at the prevalence of the labelled sample or, with --method bayes, at that of the target.
+
+Example: tallymark calibrate labelled.csv new.csv --label y --score s --out new_with_p.parquet
+"""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from tallymark.cli.commands.sources import Source
-from tallymark.cli.output import require_table_place, write_beside
-from tallymark.cli.printing import print_json, print_notes, print_text
+from tallymark.cli.options import Label, WeightedRowOptions, argument, column, text
+from tallymark.cli.output import CheckedOutput, require_table_place, write_beside
+from tallymark.cli.reading import read_tally
 from tallymark.errors import InputError
 from tallymark.quantify.estimation.mixture_test import mixture_fit
 from tallymark.registry import CALIBRATIONS, Calibration, choose
@@ -17,31 +24,39 @@ from tallymark.sources.formats import Wanted
 
 
 def run(
-    validation: str, target: str, label: str, score: str, out: str, method: str, column: str, pos_label: str | None, source: Source,
-    *, as_json: bool,
-) -> None:  # fmt: skip
+    validation: Annotated[str, argument("VALIDATION", "Labelled rows with scores.")],
+    target: Annotated[str, argument("TARGET", "Rows whose scores become probabilities.")],
+    label: Label,
+    score: Annotated[str, column("Score column, in both files.")],
+    out: Annotated[str, text("FILE", "CSV or Parquet file to write: the target with one more column.")],
+    rows: WeightedRowOptions,
+    output: CheckedOutput,
+    method: Annotated[str, text("METHOD", "bayes, platt, isotonic, beta or temperature.")] = "bayes",
+    column: Annotated[str, text("NAME", "Name of the new column.")] = "probability",
+) -> None:
     """Fit on the validation rows, write the target with its probabilities."""
     calibration: Calibration = choose("--method", method, CALIBRATIONS)
     require_table_place(out, validation, target)
-    fitted_on = source.tally(validation, label, score, pos_label)
+    fitted_on = read_tally(validation, label, score, rows)
     wanted = [Wanted(score, "--score", "number")]
-    with engine(target, wanted) as opened:
-        opened.keep_order()
-        if column in opened.types:
+    with engine(target, wanted) as source:
+        source.keep_order()
+        if column in source.types:
             raise InputError(f"{target!r} has a column {column!r} already; choose another name with --column.")
-        scores = columns_of(opened, wanted)[score]
+        scores = columns_of(source, wanted)[score]
     samples = [tally(scores=scores)] if calibration.uses_target else []
     fitted = calibration.fit(fitted_on, *samples)
-    # What is fitted to the target's scores too rests on their being a mixture of the two classes.
+    # What is fitted to the target's scores too assumes that they are a mixture of the two classes.
     notes = tuple(note for one in samples for note in mixture_fit(fitted_on, one).warnings)
     probabilities, parameters = fitted(scores), dict(fitted.parameters)
     write_beside(out, target, {column: probabilities}, numbers=[score])
-    summary = {"rows": len(scores), "sum": float(np.sum(probabilities)), "method": method, **parameters, "out": out}
-    if as_json:
-        print_json("calibrate", {"n": len(scores), **summary}, notes)
+    total = float(np.sum(probabilities))
+    if output.as_json:
+        answer = {"n": len(scores), "rows": len(scores), "sum": total, "method": method, **parameters, "out": out}
+        output.answer("calibrate", answer, notes)
         return
-    told = ", ".join(f"{name} {value:.4g}" for name, value in parameters.items())
-    print_text(
-        f"Wrote {out}: {len(scores)} rows with {column} ({method}: {told}); they add up to {summary['sum']:.1f} positives."
+    fit = ", ".join(f"{name} {value:.4g}" for name, value in parameters.items())
+    output.text(
+        f"Wrote {out}: {len(scores)} rows with {column} ({method}: {fit}); they add up to {total:.1f} positives."
     )
-    print_notes(notes)
+    output.notes(notes)

@@ -1,187 +1,198 @@
-"""``tallymark compare``."""
+"""Compare models on the same rows.
+
+Every pair gets a difference, an interval, a p-value and a verdict.
+
+Example: tallymark compare scores.parquet --label y --score a,b --metric average_precision
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
 
 import numpy as np
 
 from tallymark import _check
-from tallymark._numbers import limits, number, p_value
-from tallymark.cli.layout import TextTable
-from tallymark.cli.printing import (
-    masses_wanted,
-    positive_label,
-    print_json,
-    print_notes,
-    print_table,
-    print_text,
-    print_written,
-    progress_bar,
-    require_report_place,
-    shown_command,
-    table,
+from tallymark._numbers import limits, p_value
+from tallymark._numbers import number as shown
+from tallymark.cli.layout import TextTable, table
+from tallymark.cli.options import (
+    ClusteredRowOptions,
+    EngineOptions,
+    File,
+    Label,
+    Level,
+    MetricParameters,
+    Sampling,
+    Scores,
+    Seed,
+    Threshold,
+    flag,
+    names,
+    number,
+    text,
 )
+from tallymark.cli.output import Output, ReportedOutput, progress_bar
+from tallymark.cli.reading import read_columns, wanted_columns
 from tallymark.comparison.compare import compare
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
 from tallymark.simple import WithoutSimple, without_simple
-from tallymark.sources.any_columns import any_columns
 from tallymark.sources.constructors import panel as panel_of
 from tallymark.sources.duck import Progress
 from tallymark.sources.filepanel import FilePanel
-from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
 from tallymark.summaries.panel import Panel
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the command line asked for."""
-
-    file: str
-    label: str
-    scores: Sequence[str] = ()
-    predicted: Sequence[str] = ()
-    pos_label: str | None = None
-    weight: str | None = None
-    count: str | None = None
-    cluster: str | None = None
-    where: str | None = None
-    metrics: Sequence[str] = ()
-    method: str | None = None
-    threshold: str | None = None
-    level: float = 0.95
-    equivalence: float | None = None
-    without_simple: bool = False
-    seed: int = 0
-    memory_limit: str | None = None
-    threads: int | None = None
-    drop_missing: bool = False
-    as_json: bool = False
-    report: str | None = None
-    sampling: str = "plain"
-    parameters: Mapping[str, float] = field(default_factory=dict)
-
-
-def run(asked: Asked) -> Comparison:
-    """Read, compare, print; gives back what was printed."""
-    require_report_place(asked.report, asked.file)
-    if len(asked.metrics) > 1:
+def run(
+    file: File,
+    label: Label,
+    rows: ClusteredRowOptions,
+    parameters: MetricParameters,
+    engine: EngineOptions,
+    output: ReportedOutput,
+    score: Scores = None,
+    predicted: Annotated[list[str] | None, names("COLUMN", "Or: columns with predicted classes, of two")] = None,
+    metric: Annotated[list[str] | None, names("METRIC", "Compare by this metric, auroc unless told")] = None,
+    method: Annotated[
+        str | None,
+        text("METHOD", "mover, delong, influence, mcnemar, bootstrap or permutation; left out, the usual one."),
+    ] = None,
+    threshold: Threshold = None,
+    equivalence: Annotated[float | None, number("NUMBER", "A difference so small that it does not matter.")] = None,
+    without_simple_rows: Annotated[
+        bool, flag("without-simple", "Leave out the rows that every model gets right.")
+    ] = False,
+    sampling: Sampling = "plain",
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Read, compare, print."""
+    output.require_place(file)
+    if len(metric or ()) > 1:
         raise InputError("Compare by one --metric at a time.")
-    if bool(asked.scores) == bool(asked.predicted):
+    if bool(score) == bool(predicted):
         raise InputError("Compare columns of --score or columns of --predicted; name one of the two.")
-    with progress_bar(f"Reading and comparing {asked.file}") as progress:
-        panel = _of_calls(asked) if asked.predicted else _of_scores(asked, progress)
-        reduced = without_simple(panel) if asked.without_simple else None
+    with progress_bar(f"Reading and comparing {file}") as progress:
+        if predicted:
+            if used := [
+                name
+                for name, value in {"--threshold": threshold, "--without-simple": without_simple_rows}.items()
+                if value
+            ]:
+                raise InputError(f"{', '.join(used)}: only with --score.")
+            panel: Panel | FilePanel = _of_predictions(file, label, predicted, rows)
+        else:
+            panel = _of_scores(file, label, score or [], rows, engine, progress)
+        reduced = without_simple(panel) if without_simple_rows else None
         comparison = compare(
             panel if reduced is None else reduced.reduced,
-            metric=next(iter(asked.metrics), "accuracy" if asked.predicted else "auroc"),
-            method=asked.method,  # type: ignore[arg-type]
-            threshold=0.5 if asked.predicted else asked.threshold,
-            level=asked.level,
-            equivalence=asked.equivalence,
-            seed=asked.seed,
-            sampling=asked.sampling,  # type: ignore[arg-type]
-            **asked.parameters,  # type: ignore[arg-type]
+            metric=next(iter(metric or ()), "accuracy" if predicted else "auroc"),
+            method=method,  # type: ignore[arg-type]
+            threshold=0.5 if predicted else threshold,
+            level=level,
+            equivalence=equivalence,
+            seed=seed,
+            sampling=sampling,  # type: ignore[arg-type]
+            **parameters.given(),  # type: ignore[arg-type]
         )
-    notes = comparison.warnings
-    if asked.report is not None:
-        from tallymark.reporting.pages import report
-
-        with progress_bar(f"Writing {asked.report}") as progress:
-            report(comparison, asked.report, title=Path(asked.file).name, command=shown_command(), progress=progress)
-    if asked.as_json:
-        simple = {} if reduced is None else {"simple": _simple(reduced)}
-        print_json("compare", comparison.to_dict() | simple, notes)
-    else:
-        _print(comparison, asked, reduced)
-        print_notes(notes)
-        print_written(asked.report)
-    return comparison
+    output.write_report(comparison, file)
+    if output.as_json:
+        output.answer("compare", comparison.to_dict() | _simple(reduced), comparison.warnings)
+        return
+    _print(comparison, file, reduced, output)
+    output.notes(comparison.warnings)
+    output.say_where()
 
 
-def _of_scores(asked: Asked, progress: Progress | None) -> Panel | FilePanel:
-    rows = Rows(
-        paths=asked.file, where=asked.where, memory_limit=asked.memory_limit, threads=asked.threads, progress=progress,
-        drop_missing=asked.drop_missing,
-        roles=Roles(
-            label=asked.label, scores=tuple(asked.scores), weight=asked.weight, count=asked.count, cluster=asked.cluster, spelling=OPTION
-        ),
+def _of_scores(
+    file: str,
+    label: str,
+    scores: list[str],
+    rows: ClusteredRowOptions,
+    engine: EngineOptions,
+    progress: Progress | None,
+) -> Panel | FilePanel:
+    roles = Roles(
+        label=label, scores=tuple(scores), weight=rows.weight, count=rows.count, cluster=rows.cluster,
+        pos_label=rows.pos_label, spelling=OPTION,
     )  # fmt: skip
-    with rows.open() as table:
-        table.choose_positive(asked.pos_label)
-        return table.panel() if table.small else FilePanel(replace(rows, roles=table.roles))
+    described = Rows(
+        paths=file, roles=roles, where=rows.where, drop_missing=rows.drop_missing, memory_limit=engine.memory_limit,
+        threads=engine.threads, progress=progress,
+    )  # fmt: skip
+    with described.open() as table:
+        return table.panel() if table.small else FilePanel(replace(described, noted=True))
 
 
-def _of_calls(asked: Asked) -> Panel:
-    """Calls of two classes as scores of 0 and 1."""
-    refused = {
-        "--threshold": asked.threshold,
-        "--without-simple": asked.without_simple,
-        "--drop-missing": asked.drop_missing,
-    }
-    if used := [option for option, value in refused.items() if value]:
-        raise InputError(f"{', '.join(used)}: only with --score.")
+def _of_predictions(file: str, label: str, predicted: list[str], rows: ClusteredRowOptions) -> Panel:
+    """Predictions of two classes as scores of 0 and 1."""
     wanted = [
-        Wanted(asked.label, "--label", "class"),
-        *(Wanted(name, "--predicted", "class") for name in asked.predicted),
-        *masses_wanted(asked.weight, asked.count),
+        *wanted_columns("class", label=label, predicted=predicted),
+        *wanted_columns("number", weight=rows.weight),
+        *wanted_columns("count", count=rows.count),
+        *wanted_columns(cluster=rows.cluster),
     ]
-    wanted += [] if asked.cluster is None else [Wanted(asked.cluster, "--cluster")]
-    columns = any_columns(asked.file, wanted, where=asked.where)
-    truth, labels = _check.binary_labels(
-        columns[asked.label], positive_label(columns, asked.label, asked.pos_label), asked.label
-    )
-    calls = {
-        name: np.asarray(
-            _check.calls(columns[name], columns[asked.label], name, asked.label) == labels[1], dtype=np.float64
-        )
-        for name in asked.predicted
+    data = read_columns(file, wanted, rows)
+    truth, labels = _check.binary_labels(data[label], rows.pos_label, label)
+    scores = {
+        name: np.asarray(_check.calls(data[name], data[label], name, label) == labels[1], dtype=np.float64)
+        for name in predicted
     }
     return panel_of(
-        truth, calls, counts=None if asked.count is None else columns[asked.count],
-        weights=None if asked.weight is None else columns[asked.weight], clusters=None if asked.cluster is None else columns[asked.cluster],
-    )  # fmt: skip
+        truth,
+        scores,
+        counts=None if rows.count is None else data[rows.count],
+        weights=None if rows.weight is None else data[rows.weight],
+        clusters=None if rows.cluster is None else data[rows.cluster],
+    )
 
 
-def _simple(reduced: WithoutSimple) -> dict[str, Any]:
-    return {"rows": reduced.n_simple, "share": reduced.share, "verdict": reduced.verdict}
+def _simple(reduced: WithoutSimple | None) -> dict[str, Any]:
+    if reduced is None:
+        return {}
+    return {"simple": {"rows": reduced.n_simple, "share": reduced.share, "verdict": reduced.verdict}}
 
 
-def _print(comparison: Comparison, asked: Asked, reduced: WithoutSimple | None) -> None:
+def _print(comparison: Comparison, file: str, reduced: WithoutSimple | None, output: Output) -> None:
     if reduced is not None:
-        print_text(
+        output.text(
             f"{reduced.n_simple} of {reduced.n} rows are right for every model at any threshold "
             f"({100 * reduced.share:.1f} %, {reduced.verdict}); they are left out."
         )
-    print_text(
-        f"{asked.file}: {comparison.metric} on the same {comparison.n} rows, {comparison.positives} positive", "bold"
-    )
+    output.text(f"{file}: {comparison.metric} on the same {comparison.n} rows, {comparison.positives} positive", "bold")
+    output.table(_models_table(comparison))
+    if len(comparison.values) > 2:
+        output.text("Models that share a letter cannot be told apart.", "dim", indent="  ")
+    output.text("")
+    output.table(compared_table("", comparison))
+    print_conditions(comparison, output)
+
+
+def _models_table(comparison: Comparison) -> TextTable:
     cuts = comparison.thresholds
     letters = comparison.letters if len(comparison.values) > 2 else {}
-    heads = [("model", "left"), (comparison.metric, "right"), *([("threshold", "right")] if cuts else [])]
+    heads = [("model", "left"), (comparison.metric, "right")]
+    heads += [("threshold", "right")] if cuts else []
     heads += [("letter", "left")] if letters else []
-    values = [
-        [model, number(float(comparison.values[model])), *([number(cuts[model])] if cuts else []), *([letters[model]] if letters else [])]
+    lines = [
+        [
+            model,
+            shown(float(comparison.values[model])),
+            *([shown(cuts[model])] if cuts else []),
+            *([letters[model]] if letters else []),
+        ]
         for model in comparison.ranked
-    ]  # fmt: skip
-    print_table(table("", heads, values))
-    if letters:
-        print_text("Models that share a letter cannot be told apart.", "dim", indent="  ")
-    print_text("")
-    print_table(compared_table("", comparison))
-    print_conditions(comparison)
+    ]
+    return table("", heads, lines)
 
 
-def print_conditions(comparison: Comparison) -> None:
-    """What the limits and verdicts of a table of pairs speak of."""
+def print_conditions(comparison: Comparison, output: Output) -> None:
+    """What the limits and verdicts of a table of pairs are about."""
     together = "; limits and verdicts of all pairs are corrected together (Holm)" if len(comparison.pairs) > 1 else ""
-    print_text(f"{comparison.conditions.removeprefix(', ').capitalize()}{together}.", "dim", indent="  ")
+    output.text(f"{comparison.conditions.removeprefix(', ').capitalize()}{together}.", "dim", indent="  ")
 
 
 def compared_table(title: str, comparison: Comparison) -> TextTable:
@@ -199,7 +210,7 @@ def compared_table(title: str, comparison: Comparison) -> TextTable:
     lines = [
         [
             f"{pair.first} − {pair.second}",
-            number(pair.difference),
+            shown(pair.difference),
             limits(pair.low, pair.high),
             p_value(pair.p_value),
             *([p_value(pair.p_holm)] if several else []),

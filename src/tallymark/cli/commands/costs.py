@@ -1,73 +1,91 @@
-"""``tallymark costs``."""
+"""Add up costs and gains of predictions, item by item.
+
+Left without --threshold, scores are cut where most is earned.
+
+Example: tallymark costs claims.parquet --label fraud --score p --cost-fp 5 --cost-fn amount
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from tallymark.cli.naming import listed
-from tallymark.cli.output import typed_label, write_report
-from tallymark.cli.printing import (
-    print_json,
-    print_rows,
-    print_text,
-    print_written,
-    progress_bar,
-    require_report_place,
-)
-from tallymark.decisions.item_costs import Costs, costs
+from tallymark.cli.options import Cluster, File, Label, Level, RowOptions, Scores, Seed, Weight, names, number, text
+from tallymark.cli.output import ReportedOutput
+from tallymark.cli.reading import read_columns, wanted_columns
+from tallymark.decisions.item_costs import costs
 from tallymark.errors import InputError
-from tallymark.sources.any_columns import numbers
+from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.engine import engine
-from tallymark.sources.files import read_files
 from tallymark.sources.formats import Wanted
+
+Amount = Annotated[str, text("AMOUNT", "A number, or the column that has it for each row.")]
 
 
 def run(
-    file: str, *, as_json: bool, report: str | None, label: str, score: Sequence[str], predicted: Sequence[str], amounts: Mapping[str, str],
-    matrix: str | None, pos_label: str | None, **options: Any,
-) -> Costs:  # fmt: skip
-    """Add up, print; gives back what was printed."""
-    require_report_place(report, file, matrix)
-    own: dict[str, Any] = {name: _amount(text) for name, text in amounts.items()}
-    with progress_bar(f"Reading {file}"):
-        positive = typed_label(file, label, pos_label)
-        found = costs(
-            file, label=label, score=listed(score) or None, predicted=listed(predicted) or None, pos_label=positive,
-            matrix=None if matrix is None else _matrix(matrix), **own, **options,
-        )  # fmt: skip
-    write_report(found, report, file)
-    if as_json:
-        print_json("costs", found.to_dict())
-        return found
-    first, *said = found.heading().splitlines()
-    print_text(first, "bold")
-    for line in said:
-        print_text(line)
-    for lines in (found.rows(), found.pairs, found.by_class):
+    file: File,
+    label: Label,
+    rows: RowOptions,
+    output: ReportedOutput,
+    score: Scores = None,
+    predicted: Annotated[list[str] | None, names("COLUMN", "Or: columns with predicted classes")] = None,
+    threshold: Annotated[
+        float | None, number("NUMBER", "Where scores are cut; left out, where most is earned.")
+    ] = None,
+    cost_fp: Amount = "1",
+    cost_fn: Amount = "1",
+    value_tp: Amount = "0",
+    value_tn: Amount = "0",
+    matrix: Annotated[
+        str | None, text("FILE", "CSV file with the cost of each true class (rows) and prediction (columns).")
+    ] = None,
+    weight: Weight = None,
+    cluster: Cluster = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Add up, print."""
+    output.require_place(file, matrix)
+    amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
+    values: dict[str, Any] = {name: _amount(given) for name, given in amounts.items()}
+    wanted = [
+        *wanted_columns("class", label=label, predicted=predicted),
+        *wanted_columns("number", score=score, weight=weight),
+        *wanted_columns("number", **{name: value for name, value in values.items() if isinstance(value, str)}),
+        *wanted_columns(cluster=cluster),
+    ]
+    result = costs(
+        read_columns(file, wanted, rows), label=label, score=score or None, predicted=predicted or None,
+        threshold=threshold, matrix=None if matrix is None else _matrix(matrix), weight=weight, cluster=cluster,
+        pos_label=rows.pos_label, level=level, seed=seed, **values,
+    )  # fmt: skip
+    output.write_report(result, file)
+    if output.as_json:
+        output.answer("costs", result.to_dict())
+        return
+    output.lines(result.heading())
+    for lines in (result.rows(), result.pairs, result.by_class):
         if lines:
-            print_rows(lines)
-    print_written(report)
-    return found
+            output.rows(lines)
+    output.say_where()
 
 
-def _amount(text: str) -> float | str:
+def _amount(given: str) -> float | str:
     """A number, or the name of a column."""
     try:
-        return float(text)
+        return float(given)
     except ValueError:
-        return text
+        return given
 
 
 def _matrix(path: str) -> dict[str, dict[str, float]]:
-    """Costs from a table whose first column names the truth and whose others are the calls."""
+    """Costs from a table whose first column names the true class and whose others are the predictions."""
     with engine(path) as source:
         first, *others = source.types
     if not others:
-        raise InputError(f"{path!r} must have a column that names the truth and one for each call.")
-    columns = read_files(path, [Wanted(first, "--matrix"), *(Wanted(name, "--matrix", "number") for name in others)])
+        raise InputError(f"{path!r} must have a column that names the true class and one for each prediction.")
+    columns = any_columns(path, [Wanted(first, "--matrix"), *(Wanted(name, "--matrix", "number") for name in others)])
     values = {name: numbers(columns[name], name) for name in others}
     truths = [str(name) for name in np.ma.getdata(columns[first]).tolist()]
     return {

@@ -1,17 +1,24 @@
-"""``tallymark demo``: rare-event data, two models, what to look at, and a count of a year without labels."""
+"""Write sample data of rare events, evaluate and count it.
+
+Two models are evaluated, and the positives of a year without labels are counted.
+
+Example: tallymark demo --folder try
+"""
 
 from __future__ import annotations
 
 import csv
 import importlib.util
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from tallymark._check import Bools, Floats
 from tallymark._write import replacing
 from tallymark.cli.commands import evaluate, quantify
-from tallymark.cli.printing import print_text
+from tallymark.cli.options import ClusteredRowOptions, EngineOptions, MetricParameters, number, text
+from tallymark.cli.output import ReportedOutput
 from tallymark.errors import InputError
 from tallymark.measures import Evaluations
 
@@ -23,7 +30,10 @@ _HEADER = "company,region,platform,model_a,model_b"
 _REGIONS = ("north", "east", "south", "west")
 
 
-def run(folder: str, seed: int) -> None:
+def run(
+    folder: Annotated[str, text("FOLDER", "Where to write the sample data.")] = "demo",
+    seed: Annotated[int, number("INTEGER", "Seed of the generated data.", least=0)] = 1,
+) -> None:
     """Write the data, evaluate and count it as a user would, and point at what matters."""
     known, new = Path(folder) / "companies.csv", Path(folder) / "next_year.csv"
     try:
@@ -38,24 +48,39 @@ def run(folder: str, seed: int) -> None:
     page = str(known.with_name("report.html")) if importlib.util.find_spec("vl_convert") else None
     command = f"tallymark evaluate {known} --label platform --score model_a --score model_b --threshold f1"
     command += f" --report {page}" if page else ""
-    print_text(f"Wrote {known}: {_ROWS} companies, about 0.2 % of them platforms.")
-    print_text("$ " + command, "bold")
+    output = ReportedOutput(report=page)
+    output.text(f"Wrote {known}: {_ROWS} companies, about 0.2 % of them platforms.")
+    output.text("$ " + command, "bold")
     evaluations = evaluate.run(
-        evaluate.Asked(str(known), label="platform", scores=["model_a", "model_b"], threshold="f1", report=page)
+        str(known),
+        evaluate.ColumnOptions(label="platform", score=["model_a", "model_b"]),
+        evaluate.ScannedRowOptions(),
+        evaluate.MetricOptions(threshold="f1"),
+        MetricParameters(),
+        evaluate.IntervalOptions(),
+        EngineOptions(),
+        output,
     )
-    print_text("\nWhat to look at", "bold")
+    output.text("\nWhat to look at", "bold")
     for line in _remarks(evaluations):
-        print_text(f"• {line}")
+        output.text(f"• {line}")
     command = f"tallymark quantify {known} {new} --label platform --score model_b --threshold f1"
-    print_text(f"\nHow many are there next year? {new}: {_NEW_ROWS} companies nobody has labelled.")
-    print_text("$ " + command, "bold")
+    output.text(f"\nHow many are there next year? {new}: {_NEW_ROWS} companies nobody has labelled.")
+    output.text("$ " + command, "bold")
     quantify.run(
-        quantify.Asked(
-            str(known), str(new), label="platform", score="model_b", threshold="f1", methods=["cc,ac,ms,bayes"]
-        )
+        str(known),
+        "platform",
+        quantify.GroupOptions(),
+        quantify.MethodOptions(threshold="f1", method=["cc", "ac", "ms", "bayes"]),
+        quantify.AuditOptions(),
+        ClusteredRowOptions(),
+        EngineOptions(),
+        ReportedOutput(),
+        target=str(new),
+        score="model_b",
     )
-    print_text(f"• In truth there are {truth}; counting predicted positives (cc) cannot know.")
-    print_text(
+    output.text(f"• In truth there are {truth}; counting predicted positives (cc) cannot know.")
+    output.text(
         (f"\nOpen {page} in a browser: sliders, pictures, tables.\n" if page else "\n")
         + "Next: add --by region, --prevalence 0.01, --json or --all; `tallymark metrics mcc` explains a metric."
     )
@@ -93,8 +118,8 @@ def _model(rng: np.random.Generator, is_positive: Bools, known: float, distance:
     return 1.0 / (1.0 + np.exp(-2.0 * (evidence - 1.25)))
 
 
-def _remarks(found: Evaluations) -> list[str]:
-    a, b = found["model_a"], found["model_b"]
+def _remarks(evaluations: Evaluations) -> list[str]:
+    a, b = evaluations["model_a"], evaluations["model_b"]
     share = (a.positives or 0) / a.n
     return [
         f"Accuracy is {a['accuracy'].value:.4f} and {b['accuracy'].value:.4f}, and a model that says no to everything has "

@@ -1,30 +1,25 @@
-"""``tallymark detect``."""
+"""Score outliers with several detectors and compare them.
+
+With --label, the detectors are evaluated with and without the objects that all of them get right.
+
+Example: tallymark detect sensors.csv --label broken --report detectors.html
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
-from tallymark._numbers import number, with_limits
+from tallymark import learners
+from tallymark._check import Floats
+from tallymark._numbers import number as shown
+from tallymark._numbers import with_limits
 from tallymark.cli.commands.compare import compared_table, print_conditions
-from tallymark.cli.naming import listed
-from tallymark.cli.output import require_table_place, write_beside
-from tallymark.cli.printing import (
-    positive_label,
-    print_json,
-    print_notes,
-    print_table,
-    print_text,
-    print_written,
-    progress_bar,
-    require_report_place,
-    shown_command,
-    table,
-)
+from tallymark.cli.layout import table
+from tallymark.cli.options import File, Jobs, Level, PosLabel, Seed, column, names, number, text
+from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 from tallymark.comparison.compare import compare
 from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
@@ -36,137 +31,111 @@ from tallymark.sources.formats import Wanted, is_number
 from tallymark.summaries.panel import Panel
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the command line asked for."""
-
-    file: str
-    label: str | None = None
-    pos_label: str | None = None
-    features: Sequence[str] = ()
-    detectors: Sequence[str] = ()
-    neighbors: int | None = None
-    standardise: bool = True
-    level: float = 0.95
-    seed: int = 0
-    jobs: int | None = None
-    out: str | None = None
-    as_json: bool = False
-    report: str | None = None
-
-
-def run(asked: Asked) -> None:
-    """Score outliers; with labels, say which detector is best, with and without simple objects."""
-    from tallymark import learners
-
-    chosen = learners.detectors(
-        *([listed(asked.detectors)] if asked.detectors else []), n_neighbors=asked.neighbors,
-        standardise=asked.standardise, seed=asked.seed, jobs=asked.jobs,
-    )  # fmt: skip
-    require_report_place(asked.report, asked.file)
-    if asked.label is None and (asked.out is None or asked.report is not None):
+def run(
+    file: File,
+    output: ReportedOutput,
+    label: Annotated[str | None, column("Column that says which objects are outliers.")] = None,
+    pos_label: PosLabel = None,
+    feature: Annotated[list[str] | None, names("COLUMN", "Attributes; left out, every column of numbers")] = None,
+    detector: Annotated[list[str] | None, names("DETECTOR", "mod, lof, iforest, copod; left out, all")] = None,
+    neighbors: Annotated[
+        int | None, number("INTEGER", "Neighbours of mod and lof (150 and 50, at most half of the rows).", least=1)
+    ] = None,
+    standardise: Annotated[bool, typer.Option(help="Bring attributes to mean 0 and deviation 1 first.")] = True,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    out: Annotated[str | None, text("FILE", "Write FILE with a score column per detector to this file.")] = None,
+) -> None:
+    """Score outliers; with labels, compare the detectors."""
+    detectors = learners.detectors(
+        *([detector] if detector else []), n_neighbors=neighbors, standardise=standardise, seed=seed, jobs=jobs
+    )
+    output.require_place(file)
+    if label is None and (out is None or output.report is not None):
         raise InputError(
             "Without --label there is nothing to evaluate by; give it, or --out FILE for the scores alone."
         )
-    require_table_place(asked.out, asked.file)
-    columns, features = _read(asked)
+    require_table_place(out, file)
+    columns, features = _read(file, label, feature or [])
     X = np.column_stack([_numbers(columns[name], name) for name in features])
-    with progress_bar(f"Detecting outliers in {asked.file}") as progress:
-        scores = chosen.scores(X, progress)
-    if asked.out is not None:
-        write_beside(asked.out, asked.file, scores, numbers=features)
+    with progress_bar(f"Detecting outliers in {file}") as progress:
+        scores = detectors.scores(X, progress)
+    if out is not None:
+        write_beside(out, file, scores, numbers=features)
     answer: dict[str, Any] = {
-        "n": len(X),
-        "features": features,
-        "neighbors": chosen.neighbors(len(X)),
-        "out": asked.out,
-    }
-    if asked.label is not None:
-        panel = panel_of(columns[asked.label], scores, pos_label=positive_label(columns, asked.label, asked.pos_label))
-        _evaluated(asked, panel, answer)
-    elif asked.as_json:
-        print_json("detect", answer)
-    if asked.out is not None and not asked.as_json:
-        print_text(f"Wrote {asked.out}: {len(X)} rows with {', '.join(scores)}.")
+        "n": len(X), "features": features, "neighbors": detectors.neighbors(len(X)), "out": out
+    }  # fmt: skip
+    if label is not None:
+        panel = panel_of(columns[label], scores, pos_label=pos_label)
+        _evaluate(file, panel, answer, output, level=level, seed=seed)
+    elif output.as_json:
+        output.answer("detect", answer)
+    if out is not None and not output.as_json:
+        output.text(f"Wrote {out}: {len(X)} rows with {', '.join(scores)}.")
 
 
-def _evaluated(asked: Asked, panel: Panel, answer: dict[str, Any]) -> None:
-    """Say which detector is best, and write the report."""
+def _evaluate(
+    file: str, panel: Panel, answer: dict[str, Any], output: ReportedOutput, *, level: float, seed: int
+) -> None:
+    """Compare the detectors, write the report, print."""
     reduced = without_simple(panel)
-    evaluated = evaluate(panel, metrics=["auroc"], level=asked.level, seed=asked.seed)
-    compared = compare(panel, metric="auroc", level=asked.level, seed=asked.seed) if len(panel.models) > 1 else None
+    evaluated = evaluate(panel, metrics=["auroc"], level=level, seed=seed)
+    compared = compare(panel, metric="auroc", level=level, seed=seed) if len(panel.models) > 1 else None
     notes = tuple(dict.fromkeys((*evaluated.warnings, *(compared.warnings if compared else ()))))
-    if asked.report is not None:
-        from tallymark.reporting.pages import report
-
-        with progress_bar(f"Writing {asked.report}") as progress:
-            report(
-                panel,
-                asked.report,
-                title=Path(asked.file).name,
-                command=shown_command(),
-                level=asked.level,
-                progress=progress,
-            )
+    output.write_report(panel, file, level=level)
     without = {row["model"]: row["without_simple"] for row in reduced.compare("auroc")}
     positives = int(panel.is_positive.sum())
-    if asked.as_json:
-        measures = {
-            name: evaluated[name]["auroc"].to_dict() | {"without_simple": without[name]} for name in panel.models
-        }
+    aurocs = {name: evaluated[name]["auroc"] for name in panel.models}
+    if output.as_json:
+        measures = {name: one.to_dict() | {"without_simple": without[name]} for name, one in aurocs.items()}
         simple = {"rows": reduced.n_simple, "share": reduced.share, "verdict": reduced.verdict}
         pairs = [] if compared is None else compared.to_dict()["pairs"]
-        print_json(
-            "detect", answer | {"positives": positives, "detectors": measures, "simple": simple, "pairs": pairs}, notes
-        )
+        results = {"positives": positives, "detectors": measures, "simple": simple, "pairs": pairs}
+        output.answer("detect", answer | results, notes)
         return
-    print_text(f"{asked.file}: {panel.n} rows, {positives} outliers, {len(answer['features'])} attributes", "bold")
-    level = f"{100 * asked.level:g} %"
+    output.text(f"{file}: {panel.n} rows, {positives} outliers, {len(answer['features'])} attributes", "bold")
+    heads = [("detector", "left"), ("neighbours", "right"), (f"AUROC ({100 * level:g} %)", "right")]
     lines = [
         [
             name,
-            number(answer["neighbors"].get(name)),
-            with_limits(m.value, *(m.interval or (np.nan, np.nan))),
-            number(without[name]),
+            shown(answer["neighbors"].get(name)),
+            with_limits(one.value, *(one.interval or (np.nan, np.nan))),
+            shown(without[name]),
         ]
-        for name in panel.models
-        for m in [evaluated[name]["auroc"]]
+        for name, one in aurocs.items()
     ]
-    heads = [("detector", "left"), ("neighbours", "right"), (f"AUROC ({level})", "right"), ("without simple", "right")]
-    print_table(table("", heads, lines))
-    print_text(
-        f"{reduced.n_simple} rows ({100 * reduced.share:.1f} %, {reduced.verdict}) are right for every detector at any threshold.",
-        "dim", indent="  ",
-    )  # fmt: skip
+    output.table(table("", [*heads, ("without simple", "right")], lines))
+    output.text(
+        f"{reduced.n_simple} rows ({100 * reduced.share:.1f} %, {reduced.verdict}) are right for every detector at any "
+        "threshold.",
+        "dim",
+        indent="  ",
+    )
     if compared is not None:
-        print_text("")
-        print_table(compared_table("Which detector ranks outliers higher", compared))
-        print_conditions(compared)
-    print_notes(notes)
-    print_written(asked.report)
+        output.text("")
+        output.table(compared_table("Which detector ranks outliers higher", compared))
+        print_conditions(compared, output)
+    output.notes(notes)
+    output.say_where()
 
 
-def _read(asked: Asked) -> tuple[dict[str, Any], list[str]]:
+def _read(file: str, label: str | None, features: list[str]) -> tuple[dict[str, Any], list[str]]:
     """The label and the attributes: those named, or every column of numbers but the label."""
-    label = [] if asked.label is None else [Wanted(asked.label, "--label")]
-    features = listed(asked.features)
-    if not features:
-        with engine(asked.file, label) as source:
-            features = [name for name, kind in source.types.items() if is_number(kind) and name != asked.label]
+    labels = [] if label is None else [Wanted(label, "--label")]
+    with engine(file, [*labels, *(Wanted(name, "--feature", "number") for name in features)]) as source:
         if not features:
-            raise InputError(
-                f"{asked.file!r} has no column of numbers to look for outliers in; name some with --feature."
-            )
-    wanted = [*label, *(Wanted(name, "--feature", "number") for name in features)]
-    with engine(asked.file, wanted) as source:
+            features = [name for name, kind in source.types.items() if is_number(kind) and name != label]
+        if not features:
+            raise InputError(f"{file!r} has no column of numbers to look for outliers in; name some with --feature.")
         source.keep_order()
-        return columns_of(source, wanted), features
+        return columns_of(source, [*labels, *(Wanted(name, "--feature", "number") for name in features)]), features
 
 
-def _numbers(column: Any, name: str) -> Any:
+def _numbers(column: Any, name: str) -> Floats:
     values = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
     if bad := int(np.count_nonzero(~np.isfinite(values))):
         raise InputError(
             f"{name} is missing or infinite in {bad} rows; detectors need numbers. Leave those rows or the column out."
         )
-    return values
+    return np.asarray(values)

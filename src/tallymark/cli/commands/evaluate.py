@@ -1,296 +1,254 @@
-"""``tallymark evaluate``."""
+"""Evaluate models: metrics with intervals.
+
+It takes labels and scores, predicted classes, a score per class, or a saved tally.
+
+Example: tallymark evaluate scores.parquet --label y --score a,b --threshold f1 --by region
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import typer
+from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark.cli.commands.evaluated import BY_GROUP, HEADLINE, print_evaluations, tests_of_groups
-from tallymark.cli.commands.requirements import Requirement, require_all
-from tallymark.cli.naming import listed
-from tallymark.cli.printing import (
-    masses_wanted,
-    positive_label,
-    print_json,
-    print_notes,
-    print_written,
-    progress_bar,
-    require_report_place,
-    shown_command,
+from tallymark._check import Label
+from tallymark.cli.evaluation_tables import BY_GROUP, HEADLINE, Wanted, print_evaluations, tests_of_groups
+from tallymark.cli.options import (
+    FILE_HELP,
+    ClusteredRowOptions,
+    EngineOptions,
+    LevelOrNone,
+    MetricParameters,
+    Sampling,
+    Scores,
+    Seed,
+    Threshold,
+    WeightedRowOptions,
+    argument,
+    column,
+    flag,
+    names,
+    number,
+    text,
 )
+from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
+from tallymark.cli.reading import read_columns, wanted_columns
+from tallymark.cli.requirements import Requirement, require_all
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
-from tallymark.evaluation.request import Progress
 from tallymark.measures import Evaluations
 from tallymark.notes import Note, emit
 from tallymark.registry import METRICS
 from tallymark.simple import without_simple
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.constructors import class_panel, confusion, is_saved, load
-from tallymark.sources.files import read_files
-from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
 from tallymark.summaries.panel import Panel
-from tallymark.summaries.score_notes import hard_labels, hard_labels_of
+from tallymark.summaries.score_notes import hard_labels_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the command line asked for."""
+class Evaluated:
+    """Evaluations, and what a report needs of the rows behind them."""
 
-    file: str
-    label: str | None
-    scores: Sequence[str] = ()
-    predicted: Sequence[str] = ()
-    probabilities: Sequence[str] = ()
-    pos_label: str | None = None
-    weight: str | None = None
-    count: str | None = None
-    cluster: str | None = None
-    by: Sequence[str] = ()
-    where: str | None = None
-    threshold: str | None = None
-    prevalence: float | None = None
-    level: float | None = 0.95
-    interval: str = "default"
-    sampling: str = "plain"
-    seed: int = 0
-    metrics: Sequence[str] | None = None
-    require: Sequence[str] = ()
-    exact: bool | None = None
-    drop_missing: bool = False
-    memory_limit: str | None = None
-    threads: int | None = None
-    every: bool = False
-    strict: bool = False
-    as_json: bool = False
-    report: str | None = None
-    parameters: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass
-class _Read:
-    """What a report needs of the rows beside the evaluations."""
-
-    #: None where there are predicted classes, or probabilities of several.
+    evaluations: Evaluations
+    #: None of predicted classes, and of probabilities of several.
     tallies: Tallies | None = None
+    #: The same rows scored by several models, where a report compares them.
     panel: Panel | None = None
     #: Whether all models scored the same rows: columns of one file did, saved summaries do not say.
     same_rows: bool = True
 
-
-def run(asked: Asked) -> Evaluations:
-    """Read, evaluate, print, write the report; gives back what was printed."""
-    require_report_place(asked.report, asked.file)
-    required = [Requirement.of(text) for text in asked.require]
-    options: dict[str, Any] = {
-        "metrics": asked.metrics
-        if asked.metrics is None
-        else [*asked.metrics, *(one.metric for one in required if one.metric not in asked.metrics)],
-        "threshold": asked.threshold,
-        "prevalence": asked.prevalence,
-        "level": asked.level,
-        "interval": asked.interval,
-        "sampling": asked.sampling,
-        "seed": asked.seed,
-        "strict": asked.strict,
-        **asked.parameters,
-    }
-    read = _Read()
-    result = _evaluate(asked, options, read)
-    met = [note for key, tally in _entries(read.tallies) for note in hard_labels(tally, str(key[0]))]
-    notes = list(dict.fromkeys([*met, *result.warnings]))
-    if asked.report is not None:
-        with progress_bar(f"Writing {asked.report}") as progress:
-            _report(asked, result, read, notes, options, progress)
-    if asked.as_json:
-        tests = {"heterogeneity": [{"model": str(model), **test.to_dict()} for model, test in tests_of_groups(result)]} if len(result.names) > result.by_model else {}  # fmt: skip
-        print_json("evaluate", result.to_dict() | tests, notes)
-    else:
-        print_evaluations(result, asked)
-        print_notes(notes)
-        print_written(asked.report)
-    require_all(required, result)
-    return result
+    @property
+    def notes(self) -> list[Note]:
+        """Every note, each once."""
+        of_scores = () if self.tallies is None else hard_labels_of(self.tallies)
+        return list(dict.fromkeys([*of_scores, *self.evaluations.warnings]))
 
 
-def _report(
-    asked: Asked,
-    result: Evaluations,
-    read: _Read,
-    notes: Sequence[Note],
-    options: Mapping[str, Any],
-    progress: Progress | None,
-) -> None:
-    from tallymark.reporting.of_classes import of_classes
-    from tallymark.reporting.of_groups import of_groups
-    from tallymark.reporting.of_models import compared, of_models
-    from tallymark.reporting.pages import write
+@dataclass(frozen=True)
+class ColumnOptions:
+    """The columns of truth and predictions."""
 
-    title = Path(asked.file).name
-    entries = {", ".join(map(str, key)): one for key, one in result.entries.items()}
-    if read.tallies is None:
-        content = of_classes(entries, title=title)
-    elif len(read.tallies.names) > read.tallies.by_model:
-        content = of_groups(read.tallies, result, options, title=title, notes=notes)
-    else:
-        tallies = {", ".join(map(str, key)): tally for key, tally in read.tallies.entries.items()}
-        panel = read.panel
-        content = of_models(
-            tallies,
-            entries,
-            title=title,
-            same_rows=read.same_rows,
-            comparisons=() if panel is None else compared(panel, entries, asked.level or 0.95, asked.sampling),
-            simple=None if panel is None else without_simple(panel),
-            notes=notes,
-        )
-    write(content, asked.report or "", progress, command=shown_command(), seed=asked.seed)
+    heading: ClassVar[str] = "Columns"
+
+    label: Annotated[str | None, column("Column with the true class.")] = None
+    score: Scores = None
+    predicted: Annotated[list[str] | None, names("COLUMN", "Columns with predicted classes, any number")] = None
+    probability: Annotated[
+        list[str] | None, typer.Option(metavar="CLASS=COLUMN", help="Score column of a class, once per class.")
+    ] = None
+    by: Annotated[list[str] | None, names("COLUMN", "Evaluate each group of these columns")] = None
 
 
-def _entries(tallies: Tallies | None) -> Iterable[tuple[tuple[Any, ...], Tally]]:
-    return () if tallies is None else tallies.entries.items()
+@dataclass(frozen=True)
+class ScannedRowOptions(ClusteredRowOptions):
+    """Which rows are read, and whether large files are quantised."""
+
+    exact: Annotated[bool, flag("exact", "Never quantise scores, whatever the size.")] = False
 
 
-def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations:
-    """Evaluate what was asked for; leaves behind what a report needs of the rows."""
-    if is_saved(asked.file):
-        return _of_saved(asked, options, read)
-    if asked.label is None or sum(map(bool, (asked.scores, asked.predicted, asked.probabilities))) != 1:
+@dataclass(frozen=True)
+class MetricOptions:
+    """Which metrics, at which threshold."""
+
+    heading: ClassVar[str] = "Metrics"
+
+    metric: Annotated[list[str] | None, names("METRIC", "Only these metrics")] = None
+    every: Annotated[bool, flag("all", "List every metric, not only the headline ones.")] = False
+    threshold: Threshold = None
+    prevalence: Annotated[float | None, number("SHARE", "Report metrics at this prevalence, not the sample's.")] = None
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC>=NUMBER",
+            help="End with status 1 unless this (or <=) holds for every model and group; repeat for more.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class IntervalOptions:
+    """How intervals are computed."""
+
+    heading: ClassVar[str] = "Intervals"
+
+    level: LevelOrNone = 0.95
+    interval: Annotated[str, text("METHOD", "default (best for each metric), percentile or bca.")] = "default"
+    sampling: Sampling = "plain"
+    seed: Seed = 0
+
+
+def run(
+    file: Annotated[str, argument("FILE", f"{FILE_HELP.removesuffix('.')}; or a saved tally.")],
+    columns: ColumnOptions,
+    rows: ScannedRowOptions,
+    metrics: MetricOptions,
+    parameters: MetricParameters,
+    intervals: IntervalOptions,
+    engine: EngineOptions,
+    output: ReportedOutput,
+) -> Evaluations:
+    """Read, evaluate, write the report, print; gives back what was printed."""
+    output.require_place(file)
+    requirements = [Requirement.of(written) for written in metrics.require or ()]
+    options = _options(metrics, parameters, intervals, requirements)
+    if is_saved(file):
+        _refuse(columns, rows, engine, why="to read rows, and a saved summary has none")
+        evaluated = _of_saved(file, options)
+    elif columns.label is None or sum(map(bool, (columns.score, columns.predicted, columns.probability))) != 1:
         raise InputError(
             "Say what to evaluate: --label COLUMN and --score COLUMN, --predicted COLUMN, "
             "or --probability CLASS=COLUMN for each class."
         )
-    if asked.weight is not None and asked.count is not None:
-        raise InputError("Give --weight (survey weights) or --count (repeated rows), not both.")
-    groups = listed(asked.by)
-    if asked.scores:
-        return _of_scores(asked, asked.label, groups, options, read)
-    _refuse(asked, "only with --score", "where", "cluster", "drop_missing", "exact", "memory_limit", "threads")
-    pairs = [class_and_column(text) for text in asked.probabilities]
-    wanted = [*_columns(asked, asked.label), *(Wanted(name, "--predicted", "class") for name in asked.predicted)]
-    wanted += [Wanted(name, "--probability", "number") for _, name in pairs] + [Wanted(name, "--by") for name in groups]
-    columns = read_files(asked.file, wanted)
-    masses: dict[str, Any] = {
-        "counts": None if asked.count is None else columns[asked.count],
-        "weights": None if asked.weight is None else columns[asked.weight],
-    }
-    if pairs:
-        _refuse(asked, "only with --score or --predicted", "pos_label", "by")
-        scored = evaluate(_class_panel(columns, asked.label, pairs, masses), **options)
-        return Evaluations(("model",), {("probability",): scored})
-    for name in asked.predicted:
-        _check.require_shared_label(columns[asked.label], columns[name], asked.label, name)
-    positive = positive_label(columns, asked.label, asked.pos_label)
-    # The classes of all rows: a group may lack one, and is still a part of the same table.
-    classes = sorted(
-        {
-            *(
-                value
-                for name in (asked.label, *asked.predicted)
-                for value in _check.distinct(_check.labels(columns[name], name), name)
-            )
-        },
-        # Numbers before texts: a column of labels may be of either kind.
-        key=lambda value: (isinstance(value, str), value),
-    )
-    parts = {
-        (name, *key): confusion(
-            columns[asked.label][rows], columns[name][rows], pos_label=positive, classes=classes,
-            **{kind: None if mass is None else mass[rows] for kind, mass in masses.items()},
+    elif columns.score:
+        everything = metrics.every or output.as_json or output.report is not None or bool(requirements)
+        evaluated = _of_scores(
+            file, columns, rows, engine, options, everything=everything, panel=output.report is not None
         )
-        for name in asked.predicted
-        for key, rows in (rows_by_group([_check.groups(columns[one], one) for one in groups]) if groups else [((), slice(None))])
-    }  # fmt: skip
-    return Evaluations(
-        ("model", *groups), {key: evaluate(part, **options) for key, part in parts.items()}, by_model=True
-    )
+    elif columns.predicted:
+        _refuse(engine, why="only with --score", also={"cluster": rows.cluster, "exact": rows.exact})
+        evaluated = _of_predictions(file, columns, rows, options)
+    else:
+        _refuse(engine, why="only with --score", also={"cluster": rows.cluster, "exact": rows.exact})
+        _refuse(why="only with --score or --predicted", also={"pos_label": rows.pos_label, "by": columns.by})
+        evaluated = _of_probabilities(file, columns, rows, options)
+    if output.report is not None:
+        _write_report(evaluated, file, output.report, options)
+    result = evaluated.evaluations
+    if output.as_json:
+        output.answer("evaluate", result.to_dict() | _tests(result), evaluated.notes)
+    else:
+        print_evaluations(result, Wanted(file, metrics.metric or None, metrics.every), output)
+        output.notes(evaluated.notes)
+        output.say_where()
+    require_all(requirements, result)
+    return result
 
 
-def _of_saved(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations:
-    """A saved summary knows its rows already: options that name columns have nothing to say."""
-    named = ("label", "scores", "predicted", "probabilities", "pos_label", "weight", "count", "cluster", "by", "where")
-    _refuse(
-        asked, "to read rows, and a saved summary has none", *named, "drop_missing", "exact", "memory_limit", "threads"
-    )
-    saved = load(asked.file)
-    if isinstance(saved, Tally):
-        read.tallies = Tallies(("model",), {(asked.file,): saved})
-    elif isinstance(saved, Tallies):
-        read.tallies = saved
-        read.same_rows = len(saved) == 1
-    for key, tally in _entries(read.tallies):
-        emit(hard_labels(tally, ", ".join(map(str, key))), strict=asked.strict)
-    evaluated = evaluate(saved, **options)
-    return evaluated if isinstance(evaluated, Evaluations) else Evaluations(("model",), {(asked.file,): evaluated})
+def _options(
+    metrics: MetricOptions, parameters: MetricParameters, intervals: IntervalOptions, required: Sequence[Requirement]
+) -> dict[str, Any]:
+    """The options of ``tm.evaluate``; metrics that are required are evaluated too."""
+    wanted = metrics.metric or None
+    if wanted is not None:
+        wanted = list(dict.fromkeys([*wanted, *(one.metric for one in required)]))
+    return {
+        "metrics": wanted,
+        "threshold": metrics.threshold,
+        "prevalence": metrics.prevalence,
+        "level": intervals.level or None,
+        "interval": intervals.interval,
+        "sampling": intervals.sampling,
+        "seed": intervals.seed,
+        **parameters.given(),
+    }
 
 
-#: Options whose name on the command line is not that of what they fill.
-_SPELLED = {"scores": "score", "probabilities": "probability"}
+def _tests(result: Evaluations) -> dict[str, Any]:
+    """The test of each model's groups, where there are groups."""
+    if len(result.names) <= result.by_model:
+        return {}
+    return {"heterogeneity": [{"model": str(model), **test.to_dict()} for model, test in tests_of_groups(result)]}
 
 
-def _refuse(asked: Asked, why: str, *fields: str) -> None:
-    """Refuse options that would do nothing."""
-    used = [f"--{_SPELLED.get(name, name).replace('_', '-')}" for name in fields if getattr(asked, name)]
-    if used:
+def _refuse(*groups: Any, why: str, also: Mapping[str, Any] | None = None) -> None:
+    """Refuse options that would have no effect."""
+    given = {name: value for group in groups for name, value in vars(group).items()} | dict(also or {})
+    if used := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
         raise InputError(f"{', '.join(used)}: {why}.")
 
 
-def _columns(asked: Asked, label: str) -> list[Wanted]:
-    """Columns every way of evaluating may name."""
-    return [Wanted(label, "--label", "class"), *masses_wanted(asked.weight, asked.count)]
+def _of_saved(file: str, options: Mapping[str, Any]) -> Evaluated:
+    """A saved summary, or several."""
+    saved = load(file)
+    tallies = Tallies(("model",), {(file,): saved}) if isinstance(saved, Tally) else saved
+    if isinstance(tallies, Tallies):
+        emit(hard_labels_of(tallies))
+    result = evaluate(saved, **options)
+    evaluations = result if isinstance(result, Evaluations) else Evaluations(("model",), {(file,): result})
+    if not isinstance(tallies, Tallies):
+        return Evaluated(evaluations)
+    return Evaluated(evaluations, tallies, same_rows=len(tallies) == 1)
 
 
-def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[str, Any], read: _Read) -> Evaluations:
+def _of_scores(
+    file: str, columns: ColumnOptions, rows: ScannedRowOptions, engine: EngineOptions, options: dict[str, Any], *,
+    everything: bool, panel: bool,
+) -> Evaluated:  # fmt: skip
+    """Scores of two classes; with `panel`, the rows are kept so that a report can compare the models."""
+    scores, groups = columns.score or [], columns.by or []
     roles = Roles(
-        label=label,
-        scores=tuple(asked.scores),
-        by=tuple(groups),
-        weight=asked.weight,
-        count=asked.count,
-        cluster=asked.cluster,
-        spelling=OPTION,
-    )
-    with progress_bar(f"Reading {asked.file}") as progress:
-        rows = Rows(
-            paths=asked.file,
-            roles=roles,
-            where=asked.where,
-            drop_missing=asked.drop_missing,
-            memory_limit=asked.memory_limit,
-            threads=asked.threads,
-            progress=progress,
-        )
-        with rows.open() as table:
-            table.choose_positive(asked.pos_label)
-            tallies = table.tallies(exact=asked.exact, thresholds=[0.5, *_numbers(asked.threshold)])
-            # The same rows side by side: which model is better, and what every model gets right.
-            together = asked.report is not None and len(asked.scores) > 1 and not groups and table.small
-            panel = table.panel() if together else None
-    emit(hard_labels_of(tallies), strict=asked.strict)
-    read.panel = panel
-    read.tallies = tallies
-    if asked.metrics is None and not asked.every and not asked.as_json and asked.report is None and not asked.require:
+        label=columns.label, scores=tuple(scores), by=tuple(groups), weight=rows.weight, count=rows.count,
+        cluster=rows.cluster, pos_label=rows.pos_label, spelling=OPTION,
+    )  # fmt: skip
+    with progress_bar(f"Reading {file}") as progress:
+        described = Rows(
+            paths=file, roles=roles, where=rows.where, drop_missing=rows.drop_missing,
+            memory_limit=engine.memory_limit, threads=engine.threads, progress=progress,
+        )  # fmt: skip
+        with described.open() as table:
+            tallies = table.tallies(exact=rows.exact or None, thresholds=[0.5, *_numbers(options["threshold"])])
+            together = panel and len(scores) > 1 and not groups and table.small
+            same_rows = table.panel() if together else None
+    emit(hard_labels_of(tallies))
+    if options["metrics"] is None and not everything:
         # Only what will be shown: intervals of the rest would be computed for nothing.
         probabilities = all(tally.is_probability for tally in tallies.values())
-        options = options | {
-            "metrics": [
-                name
-                for name in (BY_GROUP if groups else HEADLINE)
-                if probabilities or METRICS[name].needs != "probabilities"
-            ]
-        }
-    with progress_bar(f"Evaluating {asked.file}") as progress:
-        evaluations: Evaluations = evaluate(tallies, **options, progress=progress)
-    return evaluations
+        headline = BY_GROUP if groups else HEADLINE
+        shown_metrics = [name for name in headline if probabilities or METRICS[name].needs != "probabilities"]
+        options = options | {"metrics": shown_metrics}
+    with progress_bar(f"Evaluating {file}") as progress:
+        return Evaluated(evaluate(tallies, **options, progress=progress), tallies, same_rows)
 
 
 def _numbers(threshold: str | None) -> list[float]:
@@ -300,21 +258,101 @@ def _numbers(threshold: str | None) -> list[float]:
         return []
 
 
-def _class_panel(columns: Any, label: str, pairs: Sequence[tuple[str, str]], masses: Any) -> Any:
-    present = _check.distinct(_check.labels(columns[label], label), label)
+def _of_predictions(
+    file: str, columns: ColumnOptions, rows: ScannedRowOptions, options: Mapping[str, Any]
+) -> Evaluated:
+    """Predicted classes, any number of them."""
+    label, predicted, groups = columns.label or "", columns.predicted or [], columns.by or []
+    wanted = [*wanted_columns("class", label=label, predicted=predicted), *wanted_columns(by=groups)]
+    data = read_columns(file, [*wanted, *_masses_wanted(rows)], rows)
+    for name in predicted:
+        _check.require_shared_label(data[label], data[name], label, name)
+    classes = _classes([data[name] for name in (label, *predicted)], [label, *predicted])
+    parts = rows_by_group([_check.groups(data[name], name) for name in groups]) if groups else [((), slice(None))]
+    matrices = {
+        (name, *key): confusion(
+            data[label][part], data[name][part], pos_label=rows.pos_label, classes=classes, **_masses(data, rows, part)
+        )
+        for name in predicted
+        for key, part in parts
+    }
+    evaluations = {key: evaluate(matrix, **options) for key, matrix in matrices.items()}
+    return Evaluated(Evaluations(("model", *groups), evaluations, by_model=True))
+
+
+def _classes(columns: Sequence[NDArray[Any]], columns_named: Sequence[str]) -> list[Label]:
+    """The classes of all rows: a group may lack one, and is still a part of the same table."""
+    present = {
+        value
+        for column, name in zip(columns, columns_named, strict=True)
+        for value in _check.distinct(_check.labels(column, name), name)
+    }
+    # Numbers before texts: a column of labels may be of either kind.
+    return sorted(present, key=lambda value: (isinstance(value, str), value))
+
+
+def _of_probabilities(
+    file: str, columns: ColumnOptions, rows: ScannedRowOptions, options: Mapping[str, Any]
+) -> Evaluated:
+    """One score per class."""
+    label = columns.label or ""
+    pairs = [class_and_column(written) for written in columns.probability or ()]
+    wanted = [*wanted_columns("class", label=label), *wanted_columns("number", probability=[name for _, name in pairs])]
+    data = read_columns(file, [*wanted, *_masses_wanted(rows)], rows)
+    present = _check.distinct(_check.labels(data[label], label), label)
     by_text = {str(value): value for value in present}
     # A class that has a column but no rows is known by its text alone.
     classes = [by_text.get(name, name) for name, _ in pairs]
-    absent = [value for value in present if value not in classes]
-    if absent:
+    if absent := [value for value in present if value not in classes]:
         raise InputError(f"No --probability column for the class {shown(absent)}; give CLASS=COLUMN for every class.")
-    matrix = np.column_stack([_check.scores(columns[name], name) for _, name in pairs])
-    return class_panel(columns[label], matrix, classes=classes, **masses)
+    matrix = np.column_stack([_check.scores(data[name], name) for _, name in pairs])
+    panel = class_panel(data[label], matrix, classes=classes, **_masses(data, rows))
+    return Evaluated(Evaluations(("model",), {("probability",): evaluate(panel, **options)}))
 
 
-def class_and_column(text: str) -> tuple[str, str]:
+def _masses_wanted(rows: WeightedRowOptions) -> list[Any]:
+    if rows.weight is not None and rows.count is not None:
+        raise InputError("Give --weight (survey weights) or --count (repeated rows), not both.")
+    return [*wanted_columns("number", weight=rows.weight), *wanted_columns("count", count=rows.count)]
+
+
+def _masses(data: Mapping[str, NDArray[Any]], rows: WeightedRowOptions, part: Any = slice(None)) -> dict[str, Any]:
+    return {
+        "counts": None if rows.count is None else data[rows.count][part],
+        "weights": None if rows.weight is None else data[rows.weight][part],
+    }
+
+
+def class_and_column(written: str) -> tuple[str, str]:
     """The two parts of CLASS=COLUMN."""
-    name, equals, column = text.partition("=")
-    if not equals or not name or not column:
-        raise InputError(f"--probability {text!r}: write CLASS=COLUMN, e.g. --probability cat=p_cat.")
-    return name, column
+    name, equals, column_name = written.partition("=")
+    if not equals or not name or not column_name:
+        raise InputError(f"--probability {written!r}: write CLASS=COLUMN, e.g. --probability cat=p_cat.")
+    return name, column_name
+
+
+def _write_report(evaluated: Evaluated, file: str, path: str, options: Mapping[str, Any]) -> None:
+    from tallymark.reporting.of_classes import of_classes
+    from tallymark.reporting.of_groups import of_groups
+    from tallymark.reporting.of_models import compared, of_models
+    from tallymark.reporting.pages import write
+
+    title, panel, tallies = Path(file).name, evaluated.panel, evaluated.tallies
+    with progress_bar(f"Writing {path}") as progress:
+        entries = {", ".join(map(str, key)): one for key, one in evaluated.evaluations.entries.items()}
+        if tallies is None:
+            content = of_classes(entries, title=title)
+        elif len(tallies.names) > tallies.by_model:
+            content = of_groups(tallies, evaluated.evaluations, options, title=title, notes=evaluated.notes)
+        else:
+            level, sampling = options["level"] or 0.95, options["sampling"]
+            content = of_models(
+                {", ".join(map(str, key)): tally for key, tally in tallies.entries.items()},
+                entries,
+                title=title,
+                same_rows=evaluated.same_rows,
+                comparisons=() if panel is None else compared(panel, entries, level, sampling),
+                simple=None if panel is None else without_simple(panel),
+                notes=evaluated.notes,
+            )
+        write(content, path, progress, command=shown_command(), seed=options["seed"])

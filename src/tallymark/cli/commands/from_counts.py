@@ -1,51 +1,59 @@
-"""``tallymark from-counts``: a count from a confusion table of an audit sample."""
+"""Count from a confusion table of an audit sample.
+
+It needs the number of rows of the target that were predicted positive beside it.
+
+Example: tallymark from-counts --tp 80 --fn 20 --fp 10 --tn 90 --predicted-positive 300 --n 1000
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 
 from tallymark._numbers import count_with_limits, with_limits
 from tallymark.audits.count_table import from_counts
-from tallymark.cli.naming import listed
-from tallymark.cli.printing import (
-    print_json,
-    print_table,
-    print_text,
-    table,
-)
+from tallymark.cli.layout import table
+from tallymark.cli.options import Level, Seed, names, number
+from tallymark.cli.output import Output
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.summaries.confusion import Confusion
 
+#: The methods unless others are named.
+_USUAL = ["cc", "ac", "bayes"]
+
 
 def run(
-    cells: tuple[int, int, int, int], predicted_positive: float, n: float, methods: Sequence[str],
-    population: float | None, level: float, seed: int, *, as_json: bool,
-) -> dict[str, Prevalence]:  # fmt: skip
-    """Estimate from an audit table, print; gives back what was printed."""
-    tp, fn, fp, tn = cells
+    tp: Annotated[int, number("COUNT", "Positives of the audit sample that were predicted positive.", least=0)],
+    fn: Annotated[int, number("COUNT", "Positives that were predicted negative.", least=0)],
+    fp: Annotated[int, number("COUNT", "Negatives that were predicted positive.", least=0)],
+    tn: Annotated[int, number("COUNT", "Negatives that were predicted negative.", least=0)],
+    predicted_positive: Annotated[float, number("COUNT", "Rows of the target that were predicted positive.")],
+    n: Annotated[float, number("COUNT", "Rows of the target.")],
+    output: Output,
+    method: Annotated[list[str] | None, names("METHOD", "ac, calibration, bayes, cc")] = None,
+    population: Annotated[float | None, number("COUNT", "Size of the population the target is from (or is).")] = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Estimate from an audit table, print."""
     audit = Confusion(np.array([[tn, fp], [fn, tp]]), (0, 1), positive=1)
-    entries = {
-        name: from_counts(audit, predicted_positive=predicted_positive, n=n, method=name, level=level, population=population, seed=seed)
-        for name in listed(methods) or ["cc", "ac", "bayes"]
-    }  # fmt: skip
-    if as_json:
-        print_json("from-counts", {"n": n, "estimates": [{"group": None, **one.to_dict()} for one in entries.values()]})
-        return entries
-    rows = [
-        [name, "–", "–", one.reason or ""]
-        if one.reason is not None or one.low is None or one.high is None
-        else [
-            name,
-            with_limits(one.prevalence, one.low, one.high),
-            count_with_limits(one.count, one.low * one.n, one.high * one.n),
-            one.interval_method or "",
-        ]
-        for name, one in entries.items()
-    ]
-    title = f"{predicted_positive:g} of {n:g} predicted positive; audit tp {tp}, fn {fn}, fp {fp}, tn {tn}"
-    print_text(title, "bold")
+    options = {"predicted_positive": predicted_positive, "n": n, "population": population}
+    estimates = {
+        name: from_counts(audit, method=name, level=level, seed=seed, **options)  # type: ignore[arg-type]
+        for name in method or _USUAL
+    }
+    if output.as_json:
+        answers = [{"group": None, **one.to_dict()} for one in estimates.values()]
+        output.answer("from-counts", {"n": n, "estimates": answers})
+        return
+    output.text(f"{predicted_positive:g} of {n:g} predicted positive; audit tp {tp}, fn {fn}, fp {fp}, tn {tn}", "bold")
     heads = [("method", "left"), ("prevalence", "right"), ("count", "right"), ("interval", "prose")]
-    print_table(table("", heads, rows))
-    return entries
+    output.table(table("", heads, [_row(name, one) for name, one in estimates.items()]))
+
+
+def _row(name: str, one: Prevalence) -> list[str]:
+    if one.reason is not None or one.low is None or one.high is None:
+        return [name, "–", "–", one.reason or ""]
+    counted = count_with_limits(one.count, one.low * one.n, one.high * one.n)
+    return [name, with_limits(one.prevalence, one.low, one.high), counted, one.interval_method or ""]

@@ -1,50 +1,77 @@
-"""``tallymark impact``."""
+"""Test whether classification errors differ in price.
+
+The shift of the mean price that false positives and false negatives cause is estimated with an interval.
+
+Example: tallymark impact sales.parquet --label is_milk --predicted called --value price --period month
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
-from tallymark._numbers import change, number, p_value
-from tallymark.cli.output import typed_label, write_report
-from tallymark.cli.printing import (
-    print_json,
-    print_table,
-    print_text,
-    print_written,
-    progress_bar,
-    require_report_place,
-    table,
-)
-from tallymark.prices.error_impact import Impact, impact
+from tallymark._numbers import change, p_value
+from tallymark._numbers import number as shown
+from tallymark.cli.layout import table
+from tallymark.cli.options import Cluster, File, Label, Level, Order, RowOptions, Weight, column, number
+from tallymark.cli.output import ReportedOutput
+from tallymark.cli.reading import read_columns, wanted_columns
+from tallymark.prices.error_impact import impact
 
 
-def run(file: str, *, as_json: bool, report: str | None, label: str, pos_label: str | None, **options: Any) -> Impact:
-    """Compare, print; gives back what was printed."""
-    require_report_place(report, file)
-    with progress_bar(f"Reading {file}"):
-        positive = typed_label(file, label, pos_label)
-        found = impact(file, label=label, pos_label=positive, **options)
-    write_report(found, report, file)
-    if as_json:
-        print_json("impact", found.to_dict())
-        return found
-    print_text(f"{file}: {found.heading()}", "bold")
-    timed = any(part.period is not None for part in found.parts)
-    heads = [
-        *([("period", "left")] if timed else []), ("class", "left"), ("errors", "left"), ("rows", "right"), ("mean", "right"),
-        ("shift of the level", "right"), ("KS", "right"), ("p", "right"), ("verdict", "prose"),
-    ]  # fmt: skip
+def run(
+    file: File,
+    label: Label,
+    value: Annotated[str, column("Column with the price, or any value.")],
+    rows: RowOptions,
+    output: ReportedOutput,
+    predicted: Annotated[str | None, column("Column with the predicted class.")] = None,
+    score: Annotated[str | None, column("Or: column with the score.")] = None,
+    threshold: Annotated[float | None, number("NUMBER", "Scores from here on are predicted positive.")] = None,
+    period: Annotated[str | None, column("Column with the period.")] = None,
+    weight: Weight = None,
+    cluster: Cluster = None,
+    tolerance: Annotated[float, number("SHARE", "Share of the mean that would not matter.")] = 0.01,
+    level: Level = 0.95,
+    order: Order = None,
+) -> None:
+    """Estimate, print."""
+    output.require_place(file)
+    wanted = [
+        *wanted_columns("class", label=label, predicted=predicted),
+        *wanted_columns("number", value=value, score=score, weight=weight),
+        *wanted_columns(period=period, cluster=cluster),
+    ]
+    result = impact(
+        read_columns(file, wanted, rows), label=label, value=value, predicted=predicted, score=score,
+        threshold=threshold, period=period, weight=weight, cluster=cluster, pos_label=rows.pos_label,
+        tolerance=tolerance, level=level, order=order or None,
+    )  # fmt: skip
+    output.write_report(result, file)
+    if output.as_json:
+        output.answer("impact", result.to_dict())
+        return
+    output.text(f"{file}: {result.heading()}", "bold")
+    by_period = any(part.period is not None for part in result.parts)
+    heads = [("period", "left")] if by_period else []
+    heads += [("class", "left"), ("errors", "left")]
+    heads += [(name, "right") for name in ("rows", "mean", "shift of the level", "KS", "p")]
+    heads += [("verdict", "prose")]
     lines = [
         [
-            *([str(row["period"])] if timed else []), row["class"], row["errors"], number(row["n"]), number(row["mean"]),
+            *([str(row["period"])] if by_period else []),
+            row["class"],
+            row["errors"],
+            shown(row["n"]),
+            shown(row["mean"]),
             change(row["shift"], row["low"], row["high"]),
-            number(row["ks"]), "" if row["p_value"] is None else p_value(row["p_value"]), row["verdict"],
+            shown(row["ks"]),
+            "" if row["p_value"] is None else p_value(row["p_value"]),
+            row["verdict"],
         ]
-        for row in found.rows()
-    ]  # fmt: skip
-    print_table(table("", heads, lines))
-    print_text(
+        for row in result.rows()
+    ]
+    output.table(table("", heads, lines))
+    output.text(
         "fp: what false positives bring in; fn: what false negatives take away; total: both.", "dim", indent="  "
     )
-    print_written(report)
-    return found
+    output.say_where()

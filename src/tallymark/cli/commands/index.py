@@ -1,95 +1,135 @@
-"""``tallymark index``."""
+"""Compute price indices.
+
+Each has the share of expenditure that it rests on. With --label, classifiers of a given quality are simulated and the
+index is computed from the products they assign to the class.
+
+Example: tallymark index milk.csv --period month --product id --price price --quantity q --formula fisher,geks_fisher
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
-from tallymark._numbers import number, per_cent
-from tallymark.cli.naming import listed
-from tallymark.cli.output import typed_label, write_report
-from tallymark.cli.printing import (
-    print_json,
-    print_rows,
-    print_table,
-    print_text,
-    print_written,
-    progress_bar,
-    require_report_place,
-    table,
-)
+from tallymark._numbers import number as shown
+from tallymark._numbers import per_cent
+from tallymark.cli.layout import table
+from tallymark.cli.options import Order, PosLabel, Seed, Where, argument, column, flag, names, number, text
+from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.errors import InputError
-from tallymark.prices.index_errors import IndexUnderError, index_under_error
-from tallymark.prices.price_index import PriceIndex, index
+from tallymark.prices.index_errors import index_under_error
+from tallymark.prices.price_index import index
+
+
+@dataclass(frozen=True)
+class SaleOptions:
+    """Columns of the sales and the formula of the index."""
+
+    heading: ClassVar[str] = "Sales"
+
+    period: Annotated[str, column("Column with the period.")]
+    product: Annotated[list[str], names("COLUMN", "Columns that make a product")]
+    price: Annotated[str, column("Column with the price.")]
+    quantity: Annotated[str | None, column("Column with the quantity.")] = None
+    order: Order = None
+
+
+@dataclass(frozen=True)
+class ErrorOptions:
+    """What classification errors do to the index of a class."""
+
+    heading: ClassVar[str] = "The index under classification errors"
+
+    label: Annotated[str | None, column("Column that says which products are of the class.")] = None
+    pos_label: PosLabel = None
+    metric: Annotated[str, text("METRIC", "Metric that simulated classifiers reach.")] = "balanced_accuracy"
+    metric_value: Annotated[float, number("NUMBER", "The value of that metric.")] = 0.9
+    tolerance: Annotated[
+        float | None, number("NUMBER", "Also find the value at which the index stays within this.")
+    ] = None
+    errors: Annotated[str, text("WORD", "Errors fall random, by price or by scores.")] = "random"
+    score: Annotated[str | None, column("With --errors scores: column with probabilities.")] = None
+    predicted: Annotated[str | None, column("Predictions of a real classifier instead of simulated ones.")] = None
+    together: Annotated[str | None, column("Products alike in this column are classified alike.")] = None
+    draws: Annotated[int, number("INTEGER", "Classifiers to simulate.", least=2)] = 1_000
+    seed: Seed = 0
 
 
 def run(
-    file: str, period: str, product: Sequence[str], price: str, quantity: str | None, formulas: Sequence[str], where: str | None,
-    window: int | None, splice: str, order: Sequence[str], *, chained: bool, as_json: bool, report: str | None,
-) -> dict[str, PriceIndex]:  # fmt: skip
-    """Compute, print; gives back what was printed."""
-    require_report_place(report, file)
-    keys = listed(product)
-    with progress_bar(f"Reading {file}"):
-        made = {
-            formula: index(
-                file, period=period, product=keys, price=price, quantity=quantity, formula=formula, chained=chained, window=window,
-                splice=splice, where=where, order=order or None,  # type: ignore[arg-type]
+    file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file or pattern, one row per sale.")],
+    sales: SaleOptions,
+    error: ErrorOptions,
+    output: ReportedOutput,
+    formula: Annotated[
+        list[str] | None,
+        names(
+            "FORMULA",
+            "jevons, dutot, carli, laspeyres, paasche, fisher, tornqvist, walsh, geks_jevons, geks_fisher, geks_tornqvist, "
+            "geary_khamis, time_product_dummy",
+        ),
+    ] = None,
+    chained: Annotated[bool, flag("chained", "Compare each period with the one before.")] = False,
+    window: Annotated[int | None, number("PERIODS", "Rolling window of a multilateral formula.", least=2)] = None,
+    splice: Annotated[str, text("METHOD", "How windows are joined: movement, window, half or mean.")] = "movement",
+    where: Where = None,
+) -> None:
+    """Compute the indices, or one under classification errors."""
+    output.require_place(file)
+    formulas = formula or ["fisher"]
+    if error.label is not None:
+        if where is not None or window is not None or len(formulas) != 1:
+            raise InputError(
+                "With --label there is one --formula, over all lines of the file; leave out --where and --window."
             )
-            for formula in listed(formulas)
+        _under_error(file, sales, error, formulas[0], output, chained=chained)
+        return
+    with progress_bar(f"Reading {file}"):
+        indices = {
+            name: index(
+                file, period=sales.period, product=sales.product, price=sales.price, quantity=sales.quantity,
+                formula=name, chained=chained, window=window, splice=splice, where=where, order=sales.order or None,  # type: ignore[arg-type]
+            )
+            for name in formulas
         }  # fmt: skip
-    write_report(made, report, file)
-    if as_json:
-        print_json("index", {"indices": [one.to_dict() for one in made.values()]})
-        return made
-    for one in made.values():
-        print_text(one.heading(), "bold")
-        heads = [
-            ("period", "left"),
-            *((name, "right") for name in ("index", "matched", "products", "entering", "leaving")),
-        ]
+    output.write_report(indices, file)
+    if output.as_json:
+        output.answer("index", {"indices": [one.to_dict() for one in indices.values()]})
+        return
+    counts = ("products", "entering", "leaving")
+    heads = [("period", "left"), ("index", "right"), ("matched", "right"), *((name, "right") for name in counts)]
+    for one in indices.values():
+        output.text(one.heading(), "bold")
         lines = [
-            [
-                str(row["period"]),
-                number(row["index"]),
-                per_cent(row["matched"]),
-                *(number(row[name]) for name in ("products", "entering", "leaving")),
-            ]
+            [str(row["period"]), shown(row["index"]), per_cent(row["matched"]), *(shown(row[name]) for name in counts)]
             for row in one.rows()
         ]
-        print_table(table("", heads, lines))
-    print_text("matched: expenditure in products that the period compared with has too.", "dim", indent="  ")
-    print_written(report)
-    return made
+        output.table(table("", heads, lines))
+    output.text("matched: expenditure in products that the period compared with has too.", "dim", indent="  ")
+    output.say_where()
 
 
-def under_error(
-    file: str, formulas: Sequence[str], tolerance: float | None, *, as_json: bool, report: str | None, where: str | None, window: int | None,
-    label: str, pos_label: str | None, product: Sequence[str], **options: Any,
-) -> IndexUnderError:  # fmt: skip
-    """Compute an index under classification error, print; gives back what was printed."""
-    if where is not None or window is not None or len(listed(formulas)) != 1:
-        raise InputError(
-            "With --label there is one --formula, over all lines of the file; leave out --where and --window."
-        )
-    require_report_place(report, file)
+def _under_error(
+    file: str, sales: SaleOptions, error: ErrorOptions, formula: str, output: ReportedOutput, *, chained: bool
+) -> None:
     with progress_bar(f"Drawing classifiers for {file}"):
-        positive = typed_label(file, label, pos_label)
-        found = index_under_error(
-            file, formula=listed(formulas)[0], product=listed(product), label=label, pos_label=positive, **options
+        result = index_under_error(
+            file, period=sales.period, product=sales.product, price=sales.price, quantity=sales.quantity,
+            order=sales.order or None, label=error.label or "", pos_label=error.pos_label, metric=error.metric,
+            metric_value=error.metric_value, errors=error.errors, score=error.score, predicted=error.predicted,
+            together=error.together, draws=error.draws, seed=error.seed, formula=formula, chained=chained,
+        )  # fmt: skip
+        required = None if error.tolerance is None else result.required_value(error.tolerance)
+    output.write_report(result, file)
+    if output.as_json:
+        extra = {} if required is None else {"tolerance": error.tolerance, "required_value": required}
+        output.answer("index", result.to_dict() | extra)
+        return
+    output.text(result.heading(), "bold")
+    output.rows(result.rows())
+    if required is not None:
+        reach = "no value of it" if math.isnan(required) else f"{required:.3f}"
+        output.text(
+            f"To stay within {error.tolerance:g} in 95 of 100 draws, {result.metric} must reach {reach}.", "bold"
         )
-        needed = None if tolerance is None else found.required_value(tolerance)
-    write_report(found, report, file)
-    if as_json:
-        print_json(
-            "index", found.to_dict() | ({} if needed is None else {"tolerance": tolerance, "required_value": needed})
-        )
-        return found
-    print_text(found.heading(), "bold")
-    print_rows(found.rows())
-    if needed is not None:
-        reach = "no value of it" if math.isnan(needed) else f"{needed:.3f}"
-        print_text(f"To stay within {tolerance:g} in 95 of 100 draws, {found.metric} must reach {reach}.", "bold")
-    print_written(report)
-    return found
+    output.say_where()

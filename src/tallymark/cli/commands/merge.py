@@ -1,17 +1,27 @@
-"""``tallymark merge``: summaries of parts become the summary of the whole."""
+"""Merge saved tallies or other summaries into one.
+
+The result is the same as one pass over all rows.
+
+Example: tallymark merge january.tally february.tally --out both.tally
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
+from typing import Annotated
 
 from tallymark._write import require_writable
-from tallymark.cli.printing import print_json, print_text
+from tallymark.cli.options import argument, text
+from tallymark.cli.output import Output
 from tallymark.errors import InputError
 from tallymark.sources.constructors import load
 
 
-def run(files: Sequence[str], out: str, *, as_json: bool = False) -> None:
+def run(
+    files: Annotated[list[str], argument("FILES...", "Saved summaries of parts of the data.")],
+    out: Annotated[str, text("FILE", "Where to write the summary of all parts.")],
+    output: Output,
+) -> None:
     """Load, merge, save."""
     require_writable(out, inputs=files)
     parts = [load(file) for file in files]
@@ -22,7 +32,7 @@ def run(files: Sequence[str], out: str, *, as_json: bool = False) -> None:
         )
     whole = reduce(lambda a, b: a.merge(b), parts)
     whole.save(out)
-    if as_json:
-        print_json("merge", {"out": out, "files": len(files), **whole.to_dict()})
+    if output.as_json:
+        output.answer("merge", {"out": out, "files": len(files), **whole.to_dict()})
         return
-    print_text(f"{out}: {whole.heading()}, merged from {len(files)} files")
+    output.text(f"{out}: {whole.heading()}, merged from {len(files)} files")

@@ -1,53 +1,67 @@
-"""``tallymark metrics``: the registry as a glossary."""
+"""List the metrics, or explain one.
+
+The explanation has the formula, the range, the options and the reference.
+
+Example: tallymark metrics average_precision
+"""
 
 from __future__ import annotations
 
 import inspect
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 from tallymark import metrics
-from tallymark.cli.printing import print_facts, print_json, print_table, print_text, table
+from tallymark.cli.layout import table
+from tallymark.cli.options import argument
+from tallymark.cli.output import Output
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS, Metric
 
-
-def run(name: str | None, *, as_json: bool) -> None:
-    """Print all metrics, or all that is known of one."""
-    if as_json:
-        if name in _AVERAGES:
-            print_json("metrics", {"metrics": {name: _average(name)}})
-            return
-        listed = [METRICS[name].name] if name else METRICS
-        print_json("metrics", {"metrics": {key: describe(METRICS[key]) for key in listed}})
-    elif name is None:
-        by_family = sorted(METRICS.values(), key=lambda metric: metric.family)
-        for family, members in groupby(by_family, key=lambda metric: metric.family):
-            rows = [[m.name, f"{m.low:g} … {m.high:g}", ARROWS[m.better], m.meaning] for m in members]
-            heads = [("metric", "left"), ("range", "right"), ("better", "left"), ("what it means", "prose")]
-            print_table(table(family.capitalize(), heads, rows))
-        print_table(
-            table(
-                "Averages over classes",
-                [("metric", "left"), ("what it means", "prose")],
-                [[key, CLASS_METRICS[key].meaning] for key in _AVERAGES],
-            )
-        )
-    elif name in _AVERAGES:
-        told = _average(name)
-        print_text(f"{name} — {METRICS[told['metric']].title}, averaged over classes ({told['average']})", "bold")
-        print_facts({"what it means": told["meaning"]})
-    else:
-        _explain(METRICS[name])
-
-
 #: Averages of a metric over K classes, which have names of their own.
 _AVERAGES = [key for key, one in CLASS_METRICS.items() if one.average is not None]
+
+#: Which values are better, in words.
+BETTER = {"higher": "higher", "lower": "lower", "zero": "near 0", "neither": "–"}
+
+
+def run(
+    output: Output,
+    name: Annotated[str | None, argument("[NAME]", "A metric to explain; left out, all are listed.")] = None,
+) -> None:
+    """Print all metrics, or all facts about one."""
+    if output.as_json:
+        output.answer("metrics", {"metrics": _described(name)})
+    elif name is None:
+        _list_all(output)
+    elif name in _AVERAGES:
+        average = _average(name)
+        title = METRICS[average["metric"]].title
+        output.text(f"{name} — {title}, averaged over classes ({average['average']})", "bold")
+        output.facts({"what it means": average["meaning"]})
+    else:
+        _explain(METRICS[name], output)
+
+
+def _described(name: str | None) -> dict[str, Any]:
+    if name in _AVERAGES:
+        return {str(name): _average(str(name))}
+    return {key: describe(METRICS[key]) for key in ([METRICS[name].name] if name else METRICS)}
 
 
 def _average(name: str) -> dict[str, Any]:
     one = CLASS_METRICS[name]
     return {"metric": one.metric, "average": one.average, "meaning": one.meaning}
+
+
+def _list_all(output: Output) -> None:
+    by_family = sorted(METRICS.values(), key=lambda metric: metric.family)
+    heads = [("metric", "left"), ("range", "right"), ("better", "left"), ("what it means", "prose")]
+    for family, members in groupby(by_family, key=lambda metric: metric.family):
+        lines = [[one.name, f"{one.low:g} … {one.high:g}", BETTER[one.better], one.meaning] for one in members]
+        output.table(table(family.capitalize(), heads, lines))
+    averages = [[key, CLASS_METRICS[key].meaning] for key in _AVERAGES]
+    output.table(table("Averages over classes", [("metric", "left"), ("what it means", "prose")], averages))
 
 
 def describe(metric: Metric) -> dict[str, Any]:
@@ -76,22 +90,19 @@ def _options(metric: Metric) -> dict[str, str]:
     return {name: str(p.default) for name, p in function.parameters.items() if p.kind is p.KEYWORD_ONLY}
 
 
-#: Which way is better, in words.
-ARROWS = {"higher": "higher", "lower": "lower", "zero": "near 0", "neither": "–"}
-
-
-def _explain(metric: Metric) -> None:
-    print_text(f"{metric.name} — {metric.title}", "bold")
-    print_text(metric.meaning)
+def _explain(metric: Metric, output: Output) -> None:
+    output.text(f"{metric.name} — {metric.title}", "bold")
+    output.text(metric.meaning)
     facts = describe(metric)
-    lines = {
-        "formula": metric.expression or metric.formula,
-        "range": f"{metric.low:g} to {metric.high:g}, better: {ARROWS[metric.better]}",
-        "needs": metric.needs,
-        "moves with prevalence": "yes" if facts["moves_with_prevalence"] else "no",
-        "depends on the order of scores only": "yes" if metric.rank_only else "no",
-        "options": ", ".join(f"{key} = {value}" for key, value in facts["options"].items()),
-        "also called": ", ".join(metric.aliases),
-        "reference": metric.reference,
-    }
-    print_facts(lines)
+    output.facts(
+        {
+            "formula": metric.expression or metric.formula,
+            "range": f"{metric.low:g} to {metric.high:g}, better: {BETTER[metric.better]}",
+            "needs": metric.needs,
+            "moves with prevalence": "yes" if facts["moves_with_prevalence"] else "no",
+            "depends on the order of scores only": "yes" if metric.rank_only else "no",
+            "options": ", ".join(f"{key} = {value}" for key, value in facts["options"].items()),
+            "also called": ", ".join(metric.aliases),
+            "reference": metric.reference,
+        }
+    )

@@ -1,363 +1,314 @@
-"""``tallymark quantify``."""
+"""Count a class in rows without labels.
+
+The count is corrected for the classifier's errors, by several methods, and the assumption behind it is tested.
+
+Example: tallymark quantify labelled.csv new.csv --label y --score p --method ac,ms,bayes
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import typer
 
 from tallymark.audits.checked_rows import audit_of
-from tallymark.audits.disagreement import disagreement
 from tallymark.audits.prevalences import audited
-from tallymark.cli.commands.counted import Answer, as_json, print_answer, total_of
 from tallymark.cli.commands.evaluate import class_and_column
-from tallymark.cli.naming import listed
-from tallymark.cli.printing import (
-    positive_label,
-    print_json,
-    print_notes,
-    print_written,
-    progress_bar,
-    require_report_place,
-    shown_command,
+from tallymark.cli.count_tables import print_count
+from tallymark.cli.options import (
+    ClusteredRowOptions,
+    EngineOptions,
+    Label,
+    LevelOrNone,
+    Order,
+    Seed,
+    Threshold,
+    argument,
+    column,
+    flag,
+    names,
+    number,
+    text,
 )
-from tallymark.errors import ColumnError, InputError
-from tallymark.measures import Evaluation
-from tallymark.notes import emit
-from tallymark.quantify.estimation.class_drift import ClassDrift, class_drift
-from tallymark.quantify.estimation.estimate import estimate
-from tallymark.quantify.estimation.expected import expected
-from tallymark.quantify.estimation.labelled_design import design_notes
-from tallymark.quantify.estimation.mixture_test import mixture_fit
+from tallymark.cli.output import ReportedOutput, progress_bar
+from tallymark.cli.reading import wanted_columns
+from tallymark.errors import InputError
+from tallymark.quantify.estimation.count import Count, count
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
-from tallymark.quantify.estimation.sensitivity import sensitivity
-from tallymark.registry import QUANTIFIERS
-from tallymark.sources.any_columns import is_missing
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.constructors import class_panel
-from tallymark.sources.duck import quoted
-from tallymark.sources.files import read_files
-from tallymark.sources.formats import Wanted
+from tallymark.sources.duck import Progress, quoted
+from tallymark.sources.engine import Engine, engine
+from tallymark.sources.files import columns_of
+from tallymark.sources.left_out import complete_rows
+from tallymark.sources.open_rows import Table
 from tallymark.sources.roles import OPTION, Roles
-from tallymark.sources.rows import Rows
-from tallymark.summaries.score_notes import hard_labels
+from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
-#: What is counted with when no method is named: one in closed form, one robust one, and one for any shift of the prior.
-_USUAL = ("cc", "ac", "ms", "bayes")
+
+@dataclass(frozen=True)
+class GroupOptions:
+    """Groups of the target."""
+
+    heading: ClassVar[str] = "Groups"
+
+    by: Annotated[list[str] | None, names("COLUMN", "Count each group of these columns")] = None
+    growth: Annotated[str | None, column("Growth rates along this column of --by.")] = None
+    order: Order = None
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the command line asked for."""
+class MethodOptions:
+    """How rows are counted."""
+
+    heading: ClassVar[str] = "Methods"
+
+    method: Annotated[
+        list[str] | None,
+        names("METHOD", "Quantifiers, of two classes cc, ac, ms and bayes; `tallymark quantifiers` lists them"),
+    ] = None
+    threshold: Threshold = None
+    calibration: Annotated[str | None, text("METHOD", "Calibrate for em first: bcts or vs.")] = None
+    training_prevalence: Annotated[
+        float | None, number("SHARE", "Share of positives the model was trained at (em, bl).")
+    ] = None
+    population: Annotated[float | None, number("COUNT", "Size of the population the target is from (or is).")] = None
+    level: LevelOrNone = 0.95
+    interval: Annotated[
+        str, text("METHOD", "default, analytic, profile or bootstrap, for the methods that have it.")
+    ] = "default"
+    seed: Seed = 0
+
+    def given(self) -> dict[str, Any]:
+        """The options of ``tm.quantify.count``."""
+        return {name: value for name, value in vars(self).items() if name != "method"} | {"level": self.level or None}
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """Labelled rows as a random sample of the file."""
+
+    heading: ClassVar[str] = "Audit"
+
+    audit: Annotated[bool, flag("audit", "The labelled rows are a random sample: count by them too.")] = False
+    inclusion: Annotated[str | None, column("Column with the probability with which a row was drawn.")] = None
+
+
+def run(
+    validation: Annotated[
+        str, argument("VALIDATION", "Labelled rows; with no TARGET, rows without a label are the target.")
+    ],
+    label: Label,
+    groups: GroupOptions,
+    methods: MethodOptions,
+    audit: AuditOptions,
+    rows: ClusteredRowOptions,
+    engine: EngineOptions,
+    output: ReportedOutput,
+    target: Annotated[str | None, argument("[TARGET]", "Rows to count, with scores of the same model.")] = None,
+    score: Annotated[str | None, column("Score column, in both files.")] = None,
+    probability: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS=COLUMN", help="Score column of a class, once per class, to count more than two."),
+    ] = None,
+    expect: Annotated[list[str] | None, names("METRIC", "Metrics at --threshold to expect in the target")] = None,
+) -> Count:
+    """Read, count, print; gives back what was printed."""
+    output.require_place(validation, target)
+    files = Files(validation, target, label)
+    if probability:
+        _refuse_for_classes(groups, methods, audit, rows, engine, {"score": score, "expect": expect})
+        panels = _read_classes(files, probability)
+        with progress_bar("Counting") as progress:
+            result = count(*panels, methods.method or (), progress=progress, level=methods.level or None,
+                           seed=methods.seed, calibration=methods.calibration)  # fmt: skip
+    else:
+        if score is None:
+            raise InputError(
+                "Say which column holds the scores: --score COLUMN (or --probability CLASS=COLUMN for each class)."
+            )
+        _check_options(files, groups, methods, audit, rows)
+        samples = _read_scores(files, score, groups.by or [], audit, rows, engine, methods.level or 0.95)
+        with progress_bar("Counting") as progress:
+            result = count(
+                samples.validation, samples.target, methods.method or (), same_population=target is None,
+                audit=samples.audit, labelled=samples.labelled, expect=expect or (), growth=groups.growth,
+                order=groups.order or None, progress=progress, **methods.given(),
+            )  # fmt: skip
+    output.write_report(result, f"{target or validation}: how many?")
+    if output.as_json:
+        output.answer("quantify", result.to_dict(), result.warnings)
+    else:
+        print_count(result, f"{target or validation}: counted with {validation}", output)
+        output.notes(result.warnings)
+        output.say_where()
+    return result
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the labelled rows and the rows to count are."""
 
     validation: str
+    #: None where rows of the same file without a label are the target.
     target: str | None
     label: str
-    score: str | None
-    probabilities: Sequence[str] = ()
-    methods: Sequence[str] = ()
-    by: Sequence[str] = ()
-    growth: str | None = None
-    order: Sequence[str] | None = None
-    expect: Sequence[str] = ()
-    pos_label: str | None = None
-    weight: str | None = None
-    count: str | None = None
-    cluster: str | None = None
-    where: str | None = None
-    threshold: str | None = None
-    calibration: str | None = None
-    training_prevalence: float | None = None
-    population: float | None = None
-    level: float | None = 0.95
-    interval: str = "default"
-    seed: int = 0
-    drop_missing: bool = False
-    memory_limit: str | None = None
-    threads: int | None = None
-    audit: bool = False
-    inclusion: str | None = None
-    strict: bool = False
-    as_json: bool = False
-    report: str | None = None
 
 
-def run(asked: Asked) -> Answer:
-    """Read, estimate, print; gives back what was printed."""
-    require_report_place(asked.report, asked.validation, asked.target)
-    answer = _of_classes(asked) if asked.probabilities else _of_scores(asked)
-    notes = answer.notes
-    if asked.report is not None:
-        from tallymark.reporting.pages import report
+@dataclass(frozen=True)
+class Samples:
+    """What a count is made from."""
 
-        with progress_bar(f"Writing {asked.report}") as progress:
-            report(
-            answer.estimates, asked.report, title=f"{Path(asked.target or asked.validation).name}: how many?", command=shown_command(), fit=answer.fit,
-            expectation=answer.expectation, warnings=tuple(notes), growth=asked.growth, order=asked.order, fits=answer.fits, unseen=answer.unseen,
-            known=answer.known, audit=answer.audit, progress=progress,
-            )  # fmt: skip
-    if asked.as_json:
-        print_json("quantify", as_json(answer, asked.growth, asked.order), notes)
-    else:
-        print_answer(answer, asked.target or asked.validation, asked.validation, asked.growth, asked.order)
-        print_notes(notes)
-        print_written(asked.report)
-    return answer
+    validation: Tally
+    target: Tally | Tallies
+    audit: Prevalence | Prevalences | None = None
+    #: Labelled rows by group; None where they do not have the groups, or there are none.
+    labelled: Tallies | None = None
 
 
-def _calibration(asked: Asked, name: str) -> dict[str, Any]:
-    """The asked calibration, for a method that takes one."""
-    takes = asked.calibration is not None and "calibration" in QUANTIFIERS[name].options
-    return {"calibration": asked.calibration} if takes else {}
-
-
-def _of_scores(asked: Asked) -> Answer:
-    groups, methods = listed(asked.by), [QUANTIFIERS[name].name for name in listed(asked.methods) or _USUAL]
-    score = _checked(asked, groups, methods)
-    validation, target = _tallies(asked, score, groups)
-    samples = (validation, *(target.values() if isinstance(target, Tallies) else (target,)))
-    met = tuple(note for sample in samples for note in hard_labels(sample, score))
-    emit(met, strict=asked.strict)
-    if not listed(asked.methods) and asked.threshold is None and not validation.is_probability:
-        # Without a threshold only methods for any scores can be the default.
-        methods = [name for name in methods if "threshold" not in QUANTIFIERS[name].options]
-
-    def counted(name: str, sample: Tally | Tallies, **options: Any) -> Any:
-        method = QUANTIFIERS[name]
-        # Options of several methods go to those that have them.
-        shared: dict[str, Any] = {"threshold": asked.threshold} if "threshold" in method.options else {}
-        if method.uses_training_prevalence or method.trusts_probabilities:
-            shared["training_prevalence"] = asked.training_prevalence
-        return estimate(name, validation, sample, **shared, **options, **_calibration(asked, name))
-
-    estimates = _each(
-        methods,
-        lambda name: counted(
-            name,
-            target,
-            level=asked.level,
-            population=asked.population,
-            seed=asked.seed,
-            interval=_kind(name, asked.interval),
-            strict=asked.strict,
-        ),
-    )
-    audit = _audited(asked, score, groups)
-    known = (float(validation.n), float(validation.positives)) if asked.target is None else None
-    if audit is not None and known is not None:
-        met += disagreement(
-            total_of(audit),
-            {name: total_of(one) for name, one in estimates.items() if QUANTIFIERS[name].shift_proof},
-            known,
-        )
-    whole = _together(target)
-    fits = mixture_fit(validation, target, strict=asked.strict) if isinstance(target, Tallies) else None
-    fit = mixture_fit(validation, whole, strict=asked.strict and fits is None)
-    if known is not None:
-        met += design_notes(validation, whole, fit)
-    corrected = [name for name in methods if QUANTIFIERS[name].shift_proof]
-    unseen = None
-    # Two values have no distance by which the positives' could move unseen.
-    if corrected and asked.level is not None and not hard_labels(validation, score):
-        unseen = sensitivity(
-            validation, whole, corrected, threshold=asked.threshold, training_prevalence=asked.training_prevalence
-        )
-    return Answer(
-        estimates,
-        fit,
-        _expectation(asked, validation, whole),
-        fits,
-        unseen,
-        known=known,
-        pooled={name: counted(name, whole, level=None).count for name in methods} if fits is not None else {},
-        audit=audit,
-        drift=_drift(asked, score, groups),
-        met=met,
-    )
-
-
-def _audited(asked: Asked, score: str, groups: Sequence[str]) -> Prevalence | Prevalences | None:
-    """What the labelled rows say as an audit of the whole file, where they are said to be one."""
-    if not asked.audit:
-        return None
-    if asked.target is not None:
-        raise InputError(
-            "--audit takes the labelled rows for a random sample of one file with all rows; leave the second file out."
-        )
-    if asked.weight is not None or asked.count is not None:
-        raise InputError(
-            "--audit counts rows; leave out --weight and --count, and say with --inclusion how rows were drawn."
-        )
-    if asked.where is not None:
-        raise InputError("--audit speaks of all rows of the file; leave --where out, and count groups with --by.")
-    wanted = [
-        Wanted(asked.label, "--label"),
-        Wanted(score, "--score", "number"),
-        *(Wanted(name, "--by") for name in groups),
-    ]
-    if asked.inclusion is not None:
-        wanted.append(Wanted(asked.inclusion, "--inclusion", "number"))
-    columns = read_files(asked.validation, wanted)
-    labelled = {asked.label: np.ma.getdata(columns[asked.label])[~is_missing(columns[asked.label])]}
-    positive = positive_label(labelled, asked.label, asked.pos_label)
-    audit = audit_of(columns, asked.label, score, groups, asked.inclusion, [], None, positive)
-    return audited(audit, asked.level or 0.95)
-
-
-def _drift(asked: Asked, score: str, groups: Sequence[str]) -> ClassDrift | None:
-    """Whether labelled rows of the groups contradict prior shift; None where the labelled rows do not know them."""
-    if not groups or asked.weight is not None or asked.cluster is not None:
-        return None
-    roles = Roles(label=asked.label, scores=(score,), by=tuple(groups), count=asked.count, spelling=OPTION)
-    known = None if asked.target is not None else f"{quoted(asked.label)} IS NOT NULL"
-    rows = Rows(paths=asked.validation, roles=roles, where=known, drop_missing=asked.drop_missing)
-    try:
-        with rows.open() as table:
-            table.choose_positive(asked.pos_label)
-            tallies = table.tallies().of_one_model()
-    except ColumnError:
-        return None
-    few = len(tallies) < 2 if isinstance(tallies, Tallies) else True
-    return None if few or any(t.grid is not None for t in tallies.values()) else class_drift(tallies, seed=asked.seed)  # type: ignore[union-attr, arg-type]
-
-
-def _checked(asked: Asked, groups: Sequence[str], methods: Sequence[str]) -> str:
-    """The score column, where the options go together."""
-    if asked.score is None:
-        raise InputError(
-            "Say which column holds the scores: --score COLUMN (or --probability CLASS=COLUMN for each class)."
-        )
-    if asked.growth is not None and asked.growth not in groups:
-        raise InputError(f"--growth {asked.growth} is not among the columns of --by ({', '.join(groups) or 'none'}).")
-    if asked.order is not None and asked.growth is None:
-        raise InputError("--order goes with --growth: it is the order of the periods that growth is followed along.")
-    if asked.growth is not None and asked.level is None:
-        raise InputError("--growth needs intervals; leave --level 0 out.")
-    _refuse_calibration(asked, methods)
-    if groups and asked.population is not None:
-        raise InputError("--population is the size behind one target; leave out --by, or count each group on its own.")
-    return asked.score
-
-
-def _refuse_calibration(asked: Asked, methods: Sequence[str]) -> None:
-    if asked.calibration is not None and not any(_calibration(asked, name) for name in methods):
-        takes = ", ".join(name for name in QUANTIFIERS if "calibration" in QUANTIFIERS[name].options)
-        raise InputError(f"--calibration goes with {takes}; add it to --method.")
-
-
-def _expectation(asked: Asked, validation: Tally, whole: Tally) -> Evaluation | None:
-    """Metrics to expect at the threshold in the target, where they are asked for."""
-    wanted = listed(asked.expect)
-    if not wanted:
-        return None
-    cut = asked.threshold if asked.threshold is not None else "0.5" if validation.is_probability else None
-    if cut is None:
-        raise InputError("--expect needs --threshold: a number or a policy.")
-    return expected(validation, whole, threshold=cut, metrics=wanted, level=asked.level or 0.95, seed=asked.seed)
-
-
-def _kind(name: str, interval: str) -> Any:
-    """The asked kind of interval where the method has it, else its own."""
-    method = QUANTIFIERS[name]
-    has = {"analytic": method.interval == "analytic", "profile": method.densities is not None}
-    return interval if has.get(interval, True) else "default"
-
-
-def _together(target: Tally | Tallies) -> Tally:
-    if isinstance(target, Tally):
-        return target
-    first, *rest = target.values()
-    return first.merge(*rest)
-
-
-def _tallies(asked: Asked, score: str, groups: Sequence[str]) -> tuple[Tally, Tally | Tallies]:
-    """The validation sample and the target, from one file or two."""
-    name = quoted(asked.label)
-    if asked.target is None:
-        known, asked_for = f"{name} IS NOT NULL", f"{name} IS NULL"
-    else:
-        known, asked_for = None, None
-    condition = " AND ".join(f"({part})" for part in (asked_for, asked.where) if part) or None
-    shared = Roles(scores=(score,), weight=asked.weight, count=asked.count, cluster=asked.cluster, spelling=OPTION)
-    with progress_bar(f"Reading {asked.validation} and {asked.target or 'its rows without a label'}") as progress:
-        labelled = Rows(
-            paths=asked.validation,
-            roles=replace(shared, label=asked.label),
-            where=known,
-            drop_missing=asked.drop_missing,
-            memory_limit=asked.memory_limit,
-            threads=asked.threads,
-            progress=progress,
-        )
-        target_file = asked.target or asked.validation
-        unlabelled = replace(labelled, paths=target_file, roles=replace(shared, by=tuple(groups)), where=condition)
-        # Both are opened first, so that a column that is not there is refused before any work.
-        with labelled.open() as table, unlabelled.open() as other:
-            table.choose_positive(asked.pos_label)
-            if asked.target is None and not other.n:
-                raise InputError(
-                    f"Every row of {asked.validation!r}{' that satisfies --where' if asked.where else ''} has a label: there is nothing to "
-                    "count. Rows without one are the target, or name a second file with the rows to count."
-                )
-            validation, target = table.tallies().of_one_model(), other.tallies().of_one_model()
-    return validation, target  # type: ignore[return-value]
-
-
-def _of_classes(asked: Asked) -> Answer:
-    plain_only = {
-        "--score": asked.score, "--by": asked.by, "--where": asked.where, "--weight": asked.weight, "--count": asked.count, "--cluster": asked.cluster,
-        "--expect": asked.expect, "--population": asked.population, "--pos-label": asked.pos_label, "--growth": asked.growth, "--order": asked.order,
-        "--threshold": asked.threshold, "--training-prevalence": asked.training_prevalence,
-        "--interval": asked.interval != "default",
-        "--drop-missing": asked.drop_missing,
-        "--audit": asked.audit,
-        "--memory-limit": asked.memory_limit,
-        "--threads": asked.threads,
-    }  # fmt: skip
-    if used := [option for option, value in plain_only.items() if value]:
+def _refuse_for_classes(
+    groups: GroupOptions, methods: MethodOptions, audit: AuditOptions, rows: ClusteredRowOptions,
+    engine: EngineOptions, more: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Refuse options that have no meaning for more than two classes."""
+    usual, everywhere = vars(MethodOptions()), {"method", "calibration", "level", "seed"}
+    given = {name: value for group in (groups, audit, rows, engine) for name, value in vars(group).items()} | more
+    given |= {name: value != usual[name] for name, value in vars(methods).items() if name not in everywhere}
+    if used := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
         raise InputError(f"{', '.join(used)}: these go with --score, not with --probability.")
-    pairs = [class_and_column(text) for text in asked.probabilities]
-    columns = [Wanted(column, "--probability", "number") for _, column in pairs]
-    known = read_files(asked.validation, [Wanted(asked.label, "--label"), *columns])
-    truth = known[asked.label]
-    if asked.target is None:
+
+
+def _check_options(
+    files: Files, groups: GroupOptions, methods: MethodOptions, audit: AuditOptions, rows: ClusteredRowOptions
+) -> None:
+    """Refuse options that do not go together."""
+    by, growth = groups.by or [], groups.growth
+    checks = {
+        f"--growth {growth} is not among the columns of --by ({', '.join(by) or 'none'}).": (
+            growth is not None and growth not in by
+        ),
+        "--order goes with --growth: it is the order of the periods that growth is followed along.": (
+            bool(groups.order) and growth is None
+        ),
+        "--growth needs intervals; leave --level 0 out.": growth is not None and not methods.level,
+        "--population is the size behind one target; leave out --by, or count each group on its own.": (
+            bool(by) and methods.population is not None
+        ),
+        "--audit takes the labelled rows for a random sample of one file with all rows; leave the second file out.": (
+            audit.audit and files.target is not None
+        ),
+        "--audit counts rows; leave out --weight and --count, and say with --inclusion how rows were drawn.": (
+            audit.audit and (rows.weight is not None or rows.count is not None)
+        ),
+        "--audit is about all rows of the file; leave --where out, and count groups with --by.": (
+            audit.audit and rows.where is not None
+        ),
+    }
+    for message, refused in checks.items():
+        if refused:
+            raise InputError(message)
+
+
+def _read_scores(
+    files: Files, score: str, by: list[str], audit: AuditOptions, rows: ClusteredRowOptions, options: EngineOptions,
+    level: float,
+) -> Samples:  # fmt: skip
+    """Both samples, and what else the labelled rows tell; each file is opened once."""
+    shared = Roles(scores=(score,), weight=rows.weight, count=rows.count, cluster=rows.cluster, spelling=OPTION)
+    labelled, unlabelled = replace(shared, label=files.label, pos_label=rows.pos_label), replace(shared, by=tuple(by))
+    one_file, name = files.target is None, quoted(files.label)
+    wanted = [*labelled.wanted, *wanted_columns("number", inclusion=audit.inclusion)]
+    wanted += unlabelled.wanted if one_file else []
+    with (
+        progress_bar(f"Reading {files.validation} and {files.target or 'its rows without a label'}") as progress,
+        _opened(files.validation, wanted, options, progress, rows.where if one_file else None) as source,
+        _same_or_opened(source, files.target, unlabelled, options, progress, rows.where) as other,
+    ):
+        known = _table(source, labelled, f"{name} IS NOT NULL" if one_file else None, rows)
+        chosen = [part for part in (f"{name} IS NULL" if one_file else None, rows.where) if part]
+        counted = _table(other, unlabelled, " AND ".join(f"({part})" for part in chosen) or None, rows)
+        if one_file and not counted.n:
+            satisfying = " that satisfies --where" if rows.where else ""
+            raise InputError(
+                f"Every row of {files.validation!r}{satisfying} has a label: there is nothing to count. Rows without one "
+                "are the target, or name a second file with the rows to count."
+            )
+        validation, target = known.tallies().of_one_model(), counted.tallies().of_one_model()
+        samples = Samples(validation, target)  # type: ignore[arg-type]
+        if audit.audit:
+            columns = columns_of(source, wanted)
+            checked = audit_of(columns, files.label, score, by, audit.inclusion, [], None, rows.pos_label)
+            samples = replace(samples, audit=audited(checked, level))
+        if by and rows.weight is None and rows.cluster is None and set(by) <= set(source.types):
+            tallies = _table(source, replace(labelled, by=tuple(by)), known.where, replace(rows, drop_missing=False))
+            samples = replace(samples, labelled=_exact(tallies.tallies().of_one_model()))
+    return samples
+
+
+def _opened(file: str, wanted: Any, options: EngineOptions, progress: Progress | None, where: str | None) -> Any:
+    return engine(
+        file, wanted, where=where, memory_limit=options.memory_limit, threads=options.threads, progress=progress
+    )
+
+
+@contextmanager
+def _same_or_opened(
+    source: Engine,
+    target: str | None,
+    roles: Roles,
+    options: EngineOptions,
+    progress: Progress | None,
+    where: str | None,
+) -> Iterator[Engine]:
+    """The engine of the target: that of the labelled rows where both are in one file."""
+    if target is None:
+        yield source
+    else:
+        with _opened(target, roles.wanted, options, progress, where) as other:
+            yield other
+
+
+def _table(source: Engine, roles: Roles, where: str | None, rows: ClusteredRowOptions) -> Table:
+    """Rows of an open file that satisfy a condition, without those that miss a value where they are to be dropped."""
+    if rows.drop_missing:
+        where = complete_rows(source, [name for name, *_ in roles.wanted], where)
+    return Table(source, roles, where)
+
+
+def _exact(tallies: Tally | Tallies) -> Tallies | None:
+    """Groups whose scores are all kept; quantised ones cannot be tested for drift."""
+    if isinstance(tallies, Tally) or any(tally.grid is not None for tally in tallies.values()):
+        return None
+    return tallies
+
+
+def _read_classes(files: Files, probability: list[str]) -> tuple[ClassPanel, ClassPanel]:
+    """Both samples with one score per class."""
+    pairs = [class_and_column(written) for written in probability]
+    columns = wanted_columns("number", probability=[name for _, name in pairs])
+    known = any_columns(files.validation, [*wanted_columns(label=files.label), *columns])
+    truth = known[files.label]
+    if files.target is None:
         missing = np.ma.getmaskarray(truth)
-        parts = [{column: known[column][side] for _, column in pairs} for side in (~missing, missing)]
         if not missing.any():
             raise InputError(
-                f"Every row of {asked.validation!r} has a label; name a second file, or leave labels empty in the rows to count."
+                f"Every row of {files.validation!r} has a label; name a second file, or leave labels empty in the rows to count."
             )
         truth = np.asarray(truth[~missing])
-        labelled, unknown = parts
+        labelled, unlabelled = ({name: known[name][side] for _, name in pairs} for side in (~missing, missing))
     else:
-        labelled, unknown = known, read_files(asked.target, columns)
+        labelled, unlabelled = known, any_columns(files.target, columns)
     present = {str(value): value for value in np.unique(truth)}
     if absent := [label for label, _ in pairs if label not in present]:
         raise InputError(
-            f"--probability names {absent[0]!r}, which is not a label; {asked.label!r} has {', '.join(present)}."
+            f"--probability names {absent[0]!r}, which is not a label; {files.label!r} has {', '.join(present)}."
         )
-    matrices = [np.column_stack([part[column] for _, column in pairs]) for part in (labelled, unknown)]
+    matrices = [np.column_stack([part[name] for _, name in pairs]) for part in (labelled, unlabelled)]
     classes = [present[label] for label, _ in pairs]
-    validation = class_panel(truth, matrices[0], classes=classes)
-    target = class_panel(scores=matrices[1], classes=classes)
-    methods = [QUANTIFIERS[name].name for name in listed(asked.methods) or ("cc", "ac", "pacc", "em")]
-    _refuse_calibration(asked, methods)
-    return Answer(_each(methods, lambda name: estimate(
-        name, validation, target, level=asked.level, seed=asked.seed,
-        **_calibration(asked, name),
-    )))  # fmt: skip
-
-
-def _each(methods: Sequence[str], count: Callable[[str], Any]) -> dict[str, Any]:
-    """What each method counts, with a bar."""
-    entries: dict[str, Any] = {}
-    with progress_bar("Counting") as progress:
-        for name in methods:
-            entries[name] = count(name)
-            if progress is not None:
-                progress(100.0 * len(entries) / len(methods))
-    return entries
+    return class_panel(truth, matrices[0], classes=classes), class_panel(scores=matrices[1], classes=classes)

@@ -1,40 +1,32 @@
-"""``tallymark rare``."""
+"""Count a rare class in texts.
+
+Models are trained on texts in which the class is common and count in texts in which it is rare.
+
+Example: tallymark rare labelled.csv new.parquet --text body --label platform
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from tallymark import rare
-from tallymark._numbers import number
-from tallymark.cli.naming import listed
-from tallymark.cli.output import require_table_place, write_beside
-from tallymark.cli.printing import (
-    positive_label,
-    print_json,
-    print_notes,
-    print_rows,
-    print_text,
-    print_written,
-    progress_bar,
-    require_report_place,
-    shown_command,
-)
+from tallymark._numbers import number as shown
+from tallymark.cli.options import Jobs, LevelOrNone, PosLabel, Seed, argument, column, names, number, text
+from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 from tallymark.rare.files import TextColumn
 from tallymark.rare.results import ClassWeightSweep, RareCount
 from tallymark.registry import choose
-from tallymark.sources.engine import engine
-from tallymark.sources.files import columns_of as columns_in
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted
 
 #: Numbers from here on are counts, of which one decimal is enough.
 _COUNTED = 10.0
 
-#: The ways to count by name, and the option that says how many machines each trains.
+#: The ways to count by name, and the option that says how many models each trains.
 METHODS: Mapping[str, tuple[Callable[..., RareCount], str]] = {
     "bootstrap": (rare.bootstrap, "machines"),
     "class-weight-sweep": (rare.class_weight_sweep, "replicates"),
@@ -43,98 +35,92 @@ METHODS: Mapping[str, tuple[Callable[..., RareCount], str]] = {
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the command line asked for."""
+class CleaningOptions:
+    """How texts become words."""
 
-    train: str
-    target: str
-    text: str
-    label: str
-    target_label: str | None = None
-    pos_label: str | None = None
-    method: str = "bootstrap"
-    machines: int | None = None
-    min_letters: int = 3
-    min_words: int = 1
-    min_df: int = 2
-    languages: Sequence[str] = ()
-    stem: str | None = None
-    level: float | None = 0.95
-    seed: int = 0
-    jobs: int | None = None
-    out: str | None = None
-    as_json: bool = False
-    report: str | None = None
+    heading: ClassVar[str] = "Words"
+
+    min_letters: Annotated[int, number("INTEGER", "Shorter words are dropped.", least=1)] = 3
+    min_words: Annotated[int, number("INTEGER", "Texts with fewer words are left out.", least=1)] = 1
+    min_df: Annotated[int, number("INTEGER", "Words of fewer training texts are dropped.", least=1)] = 2
+    language: Annotated[list[str] | None, names("CODE", "Languages to tell apart: de, en, es, fr, nl")] = None
+    stem: Annotated[str | None, text("CODE", "Stem words of this language (needs snowballstemmer).")] = None
 
 
-def run(asked: Asked) -> RareCount:
-    """Train on the labelled texts, count in the target, print; gives back what was printed."""
-    method: Callable[..., RareCount]
-    method, machines = choose("--method", asked.method, METHODS)
-    require_report_place(asked.report, asked.train, asked.target)
-    require_table_place(asked.out, asked.train, asked.target)
-    cleaning = rare.Cleaning(
-        min_letters=asked.min_letters, min_words=asked.min_words, min_df=asked.min_df,
-        languages=listed(asked.languages), stem=asked.stem,
-    )  # fmt: skip
-    labels = _column(asked.train, asked.label, "--label")
-    truth = None if asked.target_label is None else _column(asked.target, asked.target_label, "--target-label")
-    with progress_bar(f"Counting in {asked.target}") as progress:
-        result = method(
-            TextColumn(asked.train, asked.text, option="--text"), labels,
-            TextColumn(asked.target, asked.text, option="--text"), target_labels=truth,
-            pos_label=positive_label({asked.label: labels}, asked.label, asked.pos_label), cleaning=cleaning,
-            level=asked.level, seed=asked.seed, jobs=asked.jobs, progress=progress,
-            **({} if asked.machines is None else {machines: asked.machines}),
+def run(
+    train: Annotated[str, argument("TRAIN", "CSV, Parquet or JSON lines file with labelled texts.")],
+    target: Annotated[str, argument("TARGET", "File with the texts to count in.")],
+    text: Annotated[str, column("Column with the text, in both files.")],
+    label: Annotated[str, column("Column with the true class, in TRAIN.")],
+    cleaning: CleaningOptions,
+    output: ReportedOutput,
+    target_label: Annotated[
+        str | None, column("Column of TARGET with the true class, to see how good the count is.")
+    ] = None,
+    pos_label: PosLabel = None,
+    method: Annotated[str, text("METHOD", "bootstrap, class-weight-sweep or ensemble.")] = "bootstrap",
+    machines: Annotated[
+        int | None, number("INTEGER", "Models to train (bootstrap 1000, a weight 10, an ensemble 10).", least=1)
+    ] = None,
+    level: LevelOrNone = 0.95,
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    out: Annotated[str | None, text("FILE", "Write TARGET with scores and probabilities to this file.")] = None,
+) -> None:
+    """Train on the labelled texts, count in the target, print."""
+    count, size = choose("--method", method, METHODS)
+    output.require_place(train, target)
+    require_table_place(out, train, target)
+    options = asdict(cleaning)
+    cleaned = rare.Cleaning(languages=options.pop("language") or (), **options)
+    labels = _column(train, label, "--label")
+    truth = None if target_label is None else _column(target, target_label, "--target-label")
+    with progress_bar(f"Counting in {target}") as progress:
+        result = count(
+            TextColumn(train, text, option="--text"), labels, TextColumn(target, text, option="--text"),
+            target_labels=truth, pos_label=pos_label, cleaning=cleaned, level=level or None, seed=seed, jobs=jobs,
+            progress=progress, **({} if machines is None else {size: machines}),
         )  # fmt: skip
-    if asked.out is not None:
-        write_beside(
-            asked.out, asked.target, {"tallymark_score": result.scores, "tallymark_probability": result.posteriors}
-        )
-    if asked.report is not None:
-        from tallymark.reporting.pages import report
-
-        with progress_bar(f"Writing {asked.report}") as progress:
-            report(result, asked.report, title=Path(asked.target).name, command=shown_command(), progress=progress)
-    if asked.as_json:
+    if out is not None:
+        write_beside(out, target, {"tallymark_score": result.scores, "tallymark_probability": result.posteriors})
+    output.write_report(result, target)
+    if output.as_json:
         sweep = {"weight": result.weight, "sweep": result.sweep} if isinstance(result, ClassWeightSweep) else {}
-        print_json("rare", result.to_dict() | sweep | {"out": asked.out}, result.warnings)
-        return result
-    _print(result, asked)
-    print_notes(result.warnings)
-    print_written(asked.report)
-    return result
+        output.answer("rare", result.to_dict() | sweep | {"out": out}, result.warnings)
+        return
+    _print(result, target, out, output)
+    output.notes(result.warnings)
+    output.say_where()
 
 
 def _column(paths: str, name: str, option: str) -> Any:
     """A column of labels, in the order of the files."""
-    wanted = [Wanted(name, option)]
-    with engine(paths, wanted) as source:
-        source.keep_order()
-        return columns_in(source, wanted)[name]
+    return any_columns(paths, [Wanted(name, option)])[name]
 
 
-def _print(result: RareCount, asked: Asked) -> None:
-    print_text(f"{asked.target}: {result.heading()}", "bold")
-    print_rows(result.table, shown=_shown)
-    print_text(
-        "sd is the within-sample Bernoulli deviation; low and high span the chance in both samples, if the texts of each class "
-        "are alike in them.", "dim", indent="  ",
-    )  # fmt: skip
+def _print(result: RareCount, target: str, out: str | None, output: ReportedOutput) -> None:
+    output.text(f"{target}: {result.heading()}", "bold")
+    output.rows(result.table, shown=_shown)
+    output.text(
+        "sd is the within-sample Bernoulli deviation; low and high span the chance in both samples, if the texts of each "
+        "class are alike in them.",
+        "dim",
+        indent="  ",
+    )
     if isinstance(result, ClassWeightSweep):
-        print_text("")
-        print_rows(result.sweep, "Weights of positives in training; labelled texts chose", _shown)
+        output.text("")
+        output.rows(result.sweep, "Weights of positives in training; labelled texts chose", _shown)
     if result.count.reason is None:
         verdict = result.fit.verdict
-        print_text(f"{verdict[0].upper()}{verdict[1:]}.", indent="  ")
-    if asked.out is not None:
+        output.text(f"{verdict[0].upper()}{verdict[1:]}.", indent="  ")
+    if out is not None:
         left_out = int(np.count_nonzero(~result.counted))
-        print_text(f"Wrote {asked.out}: the target with tallymark_score and tallymark_probability"
-                   + (f", empty for the {left_out} texts left out." if left_out else "."))  # fmt: skip
+        empty = f", empty for the {left_out} texts left out" if left_out else ""
+        output.text(f"Wrote {out}: the target with tallymark_score and tallymark_probability{empty}.")
 
 
 def _shown(value: Any) -> str:
     """A count with one decimal, anything else as everywhere."""
     if value is None:
         return ""
-    return f"{value:.1f}" if isinstance(value, float) and abs(value) >= _COUNTED else number(value)
+    return f"{value:.1f}" if isinstance(value, float) and abs(value) >= _COUNTED else shown(value)

@@ -1,104 +1,111 @@
-"""``tallymark watch``."""
+"""Monitor a classifier period by period.
+
+Counts, tests of drift and control charts; the answer says when to check by hand again.
+
+Example: tallymark watch months/ --score p --label checked --store history.sqlite --report watch.html
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from tallymark._numbers import number, p_value, with_limits
+from tallymark._numbers import number as shown
+from tallymark._numbers import p_value, with_limits
 from tallymark._write import require_writable
-from tallymark.cli.naming import listed
-from tallymark.cli.output import write_report
-from tallymark.cli.printing import (
-    print_json,
-    print_notes,
-    print_table,
-    print_text,
-    print_written,
-    progress_bar,
-    require_report_place,
-    table,
-)
+from tallymark.cli.layout import table
+from tallymark.cli.options import Level, Order, PosLabel, Seed, Where, argument, column, flag, names, number, text
+from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.monitor.drift import watch
 from tallymark.monitor.results import Watch, Watched
 from tallymark.sources.formats import expanded
 
-#: Metrics to expect unless others are named.
+#: Expected metrics unless others are named.
 _USUAL = ("accuracy", "f1")
 
 
 def run(
-    data: str, *, as_json: bool, report: str | None, metrics: Sequence[str] | None, store: str | None, threshold: str,
-    pos_label: str | None, **options: Any,
-) -> Watch:  # fmt: skip
-    """Watch, print; gives back what was printed."""
+    data: Annotated[
+        str, argument("DATA", "A file or pattern with a period column, or a folder with a file for each period.")
+    ],
+    score: Annotated[str, column("Column with the score.")],
+    output: ReportedOutput,
+    period: Annotated[str | None, column("Column with the period; left out in a folder, each file is one.")] = None,
+    label: Annotated[str | None, column("Column with the true class; empty where it is unknown.")] = None,
+    value: Annotated[str | None, column("Column with the price, or any value.")] = None,
+    reference: Annotated[int | None, number("PERIODS", "Leading periods known to be in order.", least=3)] = None,
+    audit: Annotated[bool, flag("audit", "Labels of later periods are random samples of them.")] = False,
+    threshold: Annotated[str, text("THRESHOLD", "Number or policy at which metrics are expected.")] = "0.5",
+    method: Annotated[str, text("METHOD", "Quantifier that counts each period.")] = "bayes",
+    metric: Annotated[list[str] | None, names("METRIC", "Expected metrics")] = None,
+    run_length: Annotated[float, number("PERIODS", "Periods between false alarms, on average.", least=2)] = 370.0,
+    store: Annotated[str | None, text("FILE", "SQLite file that keeps the history of all runs.")] = None,
+    pos_label: PosLabel = None,
+    where: Where = None,
+    order: Order = None,
+    level: Level = 0.95,
+    seed: Seed = 0,
+) -> None:
+    """Monitor, print."""
     files = sorted(map(str, Path(data).iterdir())) if Path(data).is_dir() else expanded(data)
-    require_report_place(report)
-    if report is not None:
-        require_writable(report, inputs=files)
-    if store is not None:
-        require_writable(store, inputs=files)
+    output.require_place()
+    for place in (output.report, store):
+        if place is not None:
+            require_writable(place, inputs=files)
     with progress_bar(f"Watching {data}"):
-        found = watch(
-            data,
-            metrics=listed(metrics or _USUAL),
-            store=store,
-            threshold=_cut(threshold),
-            pos_label=_label(pos_label),
-            **options,
-        )
-    write_report(found, report, data)
-    if as_json:
-        print_json("watch", found.to_dict(), found.warnings)
-        return found
-    print_text(f"{data}: {found.verdict}", "bold")
-    awaited = list(dict.fromkeys(name for one in found.periods for name in one.expected))
-    audited = any(one.audit is not None for one in found.periods)
-    heads = [("period", "left"), ("rows", "right")]
-    heads += [("prevalence", "right")] if found.counted else [("mean score", "right")]
-    heads += [("by audit", "right")] if audited else []
-    heads += [(f"expected {name}", "right") for name in awaited] + [("score chart", "right")]
-    valued = any(one.row().get("value_sum") is not None for one in found.periods)
-    heads += [
-        *([("fit p", "right")] if found.counted else []),
-        *([("value chart", "right")] if valued else []),
-        ("signal", "prose"),
-    ]
-    print_table(table("", heads, [_line(one, found, awaited, audited=audited, valued=valued) for one in found.periods]))
-    print_text(f"{found.rate}. Charts signal above {found.limit:.2f}.", "dim")
-    if found.plan is not None:
-        print_text(f"To know the share of the last period to {0.05:g}: {found.plan.heading()}", "yellow")
-    print_notes(found.warnings)
-    print_written(report)
-    return found
+        result = watch(
+            data, score=score, period=period, label=label, value=value, reference=reference, audit=audit,
+            threshold=_threshold(threshold), method=method, metrics=metric or _USUAL, run_length=run_length, store=store,
+            pos_label=pos_label, where=where, order=order or None, level=level, seed=seed,
+        )  # fmt: skip
+    output.write_report(result, data)
+    if output.as_json:
+        output.answer("watch", result.to_dict(), result.warnings)
+        return
+    output.text(f"{data}: {result.verdict}", "bold")
+    _print_periods(result, output)
+    output.text(f"{result.rate}. Charts signal above {result.limit:.2f}.", "dim")
+    if result.plan is not None:
+        output.text(f"To know the share of the last period to {0.05:g}: {result.plan.heading()}", "yellow")
+    output.notes(result.warnings)
+    output.say_where()
 
 
-def _line(one: Watched, found: Watch, awaited: Sequence[str], *, audited: bool, valued: bool) -> list[str]:
+def _threshold(given: str) -> float | str:
+    try:
+        return float(given)
+    except ValueError:
+        return given
+
+
+def _print_periods(result: Watch, output: ReportedOutput) -> None:
+    expected = list(dict.fromkeys(name for one in result.periods for name in one.expected))
+    audited = any(one.audit is not None for one in result.periods)
+    valued = any(one.row().get("value_sum") is not None for one in result.periods)
+    heads = ["rows", "prevalence" if result.counted else "mean score", *(["by audit"] if audited else [])]
+    heads += [*(f"expected {name}" for name in expected), "score chart"]
+    heads += [*(["fit p"] if result.counted else []), *(["value chart"] if valued else [])]
+    columns = [("period", "left"), *((head, "right") for head in heads), ("signal", "prose")]
+    lines = [_line(one, expected, counted=result.counted, audited=audited, valued=valued) for one in result.periods]
+    output.table(table("", columns, lines))
+
+
+def _line(one: Watched, expected: Sequence[str], *, counted: bool, audited: bool, valued: bool) -> list[str]:
     row = one.row()
 
     def share(name: str) -> str:
         value = row.get(name)
         prefix = "" if name == "prevalence" else f"{name}_"
         low, high = row.get(f"{prefix}low"), row.get(f"{prefix}high")
-        return "–" if value is None else number(value) if low is None or high is None else with_limits(value, low, high)
+        if value is None:
+            return "–"
+        return shown(value) if low is None or high is None else with_limits(value, low, high)
 
-    cells = [str(one.period) + (" (reference)" if one.reference else ""), number(one.rows)]
-    cells += [share("prevalence")] if found.counted else [number(one.mean_score)]
+    cells = [str(one.period) + (" (reference)" if one.reference else ""), shown(one.rows)]
+    cells += [share("prevalence")] if counted else [shown(one.mean_score)]
     cells += [share("audit")] if audited else []
-    cells += [number(row.get(f"expected_{name}")) for name in awaited] + [number(one.score_sum)]
-    cells += [p_value(row["fit_p"]) if "fit_p" in row else ""] if found.counted else []
-    cells += [number(row.get("value_sum"))] if valued else []
+    cells += [shown(row.get(f"expected_{name}")) for name in expected] + [shown(one.score_sum)]
+    cells += [p_value(row["fit_p"]) if "fit_p" in row else ""] if counted else []
+    cells += [shown(row.get("value_sum"))] if valued else []
     return [*cells, ", ".join(one.signals)]
-
-
-def _cut(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _label(text: str | None) -> Any:
-    """A positive label as it was typed: a whole number where it is one."""
-    return int(text) if text is not None and text.lstrip("-").isdigit() else text

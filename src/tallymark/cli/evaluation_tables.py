@@ -1,24 +1,24 @@
-"""What ``tallymark evaluate`` prints: metrics of models, groups and classes."""
+"""Tables of an evaluation for the terminal: metrics of models, groups and classes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tallymark._cells import Written
 from tallymark._numbers import amount, equals_p, number, per_cent, with_limits
-from tallymark.cli.printing import print_table, print_text, table
+from tallymark.cli.layout import TextTable, table
+from tallymark.cli.output import Output
+from tallymark.decisions.verdicts import most_confused
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
-
-if TYPE_CHECKING:
-    from tallymark.cli.commands.evaluate import Asked
 
 #: What a first look needs, in the order it is read.
 HEADLINE = (
@@ -35,54 +35,67 @@ _CLASSES_BY_GROUP = ("accuracy", "f1_macro", "mcc")
 _WORST = 15
 
 
-def print_evaluations(result: Evaluations, asked: Asked) -> None:
-    """The tables that were asked for, and below them what their numbers mean."""
-    file, metrics, every = asked.file, asked.metrics, asked.every
+@dataclass(frozen=True)
+class Wanted:
+    """Which metrics are shown of what."""
+
+    #: Names the rows, at the top of the table.
+    title: str
+    metrics: Sequence[str] | None = None
+    every: bool = False
+
+
+def print_evaluations(result: Evaluations, wanted: Wanted, output: Output) -> None:
+    """The tables of an evaluation, and below them what their numbers mean."""
     first = next(iter(result.values()))
     if len(result.names) > 1:
-        print_table(_group_table(result, asked))
-        _say(first)
-        for line in _differ(result):
-            print_text(line, "dim", indent="  ")
-        for reason in _reasons(result, asked):
-            print_text(reason, "dim", indent="  ")
-        return
-    if first.per_class:
+        _print_groups(result, wanted, output)
+    elif first.per_class:
         for name, evaluation in result.items():
-            print_table(
-                _value_table(
-                    f"{file}: {name}, {evaluation.size()}, {len(evaluation.per_class)} classes",
-                    {name: evaluation},
-                    list(evaluation),
-                )
-            )
-            if len(evaluation.per_class) == 2:
-                print_text("Two classes: say --pos-label to see precision, recall and F1 of the positive one.", "dim")
-            if evaluation.confusion is not None:
-                _print_matrix(evaluation.confusion)
-                print_table(_class_table(evaluation, evaluation.confusion, every=every))
-        return
-    lens = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
-    title = f"{file}: {first.size()}{lens}"
-    names = list(first) if every or metrics else [name for name in HEADLINE if name in first]
-    print_table(_value_table(title, dict(result), names))
-    _say(first)
+            _print_classes(name, evaluation, wanted, output)
+    else:
+        _print_models(result, wanted, output)
+
+
+def _print_groups(result: Evaluations, wanted: Wanted, output: Output) -> None:
+    output.table(_group_table(result, wanted))
+    _explain_intervals(next(iter(result.values())), output)
+    for line in (*_differences(result), *_reasons(result, wanted)):
+        output.text(line, "dim", indent="  ")
+
+
+def _print_classes(name: str, evaluation: Evaluation, wanted: Wanted, output: Output) -> None:
+    title = f"{wanted.title}: {name}, {evaluation.size()}, {len(evaluation.per_class)} classes"
+    output.table(_value_table(title, {name: evaluation}, list(evaluation)))
+    if len(evaluation.per_class) == 2:
+        output.text("Two classes: say --pos-label to see precision, recall and F1 of the positive one.", "dim")
+    if evaluation.confusion is not None:
+        output.table(_matrix(evaluation.confusion))
+        output.table(_class_table(evaluation, evaluation.confusion, every=wanted.every))
+
+
+def _print_models(result: Evaluations, wanted: Wanted, output: Output) -> None:
+    first = next(iter(result.values()))
+    at = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
+    names = list(first) if wanted.every or wanted.metrics else [name for name in HEADLINE if name in first]
+    output.table(_value_table(f"{wanted.title}: {first.size()}{at}", dict(result), names))
+    _explain_intervals(first, output)
     if len(result) > 1:
-        undefined = (e[name].reason for e in result.values() for name in names)
+        undefined = (evaluation[name].reason for evaluation in result.values() for name in names)
         reasons = [reason for reason in dict.fromkeys(undefined) if reason is not None]
         for line in (*reasons, "`tallymark metrics NAME` says what a metric means."):
-            print_text(line, "dim", indent="  ")
+            output.text(line, "dim", indent="  ")
 
 
-def _say(first: Evaluation) -> None:
-    """What the numbers in brackets are, and what choosing the threshold on the same rows did."""
+def _explain_intervals(first: Evaluation, output: Output) -> None:
+    """What the numbers in brackets are, and the optimism of a threshold that was chosen on the same rows."""
     if first.intervals is None:
         return
-    hint = "; for class sizes fixed by design add --sampling stratified" if first.sampling == "plain" else ""
-    hint = "" if first.prevalence is not None else hint
-    print_text(f"In brackets: {first.intervals}{hint}.", "dim", indent="  ")
+    hint = "; for class sizes fixed by design add --sampling stratified"
+    hint = hint if first.sampling == "plain" and first.prevalence is None else ""
+    output.text(f"In brackets: {first.intervals}{hint}.", "dim", indent="  ")
     if first.policy is not None and any(measure.optimism is not None for measure in first.values()):
-        print_text(
+        output.text(
             f"The threshold was chosen on these rows ({first.policy}): values at it are too good by about their "
             "optimism (--json), and their intervals allow for it.",
             "dim",
@@ -90,7 +103,7 @@ def _say(first: Evaluation) -> None:
         )
 
 
-def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence[str]) -> Any:
+def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence[str]) -> TextTable:
     """Metrics down, models across; one model alone leaves room for what each metric means."""
     alone = len(evaluations) == 1
     bounded = any(e[name].bound for e in evaluations.values() for name in names)
@@ -141,24 +154,21 @@ def _bounds(measures: Sequence[Measure]) -> str:
 
 
 #: Classes up to which the matrix is printed; of more, the most frequent confusions.
-_MATRIX = 12
+_LARGEST_MATRIX = 12
 
 
-def _print_matrix(matrix: Confusion) -> None:
+def _matrix(matrix: Confusion) -> TextTable:
     labels = [str(label) for label in matrix.labels]
-    if len(labels) <= _MATRIX:
+    if len(labels) <= _LARGEST_MATRIX:
         rows = [[label, *map(amount, line)] for label, line in zip(labels, matrix.matrix.tolist(), strict=True)]
         heads = [("truth \\ predicted", "left"), *((label, "right") for label in labels)]
-        print_table(table("Confusion matrix", heads, rows))
-        return
-    from tallymark.decisions.verdicts import most_confused
-
+        return table("Confusion matrix", heads, rows)
     lines = [[truth, call, amount(n), per_cent(share)] for truth, call, n, share in most_confused(matrix)]
     heads = [("truth", "left"), ("predicted", "left"), ("rows", "right"), ("of the true class", "right")]
-    print_table(table("Most frequent confusions", heads, lines))
+    return table("Most frequent confusions", heads, lines)
 
 
-def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> Any:
+def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> TextTable:
     # A class whose F1 is undefined has neither rows nor predictions and comes last.
     rows = sorted(evaluation.per_class.items(), key=lambda item: np.nan_to_num(item[1]["f1"].value, nan=2.0))
     listed = rows if every else rows[:_WORST]
@@ -176,17 +186,14 @@ def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> A
     )
 
 
-def _group_table(result: Evaluations, asked: Asked) -> Any:
-    names = _group_metrics(result, asked)
+def _group_table(result: Evaluations, wanted: Wanted) -> TextTable:
+    names = _group_metrics(result, wanted)
     cuts = {e.threshold for e in result.values()}
-    policy = next(iter(result.values())).policy
-    said = (
-        ""
-        if cuts == {None}
-        else f", threshold {number(next(iter(cuts)))}"
-        if len(cuts) == 1
-        else f", threshold by {policy} in each"
-    )
+    if len(cuts) > 1:
+        at = f", threshold by {next(iter(result.values())).policy} in each"
+    else:
+        (cut,) = cuts
+        at = "" if cut is None else f", threshold {number(cut)}"
     two_classes = any(e.positives is not None for e in result.values())
     heads = [*((name, "left") for name in result.names), ("n", "right")]
     heads += [("positive", "right")] if two_classes else []
@@ -201,7 +208,8 @@ def _group_table(result: Evaluations, asked: Asked) -> Any:
         ]
         for key, e in result.entries.items()
     ]
-    return table(f"{asked.file} by {', '.join(result.names[1:])}{said}", [*heads, *((n, "right") for n in names)], rows)
+    title = f"{wanted.title} by {', '.join(result.names[1:])}{at}"
+    return table(title, [*heads, *((name, "right") for name in names)], rows)
 
 
 def tests_of_groups(result: Evaluations) -> list[tuple[str, Heterogeneity]]:
@@ -209,23 +217,26 @@ def tests_of_groups(result: Evaluations) -> list[tuple[str, Heterogeneity]]:
     models: dict[str, dict[Any, Evaluation]] = {}
     for key, one in result.entries.items():
         models.setdefault(str(key[0]) if result.by_model else "model", {})[key] = one
-    found = []
-    for model, own in models.items():
+    tests = []
+    for model, groups in models.items():
         try:
-            found.append((model, heterogeneity(own, "auroc")))
+            tests.append((model, heterogeneity(groups, "auroc")))
         except InputError:
             continue
-    return found
+    return tests
 
 
-def _differ(result: Evaluations) -> list[str]:
+def _differences(result: Evaluations) -> list[str]:
     """Whether each model's groups differ by more than chance explains."""
     lines = []
     tests = tests_of_groups(result)
-    for model, found in tests:
+    for model, test in tests:
         whose = f"{model}: " if len(tests) > 1 else ""
-        said = "differs between groups by more than chance explains" if found.p_value < 1.0 - _LEVEL else "is not shown to differ between groups"  # fmt: skip
-        lines.append(f"{whose}AUROC {said} (Cochran's Q over {len(found.groups)} groups, {equals_p(found.p_value)}).")
+        shown = test.p_value < 1.0 - _LEVEL
+        verdict = (
+            "differs between groups by more than chance explains" if shown else "is not shown to differ between groups"
+        )
+        lines.append(f"{whose}AUROC {verdict} (Cochran's Q over {len(test.groups)} groups, {equals_p(test.p_value)}).")
     return lines
 
 
@@ -233,17 +244,17 @@ def _differ(result: Evaluations) -> list[str]:
 _LEVEL = 0.95
 
 
-def _group_metrics(result: Evaluations, asked: Asked) -> list[str]:
+def _group_metrics(result: Evaluations, wanted: Wanted) -> list[str]:
     first = next(iter(result.values()))
     few = _CLASSES_BY_GROUP if first.per_class else BY_GROUP if "auroc" in first else _CALLS_BY_GROUP
-    wanted = asked.metrics or (list(first) if asked.every else few)
+    names = wanted.metrics or (list(first) if wanted.every else few)
     # Averages over classes have names of their own.
-    return [METRICS[name].name if name in METRICS else name for name in wanted if name in first]
+    return [METRICS[name].name if name in METRICS else name for name in names if name in first]
 
 
-def _reasons(result: Evaluations, asked: Asked) -> list[str]:
+def _reasons(result: Evaluations, wanted: Wanted) -> list[str]:
     """Why values of the group table are undefined, each reason once."""
-    names = _group_metrics(result, asked)
+    names = _group_metrics(result, wanted)
     items = (
         f"{', '.join(map(str, key))}: {evaluation[name].reason}"
         for key, evaluation in result.entries.items()

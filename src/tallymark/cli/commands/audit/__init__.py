@@ -1,0 +1,3 @@
+"""Check rows by hand: plan which, and estimate from them."""
+
+COMMANDS = {"Commands": ("plan", "estimate", "index")}

@@ -1,0 +1,72 @@
+"""Draw the rows to check by hand.
+
+The plan states the width of the interval to expect from them.
+
+Example: tallymark audit plan firms.parquet --score p --width 0.02 --out check.csv --all planned.parquet
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from tallymark import audits
+from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
+from tallymark.cli.options import Level, Seed, argument, column, number, text
+from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
+
+
+def run(
+    file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file with every row of the target.")],
+    score: Annotated[str, column("Column with the probability.")],
+    output: ReportedOutput,
+    n: Annotated[int | None, number("ROWS", "How many rows can be checked.", least=2)] = None,
+    width: Annotated[float | None, number("NUMBER", "Or: how wide the interval may be.")] = None,
+    measure: Annotated[str, text("WORD", "What to estimate: prevalence, precision or recall.")] = "prevalence",
+    threshold: Threshold = None,
+    by: By = None,
+    value: Value = None,
+    design: Annotated[str, text("DESIGN", "stratified, uncertainty or simple.")] = "stratified",
+    allocation: Annotated[str, text("RULE", "neyman, power or proportional.")] = "neyman",
+    strata: Annotated[int, number("INTEGER", "Strata along the score.", least=1)] = 5,
+    least: Annotated[int, number("ROWS", "Rows of each stratum, at least.", least=2)] = 2,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    out: Annotated[
+        str | None, text("FILE", "Write the rows to check, with an empty column 'checked', to this file.")
+    ] = None,
+    everything: Annotated[
+        str | None,
+        typer.Option("--all", metavar="FILE", help="Write every row with its stratum and probability to this file."),
+    ] = None,
+) -> None:
+    """Draw, write, print."""
+    output.require_place(file)
+    for place in (out, everything):
+        require_table_place(place, file)
+    with progress_bar(f"Reading {file}"):
+        plan = audits.plan(
+            file, score=score, n=n, width=width, measure=measure, threshold=threshold, by=by or [], value=value,
+            design=design, allocation=allocation, strata=strata, least=least, level=level, seed=seed,
+        )  # fmt: skip
+    kept = np.zeros(len(plan.inclusion), dtype=np.bool_)
+    kept[plan.drawn] = True
+    columns = {"stratum": plan.stratum, INCLUSION: plan.inclusion}
+    if out is not None:
+        empty = np.full(len(kept), "", dtype=object)
+        write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **columns, "checked": empty}, kept="kept")
+    if everything is not None:
+        write_beside(everything, file, columns)
+    output.write_report(plan, file)
+    if output.as_json:
+        output.answer("audit plan", plan.to_dict())
+        return
+    output.text(plan.heading(), "bold")
+    output.rows(plan.rows())
+    if out is not None:
+        output.text(f"Wrote {out}: the rows to check; fill in the column 'checked'.", "bold")
+    if everything is not None:
+        output.text(f"Wrote {everything}: every row with its probability.", "bold")
+    output.say_where()
