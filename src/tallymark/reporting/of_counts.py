@@ -10,6 +10,7 @@ import numpy as np
 from tallymark import charts
 from tallymark._numbers import amount, change, count, number, p_value, per_cent, share_of_rows, signed
 from tallymark.decide.verdicts import NAMED_CLASSES, class_facts, count_facts
+from tallymark.errors import InputError
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.quantify.audits.from_audit import METHOD as AUDIT
@@ -25,8 +26,18 @@ from tallymark.reporting.sentences import listed
 Estimates = Mapping[str, Any]
 
 
-@contents(Prevalence, Prevalences, ClassPrevalences)
+#: Options of a count, and the one that each is shown beside.
+_USED = {
+    "fit": None, "expectation": None, "warnings": None, "growth": None, "order": "growth", "fits": "fit", "unseen": "fit",
+    "known": None, "audit": None,
+}  # fmt: skip
+
+
+@contents(Prevalence, Prevalences, ClassPrevalences, uses=tuple(_USED))
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    for option, beside in _USED.items():
+        if beside is not None and getattr(request, option) is not None and getattr(request, beside) is None:
+            raise InputError(f"{option}= is shown together with {beside}=; state {beside}= too.")
     return of_counts(
         named, title=request.title or "Count", fit=request.fit, expectation=request.expectation, warnings=request.warnings,
         growth=request.growth, order=request.order, fits=request.fits, unseen=request.unseen, known=request.known, audit=request.audit,
