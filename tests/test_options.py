@@ -379,7 +379,7 @@ CALLS |= {
     "learners.MOD": call(n_neighbors=5, iterations=1, contamination=0.3),
     "learners.PWKClassifier": call(n_neighbors=5, alpha=1.0, metric="manhattan", metric_params=With({"p": 1}, {"metric": "minkowski"})),
     "learners.StructuredSVM": call(
-        loss="f1", beta=0.5, classification="precision", quantification="ae", C=10.0, tol=0.1, max_iter=2, intercept_scaling=0.1,
+        loss="f1", beta=0.5, classification="precision", quantification="ae", C=10.0, tol=1e-9, max_iter=2, intercept_scaling=0.1,
         warm_start=With(True, {"max_iter": 3}),
     ),
     "rare.Cleaning": call(min_letters=5, min_words=8, min_df=30, languages=["nl", "de"], stem=lambda word: word[:1]),

@@ -186,15 +186,15 @@ def probability(value: float, name: str) -> float:
     return number
 
 
-def real(value: object, name: str) -> float:
-    """A single finite number."""
+def real(value: object, name: str, *, infinite: bool = False) -> float:
+    """A single number, finite unless `infinite` ones are allowed too."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         raise InputError(f"{name} is {value!r}, expected a number.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
+    if math.isnan(number) or (math.isinf(number) and not infinite):
         raise InputError(f"{name} is {value!r}, expected a finite number.")
     return number
 
