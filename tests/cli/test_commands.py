@@ -177,7 +177,7 @@ def test_guards_are_listed_once(data):
         (("d.csv", "--label", "y3", "--probability", "cat=p_cat"), "two or more different classes|No --probability column"),
         (("d.csv", "--label", "y3", "--probability", "cat"), "write CLASS=COLUMN"),
         (("d.csv", "--label", "y", "--score", "p", "--weight", "w", "--count", "k"), "not both"),
-        (("d.csv", "--label", "y", "--predicted", "hat", "--where", "region = 1"), "--where: only with --score"),
+        (("d.csv", "--label", "y", "--predicted", "hat", "--cluster", "region"), "--cluster: only with --score"),
         (("d.csv", "--label", "y", "--score", "hat", "--strict"), "TM101"),
     ],
 )  # fmt: skip

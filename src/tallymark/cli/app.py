@@ -32,6 +32,7 @@ from tallymark.cli.options import (
     given,
 )
 from tallymark.cli.standard_input import standard_input
+from tallymark.cli.strictness import with_strict
 from tallymark.errors import TallymarkError
 from tallymark.notes import GUARDS, GuardWarning, recording_input_notes
 from tallymark.sources.file_states import unchanged_files
@@ -62,6 +63,7 @@ def _root(
 
 
 @app.command()
+@with_strict
 def evaluate(
     file: Annotated[
         str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object; or a saved tally.")
@@ -106,7 +108,6 @@ def evaluate(
     memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
     every: Annotated[bool, typer.Option("--all", help="List every metric, not only the headline ones.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -142,7 +143,6 @@ def evaluate(
             memory_limit=memory_limit,
             threads=threads,
             every=every,
-            strict=strict,
             as_json=json,
             report=report,
             parameters=given(cost_fp=cost_fp, cost_fn=cost_fn, beta=beta),
@@ -151,6 +151,7 @@ def evaluate(
 
 
 @app.command()
+@with_strict
 def quantify(
     validation: Annotated[
         str, typer.Argument(help="Labelled rows; with no TARGET, rows without a label are the target.")
@@ -198,7 +199,6 @@ def quantify(
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows with a missing value.")] = False,
     memory_limit: Annotated[str | None, typer.Option(help="Memory the engine may use, e.g. 1GB.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads the engine may use.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -237,7 +237,6 @@ def quantify(
             threads=threads,
             audit=audit,
             inclusion=inclusion,
-            strict=strict,
             as_json=json,
             report=report,
         )
@@ -245,6 +244,7 @@ def quantify(
 
 
 @app.command()
+@with_strict
 def compare(
     file: Annotated[str, typer.Argument(help="CSV, Parquet or JSON lines file or pattern, one row per object.")],
     label: Annotated[str, typer.Option(help="Column with the true class.")],
@@ -387,18 +387,18 @@ def demo(
 
 
 app.command()(further.from_counts)
-app.command()(further.calibrate)
-app.command()(further.thresholds)
-app.command()(further.by_size)
+app.command()(with_strict(further.calibrate))
+app.command()(with_strict(further.thresholds))
+app.command()(with_strict(further.by_size))
 app.command()(further.sample_size)
-app.command()(learning.rare)
-app.command()(learning.detect)
-app.command()(deciding.index)
-app.command()(deciding.advise)
-app.command()(deciding.impact)
-app.command()(deciding.space)
-app.command()(deciding.costs)
-app.command()(deciding.watch)
+app.command()(with_strict(learning.rare))
+app.command()(with_strict(learning.detect))
+app.command()(with_strict(deciding.index))
+app.command()(with_strict(deciding.advise))
+app.command()(with_strict(deciding.impact))
+app.command()(with_strict(deciding.space))
+app.command()(with_strict(deciding.costs))
+app.command()(with_strict(deciding.watch))
 app.add_typer(studies.app, name="study")
 app.add_typer(auditing.app, name="audit")
 

@@ -8,6 +8,7 @@ import typer
 
 from tallymark.cli.naming import listed
 from tallymark.cli.options import Json, Level, Order, PosLabel, Report, Seed
+from tallymark.cli.strictness import with_strict
 
 app = typer.Typer(
     help="Check rows by hand: plan which, and say what they tell.", no_args_is_help=True, rich_markup_mode=None
@@ -57,6 +58,7 @@ def plan(
 
 
 @app.command()
+@with_strict
 def estimate(
     file: Annotated[str, typer.Argument(help="Every row of the target (or the checked rows alone, with --inclusion).")],
     checked: Annotated[
@@ -83,7 +85,6 @@ def estimate(
     ] = None,
     level: Level = 0.95,
     where: Annotated[str | None, typer.Option(help="Only rows that satisfy this SQL condition.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Fail where a guard would warn.")] = False,
     json: Json = False,
     report: Report = None,
 ) -> None:
@@ -96,7 +97,6 @@ def estimate(
     command.estimate(
         file, checked, row, as_json=json, report=report, label=label, score=score, threshold=threshold, predicted=predicted, by=by or [],
         inclusion=inclusion, stratum=stratum or [], value=value, pos_label=pos_label, estimator=estimator, level=level, where=where,
-        strict=strict,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from tallymark._numbers import number
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.measures import Measure
-from tallymark.notes import Note, emit
+from tallymark.notes import Note, emit, honours_strict
 from tallymark.quantify.audits.draws import drawn, quantiles
 from tallymark.quantify.audits.from_audit import audited, usual
 from tallymark.quantify.audits.samples import Audit, audit_of, columns_wanted
@@ -178,6 +178,7 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
 
 
 @named_columns
+@honours_strict
 def audit_estimate(
     data: Any, *, label: str, score: str | None = None, threshold: float | None = None, predicted: str | None = None,
     by: str | Sequence[str] | None = None, inclusion: str | None = None, stratum: str | Sequence[str] | None = None,

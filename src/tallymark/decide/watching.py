@@ -23,7 +23,7 @@ from tallymark.decide.watch_results import Watch, Watched
 from tallymark.decide.watch_store import remember
 from tallymark.errors import InputError, shown
 from tallymark.inference.interval import Seed, checked_level
-from tallymark.notes import GuardWarning, emit
+from tallymark.notes import GuardWarning, emit, strictly
 from tallymark.quantify.audits.from_audit import audited
 from tallymark.quantify.audits.samples import audit_of
 from tallymark.quantify.estimation.class_drift import class_drift
@@ -328,7 +328,7 @@ def _watched(
 
 def _fit(validation: Tally, scores: Floats) -> MixtureFit:
     """Whether a period's scores are a mixture of the classes'."""
-    with warnings.catch_warnings():
+    with strictly(strict=False), warnings.catch_warnings():
         # What the guard would say of every period is said by the charts.
         warnings.simplefilter("ignore", GuardWarning)
         return mixture_fit(validation, Tally.of(scores))
@@ -347,7 +347,7 @@ def _counted(look: _Look, validation: Tally | None) -> tuple[Prevalence | None, 
     if validation is None:
         return None, {}
     target = Tally.of(look.scores)
-    with warnings.catch_warnings():
+    with strictly(strict=False), warnings.catch_warnings():
         # What the guards would say of every period is said by the charts.
         warnings.simplefilter("ignore", GuardWarning)
         cut = {"threshold": look.threshold} if "threshold" in QUANTIFIERS[look.method].options else {}

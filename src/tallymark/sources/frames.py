@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.formats import Wanted
+from tallymark.sources.left_out import note_left_out
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -94,9 +95,12 @@ def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = F
 
     data = _with_columns(frame, wanted)
     names = list(dict.fromkeys(name for name, *_ in wanted))
-    data = without_missing(data, names) if drop_missing else data
     data = data.select(names)
     eager = data.collect() if isinstance(data, nw.LazyFrame) else data
+    if drop_missing:
+        complete = without_missing(eager, names)
+        note_left_out(len(eager) - len(complete), len(eager), names)
+        eager = complete
     return {name: as_array(eager[name]) for name in names}
 
 

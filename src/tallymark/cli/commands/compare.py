@@ -115,7 +115,7 @@ def _of_scores(asked: Asked, progress: Progress | None) -> Panel | FilePanel:
     )  # fmt: skip
     with rows.open() as table:
         table.choose_positive(asked.pos_label)
-        return table.panel() if table.small else FilePanel(replace(rows, roles=table.roles))
+        return table.panel() if table.small else FilePanel(replace(rows, roles=table.roles, noted=True))
 
 
 def _of_calls(asked: Asked) -> Panel:
@@ -123,7 +123,6 @@ def _of_calls(asked: Asked) -> Panel:
     refused = {
         "--threshold": asked.threshold,
         "--without-simple": asked.without_simple,
-        "--drop-missing": asked.drop_missing,
     }
     if used := [option for option, value in refused.items() if value]:
         raise InputError(f"{', '.join(used)}: only with --score.")
@@ -133,7 +132,7 @@ def _of_calls(asked: Asked) -> Panel:
         *masses_wanted(asked.weight, asked.count),
     ]
     wanted += [] if asked.cluster is None else [Wanted(asked.cluster, "--cluster")]
-    columns = any_columns(asked.file, wanted, where=asked.where)
+    columns = any_columns(asked.file, wanted, where=asked.where, drop_missing=asked.drop_missing)
     truth, labels = _check.binary_labels(
         columns[asked.label], positive_label(columns, asked.label, asked.pos_label), asked.label
     )

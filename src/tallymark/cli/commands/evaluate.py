@@ -30,9 +30,9 @@ from tallymark.measures import Evaluations
 from tallymark.notes import Note, emit
 from tallymark.registry import METRICS
 from tallymark.simple import without_simple
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.constructors import class_panel, confusion, is_saved, load
-from tallymark.sources.files import read_files
 from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
@@ -70,7 +70,6 @@ class Asked:
     memory_limit: str | None = None
     threads: int | None = None
     every: bool = False
-    strict: bool = False
     as_json: bool = False
     report: str | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
@@ -101,7 +100,6 @@ def run(asked: Asked) -> Evaluations:
         "interval": asked.interval,
         "sampling": asked.sampling,
         "seed": asked.seed,
-        "strict": asked.strict,
         **asked.parameters,
     }
     read = _Read()
@@ -174,11 +172,11 @@ def _evaluate(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
     groups = listed(asked.by)
     if asked.scores:
         return _of_scores(asked, asked.label, groups, options, read)
-    _refuse(asked, "only with --score", "where", "cluster", "drop_missing", "exact", "memory_limit", "threads")
+    _refuse(asked, "only with --score", "cluster", "exact", "memory_limit", "threads")
     pairs = [class_and_column(text) for text in asked.probabilities]
     wanted = [*_columns(asked, asked.label), *(Wanted(name, "--predicted", "class") for name in asked.predicted)]
     wanted += [Wanted(name, "--probability", "number") for _, name in pairs] + [Wanted(name, "--by") for name in groups]
-    columns = read_files(asked.file, wanted)
+    columns = any_columns(asked.file, wanted, where=asked.where, drop_missing=asked.drop_missing)
     masses: dict[str, Any] = {
         "counts": None if asked.count is None else columns[asked.count],
         "weights": None if asked.weight is None else columns[asked.weight],
@@ -228,7 +226,7 @@ def _of_saved(asked: Asked, options: dict[str, Any], read: _Read) -> Evaluations
         read.tallies = saved
         read.same_rows = len(saved) == 1
     for key, tally in _entries(read.tallies):
-        emit(hard_labels(tally, ", ".join(map(str, key))), strict=asked.strict)
+        emit(hard_labels(tally, ", ".join(map(str, key))))
     evaluated = evaluate(saved, **options)
     return evaluated if isinstance(evaluated, Evaluations) else Evaluations(("model",), {(asked.file,): evaluated})
 
@@ -275,7 +273,7 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
             # The same rows side by side: which model is better, and what every model gets right.
             together = asked.report is not None and len(asked.scores) > 1 and not groups and table.small
             panel = table.panel() if together else None
-    emit(hard_labels_of(tallies), strict=asked.strict)
+    emit(hard_labels_of(tallies))
     read.panel = panel
     read.tallies = tallies
     if asked.metrics is None and not asked.every and not asked.as_json and asked.report is None and not asked.require:

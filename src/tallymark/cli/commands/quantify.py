@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from tallymark.cli.printing import (
 )
 from tallymark.errors import ColumnError, InputError
 from tallymark.measures import Evaluation
-from tallymark.notes import emit
+from tallymark.notes import emit, strictly
 from tallymark.quantify.audits.agreement import disagreement
 from tallymark.quantify.audits.from_audit import audited
 from tallymark.quantify.audits.samples import audit_of
@@ -81,7 +82,6 @@ class Asked:
     threads: int | None = None
     audit: bool = False
     inclusion: str | None = None
-    strict: bool = False
     as_json: bool = False
     report: str | None = None
 
@@ -121,7 +121,7 @@ def _of_scores(asked: Asked) -> Answer:
     validation, target = _tallies(asked, score, groups)
     samples = (validation, *(target.values() if isinstance(target, Tallies) else (target,)))
     met = tuple(note for sample in samples for note in hard_labels(sample, score))
-    emit(met, strict=asked.strict)
+    emit(met)
     if not listed(asked.methods) and asked.threshold is None and not validation.is_probability:
         # Without a threshold only methods for any scores can be the default.
         methods = [name for name in methods if "threshold" not in QUANTIFIERS[name].options]
@@ -143,7 +143,6 @@ def _of_scores(asked: Asked) -> Answer:
             population=asked.population,
             seed=asked.seed,
             interval=_kind(name, asked.interval),
-            strict=asked.strict,
         ),
     )
     audit = _audited(asked, score, groups)
@@ -155,10 +154,13 @@ def _of_scores(asked: Asked) -> Answer:
             known,
         )
     whole = _together(target)
-    fits = mixture_fit(validation, target, strict=asked.strict) if isinstance(target, Tallies) else None
-    fit = mixture_fit(validation, whole, strict=asked.strict and fits is None)
+    fits = mixture_fit(validation, target) if isinstance(target, Tallies) else None
+    # Where groups are fitted, the fit of all rows together is shown and not judged.
+    with nullcontext() if fits is None else strictly(strict=False):
+        fit = mixture_fit(validation, whole)
     if known is not None:
         met += design_notes(validation, whole, fit)
+    emit(met)
     corrected = [name for name in methods if QUANTIFIERS[name].shift_proof]
     unseen = None
     # Two values have no distance by which the positives' could move unseen.

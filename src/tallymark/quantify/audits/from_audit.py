@@ -10,7 +10,7 @@ from typing import Any
 from tallymark.errors import Undefined
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.inference.limits.mover import ratio_limits
-from tallymark.notes import Note, emit
+from tallymark.notes import Note, emit, honours_strict
 from tallymark.quantify.audits.samples import Audit, read_audit
 from tallymark.quantify.audits.shares import Share, share, slope_of
 from tallymark.quantify.audits.strata import Stratum
@@ -68,6 +68,7 @@ class AuditPrevalences(Prevalences):
 
 
 @named_columns
+@honours_strict
 def from_audit(
     data: Any, *, label: str, score: str | None = None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
     stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, estimator: str | None = None,
