@@ -351,6 +351,11 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
                 return plain_label(classes[0]), plain_label(classes[1])
             if len(classes) == 1 and one_class and classes[0] in (negative, positive):
                 return plain_label(negative), plain_label(positive)
+        if len(classes) == 1 and one_class:
+            raise InputError(
+                f"{name} has the value {classes[0]!r} only, and nothing says whether it is the positive one; name the positive "
+                "label with pos_label (--pos-label on the command line)."
+            )
         if len(classes) == 1:
             raise InputError(_only_one_class(name, classes[0]))
         if len(classes) > _MOST_CLASSES:

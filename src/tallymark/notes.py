@@ -105,6 +105,10 @@ GUARDS = {
         of_input=True,
         fatal=False,
     ),
+    "TM125": Guard(
+        "rows that an audit planned were not checked",
+        "check them too: where rows were left because they are hard, the estimate is of the easy ones",
+    ),
 }
 
 

@@ -85,6 +85,9 @@ OF_AUDIT: Mapping[str, Callable[[Called], Floats]] = {
     "accuracy": _accuracy,
 }
 
+#: The class whose rows a metric is a share of; without a checked row of it nothing is known of the metric.
+_SHARE_OF = {"recall": "positive", "specificity": "negative"}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditEstimate(Shown, Mapping[str, Measure]):
@@ -273,7 +276,14 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
         Called(called, others, hits.lower, missed.upper),
         Called(called, others, hits.upper, missed.lower),
     )
-    return {name: _measure(name, [work(t) for t in tables], level, unknown) for name, work in OF_AUDIT.items()}
+    checked, found = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
+    absent = {"positive": not found, "negative": found == checked}
+    return {
+        name: _measure(name, [work(t) for t in tables], level, [
+            *unknown, *(f"none of the {checked} checked rows is {c}" for c in [_SHARE_OF.get(name, "")] if absent.get(c))
+        ])
+        for name, work in OF_AUDIT.items()
+    }  # fmt: skip
 
 
 def _measure(name: str, found: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:

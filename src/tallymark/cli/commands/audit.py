@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark._numbers import count_with_limits, number, with_limits
+from tallymark._numbers import count_with_limits, counted, number, with_limits
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside, write_report
 from tallymark.cli.printing import (
@@ -27,6 +28,8 @@ from tallymark.decide.audit_estimates import AuditEstimate, audit_estimate
 from tallymark.decide.audit_plans import AuditPlan, audit_plan
 from tallymark.decide.index_audits import IndexAudit, index_audit
 from tallymark.errors import InputError, shown
+from tallymark.notes import Note, emit
+from tallymark.quantify.audits.samples import without_verdict
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.engine import engine
@@ -78,6 +81,7 @@ def estimate(
     """Read, estimate, print; gives back the estimate."""
     require_report_place(report, file, checked)
     groups, layers = listed(by), listed(stratum)
+    unchecked: tuple[Note, ...] = ()
     wanted = [
         *([Wanted(label, "--label", "class")] if checked is None else []), *(Wanted(name, "--by") for name in groups),
         *(Wanted(name, "--stratum") for name in layers), *([] if predicted is None else [Wanted(predicted, "--predicted", "class")]),
@@ -93,13 +97,15 @@ def estimate(
     with progress_bar(f"Reading {file}"):
         columns = any_columns(file, wanted, where=where)
         if checked is not None:
-            columns[label] = _found(checked, row, label, len(next(iter(columns.values()))), file)
+            columns[label], unchecked = _found(checked, row, label, len(next(iter(columns.values()))), file)
+            emit(unchecked)
     present = columns[label][~is_missing(columns[label])]
     positive = positive_label({label: np.ma.getdata(present)}, label, pos_label) if len(present) else None
     made = audit_estimate(
         columns, label=label, score=score, predicted=predicted, by=groups, stratum=layers, inclusion=inclusion, value=value,
         pos_label=positive, **options,
     )  # fmt: skip
+    made = replace(made, warnings=(*unchecked, *made.warnings))
     write_report(made, report, file)
     if as_json:
         print_json("audit estimate", made.to_dict(), made.warnings)
@@ -143,8 +149,8 @@ def _require_equal_chances(file: str, checked: str | None) -> None:
         )
 
 
-def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[Any]:
-    """What was found, for every row of the file."""
+def _found(checked: str, row: str, label: str, rows: int, file: str) -> tuple[NDArray[Any], tuple[Note, ...]]:
+    """What was found, for every row of the file; planned rows without a verdict are noted."""
     columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")])
     places = numbers(columns[row], row)
     found = columns[label]
@@ -157,12 +163,14 @@ def _found(checked: str, row: str, label: str, rows: int, file: str) -> NDArray[
             f"{checked!r} has the rows {shown(twice[counts > 1].tolist(), 5)} more than once; keep one of each."
         )
     require_same_rows(file, checked, at, {row, label})
-    missing = is_missing(found)
+    missing = without_verdict(found)
     values = np.ma.getdata(found)
     made = np.zeros(rows, dtype=values.dtype)
     absent = np.ones(rows, dtype=np.bool_)
     made[at[~missing]], absent[at[~missing]] = values[~missing], False
-    return np.ma.MaskedArray(made, mask=absent)
+    left = int(missing.sum())
+    said = f"{len(at) - left} of the {counted(len(at), 'planned row')} of {checked!r} were checked; {left} have no value of {label}"
+    return np.ma.MaskedArray(made, mask=absent), (Note("TM125", said),) if left else ()
 
 
 def _print(made: AuditEstimate, file: str) -> None:
