@@ -34,7 +34,7 @@ from tallymark.registry import METRICS, QUANTIFIERS, metric_names
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted
-from tallymark.sources.frames import named_columns
+from tallymark.sources.frames import named_columns, order_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -98,7 +98,7 @@ def watch(
         raise InputError(f"run_length is {run_length!r}, expected 2 to 100 000 periods between false alarms.")
     columns = _columns(data, score, period, label, value, where)
     rows_of = {key[0]: rows for key, rows in rows_by_group([_check.groups(columns[_PERIOD], period or "file")])}
-    times = in_order(rows_of, period or "the names of the files", order)
+    times = in_order(rows_of, period or "the names of the files", order_of(data, period, order))
     parts = [((when,), rows_of[when]) for when in times]
     scores = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     labelled = ~is_missing(columns[label]) if label is not None else np.zeros(len(scores), dtype=np.bool_)

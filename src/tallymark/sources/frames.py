@@ -104,6 +104,19 @@ def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = F
     return {name: as_array(eager[name]) for name in names}
 
 
+def order_of(data: Any, column: str | None, stated: Sequence[Any] | None) -> Sequence[Any] | None:
+    """The order of a column's values: as stated, or that of an ordered categorical of a frame; None where there is neither."""
+    if stated is not None or column is None or not is_frame(data):
+        return stated
+    import narwhals as nw
+
+    kind = nw.from_native(data).collect_schema().get(column)
+    categories = list(kind.categories) if isinstance(kind, nw.Enum) else []
+    # Dates are ordered by their value, and written in more than one way.
+    named = categories and all(isinstance(value, str | int) for value in categories)
+    return categories if named else None
+
+
 def without_missing(data: Any, columns: Sequence[str]) -> Any:
     """The rows of a Narwhals frame in which no named column is missing or NaN."""
     import narwhals as nw
