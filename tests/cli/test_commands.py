@@ -386,7 +386,7 @@ def test_quantify_prints_a_table(counted):
     ).stdout  # fmt: skip
     for part in (
         'it\'s "south"',
-        "(all)",
+        "(sum of groups)",
         "growth of the count",
         "Expected at threshold",
         "cc: not corrected",

@@ -16,7 +16,7 @@ from tallymark.notes import Note
 from tallymark.quantify.audits.from_audit import METHOD as AUDIT
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
-from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
+from tallymark.quantify.estimation.prevalence import SUM_OF_GROUPS, Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.registry import QUANTIFIERS
 from tallymark.reporting.content import Cell, Content, Fold, Remark, Section, Table, measured
@@ -58,11 +58,11 @@ def of_counts(
         if isinstance(entry, Prevalences):
             grouped = list(entry.names)
             sums = [
-                (tuple(key[0] if own == name else "(all)" for own in entry.names), one)
+                (tuple(key[0] if own == name else SUM_OF_GROUPS for own in entry.names), one)
                 for name, by in entry.subtotals().items()
                 for key, one in by.entries.items()
             ]
-            pairs = [*entry.entries.items(), *sums, (("(all)",) * len(entry.names), entry.total)]
+            pairs = [*entry.entries.items(), *sums, ((SUM_OF_GROUPS,) * len(entry.names), entry.total)]
             lines += [[Cell(one.method), *(Cell(str(k)) for k in key), *_counted(one)] for key, one in pairs]
         elif isinstance(entry, ClassPrevalences):
             grouped = ["class"]
@@ -167,7 +167,7 @@ def _grown(estimates: Estimates, along: str, order: Sequence[Any] | None) -> Sec
             continue
         others = [key for key in entry.names if key != along]
         for line in entry.growths(along, order):
-            groups = [Cell(str(line["group"][key]) if line["group"] else "(all)") for key in others]
+            groups = [Cell(str(line["group"][key]) if line["group"] else SUM_OF_GROUPS) for key in others]
             told = line["reason"] or change(line["growth"], line["low"], line["high"])
             lines.append(
                 [Cell(name), *groups, Cell(str(line["from"])), Cell(str(line["to"])), Cell(told, line["growth"])]

@@ -12,7 +12,7 @@ from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.quantify.estimation.class_drift import ClassDrift
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
-from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
+from tallymark.quantify.estimation.prevalence import SUM_OF_GROUPS, Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.registry import QUANTIFIERS
 
@@ -157,7 +157,7 @@ def print_answer(
     rows = []
     for group, label, one in [*lines, *((group, None, one) for group, one in subtotals)]:
         # A sum is marked by what it sums over.
-        named = [str(group[name]) if group is not None and name in group else "(all)" for name in groups]
+        named = [str(group[name]) if group is not None and name in group else SUM_OF_GROUPS for name in groups]
         shown = [one.method, *named, *([label or ""] if classes else [])]
         if one.reason is not None:
             rows.append([*shown, "–", "–", number(one.n), one.reason])
@@ -170,7 +170,7 @@ def print_answer(
         others = [name for name in groups if name != growth]
         columns = [("method", "left"), *((name, "left") for name in others), ("from", "left"), ("to", "left")]
         print_table(table("", [*columns, ("growth of the count", "right")], [
-            [line["method"], *(str(line["group"][name]) if line["group"] else "(all)" for name in others), str(line["from"]),
+            [line["method"], *(str(line["group"][name]) if line["group"] else SUM_OF_GROUPS for name in others), str(line["from"]),
              str(line["to"]), line["reason"] or change(line["growth"], line["low"], line["high"])]
             for line in _growth(answer, growth, order)
         ]))  # fmt: skip
