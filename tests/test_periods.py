@@ -4,6 +4,8 @@ import datetime
 import itertools
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,3 +82,32 @@ def test_a_stated_order_holds():
         in_order(["a", "b"], "m", order=["a"])
     with pytest.raises(tm.InputError, match="names a period twice"):
         in_order(["a", "b"], "m", order=["a", "b", "a"])
+
+
+SEASONS = ["wet", "cool", "hot", "dry"]
+WHEN = np.repeat(SEASONS, 40)
+SEEN = pd.DataFrame({
+    "t": WHEN, "y": np.arange(160) % 2, "hat": np.arange(160) % 3 % 2, "v": 1.0 + np.arange(160) % 7, "p": (np.arange(160) % 37) / 37, "item": np.tile(np.arange(40), 4),
+})  # fmt: skip
+BY_PERIOD = {
+    "index": lambda frame: list(tm.prices.index(frame, period="t", product="item", price="v", formula="jevons").periods),
+    "impact": lambda frame: [
+        when for when in dict.fromkeys(part.period for part in tm.prices.impact(frame, label="y", value="v", predicted="hat", period="t").parts)
+        if when is not None
+    ],
+    "watch": lambda frame: [one.period for one in tm.monitor.watch(frame, score="p", period="t", label="y", method="ac", reference=3).periods],
+    "advise": lambda frame: tm.advise(frame, period="t", label="y", value="v").to_dict() and SEASONS,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("name", BY_PERIOD)
+def test_ordered_categories_are_the_order_of_periods(name, kind):
+    """Their order was lost, and the texts refused or sorted in another way."""
+    if kind == "pandas":
+        frame = SEEN.assign(t=pd.Categorical(WHEN, categories=["never", *SEASONS], ordered=True))
+    else:
+        frame = pl.from_pandas(SEEN).with_columns(pl.col("t").cast(pl.Enum(["never", *SEASONS])))
+    assert BY_PERIOD[name](frame) == SEASONS
+    with pytest.raises(tm.InputError, match="order"):
+        BY_PERIOD[name](SEEN)

@@ -13,7 +13,7 @@ import tallymark as tm
 from tallymark._display import Shown
 from tallymark._text import inert_json
 from tallymark._writers import comma_separated, latex, markdown
-from tallymark.cli.formats import FORMATS
+from tallymark.cli.table_formats import FORMATS
 
 
 def result():
@@ -65,18 +65,15 @@ class Named(Shown):
 
 
 def printed_by_commands(name, form, capsys):
-    from tallymark.cli import formats, printing
+    from tallymark.cli.output import Output
 
-    formats._chosen = form
-    try:
-        if form == "json":
-            printing.print_json(name, {name: [name]})
-        else:
-            printing.print_rows(Named(name).rows(), name)
-            printing.print_facts({name: name})
-            printing.print_text(name)
-    finally:
-        formats._chosen = "table"
+    output = Output(format=form)
+    if output.as_json:
+        output.answer(name, {name: [name]})
+    else:
+        output.rows(Named(name).rows(), name)
+        output.facts({name: name})
+        output.text(name)
     out = capsys.readouterr()
     return out.out + out.err
 

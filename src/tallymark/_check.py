@@ -186,15 +186,15 @@ def probability(value: float, name: str) -> float:
     return number
 
 
-def real(value: object, name: str) -> float:
-    """A single finite number."""
+def real(value: object, name: str, *, infinite: bool = False) -> float:
+    """A single number, finite unless `infinite` ones are allowed too."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         raise InputError(f"{name} is {value!r}, expected a number.")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
+    if math.isnan(number) or (math.isinf(number) and not infinite):
         raise InputError(f"{name} is {value!r}, expected a finite number.")
     return number
 
@@ -386,6 +386,11 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
                 return plain_label(classes[0]), plain_label(classes[1])
             if len(classes) == 1 and one_class and classes[0] in (negative, positive):
                 return plain_label(negative), plain_label(positive)
+        if len(classes) == 1 and one_class:
+            raise InputError(
+                f"{name} has the value {classes[0]!r} only, and nothing says whether it is the positive one; name the positive "
+                "label with pos_label (--pos-label on the command line)."
+            )
         if len(classes) == 1:
             raise InputError(_only_one_class(name, classes[0]))
         if len(classes) > _MOST_CLASSES:
@@ -395,13 +400,13 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
         raise InputError(
             f"{name} has the values {shown(classes)}; which one is positive? Say so with pos_label (--pos-label on the command line)."
         )
-    positive = named_label(pos_label, classes)
-    others = [label for label in classes if label != positive]
+    chosen = named_label(pos_label, classes)
+    others = [label for label in classes if label != chosen]
     if len(others) == len(classes) and (not one_class or len(classes) > 1):
         raise does_not_occur(pos_label, name, classes)
     if not others and not one_class:
         raise InputError(_only_one_class(name, classes[0]))
-    return (others[0] if len(others) == 1 else f"not {positive}"), positive
+    return (others[0] if len(others) == 1 else f"not {chosen}"), chosen
 
 
 def _occurrences(array: NDArray[Any], rows: NDArray[Any] | None) -> Counter[Label]:

@@ -15,7 +15,7 @@ Reading = Callable[[Sequence[str]], list[tuple[Any, ...]] | None]
 
 
 def in_order(values: Iterable[Any], name: str, order: Sequence[Any] | None = None) -> list[Any]:
-    """The different periods among `values` in the order of time; `order` states it where it cannot be read.
+    """The different periods among `values` in the order of time; `order` states it (a user, or an ordered categorical).
 
     Understood are numbers, dates, ISO dates, 2024-01, 202401, 2024M1, 2024Q1, Q1 2024, 01-2024, 31.12.2024, 31/12/2024,
     January 2024 (in six languages), and texts that differ in one number only (week 9, week 10). Texts that can be read

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats, Scores
 from tallymark.errors import InputError, TallymarkError, Undefined
 from tallymark.metrics.declare import check_summary, or_nan
@@ -77,6 +78,11 @@ def metric(
     kind: Needs = _NEEDS[require_one_of("needs", needs, _NEEDS)]
     require_one_of("better", better, ("higher", "lower", "zero", "neither"))
     low, high = _checked_range(range)
+    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
+    _require_flags(prevalence_free=prevalence_free, rank_only=rank_only)
+    _require_names(aliases=aliases)
+    if chance is not None and not low <= _check.real(chance, "chance") <= high:
+        raise InputError(f"chance is {chance:g}, outside of the declared range {low:g} to {high:g}.")
 
     def declare(function: Callable[..., Any]) -> Callable[..., float]:
         own = _Metric(_identifier(name), kind, function, low, high, prevalence_free, chance)
@@ -180,6 +186,12 @@ def quantifier(
     >>> round(tm.quantify.estimate("mean_score", t, tm.tally(scores=[0.1, 0.1, 0.9]), level=None).prevalence, 4)
     0.3333
     """
+    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
+    _require_flags(probabilities=probabilities, shift_proof=shift_proof, batched=batched)
+    _require_names(aliases=aliases)
+    if options is not None and not isinstance(options, Mapping):
+        raise InputError(f"options is {options!r}, expected a dict of names and defaults.")
+    _require_names(options=tuple(options or ()))
 
     def declare(function: Function) -> Function:
         def kernel(validation: Validation, target: Samples, **given: Any) -> Floats:
@@ -223,6 +235,13 @@ def policy(
     >>> tm.tally([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9]).at("middle").threshold
     0.5
     """
+    _require_texts(example=example, reference=reference, meaning=meaning)
+    _require_names(aliases=aliases, arguments=arguments)
+    numbers = tuple(_check.real(default, "defaults") for default in _check.several(defaults, "defaults"))
+    if len(numbers) > len(arguments):
+        raise InputError(
+            f"defaults has {len(numbers)} numbers for {len(arguments)} arguments; each default is of an argument."
+        )
 
     def declare(function: Function) -> Function:
         def choose(tally: Tally, *numbers: float) -> float:
@@ -234,7 +253,7 @@ def policy(
         POLICIES.add_own(
             Policy(
                 name=_identifier(name), meaning=meaning, reference=reference, arguments=arguments, choose=choose,
-                aliases=aliases, example=example or ":".join(filter(None, (name, ",".join(arguments)))), defaults=defaults, judged_by=METRICS[judged_by].name,
+                aliases=aliases, example=example or ":".join(filter(None, (name, ",".join(arguments)))), defaults=numbers, judged_by=METRICS[judged_by].name,
             )
         )  # fmt: skip
         return function
@@ -257,9 +276,13 @@ def loss(
     >>> round(largest_error([0.5, 0.3, 0.2], [0.4, 0.3, 0.3]), 4)
     0.1
     """
+    low, high = _checked_range(range)
+    require_one_of("better", better, ("higher", "lower", "zero", "neither"))
+    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
+    _require_flags(ordinal=ordinal)
+    _require_names(aliases=aliases)
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        low, high = _checked_range(range)
 
         def compute(truth: Floats, estimate: Floats) -> Floats:
             return _numbers(name, lambda: function(truth, estimate), (len(truth),), "arrays of shares")
@@ -283,6 +306,25 @@ def _checked_range(given: object) -> tuple[float, float]:
     if not low < high:
         raise InputError(f"range is {given!r}, expected the lowest and the highest value, such as (0, 1).")
     return low, high
+
+
+def _require_texts(**given: object) -> None:
+    for option, value in given.items():
+        if not isinstance(value, str):
+            raise InputError(f"{option} is {value!r}, expected text.")
+
+
+def _require_flags(**given: object) -> None:
+    for option, value in given.items():
+        if not isinstance(value, bool):
+            raise InputError(f"{option} is {value!r}, expected True or False.")
+
+
+def _require_names(**given: object) -> None:
+    """Refuse what is no list of names; a single text would be read as a list of letters."""
+    for option, values in given.items():
+        for value in _check.several(values, option):
+            _identifier(value)
 
 
 def _numbers(name: str, call: Callable[[], Any], shape: tuple[int, ...], given: str) -> Floats:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ParamSpec, Self, TypeVar
 
 from tallymark.errors import GuardError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Guard:
     do: str
     #: Whether it speaks of how the rows were read, which no result knows; the command line adds such notes to its answer.
     of_input: bool = False
+    #: Whether strict callers want an error; not where it says what an option of theirs did.
+    fatal: bool = True
 
 
 #: Every guard, by its stable code. The docs' table is made from this one.
@@ -93,6 +99,16 @@ GUARDS = {
         "labelled rows of a file have scores that neither chance nor the choice of classes gives beside its other rows",
         "say how they were drawn: `tallymark audit estimate --inclusion` or `--stratum`",
     ),
+    "TM124": Guard(
+        "`drop_missing` left out rows with a missing value",
+        "check that values are not missing more often in one class than in the other",
+        of_input=True,
+        fatal=False,
+    ),
+    "TM125": Guard(
+        "rows that an audit planned were not checked",
+        "check them too: where rows were left because they are hard, the estimate is of the easy ones",
+    ),
 }
 
 
@@ -139,10 +155,34 @@ def input_notes() -> tuple[Note, ...]:
     return tuple(dict.fromkeys(_INPUT_NOTES.get() or ()))
 
 
+_STRICT: ContextVar[bool] = ContextVar("strict", default=False)
+
+
+@contextmanager
+def strictly(*, strict: bool) -> Iterator[None]:
+    """Within it every note is an error, or (False) none is unless a function asks for it."""
+    token = _STRICT.set(strict)
+    try:
+        yield
+    finally:
+        _STRICT.reset(token)
+
+
+def honours_strict(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose option ``strict`` also holds for what it reads and calls."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        with strictly(strict=bool(kwargs.get("strict")) or _STRICT.get()):
+            return function(*args, **kwargs)
+
+    return wrapped
+
+
 def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
     """Warn of each note once, with the line of the caller's own code; raise at the first where the caller is strict."""
     for note in dict.fromkeys(notes):
-        if strict:
+        if (strict or _STRICT.get()) and GUARDS[note.code].fatal:
             raise GuardError(f"{note.code}: {note.message}")
         if GUARDS[note.code].of_input and (kept := _INPUT_NOTES.get()) is not None:
             kept.append(note)

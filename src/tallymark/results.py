@@ -44,6 +44,7 @@ from tallymark.prices.price_index import PriceIndex
 from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration
 from tallymark.quantify.estimation.class_drift import ClassDrift
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
+from tallymark.quantify.estimation.count import Count
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
@@ -87,6 +88,7 @@ __all__ = [
     "Confusion",
     "CostCurve",
     "Costs",
+    "Count",
     "Curve",
     "CutoffCurve",
     "DeLong",

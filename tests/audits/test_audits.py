@@ -231,3 +231,19 @@ def test_an_audit_says_that_scores_do_not_fit(factor):
     frame.loc[rng.permutation(6_000)[500:], "y"] = np.nan
     said = tm.audits.estimate(frame, label="y", score="p").sentence
     assert ("no probabilities of these rows" in said) == (factor > 1.0)
+
+
+@pytest.mark.parametrize(("verdict", "metric", "absent"), [(1, "specificity", "negative"), (0, "recall", "positive")])
+@pytest.mark.parametrize("score", [None, "p"])
+def test_a_share_of_a_class_that_was_not_found_has_a_reason(verdict, metric, absent, score):
+    """Specificity was 0 (0 to 1) or 1 (0 to 1) where no checked row is negative."""
+    p = np.random.default_rng(0).random(500)
+    frame = pd.DataFrame(
+        {"p": p, "hat": (p > 0.5).astype(int), "y": np.where(np.arange(500) < 60, float(verdict), np.nan)}
+    )
+    with pytest.warns(UserWarning, match="TM117"):
+        found = tm.audits.estimate(frame, label="y", score=score, predicted="hat")
+    assert np.isnan(found[metric].value)
+    assert found[metric].low is None
+    assert found[metric].reason == f"none of the 60 checked rows is {absent}"
+    assert found["accuracy"].reason is None

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import tallymark as tm
 from tallymark.cli.app import app
+from tallymark.notes import GuardWarning
 
 
 @pytest.fixture
@@ -182,3 +183,36 @@ def test_probabilities_that_a_plan_wrote_are_not_left_unused(truth):
     run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--design", "simple", "--out", "list.csv")
     checked(truth)
     run("audit", "estimate", "f.csv", "done.csv", "--score", "p", "--pos-label", "yes")
+
+
+@pytest.fixture
+def planned(tmp_path):
+    """A target of 300 rows and a list of 40 of them; a function writes verdicts into the list."""
+    scores = np.random.default_rng(0).random(300)
+    pd.DataFrame({"p": scores, "id": np.arange(300)}).to_csv(tmp_path / "rows.csv", index=False)
+
+    def with_verdicts(verdicts):
+        pd.DataFrame({"row": np.arange(40), "p": scores[:40], "checked": verdicts}).to_csv(
+            tmp_path / "list.csv", index=False
+        )
+        return [
+            "audit", "estimate", str(tmp_path / "rows.csv"), str(tmp_path / "list.csv"), "--score", "p", "--threshold", "0.5", "--json",
+        ]  # fmt: skip
+
+    return with_verdicts
+
+
+def test_planned_rows_that_were_not_checked_are_counted(planned):
+    verdicts = [i % 2 for i in range(40)]
+    with pytest.warns(GuardWarning):
+        some = CliRunner().invoke(app, planned(["" if i % 4 == 0 else v for i, v in enumerate(verdicts)]))
+    told = {note["code"]: note["message"] for note in json.loads(some.stdout)["warnings"]}
+    assert "30 of the 40 planned rows" in told["TM125"]
+    everything = CliRunner().invoke(app, planned(verdicts))
+    assert json.loads(everything.stdout)["warnings"] == []
+
+
+def test_a_single_verdict_that_is_no_obvious_label_is_named(planned):
+    refused = CliRunner().invoke(app, planned(["x" if i % 2 else "" for i in range(40)]))
+    assert "checked has the value 'x' only" in str(refused.exception)
+    assert "ranking" not in str(refused.exception)

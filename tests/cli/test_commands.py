@@ -177,7 +177,7 @@ def test_guards_are_listed_once(data):
         (("d.csv", "--label", "y3", "--probability", "cat=p_cat"), "two or more different classes|No --probability column"),
         (("d.csv", "--label", "y3", "--probability", "cat"), "write CLASS=COLUMN"),
         (("d.csv", "--label", "y", "--score", "p", "--weight", "w", "--count", "k"), "not both"),
-        (("d.csv", "--label", "y", "--predicted", "hat", "--where", "region = 1"), "--where: only with --score"),
+        (("d.csv", "--label", "y", "--predicted", "hat", "--cluster", "region"), "--cluster: only with --score"),
         (("d.csv", "--label", "y", "--score", "hat", "--strict"), "TM101"),
     ],
 )  # fmt: skip
@@ -386,7 +386,7 @@ def test_quantify_prints_a_table(counted):
     ).stdout  # fmt: skip
     for part in (
         'it\'s "south"',
-        "(all)",
+        "(sum of groups)",
         "growth of the count",
         "Expected at threshold",
         "cc: not corrected",
@@ -429,7 +429,7 @@ def test_quantify_refuses_what_it_cannot_count(counted, monkeypatch, capsys):
             (*files, *label, "--score", "p", "--by", "region", "--population", 9000),
             "--population is the size behind one",
         ),
-        ((*files, *label, "--score", "p", "--method", "ac", "--calibration", "vs"), "--calibration goes with em"),
+        ((*files, *label, "--score", "p", "--method", "ac", "--calibration", "vs"), "calibration goes with em"),
     ]:
         assert message in fails(monkeypatch, capsys, "quantify", *arguments)
 

@@ -12,7 +12,6 @@ import pytest
 
 import tallymark as tm
 from samples import probability_sample
-from tallymark.cli import formats
 from tallymark.cli.app import main
 
 Y, P = probability_sample(300)
@@ -57,7 +56,6 @@ COMMANDS = [
 
 def output(monkeypatch, capsys, line, *more):
     monkeypatch.setattr(sys, "argv", ["tallymark", *line.split(), *more])
-    monkeypatch.setattr(formats, "_chosen", "table")
     with pytest.raises(SystemExit) as end:
         main()
     out, err = capsys.readouterr()

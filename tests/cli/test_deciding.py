@@ -134,7 +134,7 @@ def test_an_index_under_error(folder, tmp_path):
         quantity="q",
         label="own",
         pos_label="yes",
-        level=0.9,
+        metric_value=0.9,
         draws=100,
         formula="jevons",
     )

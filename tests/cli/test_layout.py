@@ -94,4 +94,11 @@ def test_an_optional_column_gives_way_and_says_so():
         "", [Head("m"), Head("value", "right"), Head("chance", "right", optional=True)], [["f1", "0.5", "0.25 / 0.75"]]
     )
     assert laid_out(table, 40)[0] == "m   value       chance"
-    assert laid_out(table, 16) == ["m   value", "f1    0.5", "  Not shown, for", "  want of room:", "  chance."]
+    assert laid_out(table, 16) == [
+        "m   value",
+        "f1    0.5",
+        "  Columns left",
+        "  out (terminal",
+        "  too narrow):",
+        "  chance.",
+    ]

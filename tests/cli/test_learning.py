@@ -6,11 +6,10 @@ import json
 import numpy as np
 import pytest
 
-from tallymark.cli.commands.detect import Asked as Detect
-from tallymark.cli.commands.detect import run as detect
+from tallymark.cli.commands import detect as detecting
+from tallymark.cli.commands import rare as counting
 from tallymark.cli.commands.rare import METHODS
-from tallymark.cli.commands.rare import Asked as Rare
-from tallymark.cli.commands.rare import run as rare
+from tallymark.cli.output import ReportedOutput
 from tallymark.errors import InputError
 
 
@@ -33,15 +32,20 @@ def texts(tmp_path, monkeypatch):
     return tmp_path
 
 
-def asked(**options):
-    return Rare(
-        train="train.csv", target="target.csv", text="body", label="kind", pos_label="platform", machines=5, **options
-    )
+def rare(*, json=False, report=None, language=None, **options):
+    return counting.run(
+        "train.csv", "target.csv", "body", "kind", counting.CleaningOptions(language=language),
+        ReportedOutput(json=json, report=report), pos_label="platform", machines=5, **options,
+    )  # fmt: skip
+
+
+def detect(file, *, json=False, report=None, **options):
+    detecting.run(file, ReportedOutput(json=json, report=report), **options)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_count_of_texts(texts, capsys, method):
-    result = rare(asked(method=method, target_label="kind", out="scored.csv", report="r.html"))
+    result = rare(method=method, target_label="kind", out="scored.csv", report="r.html")
     printed = capsys.readouterr().out
     assert f"{result.count.count:.0f}" in printed
     assert "probabilities" in printed
@@ -55,7 +59,7 @@ def test_a_count_of_texts(texts, capsys, method):
 
 
 def test_the_json_of_a_count(texts, capsys):
-    result = rare(asked(as_json=True, method="class-weight-sweep"))
+    result = rare(json=True, method="class-weight-sweep")
     answer = json.loads(capsys.readouterr().out)
     assert answer["command"] == "rare"
     assert answer["count"]["count"] == pytest.approx(result.count.count)
@@ -71,10 +75,10 @@ def test_what_cannot_be_counted_is_refused(texts):
         ({"out": "target.csv"}, "one of the files to be read"),
         ({"report": "train.csv"}, "one of the files to be read"),
         ({"target_label": "kin"}, "Did you mean 'kind'"),
-        ({"languages": ("klingon",)}, "klingon"),
+        ({"language": ["klingon"]}, "klingon"),
     ):
         with pytest.raises(InputError, match=told):
-            rare(asked(**options))
+            rare(**options)
     assert sorted(path.name for path in texts.iterdir()) == ["target.csv", "train.csv"]
 
 
@@ -91,7 +95,7 @@ def objects(tmp_path, monkeypatch):
 
 
 def test_detectors_are_compared(objects, capsys):
-    detect(Detect(file="o.csv", label="out", pos_label="yes", out="scored.csv", report="r.html"))
+    detect("o.csv", label="out", pos_label="yes", out="scored.csv", report="r.html")
     printed = capsys.readouterr().out
     for word in ("mod", "lof", "iforest", "copod", "without simple", "3 attributes"):
         assert word in printed
@@ -101,17 +105,7 @@ def test_detectors_are_compared(objects, capsys):
 
 
 def test_the_json_of_detectors(objects, capsys):
-    detect(
-        Detect(
-            file="o.csv",
-            label="out",
-            pos_label="yes",
-            detectors=["mod,lof"],
-            neighbors=10,
-            features=["a,b"],
-            as_json=True,
-        )
-    )
+    detect("o.csv", label="out", pos_label="yes", detector=["mod", "lof"], neighbors=10, feature=["a", "b"], json=True)
     answer = json.loads(capsys.readouterr().out)
     assert answer["features"] == ["a", "b"]
     assert answer["neighbors"] == {"mod": 10, "lof": 10}
@@ -121,7 +115,7 @@ def test_the_json_of_detectors(objects, capsys):
 
 
 def test_scores_alone_need_no_labels(objects, capsys):
-    detect(Detect(file="o.csv", detectors=["iforest"], features=["a", "b"], out="scored.parquet"))
+    detect("o.csv", detector=["iforest"], feature=["a", "b"], out="scored.parquet")
     assert "100 rows with iforest" in capsys.readouterr().out
 
 
@@ -130,11 +124,11 @@ def test_what_cannot_be_detected_is_refused(objects):
     (objects / "holes.csv").write_text("w,y\n1,1\n,0\n3,1\n")
     for options, told in (
         ({"file": "o.csv"}, "Without --label"),
-        ({"file": "o.csv", "label": "out", "features": ["name"]}, "name"),
-        ({"file": "o.csv", "label": "out", "detectors": ["loff"]}, "Did you mean 'lof'"),
+        ({"file": "o.csv", "label": "out", "feature": ["name"]}, "name"),
+        ({"file": "o.csv", "label": "out", "detector": ["loff"]}, "Did you mean 'lof'"),
         ({"file": "words.csv", "label": "y"}, "no column of numbers"),
         ({"file": "holes.csv", "label": "y"}, "missing or infinite in 1 rows"),
         ({"file": "o.csv", "label": "out", "out": "o.csv"}, "one of the files to be read"),
     ):
         with pytest.raises(InputError, match=told):
-            detect(Detect(**options))
+            detect(**options)

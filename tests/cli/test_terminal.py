@@ -1,18 +1,20 @@
 """What every command has in common: standard input, commas, requirements, examples, the same options where rows are read."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import tallymark as tm
+from command_tree import every_command
 from tallymark.cli.app import app
-from tallymark.cli.help_texts import spelled
+from tallymark.cli.commands import COMMANDS
 
 
 @pytest.fixture
@@ -141,29 +143,42 @@ def test_policies_are_listed():
 
 
 def test_every_help_has_an_example_and_says_what_belongs_behind_an_option():
-    root = spelled(get_command(app))
-    found = {}
-    for name, command in root.commands.items():
-        inner = getattr(command, "commands", None)
-        found |= {(name,): command} if inner is None else {(name, part): one for part, one in inner.items()}
-    assert len(found) > 25
-    for path, command in found.items():
+    commands = dict(every_command())
+    assert len(commands) > 25
+    for path, command in commands.items():
         assert f"Example: tallymark {' '.join(path)} " in f"{' '.join((command.help or '').split())} ", path
         named = {option.name: option.metavar for option in command.params}
         assert named.get("label", "COLUMN") in {"COLUMN", None}, path
         assert named.get("where", "CONDITION") == "CONDITION", path
 
 
-def test_the_list_of_commands_is_not_cut_and_options_say_what_belongs_behind_them():
-
-    command = spelled(get_command(app))
+def test_the_list_of_commands_has_one_line_each_under_the_question_it_answers():
     listed = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "80"})
     assert listed.exit_code == 0
-    for name, part in command.commands.items():
-        assert "..." not in part.short_help, name
-        assert part.short_help.endswith("."), name
-        for option in getattr(part, "params", ()):
-            assert getattr(option, "is_flag", True) or option.metavar, (name, option.name)
+    lines = listed.output.splitlines()
+    for heading, names in COMMANDS.items():
+        place = lines.index(heading)
+        for name, line in zip(names, lines[place + 1 :], strict=False):
+            assert re.fullmatch(rf"  {name} +[A-Z].+\.", line), line
+
+
+def test_every_option_says_what_belongs_behind_it_and_stands_in_a_group():
+    for path, command in every_command():
+        for option in command.params:
+            assert getattr(option, "is_flag", True) or option.metavar, (path, option.name)
+        assert {"--json", "--report"} & {
+            name for option in command.params for name in option.opts
+        } == set() or "Output:" in (CliRunner().invoke(app, [*path, "--help"]).output)
+
+
+def test_names_of_commands_are_completed_without_loading_them():
+    loaded = "import sys; from tallymark.cli.app import main; sys.argv = ['tallymark']; main()"
+    environment = os.environ | {"_TALLYMARK_COMPLETE": "complete_bash", "COMP_WORDS": "tallymark ev", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", loaded], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "evaluate" in done.stdout
+    assert "tallymark.cli.commands.evaluate" not in done.stderr
 
 
 def test_all_rows_labelled_is_said(tmp_path):

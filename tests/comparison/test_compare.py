@@ -1,5 +1,6 @@
 """Which model is better on the same rows."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import stats
 
 import tallymark as tm
 from tallymark.errors import Undefined
-from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
 from tallymark.inference.hypothesis_tests.paired import (
     PairedInfluence,
@@ -491,3 +492,35 @@ def test_a_share_of_no_rows_is_a_sentence(metric, threshold):
     panel = tm.panel([0, 1] * 20, {"a": np.linspace(0, 1, 40), "b": np.linspace(1, 0, 40)})
     with pytest.raises(tm.InputError, match=f"{metric} of 'a' is undefined at its threshold"):
         tm.compare(panel, metric=metric, threshold=threshold)
+
+
+@pytest.mark.parametrize("metric", ["auroc", "accuracy"])
+def test_identical_models_have_identical_limits_and_verdicts_in_any_order(metric):
+    """Holm's steps broke their ties by order, so that one of two copies had wider limits."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 300)
+    best, other = rng.normal(y * 1.2), rng.normal(y * 0.75)
+    scores = {"a": best, "b": other, "c": other.copy(), "d": other.copy()}
+    seen = []
+    for order in itertools.permutations(scores):
+        found = tm.compare(
+            tm.panel(y, {name: scores[name] for name in order}),
+            metric=metric,
+            threshold=0.5 if metric == "accuracy" else None,
+        )
+        for pair in found.pairs:
+            if "a" in (pair.first, pair.second):
+                low, high = (pair.low, pair.high) if pair.first == "a" else (-pair.high, -pair.low)
+                seen.append((low, high, pair.p_value, pair.p_holm))
+                assert pair.verdict == "a is better"
+    assert np.ptp(np.array(seen), axis=0) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_equal_p_values_have_one_level_whatever_their_order():
+    p = np.array([0.001, 0.001 * (1 + 1e-13), 0.02, 0.9, 0.9])
+    for order in itertools.permutations(range(5)):
+        own = list(order)
+        levels, adjusted = np.empty(5), np.empty(5)
+        levels[own], adjusted[own] = holm_levels(p[own], 0.05), holm(p[own])
+        assert levels == pytest.approx([0.99, 0.99, *[1 - 0.05 / 3] * 3])
+        assert adjusted == pytest.approx([0.005, 0.005, 0.06, 1.0, 1.0])

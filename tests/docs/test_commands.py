@@ -6,14 +6,12 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
-from tallymark.cli.app import app
+from command_tree import ROOT as MAIN
+from command_tree import subcommands
 
 sys.path.insert(0, str(Path(__file__).parent))
 from pages import DOCS
-
-MAIN = typer.main.get_command(app)
 
 
 def commands():
@@ -31,9 +29,9 @@ COMMANDS = sorted(set(commands()))
 def test_a_command_has_its_options(page, line):
     words = shlex.split(line.split("  ")[0])[1:]
     command = MAIN
-    while hasattr(command, "commands") and words and words[0] in command.commands:
-        command = command.commands[words.pop(0)]
-    assert not hasattr(command, "commands"), f"{page}: {line}"
+    while words and words[0] in subcommands(command):
+        command = subcommands(command)[words.pop(0)]
+    assert not subcommands(command), f"{page}: {line}"
     known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     assert {word.split("=")[0] for word in words if word.startswith("--")} <= known
 

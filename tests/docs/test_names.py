@@ -7,14 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-import typer
 
 import tallymark as tm
-from tallymark.cli.app import app
-from tallymark.cli.formats import with_formats
+from command_tree import ROOT as MAIN
+from command_tree import subcommands
 
 ROOT = Path(__file__).parents[2]
-MAIN = with_formats(typer.main.get_command(app))
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("tutorials/*.py")])
 
@@ -29,7 +27,7 @@ WORDS = {"as", "file", "reads"}
 
 def options_of(command):
     own = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
-    return own.union({"--help"}, *(options_of(part) for part in getattr(command, "commands", {}).values()))
+    return own.union({"--help"}, *(options_of(part) for part in subcommands(command).values()))
 
 
 OPTIONS = options_of(MAIN)
@@ -63,7 +61,9 @@ def missing(path):
         yield from (name for name in CALL.findall(text) if name not in PLACEHOLDERS and not exists(name))
         yield from (name for name in OPTION.findall(text) if name not in OPTIONS)
         if path in SOURCES:
-            yield from (f"tallymark {word}" for word in COMMAND.findall(text) if word not in {*MAIN.commands, *WORDS})
+            yield from (
+                f"tallymark {word}" for word in COMMAND.findall(text) if word not in {*MAIN.list_commands(None), *WORDS}
+            )
 
 
 @pytest.mark.parametrize("folder", ["src", "docs"])

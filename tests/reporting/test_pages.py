@@ -13,6 +13,7 @@ import tallymark as tm
 from tallymark.cli.app import app
 from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.registry import METRICS
+from tallymark.reporting.builders import ReportRequest, content_of
 from tallymark.reporting.explorer import explored, formulas, glossary
 from tallymark.reporting.mathml import formula
 
@@ -327,3 +328,13 @@ def test_group_pages_say_what_was_asked(tmp_path):
     text, _ = written(tmp_path, frame, "evaluate", "--label", "y", "--score", "p", "--by", "g", "--threshold", "f1", "--prevalence", "0.01", "--cost-fn", "50", "--cost-fp", "1")  # fmt: skip
     for part in ("seen at a prevalence of 1 %", "thresholds chosen by f1", "cost fn 50"):
         assert part in text
+
+
+@pytest.mark.parametrize("threshold", [np.inf, -np.inf])
+def test_a_threshold_beyond_all_scores_has_a_page(threshold):
+    y = np.arange(60) % 2
+    request = ReportRequest(threshold=threshold)
+    made = content_of(tm.tally(y, np.linspace(0.01, 0.99, 60)), request)
+    assert made.evaluations["model"]["recall"].value == float(threshold < 0)
+    drawn = [picture.to_dict(validate=False) for section in made.sections for picture in section.all_pictures]
+    assert "Scores by class" in {chart["title"]["text"] for chart in drawn if isinstance(chart["title"], dict)}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
 from tallymark.audits.strata import Stratum
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted, column_names
@@ -117,10 +117,7 @@ def audit_of(
     value: str | None, pos_label: Any,
 ) -> Audit:  # fmt: skip
     """An audit from columns already read."""
-    checked = ~is_missing(columns[label])
-    if (found := np.ma.getdata(columns[label])).dtype.kind in "OU":
-        # An empty cell is not a finding, wherever it was read from.
-        checked &= np.asarray([value != "" for value in found.tolist()], dtype=np.bool_)
+    checked = ~without_verdict(columns[label])
     rows = len(checked)
     if not checked.any():
         raise InputError(f"No row has a value of {label}; an audit needs rows that were checked by hand.")
@@ -146,6 +143,15 @@ def audit_of(
         checked, truth, p, worth, chance, layers, tuple(rows_by_group(keys)) if by else (), tuple(by), listed,
         bool(p.min() >= 0.0 and p.max() <= 1.0), labels,
     )  # fmt: skip
+
+
+def without_verdict(column: NDArray[Any]) -> Bools:
+    """Which rows were not checked: those without a value, or with an empty text."""
+    missing = is_missing(column)
+    if (found := np.ma.getdata(column)).dtype.kind in "OU":
+        # An empty cell is not a finding, wherever it was read from.
+        missing = missing | np.asarray([value == "" for value in found.tolist()], dtype=np.bool_)
+    return missing
 
 
 def _require_known(present: NDArray[Any], pos_label: Any, label: str) -> None:

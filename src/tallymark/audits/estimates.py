@@ -26,7 +26,7 @@ from tallymark.audits.shares import share, slope_of
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.measures import Measure
-from tallymark.notes import Note, emit
+from tallymark.notes import Note, emit, honours_strict
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.registry import METRICS
 from tallymark.sources.any_columns import any_columns
@@ -84,6 +84,9 @@ OF_AUDIT: Mapping[str, Callable[[Called], Floats]] = {
     "npv": _npv,
     "accuracy": _accuracy,
 }
+
+#: The class whose rows a metric is a share of; without a checked row of it nothing is known of the metric.
+_SHARE_OF = {"recall": "positive", "specificity": "negative"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,6 +181,7 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
 
 
 @named_columns
+@honours_strict
 def estimate(
     data: Any, *, label: str, score: str | None = None, threshold: float | None = None, predicted: str | None = None,
     by: str | Sequence[str] | None = None, inclusion: str | None = None, stratum: str | Sequence[str] | None = None,
@@ -272,7 +276,14 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
         Called(called, others, hits.lower, missed.upper),
         Called(called, others, hits.upper, missed.lower),
     )
-    return {name: _measure(name, [work(t) for t in tables], level, unknown) for name, work in OF_AUDIT.items()}
+    checked, found = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
+    absent = {"positive": not found, "negative": found == checked}
+    return {
+        name: _measure(name, [work(t) for t in tables], level, [
+            *unknown, *(f"none of the {checked} checked rows is {c}" for c in [_SHARE_OF.get(name, "")] if absent.get(c))
+        ])
+        for name, work in OF_AUDIT.items()
+    }  # fmt: skip
 
 
 def _measure(name: str, found: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:

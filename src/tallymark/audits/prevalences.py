@@ -13,7 +13,7 @@ from tallymark.audits.strata import Stratum
 from tallymark.errors import Undefined
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.inference.limits.mover import ratio_limits
-from tallymark.notes import Note, emit
+from tallymark.notes import Note, emit, honours_strict
 from tallymark.quantify.estimation.prevalence import Keys, Prevalence, Prevalences, none_to_grow_from
 from tallymark.sources.frames import named_columns
 
@@ -68,6 +68,7 @@ class AuditPrevalences(Prevalences):
 
 
 @named_columns
+@honours_strict
 def from_audit(
     data: Any, *, label: str, score: str | None = None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
     stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, estimator: str | None = None,

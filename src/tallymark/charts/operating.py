@@ -210,7 +210,7 @@ def over_thresholds(
     y = axis("y", "value", "value", unit=all(0.0 <= row["value"] <= 1.0 for row in lines))
     shown = layers.lines(lines, x, y, list(metrics), theme, None, steps="step-after", more=["threshold"])
     marks = []
-    if threshold is not None and np.isfinite(_check.real(threshold, "threshold")):
+    if threshold is not None and np.isfinite(_check.real(threshold, "threshold", infinite=True)):
         at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
         marks.append(layers.marked(at, "at", layers.threshold_text(threshold), theme, left=at > sum(ends) / 2))
     best = {metric: float(np.nanmax(curve[metric])) for metric in metrics if np.isfinite(curve[metric]).any()}

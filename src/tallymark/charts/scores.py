@@ -68,7 +68,7 @@ def score_histogram(
                      alt.Tooltip("count:Q", format=",.6~g"), alt.Tooltip("share:Q", format=".4~g")],
         )  # fmt: skip
         panel = [bars]
-        if threshold is not None and np.isfinite(_check.real(threshold, "threshold")):
+        if threshold is not None and np.isfinite(_check.real(threshold, "threshold", infinite=True)):
             at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
             text = layers.threshold_text(threshold) if part == order[0] else ""
             panel.append(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))

@@ -10,7 +10,7 @@ from tallymark.cli.layout import table
 from tallymark.cli.output import Output
 from tallymark.measures import Measure
 from tallymark.quantify.estimation.count import Count, total_of
-from tallymark.quantify.estimation.prevalence import Prevalence
+from tallymark.quantify.estimation.prevalence import SUM_OF_GROUPS, Prevalence
 from tallymark.registry import QUANTIFIERS
 
 #: A sum of groups further from the count of all rows together than this, relatively, is worth a remark.
@@ -47,7 +47,7 @@ def _print_estimates(count: Count, groups: Sequence[str], output: Output, *, cla
 
 def _named(group: dict[str, Any] | None, columns: Sequence[str]) -> list[str]:
     """The values of a group; of a sum, what it sums over is marked."""
-    return [str(group[name]) if group is not None and name in group else "(all)" for name in columns]
+    return [str(group[name]) if group is not None and name in group else SUM_OF_GROUPS for name in columns]
 
 
 def _counted(one: Prevalence) -> list[str]:

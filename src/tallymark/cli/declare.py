@@ -74,7 +74,9 @@ class CommandPackage(TyperGroup):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         """Completions of the names of commands, without importing them."""
-        commands = {name: TyperCommand(name, help=self._summary(name)) for name in self.list_commands(ctx)}
+        commands: dict[str, Any] = {
+            name: TyperCommand(name, help=self._summary(name)) for name in self.list_commands(ctx)
+        }
         ctx.command = TyperGroup(name=self.name, params=self.params, commands=commands)
         return ctx.command.shell_complete(ctx, incomplete)
 
@@ -96,9 +98,10 @@ def command_of(function: Callable[..., Any], name: str, help_text: str) -> Any:
 def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with one keyword for each option, those of groups included."""
     hints = get_type_hints(function, include_extras=True)
-    groups = {name: kind for name, kind in hints.items() if dataclasses.is_dataclass(kind)}
+    declared = inspect.signature(function).parameters
+    groups: dict[str, Any] = {name: hints[name] for name in declared if dataclasses.is_dataclass(hints[name])}
     parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in declared.items():
         if name in groups:
             parameters += _options_of(groups[name])
         else:

@@ -119,6 +119,7 @@ def compare(
     panel = panel.keep(panel.mass > 0)
     ask = _Ask(panel, facts, threshold, replicates, seed, jobs, mcnemar_kind, design, parameters)
     way = require_one_of("method", method, _WAYS) if method is not None else ask.usual
+    require_one_of("mcnemar_kind", mcnemar_kind, ("exact", "mid_p"))
     if mcnemar_kind != "mid_p" and way != "mcnemar":
         raise InputError(f"mcnemar_kind={mcnemar_kind!r} goes with method='mcnemar'; this is compared by {way!r}.")
     if panel.cluster is not None and design != "plain":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from tallymark._check import Floats
 from tallymark.errors import InputError, shown
 from tallymark.learners.cutting_plane import minimise
 from tallymark.learners.most_violated import most_violated
-from tallymark.learners.table_losses import table_loss
+from tallymark.learners.table_losses import Q, has_beta, table_loss
 from tallymark.notes import Note, emit
 
 
@@ -28,7 +29,7 @@ class StructuredSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     `loss` is ``"q"``, the Q-measure of a `classification` score and a `quantification` score with `beta` (Barranquero, Díez &
     del Coz 2015); the name of a quantification loss such as ``"ae"``, ``"nas"`` or ``"kld"``; that of a metric at one threshold
-    such as ``"f1"``, ``"geometric_mean"`` or ``"accuracy"``; or a function of arrays tp, fp, fn, tn that gives losses from 0 to 1.
+    such as ``"f1"``, ``"geometric_mean"``, ``"accuracy"`` or ``"fbeta"`` (of `beta`); or a function of arrays tp, fp, fn, tn that gives losses from 0 to 1.
     The positive class is the later of ``classes_``. Scale the attributes first; X may be sparse. The intercept is an attribute
     of value `intercept_scaling` (0 for none), penalised like the others. Fitting stops when ``gap_``, the distance to the
     optimum over C, is at most `tol` and small beside what was gained over w = 0, or after `max_iter` steps, with a warning. Of
@@ -123,6 +124,10 @@ class StructuredSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"{name} is {value!r}, expected a number above 0.")
         if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise InputError(f"max_iter is {self.max_iter!r}, expected a whole number of 1 or more.")
+        for name in () if self.loss == Q else ("beta", "classification", "quantification"):
+            unstated = inspect.signature(StructuredSVM).parameters[name].default
+            if getattr(self, name) != unstated and not (name == "beta" and has_beta(self.loss)):
+                raise InputError(f"{name} is an option of loss='q'; leave it out with loss={self.loss!r}.")
         scaling = self.intercept_scaling
         if not isinstance(scaling, int | float | np.number) or not 0.0 <= scaling < np.inf:
             raise InputError(f"intercept_scaling is {scaling!r}, expected a number of 0 or more.")

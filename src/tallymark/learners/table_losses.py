@@ -168,32 +168,39 @@ def table_loss(
 ) -> TableLoss:
     r"""A loss by name, for a sample with so many positives and negatives.
 
-    ``"q"`` is :math:`1 - Q_\beta` of a `classification` and a `quantification` score; any registered quantification loss is
+    ``"q"`` is :math:`1 - Q_\beta` of a `classification` and a `quantification` score (`beta` is also that of a metric that has
+    one); any registered quantification loss is
     one of the count (divided by its largest value where it has no limit), any metric at one threshold with a direction and
     limits one of the table; a function takes arrays tp, fp, fn, tn and gives losses from 0 to 1.
     """
     size = (positives, negatives)
+    if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not beta >= 0.0:
+        raise InputError(f"beta is {beta!r}, expected a number of 0 or more.")
     if callable(loss):
         return OwnLoss(loss, *size)
     if loss == Q:
-        if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not beta >= 0.0:
-            raise InputError(f"beta is {beta!r}, expected a number of 0 or more.")
         score, counts = _score_of_table(METRICS[classification], *size), _losses_of_count(LOSSES[quantification], *size)
         return QLoss(score, 1.0 - counts, float(beta))
     if loss in LOSSES:
         return CountLoss(_losses_of_count(LOSSES[loss], *size))
     if loss in METRICS:
         facts = METRICS[loss]
-        score = _score_of_table(facts, *size)
+        parameters: dict[str, Any] = {"beta": float(beta)} if has_beta(loss) else {}
+        score = _score_of_table(facts, *size, **parameters)
         if facts.name in METRICS.own:
             # Only of ours it is known, and tested, that mending an error never makes them worse.
-            return OwnLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn), *size)
+            return OwnLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn, **parameters), *size)
         return OrderedLoss(score)
     known = [Q, *LOSSES, *(name for name in METRICS if METRICS[name].cells)]
     raise InputError(
         f"loss={loss!r} is not known.{nearest(loss, known)} Give 'q', a quantification loss, a metric at one threshold, or a "
         f"function of arrays tp, fp, fn, tn. There are: {', '.join(known)}."
     )
+
+
+def has_beta(loss: object) -> bool:
+    """Whether the loss is a metric with a parameter beta."""
+    return isinstance(loss, str) and loss not in LOSSES and loss in METRICS and "beta" in METRICS[loss].parameters
 
 
 def _losses_of_count(facts: Loss, positives: int, negatives: int) -> Floats:
@@ -211,7 +218,9 @@ def _losses_of_count(facts: Loss, positives: int, negatives: int) -> Floats:
     return np.clip(losses, 0.0, 1.0)
 
 
-def _score_of_table(facts: Metric, positives: int, negatives: int) -> Callable[[Ints, Ints], Floats]:
+def _score_of_table(
+    facts: Metric, positives: int, negatives: int, **parameters: float
+) -> Callable[[Ints, Ints], Floats]:
     """A metric at one threshold as a score from 0 to 1 of true and false positives."""
     directed = facts.better in {"higher", "lower"} and math.isfinite(facts.low) and math.isfinite(facts.high)
     if facts.cells is None or not directed:
@@ -222,15 +231,15 @@ def _score_of_table(facts: Metric, positives: int, negatives: int) -> Callable[[
 
     def score(a: Ints, b: Ints) -> Floats:
         tp, fp = a.astype(np.float64), b.astype(np.float64)
-        return _scaled(facts, tp, fp, positives - tp, negatives - fp)
+        return _scaled(facts, tp, fp, positives - tp, negatives - fp, **parameters)
 
     return score
 
 
-def _scaled(facts: Metric, tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
+def _scaled(facts: Metric, tp: Any, fp: Any, fn: Any, tn: Any, **parameters: float) -> Floats:
     cells = [np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        values: Floats = facts.cells(*cells, **facts.parameters)  # type: ignore[misc]
+        values: Floats = facts.cells(*cells, **{**facts.parameters, **parameters})  # type: ignore[misc]
     # Undefined tables say nothing of the classes: they have the value 0, no more than chance.
     if np.isnan(values.sum()):
         values = np.nan_to_num(values, nan=0.0)

@@ -25,7 +25,7 @@ from tallymark.inference.interval import Seed, checked_level
 from tallymark.monitor.control_charts import FEWEST, ControlChart, control_chart, median_run_length, unusual
 from tallymark.monitor.history import remember
 from tallymark.monitor.results import Watch, Watched
-from tallymark.notes import GuardWarning, emit
+from tallymark.notes import GuardWarning, emit, strictly
 from tallymark.quantify.estimation.class_drift import class_drift
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.mixture_test import MixtureFit, mixture_fit
@@ -34,7 +34,7 @@ from tallymark.registry import METRICS, QUANTIFIERS, metric_names
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted
-from tallymark.sources.frames import named_columns
+from tallymark.sources.frames import named_columns, order_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
@@ -98,7 +98,7 @@ def watch(
         raise InputError(f"run_length is {run_length!r}, expected 2 to 100 000 periods between false alarms.")
     columns = _columns(data, score, period, label, value, where)
     rows_of = {key[0]: rows for key, rows in rows_by_group([_check.groups(columns[_PERIOD], period or "file")])}
-    times = in_order(rows_of, period or "the names of the files", order)
+    times = in_order(rows_of, period or "the names of the files", order_of(data, period, order))
     parts = [((when,), rows_of[when]) for when in times]
     scores = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     labelled = ~is_missing(columns[label]) if label is not None else np.zeros(len(scores), dtype=np.bool_)
@@ -328,7 +328,7 @@ def _watched(
 
 def _fit(validation: Tally, scores: Floats) -> MixtureFit:
     """Whether a period's scores are a mixture of the classes'."""
-    with warnings.catch_warnings():
+    with strictly(strict=False), warnings.catch_warnings():
         # What the guard would say of every period is said by the charts.
         warnings.simplefilter("ignore", GuardWarning)
         return mixture_fit(validation, Tally.of(scores))
@@ -347,7 +347,7 @@ def _counted(look: _Look, validation: Tally | None) -> tuple[Prevalence | None, 
     if validation is None:
         return None, {}
     target = Tally.of(look.scores)
-    with warnings.catch_warnings():
+    with strictly(strict=False), warnings.catch_warnings():
         # What the guards would say of every period is said by the charts.
         warnings.simplefilter("ignore", GuardWarning)
         cut = {"threshold": look.threshold} if "threshold" in QUANTIFIERS[look.method].options else {}

@@ -24,7 +24,7 @@ from tallymark.registry import METRICS, require_one_of
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import group_values
 from tallymark.sources.formats import Wanted
-from tallymark.sources.frames import named_columns
+from tallymark.sources.frames import named_columns, order_of
 
 Level = Literal["low", "balanced", "high"]
 Error = Literal["fp", "fn"]
@@ -282,7 +282,7 @@ def _read(
     columns = any_columns(data, wanted)
     positive, _ = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
     when = group_values(_check.groups(columns[period], period))
-    times = in_order(when, period, order)
+    times = in_order(when, period, order_of(data, period, order))
     place = {value: number for number, value in enumerate(times)}
     t = np.fromiter((place[value] for value in when), np.int64, len(when))
     if len(times) < 2:

@@ -21,13 +21,13 @@ from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._periods import in_order
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import checked_cluster, group_values, rows_by_group
 from tallymark.sources.formats import Wanted
-from tallymark.sources.frames import named_columns
+from tallymark.sources.frames import named_columns, order_of
 
 #: Bins of a distribution that is drawn, at least and at most.
 _LEAST_BINS, _BINS = 10, 40
@@ -181,7 +181,7 @@ def impact(
     groups = np.arange(len(amounts)) if cluster is None else checked_cluster(columns[cluster], cluster)
     made = [
         _part(when, name, truth[rows], called[rows], amounts[rows], mass[rows], groups[rows], confidence, small, cluster is not None)
-        for when, rows in _periods(columns, period, order)
+        for when, rows in _periods(columns, period, order_of(data, period, order))
         for name, truth, called in _classes(columns, label, predicted, score, threshold, pos_label)
     ]  # fmt: skip
     return Impact(value, tuple(_corrected(made)), small, confidence, cluster)

@@ -81,7 +81,7 @@ def index(
     values). Bilateral formulas compare every period with the first (or, `chained`, with the one before) on the products both have;
     multilateral ones (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``, ``geary_khamis``, ``time_product_dummy``) use all
     periods at once, or a rolling `window` of them with a `splice`. Periods are numbers, dates or texts such as 2024-01, Q1 2024 or
-    January 2024; `order` lists them where their order in time cannot be read.
+    January 2024; `order` lists them where their order in time cannot be read; an ordered categorical has its own.
 
     Prices must be above 0 and present, and every comparison needs a common product: what is not so is refused by period and line,
     for an index of it would be a number without a meaning.

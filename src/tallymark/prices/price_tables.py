@@ -17,7 +17,7 @@ from tallymark.sources.duck import quoted
 from tallymark.sources.engine import engine
 from tallymark.sources.files import Reading
 from tallymark.sources.formats import Wanted, column_names
-from tallymark.sources.frames import is_frame, read_columns
+from tallymark.sources.frames import is_frame, order_of, read_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,10 @@ def price_table(
         raise InputError(
             f"Got a {type(data).__name__}, expected a dataframe or the path of a file with a line per sale."
         )
-    times = {value: place for place, value in enumerate(in_order(group_values(lines[0]), period, order))}
+    times = {
+        value: place
+        for place, value in enumerate(in_order(group_values(lines[0]), period, order_of(data, period, order)))
+    }
     return _tabled(times, *lines, keys, weighted=quantity is not None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import tallymark.reporting
@@ -49,14 +49,32 @@ Builder = Callable[[Mapping[str, Any], Any, ReportRequest], Content]
 _BUILDERS: list[tuple[tuple[type, ...], Builder]] = []
 
 
-def contents(*kinds: type) -> Callable[[Builder], Builder]:
-    """Register a builder for results of these kinds, alone or several by name."""
+def contents(*kinds: type, uses: Sequence[str] = ()) -> Callable[[Builder], Builder]:
+    """Register a builder for results of these kinds, alone or several by name; it `uses` these options beside the title."""
 
     def register(builder: Builder) -> Builder:
-        _BUILDERS.append((kinds, builder))
+        def checked(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
+            require_used(request, ("title", *uses), next(iter(named.values())))
+            return builder(named, data, request)
+
+        _BUILDERS.append((kinds, checked))
         return builder
 
     return register
+
+
+def require_used(request: ReportRequest, used: Sequence[str], result: object) -> None:
+    """Refuse an option that the report about this kind of result would ignore."""
+    unstated = ReportRequest()
+    for option in fields(request):
+        given, default = getattr(request, option.name), getattr(unstated, option.name)
+        if option.name in used or given is default or (default is not None and given == default):
+            continue
+        names = ", ".join(f"{name}=" for name in (given if option.name == "parameters" else [option.name]))
+        usable = ", ".join(f"{name}=" for name in used if name != "parameters")
+        raise InputError(
+            f"A report about {type(result).__name__} does not use {names}; leave it out. It uses {usable}."
+        )
 
 
 def content_of(data: object, request: ReportRequest) -> Content:

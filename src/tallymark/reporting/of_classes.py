@@ -37,7 +37,7 @@ from tallymark.summaries.confusion import Confusion
 _LEADING = ("accuracy", "balanced_accuracy", "f1_macro", "mcc", "precision", "recall")
 
 
-@contents(Confusion, ClassScores, ClassPanel)
+@contents(Confusion, ClassScores, ClassPanel, uses=("level", "sampling"))
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     """Classes evaluated."""
     evaluations = {name: evaluate(one, level=request.level, sampling=request.sampling) for name, one in named_.items()}

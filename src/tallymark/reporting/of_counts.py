@@ -11,11 +11,13 @@ from tallymark import charts
 from tallymark._numbers import amount, change, count, number, p_value, per_cent, share_of_rows, signed
 from tallymark.audits.prevalences import METHOD as AUDIT
 from tallymark.decisions.verdicts import NAMED_CLASSES, class_facts, count_facts
+from tallymark.errors import InputError
 from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
+from tallymark.quantify.estimation.count import Count
 from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
-from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
+from tallymark.quantify.estimation.prevalence import SUM_OF_GROUPS, Prevalence, Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.registry import QUANTIFIERS
 from tallymark.reporting.builders import ReportRequest, contents
@@ -25,11 +27,30 @@ from tallymark.reporting.sentences import listed
 Estimates = Mapping[str, Any]
 
 
-@contents(Prevalence, Prevalences, ClassPrevalences)
+#: Options of a count, and the one that each is shown beside.
+_USED = {
+    "fit": None, "expectation": None, "warnings": None, "growth": None, "order": "growth", "fits": "fit", "unseen": "fit",
+    "known": None, "audit": None,
+}  # fmt: skip
+
+
+@contents(Prevalence, Prevalences, ClassPrevalences, uses=tuple(_USED))
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    for option, beside in _USED.items():
+        if beside is not None and getattr(request, option) is not None and getattr(request, beside) is None:
+            raise InputError(f"{option}= is shown together with {beside}=; state {beside}= too.")
     return of_counts(
         named, title=request.title or "Count", fit=request.fit, expectation=request.expectation, warnings=request.warnings,
         growth=request.growth, order=request.order, fits=request.fits, unseen=request.unseen, known=request.known, audit=request.audit,
+    )  # fmt: skip
+
+
+@contents(Count)
+def _of_count(named: Mapping[str, Any], data: Count, request: ReportRequest) -> Content:  # noqa: ARG001
+    return of_counts(
+        data.estimates, title=request.title or "Count", fit=data.fit, expectation=data.expected,
+        warnings=data.warnings, growth=data.growth, order=data.order, fits=data.fits, unseen=data.sensitivity,
+        known=data.labelled, audit=data.audit,
     )  # fmt: skip
 
 
@@ -47,11 +68,11 @@ def of_counts(
         if isinstance(entry, Prevalences):
             grouped = list(entry.names)
             sums = [
-                (tuple(key[0] if own == name else "(all)" for own in entry.names), one)
+                (tuple(key[0] if own == name else SUM_OF_GROUPS for own in entry.names), one)
                 for name, by in entry.subtotals().items()
                 for key, one in by.entries.items()
             ]
-            pairs = [*entry.entries.items(), *sums, (("(all)",) * len(entry.names), entry.total)]
+            pairs = [*entry.entries.items(), *sums, ((SUM_OF_GROUPS,) * len(entry.names), entry.total)]
             lines += [[Cell(one.method), *(Cell(str(k)) for k in key), *_counted(one)] for key, one in pairs]
         elif isinstance(entry, ClassPrevalences):
             grouped = ["class"]
@@ -156,7 +177,7 @@ def _grown(estimates: Estimates, along: str, order: Sequence[Any] | None) -> Sec
             continue
         others = [key for key in entry.names if key != along]
         for line in entry.growths(along, order):
-            groups = [Cell(str(line["group"][key]) if line["group"] else "(all)") for key in others]
+            groups = [Cell(str(line["group"][key]) if line["group"] else SUM_OF_GROUPS) for key in others]
             told = line["reason"] or change(line["growth"], line["low"], line["high"])
             lines.append(
                 [Cell(name), *groups, Cell(str(line["from"])), Cell(str(line["to"])), Cell(told, line["growth"])]

@@ -22,7 +22,7 @@ from tallymark.measures import Evaluation
 from tallymark.notes import Note
 from tallymark.prices.advice import Advice
 from tallymark.registry import METRICS
-from tallymark.reporting.builders import ReportRequest, contents
+from tallymark.reporting.builders import ReportRequest, contents, require_used
 from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
@@ -34,8 +34,11 @@ from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
+#: What an evaluation is asked for.
+_EVALUATED = ("threshold", "level", "prevalence", "parameters", "sampling")
 
-@contents(Tally, Tallies, Panel, Curve)
+
+@contents(Tally, Tallies, Panel, Curve, uses=(*_EVALUATED, "advice"))
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
     """Models evaluated and, on the same rows, compared; groups beside their total."""
     options: dict[str, Any] = {
@@ -47,6 +50,7 @@ def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
     }
     title = request.title or "Evaluation of a classifier"
     if isinstance(data, Tallies) and len(data.names) > data.by_model:
+        require_used(request, ("title", *_EVALUATED), data)
         return of_groups(data, evaluate(data, **options), options, title=title)
     tallies = tallies_of(data if isinstance(data, Tallies | Panel) else named_)
     evaluations = {name: evaluate(tally, **options) for name, tally in tallies.items()}

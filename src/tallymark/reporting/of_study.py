@@ -11,7 +11,7 @@ from tallymark.reporting.page_model import Content, Remark, Section, table_of
 from tallymark.study.outcomes import StudyResults, StudyTest
 
 
-@contents(StudyResults)
+@contents(StudyResults, uses=("level",))
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     results = only(named, "study")
     return of_study(results, title=request.title or f"Study {results.name}", level=request.level)

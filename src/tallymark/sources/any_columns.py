@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark.errors import ColumnError, InputError
-from tallymark.sources.engine import engine, not_missing
+from tallymark.sources.engine import engine
 from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Wanted
 from tallymark.sources.frames import is_frame, read_columns
+from tallymark.sources.left_out import complete_rows
 
 Columns = Mapping[str, NDArray[Any]]
 
@@ -23,8 +24,8 @@ def any_columns(
 ) -> dict[str, NDArray[Any]]:
     """The wanted columns of a dataframe, of files, or of arrays by name; missing values become masked arrays.
 
-    Rows of files come in the order they have there, so that messages name the same row every time; `drop_missing` leaves
-    out those of files in which one of the columns is missing.
+    With `drop_missing` rows of files and frames in which a column is missing are left out, and noted.
+    Rows of files come in the order they have there, so that messages name the same row every time.
     """
     if isinstance(data, Mapping) and all(isinstance(column, np.ndarray) for column in data.values()):
         for name, option, _ in wanted:
@@ -36,13 +37,13 @@ def any_columns(
             raise InputError("Got a list, expected a dataframe or the paths of files.")
         with engine(data, wanted, where=where) as source:
             source.keep_order()
-            kept = not_missing([name for name, *_ in wanted], where) if drop_missing else where
+            kept = complete_rows(source, [name for name, *_ in wanted], where) if drop_missing else where
             return columns_of(source, wanted, kept)
     if not is_frame(data):
         raise InputError(f"Got a {type(data).__name__}, expected a dataframe or the path of a file.")
     if where is not None:
         raise InputError("where= is for files; filter the dataframe before you pass it.")
-    return read_columns(data, wanted)
+    return read_columns(data, wanted, drop_missing=drop_missing)
 
 
 def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Label
 from tallymark.errors import InputError, shown
-from tallymark.notes import emit
+from tallymark.notes import emit, honours_strict
 from tallymark.sources.cell_queries import tallies_of_relation
 from tallymark.sources.columns import SMALL, Columns, checked_cluster, checked_mass, tallies_of_columns
 from tallymark.sources.formats import Wanted, column_names
@@ -26,6 +26,7 @@ from tallymark.sources.frames import (
     without_missing,
 )
 from tallymark.sources.lazy import number_of_rows, tallies_of_lazy
+from tallymark.sources.left_out import note_left_out
 from tallymark.sources.roles import Roles
 from tallymark.summaries import storage
 from tallymark.summaries.class_panel import ClassPanel
@@ -68,6 +69,7 @@ def tally(
     drop_missing: bool = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 @named_columns
+@honours_strict
 def tally(
     y: object = None,
     scores: object = None,
@@ -94,7 +96,7 @@ def tally(
     product, say. Intervals then let whole clusters vary. `pos_label` names the positive label where it is not obvious.
     Lazy frames (Polars, DuckDB, Dask, PySpark, Ibis) of more than two million rows are grouped in their own engine
     into cells, as :func:`tallymark.scan` does for files; `exact` True never does, False always. Missing values are an
-    error that counts them; `drop_missing` leaves out the rows of a frame that have one. `strict` turns guards into errors.
+    error that counts them; `drop_missing` leaves out the rows of a frame that have one and notes how many (TM124). `strict` turns guards into errors.
 
     >>> import tallymark as tm
     >>> tm.tally(["no", "yes", "no"], [0.1, 0.8, 0.3], pos_label="yes").positives
@@ -511,14 +513,17 @@ def _tally_frame(
             f"exact=False groups the rows of a lazy frame into cells, but {why}. Leave it out, or quantise() the tally."
         )
     if lazy is not None and drop_missing:
-        lazy = without_missing(lazy, [name for name, *_ in wanted])
+        names = [name for name, *_ in wanted]
+        rows, lazy = number_of_rows(lazy), without_missing(lazy, names)
+        note_left_out(rows - number_of_rows(lazy), rows, names)
     if lazy is not None and cluster is None and not exact and (exact is False or number_of_rows(lazy) > SMALL):
         if is_relation(frame):
             made = tallies_of_relation(lazy.to_native(), roles)
         else:
             made = tallies_of_lazy(lazy, roles)
     else:
-        columns = read_columns(frame, wanted, drop_missing=drop_missing)
+        # Of a lazy frame they are left out and noted already.
+        columns = read_columns(lazy if drop_missing and lazy is not None else frame, wanted, drop_missing=drop_missing)
         made = tallies_of_columns(columns, roles)
     emit(hard_labels_of(made), strict=strict)
     if isinstance(score, str) and not roles.by:

@@ -105,4 +105,4 @@ def scan_panel(
     )
     # A column that is not there is refused before any work.
     with rows.open():
-        return FilePanel(rows)
+        return FilePanel(replace(rows, noted=True))

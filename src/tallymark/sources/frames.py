@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.formats import Wanted
+from tallymark.sources.left_out import note_left_out
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -94,10 +95,26 @@ def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = F
 
     data = _with_columns(frame, wanted)
     names = list(dict.fromkeys(name for name, *_ in wanted))
-    data = without_missing(data, names) if drop_missing else data
     data = data.select(names)
     eager = data.collect() if isinstance(data, nw.LazyFrame) else data
+    if drop_missing:
+        complete = without_missing(eager, names)
+        note_left_out(len(eager) - len(complete), len(eager), names)
+        eager = complete
     return {name: as_array(eager[name]) for name in names}
+
+
+def order_of(data: Any, column: str | None, stated: Sequence[Any] | None) -> Sequence[Any] | None:
+    """The order of a column's values: as stated, or that of an ordered categorical of a frame; None where there is neither."""
+    if stated is not None or column is None or not is_frame(data):
+        return stated
+    import narwhals as nw
+
+    kind = nw.from_native(data).collect_schema().get(column)
+    categories = list(kind.categories) if isinstance(kind, nw.Enum) else []
+    # Dates are ordered by their value, and written in more than one way.
+    named = categories and all(isinstance(value, str | int) for value in categories)
+    return categories if named else None
 
 
 def without_missing(data: Any, columns: Sequence[str]) -> Any:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tallymark import _check
 from tallymark._check import Label
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError
 from tallymark.sources.formats import Wanted, column_names
-
 
 #: How a part is named in messages: by Python's arguments, or by the command line's options.
 ARGUMENT, OPTION = "{}=", "--{}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tallymark.sources.duck import Progress
 from tallymark.sources.engine import engine, not_missing
 from tallymark.sources.formats import Paths
+from tallymark.sources.left_out import complete_rows
 from tallymark.sources.open_rows import Table
 from tallymark.sources.roles import Roles
 
@@ -21,6 +22,8 @@ class Rows:
     roles: Roles
     where: str | None = None
     drop_missing: bool = False
+    #: Whether the rows that are left out were noted when the files were first opened.
+    noted: bool = False
     memory_limit: str | None = None
     threads: int | None = None
     progress: Progress | None = None
@@ -37,7 +40,10 @@ class Rows:
             threads=self.threads,
             progress=self.progress,
         ) as source:
-            where = not_missing([name for name, *_ in wanted], self.where) if self.drop_missing else self.where
+            where = self.where
+            if self.drop_missing:
+                names = [name for name, *_ in wanted]
+                where = not_missing(names, where) if self.noted else complete_rows(source, names, where)
             yield Table(source, self.roles, where)
 
     def keep(self, condition: str) -> Rows:

@@ -8,7 +8,7 @@ from typing import overload
 from tallymark import _check
 from tallymark._check import Label
 from tallymark.errors import InputError
-from tallymark.notes import emit
+from tallymark.notes import emit, honours_strict
 from tallymark.sources.duck import Progress
 from tallymark.sources.formats import Paths
 from tallymark.sources.frames import named_columns
@@ -41,6 +41,7 @@ def scan(
     progress: Progress | None = ..., strict: bool = ...,
 ) -> Tallies: ...  # fmt: skip
 @named_columns
+@honours_strict
 def scan(
     paths: Paths,
     *,
@@ -66,7 +67,7 @@ def scan(
     repeated score is exact, so are the asked `thresholds` and the moments, the heaviest cells are split finer, and
     :func:`tallymark.bound` says how far each metric can be off. `exact` True never quantises, False always does.
     `cluster` names the column that says which rows belong together (the rows are then read whole, however many);
-    `where` is an SQL condition on the rows; `drop_missing` leaves out rows in which a named column is missing; `memory_limit` (``"1GB"``) and `threads` bound the engine, which spills to
+    `where` is an SQL condition on the rows; `drop_missing` leaves out rows in which a named column is missing and notes how many (TM124); `memory_limit` (``"1GB"``) and `threads` bound the engine, which spills to
     disk; `progress` is called with the percentage done.
 
     >>> import tallymark as tm, tempfile, pathlib

@@ -55,10 +55,10 @@ def run(
         raise InputError("--period, --label, --value and options of rows need a file; name the file first.")
     advice = advise(
         read_columns(file, named, rows) if file is not None and named else file,
-        classes=classes, prevalence_stable=prevalence_stable, values_stable=values_stable, prevalence=prevalence,
-        true_negatives_matter=true_negatives_matter, emphasise=emphasise, cost_fp=cost_fp, cost_fn=cost_fn,
+        classes=classes, prevalence_stable=prevalence_stable, values_stable=values_stable, prevalence=prevalence,  # type: ignore[arg-type]
+        true_negatives_matter=true_negatives_matter, emphasise=emphasise, cost_fp=cost_fp, cost_fn=cost_fn,  # type: ignore[arg-type]
         period=period, label=label, value=value, pos_label=rows.pos_label, order=order or None,
-    )  # type: ignore[call-overload]  # fmt: skip
+    )  # fmt: skip
     output.write_report(advice, file or "Which metric to watch")
     if output.as_json:
         output.answer("advise", advice.to_dict())

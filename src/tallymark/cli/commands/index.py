@@ -116,7 +116,7 @@ def _under_error(
         result = index_under_error(
             file, period=sales.period, product=sales.product, price=sales.price, quantity=sales.quantity,
             order=sales.order or None, label=error.label or "", pos_label=error.pos_label, metric=error.metric,
-            metric_value=error.metric_value, errors=error.errors, score=error.score, predicted=error.predicted,
+            metric_value=error.metric_value, errors=error.errors, score=error.score, predicted=error.predicted,  # type: ignore[arg-type]
             together=error.together, draws=error.draws, seed=error.seed, formula=formula, chained=chained,
         )  # fmt: skip
         required = None if error.tolerance is None else result.required_value(error.tolerance)

@@ -178,7 +178,7 @@ def _refuse_for_classes(
 ) -> None:  # fmt: skip
     """Refuse options that have no meaning for more than two classes."""
     usual, everywhere = vars(MethodOptions()), {"method", "calibration", "level", "seed"}
-    given = {name: value for group in (groups, audit, rows, engine) for name, value in vars(group).items()} | more
+    given = {name: value for group in (groups, audit, rows, engine) for name, value in vars(group).items()} | dict(more)
     given |= {name: value != usual[name] for name, value in vars(methods).items() if name not in everywhere}
     if used := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
         raise InputError(f"{', '.join(used)}: these go with --score, not with --probability.")

@@ -66,8 +66,8 @@ def run(
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Annotated[str | None, text("FILE", "Write TARGET with scores and probabilities to this file.")] = None,
-) -> None:
-    """Train on the labelled texts, count in the target, print."""
+) -> RareCount:
+    """Train on the labelled texts, count in the target, print; gives back what was printed."""
     count, size = choose("--method", method, METHODS)
     output.require_place(train, target)
     require_table_place(out, train, target)
@@ -87,10 +87,11 @@ def run(
     if output.as_json:
         sweep = {"weight": result.weight, "sweep": result.sweep} if isinstance(result, ClassWeightSweep) else {}
         output.answer("rare", result.to_dict() | sweep | {"out": out}, result.warnings)
-        return
+        return result
     _print(result, target, out, output)
     output.notes(result.warnings)
     output.say_where()
+    return result
 
 
 def _column(paths: str, name: str, option: str) -> Any:

@@ -64,7 +64,7 @@ def run(
                         metric=metric,
                         level=level,
                         seed=seed,
-                        sampling=sampling,
+                        sampling=sampling,  # type: ignore[arg-type]
                         **parameters.given(),  # type: ignore[arg-type]
                     )
                 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -10,7 +11,7 @@ from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError
 from tallymark.measures import Evaluation
-from tallymark.notes import Note, emit
+from tallymark.notes import Note, emit, honours_strict, strictly
 from tallymark.quantify.estimation.class_drift import ClassDrift, class_drift
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
 from tallymark.quantify.estimation.disagreement import disagreement
@@ -155,7 +156,12 @@ class Count(Shown):
             entries["with_known"] = self.with_labelled()
         if self.pooled:
             entries["pooled"] = dict(self.pooled)
-        parts = {"fit": self.fit, "class_drift": self.drift, "fits": self.fits, "sensitivity": self.sensitivity}
+        parts: dict[str, Any] = {
+            "fit": self.fit,
+            "class_drift": self.drift,
+            "fits": self.fits,
+            "sensitivity": self.sensitivity,
+        }
         parts["expected"] = self.expected
         return entries | {name: part.to_dict() for name, part in parts.items() if part is not None}
 
@@ -174,6 +180,7 @@ def _line(group: dict[str, Any] | None, label: str | None, one: Prevalence) -> d
     return {"method": one.method, "group": group, **({} if label is None else {"class": label}), **values}
 
 
+@honours_strict
 def count(
     validation: Tally | ClassPanel,
     target: Tally | Tallies | ClassPanel,
@@ -187,7 +194,7 @@ def count(
     order: Sequence[Any] | None = None,
     level: float | None = 0.95,
     seed: int = 0,
-    strict: bool = False,
+    strict: bool = False,  # noqa: ARG001 - read by honours_strict
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> Count:
@@ -211,7 +218,9 @@ def count(
     expect : sequence of str
         Metrics to expect in the target at ``threshold``.
     growth : str, optional
-        Name of a column of the groups along which growth rates are computed, in `order`.
+        Name of a column of the groups along which growth rates are computed.
+    order : sequence, optional
+        The values of that column in their order in time, where it cannot be read from them.
     level, seed, strict
         As in :func:`tallymark.quantify.estimate`.
     progress : callable, optional
@@ -241,11 +250,13 @@ def count(
         return _count_classes(validation, target, names or USUAL_OF_CLASSES, level, seed, progress, options)
     if isinstance(target, ClassPanel):
         raise InputError("The labelled rows have scores of two classes and the target has more; give both the same.")
-    counter = _Counter(validation, target, names, level, seed, strict, options)
+    counter = _Counter(validation, target, names, level, seed, options)
     estimates = counter.estimates(progress)
     whole = counter.whole
-    fits = mixture_fit(validation, target, strict=strict) if isinstance(target, Tallies) else None
-    fit = mixture_fit(validation, whole, strict=strict and fits is None)
+    fits = mixture_fit(validation, target) if isinstance(target, Tallies) else None
+    # Where groups are tested one by one, the fit of all rows together is shown and not judged.
+    with nullcontext() if fits is None else strictly(strict=False):
+        fit = mixture_fit(validation, whole)
     known = (float(validation.n), float(validation.positives)) if same_population else None
     notes = counter.notes
     if known is not None:
@@ -253,6 +264,7 @@ def count(
             corrected = {name: total_of(one) for name, one in estimates.items() if QUANTIFIERS[name].shift_proof}
             notes += disagreement(total_of(audit), corrected, known)
         notes += design_notes(validation, whole, fit)
+    emit(notes)
     return Count(
         estimates=FrozenDict(estimates),
         fit=fit,
@@ -282,15 +294,15 @@ class _Counter:
 
     def __init__(
         self, validation: Tally, target: Tally | Tallies, names: Sequence[str], level: float | None, seed: int,
-        strict: bool, options: Mapping[str, Any],
+        options: Mapping[str, Any],
     ) -> None:  # fmt: skip
         self.validation, self.target, self.level = validation, target, level
         self.given = {name: value for name, value in options.items() if value is not None}
         _refuse_unused(self.given, names)
         samples = (validation, *(target.values() if isinstance(target, Tallies) else (target,)))
         self.notes: tuple[Note, ...] = tuple(note for sample in samples for note in hard_labels(sample, "the score"))
-        emit(self.notes, strict=strict)
-        self.settings = {"level": level, "seed": seed, "strict": strict, "population": self.given.get("population")}
+        emit(self.notes)
+        self.settings = {"level": level, "seed": seed, "population": self.given.get("population")}
         self.names = list(names) or self._usual()
 
     def _usual(self) -> list[str]:
@@ -313,7 +325,7 @@ class _Counter:
         options = {key: self.given[key] for key, takes in _OPTIONS.items() if key in self.given and takes(method)}
         return estimate(name, self.validation, sample, **options, **settings)
 
-    def estimates(self, progress: Callable[[float], None] | None) -> dict[str, Estimate]:
+    def estimates(self, progress: Callable[[float], None] | None) -> dict[str, Prevalence | Prevalences]:
         """What each method counts, with intervals."""
         interval = self.given.get("interval", "default")
         return _each(
@@ -378,7 +390,7 @@ def _count_classes(
 
     def one(name: str) -> Any:
         takes = _OPTIONS["calibration"](QUANTIFIERS[name])
-        return estimate(name, validation, target, level=level, seed=seed, **(given if takes else {}))  # type: ignore[arg-type]
+        return estimate(name, validation, target, level=level, seed=seed, **(given if takes else {}))
 
     return Count(estimates=FrozenDict(_each(names, one, progress)))
 

@@ -24,6 +24,11 @@ from tallymark.notes import Note
 Keys = tuple[tuple[Any, ...], ...]
 
 
+#: What tables write in the column of a key that is summed over: the groups' estimates are added up, and the limits are those of the sum,
+#: not of an estimate from all rows at once.
+SUM_OF_GROUPS = "(sum of groups)"
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Prevalence(Shown, Limited):
     """The estimated share of positives in a target sample, and how many that makes.

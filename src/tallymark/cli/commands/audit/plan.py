@@ -48,8 +48,8 @@ def run(
         require_table_place(place, file)
     with progress_bar(f"Reading {file}"):
         plan = audits.plan(
-            file, score=score, n=n, width=width, measure=measure, threshold=threshold, by=by or [], value=value,
-            design=design, allocation=allocation, strata=strata, least=least, level=level, seed=seed,
+            file, score=score, n=n, width=width, measure=measure, threshold=threshold, by=by or [], value=value,  # type: ignore[arg-type]
+            design=design, allocation=allocation, strata=strata, least=least, level=level, seed=seed,  # type: ignore[arg-type]
         )  # fmt: skip
     kept = np.zeros(len(plan.inclusion), dtype=np.bool_)
     kept[plan.drawn] = True
