@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tallymark import _check
 from tallymark._check import Label
 from tallymark.errors import InputError, shown
-from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.formats import MISSING, Wanted, column_names
 
 
 def _as_number(value: object) -> object:
@@ -91,6 +91,11 @@ class Roles:
             matches = [value for value in present if spelled(value) == spelled(text)]
             if len(matches) == 1:
                 return replace(self, pos_label=_check.plain_label(matches[0]))
+        lost = (
+            f" In a CSV {text!r} is read as a missing value; write this label in another way."
+            if text in MISSING
+            else ""
+        )
         raise InputError(
-            f"{self.spelling.format('pos-label')} {text!r} does not occur in {self.label!r}, which has the values {shown(present)}."
+            f"{self.spelling.format('pos-label')} {text!r} does not occur in {self.label!r}, which has the values {shown(present)}.{lost}"
         )
