@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tallymark._numbers import noun
 from tallymark.cli.commands.sources import Source
 from tallymark.cli.output import require_table_place, write_beside
 from tallymark.cli.printing import print_json, print_notes, print_text
@@ -42,6 +43,6 @@ def run(
         return
     told = ", ".join(f"{name} {value:.4g}" for name, value in parameters.items())
     print_text(
-        f"Wrote {out}: {len(scores)} rows with {column} ({method}: {told}); they add up to {summary['sum']:.1f} positives."
+        f"Wrote {out}: {len(scores)} {noun(len(scores), 'row')} with {column} ({method}: {told}); they add up to {summary['sum']:.1f} positives."
     )
     print_notes(notes)

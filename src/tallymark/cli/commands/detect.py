@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._numbers import number, with_limits
+from tallymark._numbers import noun, number, with_limits
 from tallymark.cli.commands.compare import compared_table, print_conditions
 from tallymark.cli.naming import listed
 from tallymark.cli.output import require_table_place, write_beside
@@ -87,7 +87,7 @@ def run(asked: Asked) -> None:
     elif asked.as_json:
         print_json("detect", answer)
     if asked.out is not None and not asked.as_json:
-        print_text(f"Wrote {asked.out}: {len(X)} rows with {', '.join(scores)}.")
+        print_text(f"Wrote {asked.out}: {len(X)} {noun(len(X), 'row')} with {', '.join(scores)}.")
 
 
 def _evaluated(asked: Asked, panel: Panel, answer: dict[str, Any]) -> None:
@@ -120,7 +120,10 @@ def _evaluated(asked: Asked, panel: Panel, answer: dict[str, Any]) -> None:
             "detect", answer | {"positives": positives, "detectors": measures, "simple": simple, "pairs": pairs}, notes
         )
         return
-    print_text(f"{asked.file}: {panel.n} rows, {positives} outliers, {len(answer['features'])} attributes", "bold")
+    print_text(
+        f"{asked.file}: {panel.n} {noun(panel.n, 'row')}, {positives} {noun(positives, 'outlier')}, {len(answer['features'])} attributes",
+        "bold",
+    )
     level = f"{100 * asked.level:g} %"
     lines = [
         [

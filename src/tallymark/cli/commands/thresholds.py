@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tallymark._numbers import limits, number
+from tallymark._numbers import limits, noun, number
 from tallymark.cli.commands.sources import Source
 from tallymark.cli.printing import print_json, print_table, print_text, progress_bar, table
 from tallymark.errors import Undefined
@@ -63,6 +63,8 @@ def run(
         ]
         for one in choices
     ]
-    print_table(table(f"{file}: {tally.n_rows} rows, {number(tally.positives)} positive", heads, rows))
+    print_table(
+        table(f"{file}: {tally.n_rows} {noun(tally.n_rows, 'row')}, {number(tally.positives)} positive", heads, rows)
+    )
     for policy, reason in reasons.items():
         print_text(f"{policy}: {reason}", indent="  ")
