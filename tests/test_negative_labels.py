@@ -65,7 +65,7 @@ def test_words_for_a_missing_value_are_asked_about(door, other, tmp_path):
 
 
 def test_equal_numbers_are_another_spelling():
-    with pytest.raises(tm.InputError, match="'1.0' \\(1 rows\\) beside the positive label '1'"):
+    with pytest.raises(tm.InputError, match="'1.0' \\(1 row\\) beside the positive label '1'"):
         tm.tally(["0", "1", "1.0"], [0.1, 0.2, 0.3], pos_label="1")
 
 
@@ -76,7 +76,7 @@ def test_a_positive_label_that_is_none_of_several_is_refused():
 
 
 def test_accents_are_another_spelling():
-    with pytest.raises(tm.InputError, match="'vérifié' \\(1 rows\\) beside the positive label 'verifie'"):
+    with pytest.raises(tm.InputError, match="'vérifié' \\(1 row\\) beside the positive label 'verifie'"):
         tm.tally(["verifie", "vérifié", "non"], [0.1, 0.2, 0.3], pos_label="verifie")
 
 

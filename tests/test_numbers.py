@@ -3,10 +3,12 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tallymark as tm
 from tallymark import _numbers as n
 
 finite = st.floats(-1e300, 1e300)
@@ -101,3 +103,13 @@ def javascript_cases():
 
 def expected(cases):
     return [[n.number(v), n.with_limits(v, low, high), n.per_cent(v), n.amount(v)] for v, low, high in cases]
+
+
+def test_one_thing_is_singular_in_headings():
+    one, two = tm.tally(scores=[0.3]), tm.tally(scores=[0.3, 0.4])
+    assert "of 1 row" in one.heading()
+    assert "1 rows" not in one.heading()
+    assert "of 2 rows" in two.heading()
+    frame = pd.DataFrame({"y": [0, 1, 2, 1], "p": [0.1, 0.2, 0.3, 0.4]})
+    with pytest.warns(UserWarning, match=r"0 \(1 row\), 2 \(1 row\)"):
+        tm.tally(frame, label="y", score="p", pos_label=1)

@@ -267,6 +267,10 @@ def plain_label(value: object) -> Label:
     raise InputError(f"{plain!r} ({type(plain).__name__}) cannot be a label; use text, a whole number or a bool.")
 
 
+#: Words of a CSV that are read as a missing value, in its cells and in its header.
+MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+
+
 class TypedLabel(str):
     """A label as a person typed it: it stands for the label, of whatever type, that is written so."""
 
@@ -299,7 +303,11 @@ def _as_number(value: object) -> object:
 def does_not_occur(pos_label: Label, name: str, present: Sequence[Label]) -> InputError:
     """The error for a positive label that no row has."""
     given = f"--pos-label {str(pos_label)!r}" if isinstance(pos_label, TypedLabel) else f"pos_label={pos_label!r}"
-    return InputError(f"{given} does not occur in {name}, which has the values {shown(present)}.")
+    hint = f" In a CSV {str(pos_label)!r} is read as a missing value; write this label in another way."
+    return InputError(
+        f"{given} does not occur in {name}, which has the values {shown(present)}."
+        + (hint if pos_label in MISSING_WORDS else "")
+    )
 
 
 def distinct(array: NDArray[Any], name: str = "labels") -> list[Label]:

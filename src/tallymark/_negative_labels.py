@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tallymark._numbers import noun
 from tallymark._text import unaccented
 from tallymark.errors import InputError
 from tallymark.notes import Note, emit
@@ -83,7 +84,7 @@ def _equal_numbers(label: object, positive: object) -> bool:
 def _with_rows(labels: Sequence[object], occurs: Mapping[Any, int]) -> str:
     ordered = sorted(labels, key=lambda label: -occurs[label])
     rest = "" if len(ordered) <= _NAMED else f" and {len(ordered) - _NAMED} more values"
-    return ", ".join(f"{label!r} ({occurs[label]} rows)" for label in ordered[:_NAMED]) + rest
+    return ", ".join(f"{label!r} ({occurs[label]} {noun(occurs[label], 'row')})" for label in ordered[:_NAMED]) + rest
 
 
 def _plain(label: object) -> str:

@@ -126,7 +126,16 @@ def counted(value: float, thing: str) -> str:
     >>> counted(1, "row"), counted(3, "row"), counted(0.5, "row")
     ('1 row', '3 rows', '0.5 rows')
     """
-    return f"{amount(value)} {thing}" if value == 1 else f"{amount(value)} {thing}s"
+    return f"{amount(value)} {noun(value, thing)}"
+
+
+def noun(value: float, thing: str) -> str:
+    """The word for so many things: its plural but for one.
+
+    >>> noun(1, "row"), noun(0, "row")
+    ('row', 'rows')
+    """
+    return thing if value == 1 else f"{thing}s"
 
 
 def decimals_of(low: float, high: float) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tallymark._display import Limited, Row, Shown, columns_of, frame, plain
 from tallymark._mappings import FrozenDict, Keyed
-from tallymark._numbers import number
+from tallymark._numbers import noun, number
 from tallymark.errors import UnknownNameError, nearest
 from tallymark.notes import Note
 from tallymark.registry import METRICS
@@ -140,7 +140,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
         weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
         share = "" if not self.positives else f" ({100 * self.positives / self.n:.3g} %)"
         positives = "" if self.positives is None else f", {number(self.positives)} positive{share}"
-        return f"{self.n_rows} rows{weight}{positives}"
+        return f"{self.n_rows} {noun(self.n_rows, 'row')}{weight}{positives}"
 
     def conditions(self) -> list[str]:
         """The threshold, the stated prevalence and what kind of intervals there are."""

@@ -9,10 +9,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import tallymark as tm
 from samples import probability_sample
-from tallymark.cli.app import main
+from tallymark.cli.app import app, main
 
 Y, P = probability_sample(300)
 
@@ -113,3 +114,19 @@ def test_csv_of_a_curve_has_every_point(name):
         written = [line[column] for line in lines]
         assert written == [value if isinstance(value, str) else repr(value) for value in values.tolist()]
     assert len(repr(curve).splitlines()) < 15
+
+
+def test_a_column_or_label_that_is_written_as_missing_is_explained(tmp_path):
+    path = tmp_path / "na.csv"
+    path.write_text("NA,p,y\n1,0.2,a\n0,0.3,NA\n1,0.9,b\n0,0.1,a\n")
+    unnamed = CliRunner().invoke(app, ["evaluate", str(path), "--label", "NA", "--score", "p"])
+    assert "named by its place: 'column0'" in str(unnamed.exception)
+    assert CliRunner().invoke(app, ["evaluate", str(path), "--label", "column0", "--score", "p"]).exit_code == 0
+    lost = CliRunner().invoke(
+        app, ["evaluate", str(path), "--label", "y", "--score", "p", "--pos-label", "NA", "--drop-missing"]
+    )
+    assert "'NA' is read as a missing value" in str(lost.exception)
+    other = CliRunner().invoke(
+        app, ["evaluate", str(path), "--label", "y", "--score", "p", "--pos-label", "c", "--drop-missing"]
+    )
+    assert "missing value" not in str(other.exception)

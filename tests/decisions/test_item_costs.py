@@ -123,7 +123,7 @@ def test_a_cost_matrix_of_many_classes():
         ({"score": "p", "cost_fn": "nothing"}, "No column 'nothing'"),
         ({"score": "p", "cost_fn": lambda _: "x"}, "no number for each row"),
         ({"score": "p", "cost_fp": float("nan")}, "finite"),
-        ({"score": "p", "cost_fp": "gap"}, "missing or not finite in 1 rows"),
+        ({"score": "p", "cost_fp": "gap"}, "missing or not finite in 1 row"),
         ({"score": "p", "matrix": {}}, "name their column"),
     ],
 )

@@ -111,7 +111,7 @@ def test_clusters_widen():
         ({}, "name one of the two"),
         ({"score": "price"}, "threshold="),
         ({"predicted": "other"}, "same labels"),
-        ({"predicted": "called", "value": "gap"}, "missing or not finite in 1 rows"),
+        ({"predicted": "called", "value": "gap"}, "missing or not finite in 1 row"),
         ({"predicted": "called", "tolerance": 0.0}, "tolerance"),
         ({"predicted": "called", "pos_label": 7}, "does not occur"),
     ],

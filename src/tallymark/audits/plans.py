@@ -11,7 +11,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
 from tallymark._display import Row, Shown, frame, plain
-from tallymark._numbers import amount, number, share_of_rows
+from tallymark._numbers import amount, noun, number, share_of_rows
 from tallymark.audits.designs import (
     ALLOCATIONS,
     Layers,
@@ -108,7 +108,7 @@ class AuditPlan(Shown):
             else ""
         )
         return (
-            f"Check {self.n} rows ({self.design} sample){how}. If the scores are right probabilities (they add up to "
+            f"Check {self.n} {noun(self.n, 'row')} ({self.design} sample){how}. If the scores are right probabilities (they add up to "
             f"{amount(round(total, 2))} positives among {len(self.scores)} rows), expect {'; '.join(parts[:4])}{more} at "
             f"{100 * self.level:g} %.{doubt}"
         )

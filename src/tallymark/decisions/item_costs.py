@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
 from tallymark._display import Row, Shown, plain
-from tallymark._numbers import equals_p, number, with_limits
+from tallymark._numbers import equals_p, noun, number, with_limits
 from tallymark._rounding import first_largest, rounding
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.holm import holm
@@ -108,7 +108,7 @@ class Costs(Shown):
 
     def heading(self) -> str:
         """What was found."""
-        return "\n".join([f"Payoffs of {self.n} rows (costs are negative)", *self.verdict])
+        return "\n".join([f"Payoffs of {self.n} {noun(self.n, 'row')} (costs are negative)", *self.verdict])
 
     def rows(self) -> Sequence[Row]:
         """A line per model."""
@@ -262,7 +262,7 @@ def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data:
         found = np.full(int(kept.sum()), _check.real(value, name))
     if bad := int((~np.isfinite(found)).sum()):
         raise InputError(
-            f"{name} is missing or not finite in {bad} rows, the first at index {int(np.argmax(~np.isfinite(found)))}."
+            f"{name} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index {int(np.argmax(~np.isfinite(found)))}."
         )
     if float(np.abs(found).max()) > _LARGEST:
         raise InputError(f"{name} goes beyond {_LARGEST:g}; count in larger units.")

@@ -186,7 +186,7 @@ def table_loss(
     if loss in METRICS:
         facts = METRICS[loss]
         parameters: dict[str, Any] = {"beta": float(beta)} if has_beta(loss) else {}
-        score = _score_of_table(facts, *size, **parameters)
+        score = _score_of_table(facts, positives, negatives, **parameters)
         if facts.name in METRICS.own:
             # Only of ours it is known, and tested, that mending an error never makes them worse.
             return OwnLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn, **parameters), *size)

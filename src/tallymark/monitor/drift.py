@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Bools, Floats
+from tallymark._numbers import noun
 from tallymark._periods import in_order
 from tallymark.audits.checked_rows import audit_of
 from tallymark.audits.plans import AuditPlan, only_verdicts, plan
@@ -221,7 +222,7 @@ def _is_table(path: Path) -> bool:
 
 def _finite(values: Floats, name: str) -> Floats:
     if bad := int((~np.isfinite(values)).sum()):
-        raise InputError(f"{name} is missing or not finite in {bad} rows; leave them out, or mend them.")
+        raise InputError(f"{name} is missing or not finite in {bad} {noun(bad, 'row')}; leave them out, or mend them.")
     return values
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
+from tallymark._numbers import noun
 from tallymark._periods import in_order
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.holm import holm
@@ -171,7 +172,7 @@ def impact(
     amounts = numbers(columns[value], value)
     if bad := int((~np.isfinite(amounts)).sum()):
         raise InputError(
-            f"{value} is missing or not finite in {bad} rows, the first at index {int(np.argmax(~np.isfinite(amounts)))}."
+            f"{value} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index {int(np.argmax(~np.isfinite(amounts)))}."
         )
     mass = np.ones(len(amounts)) if weight is None else _check.weights(columns[weight], weight)
     if not mass.all():

@@ -11,6 +11,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats, Ints
 from tallymark._display import Row, Shown, plain
+from tallymark._numbers import noun
 from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.resampling.parallel import seeds
@@ -50,7 +51,7 @@ class IndexAudit(Shown):
     def heading(self) -> str:
         """How many, and what that brings."""
         return (
-            f"Check {self.n} products: the {100 * self.level:g} % stretch of {self.formula} in the last period is expected to shrink from "
+            f"Check {self.n} {noun(self.n, 'product')}: the {100 * self.level:g} % stretch of {self.formula} in the last period is expected to shrink from "
             f"{self.width_before:.4f} to {self.width:.4f}, if the probabilities are right"
         )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark._numbers import count, number
+from tallymark._numbers import counted, number
 from tallymark.audits.estimates import AuditEstimate
 from tallymark.audits.plans import AuditPlan
 from tallymark.prices.index_audits import IndexAudit
@@ -21,9 +21,7 @@ def _of_plan(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Con
         Section("Strata", "", [charts.audit_plan(plan)], [table_of(plan.rows())]),
         Section("Rows to check", "Rows are counted from 0.", (), [table_of(plan.to_dict()["sample"])]),
     ]
-    return Content(
-        request.title or "Audit plan", [f"{count(len(plan.inclusion))} rows"], [plan.heading()], (), sections
-    )
+    return Content(request.title or "Audit plan", [counted(len(plan.inclusion), "row")], [plan.heading()], (), sections)
 
 
 @contents(IndexAudit)
@@ -36,7 +34,7 @@ def _of_index(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
         [table_of(found.rows())],
     )
     return Content(
-        request.title or "Audit of an index", [f"{found.n} products"], [found.heading() + "."], (), [section]
+        request.title or "Audit of an index", [counted(found.n, "product")], [found.heading() + "."], (), [section]
     )
 
 
@@ -53,5 +51,5 @@ def _of_estimate(named: Mapping[str, Any], data: Any, request: ReportRequest) ->
         "Estimates", "Nothing is assumed of the scores or of any shift.", [charts.audit_estimate(found)], [table_of(found.rows())]
     )  # fmt: skip
     return Content(
-        request.title or "Audit", [f"{count(one.details['checked'])} checked rows"], said, [Remark.of(note) for note in found.warnings], [section]
+        request.title or "Audit", [counted(one.details["checked"], "checked row")], said, [Remark.of(note) for note in found.warnings], [section]
     )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._numbers import amount, count, per_cent
+from tallymark._numbers import amount, counted, per_cent
 from tallymark.decisions.verdicts import most_confused
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import SAMPLED, Evaluation
@@ -76,7 +76,7 @@ def _bar(one: Evaluation, metric: str) -> Bar:
 def _described(one: Evaluation) -> list[str]:
     classes = [] if one.confusion is None else [f"{len(one.confusion.labels)} classes"]
     weight = [f"weight {amount(float(one.n))}"] if one.weighted else []
-    return [f"{count(one.n_rows)} rows", *weight, *classes, SAMPLED[one.sampling], *([] if one.level is None else [f"{100 * one.level:g} % intervals"])]  # fmt: skip
+    return [counted(one.n_rows, "row"), *weight, *classes, SAMPLED[one.sampling], *([] if one.level is None else [f"{100 * one.level:g} % intervals"])]  # fmt: skip
 
 
 def _headline(one: Evaluation) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
-from tallymark._numbers import count, per_cent
+from tallymark._numbers import counted, per_cent
 from tallymark.decisions.item_costs import Costs
 from tallymark.decisions.roc_space import Space
 from tallymark.prices.advice import Advice
@@ -57,7 +57,7 @@ def _of_costs(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
         *([table_of(found.by_class)] if found.by_class else []),
     ]
     section = Section("What calls earn", "Costs are negative.", [charts.costs(found)] if drawn else [], tables)
-    return Content(request.title or "Costs", [f"{count(found.n)} rows"], found.verdict, (), [section])
+    return Content(request.title or "Costs", [counted(found.n, "row")], found.verdict, (), [section])
 
 
 @contents(Space)

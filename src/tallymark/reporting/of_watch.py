@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark import charts
+from tallymark._numbers import counted
 from tallymark.monitor.results import Watch
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Section, table_of
@@ -37,4 +38,4 @@ def _of_watch(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
                 [table_of(found.plan.to_dict()["sample"])],
             )
         )
-    return Content(request.title or "Watch", [f"{len(found.periods)} periods"], said, (), sections)
+    return Content(request.title or "Watch", [counted(len(found.periods), "period")], said, (), sections)

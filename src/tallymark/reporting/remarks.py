@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tallymark._numbers import amount, count, fixed, number, per_cent
+from tallymark._numbers import amount, counted, fixed, number, per_cent
 from tallymark.decisions.verdicts import ModelFacts, separated, sums_mislead
 from tallymark.measures import SAMPLED, Evaluation
 from tallymark.reporting.page_model import Remark
@@ -17,7 +17,7 @@ def described(one: Evaluation) -> list[str]:
     weight = [] if one.n == one.n_rows else [f"weight {amount(float(one.n))}"]
     positives = float(one.positives or 0)
     parts = [
-        f"{count(one.n_rows)} rows",
+        counted(one.n_rows, "row"),
         *weight,
         f"{'positive weight ' if one.weighted else ''}{amount(positives)}{'' if one.weighted else ' positive'} ({per_cent(positives / float(one.n))})",
     ]

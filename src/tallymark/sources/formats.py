@@ -12,7 +12,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tallymark.errors import ColumnError, InputError
+from tallymark._check import MISSING_WORDS
+from tallymark.errors import ColumnError, InputError, shown
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
@@ -67,7 +68,7 @@ CSV = Format(
         # the fractions of a column that begins with whole numbers.
         "auto_type_candidates = ['DOUBLE', 'VARCHAR']",
     ),
-    missing=("nullstr = ['', 'NA', 'N/A', 'NaN', 'nan', 'null', 'NULL', 'None']",),
+    missing=(f"nullstr = {list(MISSING_WORDS)}",),
     typing="types",
     verbatim=("all_varchar = true",),
     peek=("sample_size = 100",),
@@ -154,7 +155,14 @@ def require_columns(wanted: Sequence[Wanted], present: Mapping[str, str]) -> Non
     for one in wanted:
         name, option, kind = one
         if name not in present:
-            raise ColumnError.missing(name, list(present), option)
+            unnamed = (
+                [column for column in present if re.fullmatch(r"column\d+", column)] if name in MISSING_WORDS else []
+            )
+            raise ColumnError(
+                f"{ColumnError.missing(name, list(present), option)}"
+                + (f" A header {name!r} is read as a missing value, and such a column is named by its place: {shown(unnamed)}. "
+                   "Use that name, or rename the column in the file." if unnamed else "")
+            )  # fmt: skip
         none = present[name]
         if not one.is_text and not _NUMERIC.fullmatch(none):
             raise InputError(f"{name} holds {none}, expected numbers; convert the column first.")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallymark._check import Bools, Floats, Ints, Label, Masses
 from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
+from tallymark._numbers import noun
 from tallymark.errors import InputError
 from tallymark.summaries import invariants, storage
 from tallymark.summaries.class_scores import ClassScores
@@ -78,7 +79,7 @@ class ClassPanel(Shown, Sealed):
     def heading(self) -> str:
         """Size."""
         kind = "labelled" if self.labelled else "unlabelled"
-        return f"Class panel of {self.n} {kind} rows, {len(self.labels)} classes"
+        return f"Class panel of {self.n} {kind} {noun(self.n, 'row')}, {len(self.labels)} classes"
 
     def rows(self) -> list[Row]:
         """One line per class: its rows and the mean score for it."""

@@ -15,7 +15,7 @@ from tallymark import _check
 from tallymark._check import Floats, Ints, Label, Masses
 from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
-from tallymark._numbers import number
+from tallymark._numbers import noun, number
 from tallymark.errors import InputError, shown
 from tallymark.summaries import invariants, storage
 
@@ -297,7 +297,9 @@ class Confusion(Shown, Sealed):
         at = "" if self.threshold is None else f", threshold {number(self.threshold)}"
         lens = "" if self.prior is None else f", seen at prevalence {number(self.prior)}"
         weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
-        return f"Confusion of {self.n_rows} rows{weight} (truth down, prediction across{at}{lens})"
+        return (
+            f"Confusion of {self.n_rows} {noun(self.n_rows, 'row')}{weight} (truth down, prediction across{at}{lens})"
+        )
 
     def rows(self) -> list[Row]:
         """One line per true class."""

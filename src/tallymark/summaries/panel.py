@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict, Sealed
+from tallymark._numbers import noun
 from tallymark.errors import InputError, shown
 from tallymark.summaries import invariants, storage
 from tallymark.summaries.tallies import Tallies
@@ -106,7 +107,7 @@ class Panel(Shown, Sealed):
 
     def heading(self) -> str:
         """Size."""
-        return f"Panel of {self.n} rows, {int(self.is_positive.sum())} positive, {len(self.models)} models"
+        return f"Panel of {self.n} {noun(self.n, 'row')}, {int(self.is_positive.sum())} positive, {len(self.models)} {noun(len(self.models), 'model')}"
 
     def rows(self) -> list[Row]:
         """One line per model."""

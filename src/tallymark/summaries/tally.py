@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
+from tallymark._numbers import noun
 from tallymark._numbers import number as shown_number
 from tallymark._rounding import rounding
 from tallymark.errors import InputError
@@ -378,11 +379,11 @@ class Tally(Shown):
         notes = [
             f"weight {shown_number(self.n)}" if self.weighted else "",
             "" if self.prior is None else f"seen at prevalence {shown_number(self.prior)}",
-            "" if self.clusters is None else f"in {len(self.clusters)} clusters",
+            "" if self.clusters is None else f"in {len(self.clusters)} {noun(len(self.clusters), 'cluster')}",
             "" if self.grid is None else f"quantised to {sum(map(len, self.runs))} cells",
         ]
         what = "Tally" if self.labelled else "Unlabelled tally"
-        return ", ".join([f"{what} of {self.n_rows} rows", *filter(None, notes)])
+        return ", ".join([f"{what} of {self.n_rows} {noun(self.n_rows, 'row')}", *filter(None, notes)])
 
     def rows(self) -> list[Row]:
         """One line per class."""

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import numpy as np
 
+from tallymark._numbers import noun
 from tallymark.cli.options import Label, WeightedRowOptions, argument, column, text
 from tallymark.cli.output import CheckedOutput, require_table_place, write_beside
 from tallymark.cli.reading import read_tally
@@ -57,6 +58,6 @@ def run(
         return
     fit = ", ".join(f"{name} {value:.4g}" for name, value in parameters.items())
     output.text(
-        f"Wrote {out}: {len(scores)} rows with {column} ({method}: {fit}); they add up to {total:.1f} positives."
+        f"Wrote {out}: {len(scores)} {noun(len(scores), 'row')} with {column} ({method}: {fit}); they add up to {total:.1f} positives."
     )
     output.notes(notes)

@@ -14,8 +14,8 @@ import typer
 
 from tallymark import learners
 from tallymark._check import Floats
+from tallymark._numbers import noun, with_limits
 from tallymark._numbers import number as shown
-from tallymark._numbers import with_limits
 from tallymark.cli.commands.compare import compared_table, print_conditions
 from tallymark.cli.layout import table
 from tallymark.cli.options import File, Jobs, Level, PosLabel, Seed, column, names, number, text
@@ -72,7 +72,7 @@ def run(
     elif output.as_json:
         output.answer("detect", answer)
     if out is not None and not output.as_json:
-        output.text(f"Wrote {out}: {len(X)} rows with {', '.join(scores)}.")
+        output.text(f"Wrote {out}: {len(X)} {noun(len(X), 'row')} with {', '.join(scores)}.")
 
 
 def _evaluate(
@@ -94,7 +94,10 @@ def _evaluate(
         results = {"positives": positives, "detectors": measures, "simple": simple, "pairs": pairs}
         output.answer("detect", answer | results, notes)
         return
-    output.text(f"{file}: {panel.n} rows, {positives} outliers, {len(answer['features'])} attributes", "bold")
+    output.text(
+        f"{file}: {panel.n} {noun(panel.n, 'row')}, {positives} {noun(positives, 'outlier')}, {len(answer['features'])} attributes",
+        "bold",
+    )
     heads = [("detector", "left"), ("neighbours", "right"), (f"AUROC ({100 * level:g} %)", "right")]
     lines = [
         [

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from tallymark._numbers import limits
+from tallymark._numbers import limits, noun
 from tallymark._numbers import number as shown
 from tallymark.cli.layout import table
 from tallymark.cli.options import (
@@ -97,6 +97,8 @@ def run(
         ]
         for one in choices
     ]
-    output.table(table(f"{file}: {tally.n_rows} rows, {shown(tally.positives)} positive", heads, lines))
+    output.table(
+        table(f"{file}: {tally.n_rows} {noun(tally.n_rows, 'row')}, {shown(tally.positives)} positive", heads, lines)
+    )
     for name, reason in reasons.items():
         output.text(f"{name}: {reason}", indent="  ")
