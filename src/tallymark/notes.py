@@ -59,7 +59,8 @@ GUARDS = {
         "read its limits as rough",
     ),
     "TM113": Guard(
-        "one row, or very uneven weights, carry an interval", "read AUROC, transform the scores, or trim the weights"
+        "a few rows, or very uneven weights or values, carry an interval",
+        "read AUROC, transform the scores or values, or trim the weights",
     ),
     "TM114": Guard("more neighbours are asked for than the smallest class has rows", "take fewer neighbours"),
     "TM115": Guard(

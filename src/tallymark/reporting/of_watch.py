@@ -7,7 +7,7 @@ from typing import Any
 
 from tallymark import charts
 from tallymark.decide.watch_results import Watch
-from tallymark.reporting.content import Content, Section, table_of
+from tallymark.reporting.content import Content, Remark, Section, table_of
 from tallymark.reporting.contents import ReportRequest, contents, only
 
 #: Columns of the history that a page does without.
@@ -37,4 +37,5 @@ def _of_watch(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
                 [table_of(found.plan.to_dict()["sample"])],
             )
         )
-    return Content(request.title or "Watch", [f"{len(found.periods)} periods"], said, (), sections)
+    remarks = list(map(Remark.of, found.warnings))
+    return Content(request.title or "Watch", [f"{len(found.periods)} periods"], said, remarks, sections)

@@ -8,6 +8,7 @@ from tallymark._numbers import change, number, p_value
 from tallymark.cli.output import typed_label, write_report
 from tallymark.cli.printing import (
     print_json,
+    print_notes,
     print_table,
     print_text,
     print_written,
@@ -26,7 +27,7 @@ def run(file: str, *, as_json: bool, report: str | None, label: str, pos_label: 
         found = impact(file, label=label, pos_label=positive, **options)
     write_report(found, report, file)
     if as_json:
-        print_json("impact", found.to_dict())
+        print_json("impact", found.to_dict(), found.warnings)
         return found
     print_text(f"{file}: {found.heading()}", "bold")
     timed = any(part.period is not None for part in found.parts)
@@ -46,5 +47,6 @@ def run(file: str, *, as_json: bool, report: str | None, label: str, pos_label: 
     print_text(
         "fp: what false positives bring in; fn: what false negatives take away; total: both.", "dim", indent="  "
     )
+    print_notes(found.warnings)
     print_written(report)
     return found
