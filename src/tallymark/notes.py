@@ -94,6 +94,10 @@ GUARDS = {
         "labelled rows of a file have scores that neither chance nor the choice of classes gives beside its other rows",
         "say how they were drawn: `tallymark audit estimate --inclusion` or `--stratum`",
     ),
+    "TM124": Guard(
+        "the rows of a period that is watched move together, or too few labelled periods tell whether they do",
+        "take twenty periods or more as the reference, and check an alarm of moved classes by labels",
+    ),
 }
 
 
