@@ -4,7 +4,8 @@
 design, the share of intervals that hold the true share (of all rows, and of groups), the root mean squared error, that of a plain share
 of a simple random sample, and what ppi-python's interval does, where it is installed. Design ``sizes`` draws rows by a size that is
 log-normal with deviation 1.2 and unrelated to the truth. ``--strata`` prints the same for count, precision and recall of strata that were
-checked at different rates, some of them completely; ``--cells`` for groups so small that some strata have no checked row in them.
+checked at different rates, some of them completely; ``--cells`` for groups so small that some strata have no checked row in them; ``--sizes`` coverage and guards
+(TM113, TM117) where rows are drawn in proportion to a log-normal size and the positives are among the small, any, or the large rows.
 """
 
 from __future__ import annotations
@@ -164,6 +165,37 @@ def small_groups(repeats: int, seed: int) -> None:
         print(f"{name:12} {100 * held[cell] / max(number[cell], 1):6.1f} of {int(number[cell])} groups")
 
 
+#: Share, labels, deviation of the log-size, and by how many deviations of it less the positives lie lower.
+SIZES = tuple(
+    (share, n, deviation, lower)
+    for deviation in (0.6, 0.8, 1.0, 1.2, 1.5)
+    for lower in (2.0, 1.0, 0.0, -1.0)
+    for share, n in ((0.1, 100), (0.1, 300), (0.3, 300))
+)
+
+
+def by_size(repeats: int, seed: int) -> None:
+    """Print the coverage of the share, and how often a guard fires, with rows drawn in proportion to a log-normal size."""
+    print(f"{'share':>5} {'labels':>6} {'deviation':>9} {'lower':>6} {'covers':>7} {'guarded':>8}")
+    for place, (share, n, deviation, lower) in enumerate(SIZES):
+        rng = np.random.default_rng([seed, place])
+        held = fired = 0
+        for _ in range(repeats):
+            z = rng.normal(size=ROWS)
+            odds, size = np.exp(-lower * z), np.exp(deviation * z)
+            y = np.zeros(ROWS, dtype=np.bool_)
+            y[rng.choice(ROWS, round(share * ROWS), replace=False, p=odds / odds.sum())] = True
+            chance = np.minimum(n * size / size.sum(), 1.0)
+            rows = drawn_by(chance, rng)
+            label = np.full(ROWS, np.nan)
+            label[rows] = y[rows]
+            one = audited(audit_of({"y": label, "i": chance}, "y", None, [], "i", [], None, 1), 0.95)
+            held += one.low <= share <= one.high
+            fired += any(note.code in {"TM113", "TM117"} for note in one.warnings)
+        shown = f"{100 * held / repeats:7.1f} {100 * fired / repeats:8.1f}"
+        print(f"{share:5.2f} {n:6d} {deviation:9.1f} {lower:6.1f} {shown}", flush=True)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -173,23 +205,25 @@ def main() -> None:
     parser.add_argument("--scores")
     parser.add_argument("--strata", action="store_true")
     parser.add_argument("--cells", action="store_true")
+    parser.add_argument("--sizes", action="store_true")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    if asked.strata or asked.cells:
-        (strata if asked.strata else small_groups)(asked.repeats, asked.seed)
-        return
+    for section, chosen in ((strata, asked.strata), (small_groups, asked.cells), (by_size, asked.sizes)):
+        if chosen:
+            section(asked.repeats, asked.seed)
+            return
     try:
         from ppi_py import ppi_mean_ci
     except ImportError:
         ppi_mean_ci = None
     print(
-        f"{'scores':11} {'design':11} {'share':>5} {'labels':>6} {'covers':>7} {'groups':>7} {'width':>7} {'rmse':>7} {'plain':>7} {'ppi_py':>7}"
+        f"{'scores':11} {'design':11} {'share':>5} {'labels':>6} {'covers':>7} {'groups':>7} {'width':>7} {'rmse':>7} {'plain':>7} {'ppi_py':>7} {'guarded':>8}"
     )
     for place, (kind, share, n, design) in enumerate(cases()):
         if (asked.design and design != asked.design) or (asked.scores and kind != asked.scores):
             continue
         rng = np.random.default_rng([asked.seed, place])
-        hits = group_hits = groups = peer = 0.0
+        hits = group_hits = groups = peer = guarded = 0.0
         errors, plain, widths = [], [], []
         for _ in range(asked.repeats):
             p, y = population(rng, share, kind)
@@ -201,6 +235,7 @@ def main() -> None:
             inclusion = None if chance is None else "i"
             one = audited(audit_of(columns, "y", "p", [], inclusion, [], None, None), 0.95)
             truth = y.mean()
+            guarded += any(note.code in {"TM113", "TM117"} for note in one.warnings)
             hits += one.low <= truth <= one.high
             errors.append(one.prevalence - truth)
             widths.append(one.high - one.low)
@@ -216,7 +251,7 @@ def main() -> None:
         shown = f"{100 * peer / asked.repeats:7.1f}" if ppi_mean_ci is not None and design == "simple" else "      –"
         rmse, own = (float(np.sqrt(np.mean(np.square(e)))) for e in (errors, plain))
         print(
-            f"{kind:11} {design:11} {share:5.2f} {n:6d} {100 * hits / asked.repeats:7.1f} {100 * group_hits / max(groups, 1):7.1f} {np.mean(widths):7.4f} {rmse:7.4f} {own:7.4f} {shown}",
+            f"{kind:11} {design:11} {share:5.2f} {n:6d} {100 * hits / asked.repeats:7.1f} {100 * group_hits / max(groups, 1):7.1f} {np.mean(widths):7.4f} {rmse:7.4f} {own:7.4f} {shown} {100 * guarded / asked.repeats:8.1f}",
             flush=True,
         )
 

@@ -3,7 +3,7 @@
 Scores are the posteriors of N(±1.5, 1) at one half, validation samples have 100 rows of each class, targets are drawn at
 another prevalence. The docs show the table; the test suite runs a short version. Name a section to run it instead: ``trained`` counts with
 probabilities of a model that was trained at another prevalence (normal scores, and a tree of seven leaves), ``counts`` from a table of few
-audited rows, ``periods`` the false alarms of the mixture chart of ``watch`` where the rows of a period share an effect.
+audited rows, ``periods`` the false alarms and delays of ``watch`` where the rows of a period share an effect.
 """
 
 import argparse
@@ -140,22 +140,55 @@ def counts(repeats):
                 print(f"| {tpr}, {specificity}, {up}+{down} | {share:g} | {' | '.join(cells)} |", flush=True)
 
 
+#: What happens to the scores after the reference: to all rows (normal score, class), and the prevalence.
+CHANGES = {
+    "nothing": (lambda z, _: z, 0.3),
+    "positives 0.75 lower": (lambda z, y: z - 0.75 * y, 0.3),
+    "positives' deviation 1.8": (lambda z, y: np.where(y, 1.5 + 1.8 * (z - 1.5), z), 0.3),
+    "prevalence 0.4": (lambda z, _: z, 0.4),
+}
+
+
+def watched(rng, effect, change, *, reference, later, rows=500):
+    """A run of ``watch`` in which all scores of a period are moved by normal noise with deviation `effect`."""
+    moved, share = CHANGES[change]
+    when = np.repeat(np.arange(reference + later), rows)
+    after = when >= reference
+    y = rng.random(len(when)) < np.where(after, share, 0.3)
+    z = rng.normal(size=len(when)) + 1.5 * y
+    z = np.where(after, moved(z, y), z) + (effect * rng.normal(size=reference + later))[when]
+    columns = {"m": when, "p": 1 / (1 + np.exp(-(1.5 * z - 1.125))), "y": np.where(after, np.nan, y)}
+    return tm.monitor.watch(columns, period="m", score="p", label="y", run_length=60, method="ac")
+
+
 def periods(repeats):
-    """Print after how many periods the mixture chart of ``watch`` errs, where it should once in 120: ten reference periods of 500 rows."""
-    rng = np.random.default_rng(2)
-    for effect in (0.0, 0.25, 0.5):
-        alarms = number = 0
+    """Print how often ``watch`` errs where the rows of a period move together, asked for once in 60 periods (each of two charts in 120).
+
+    References of five and of ten periods of 500 rows, and 15 more; an alarm of the score chart, a CUSUM, lasts, so the first of each run counts.
+    With a change the mean number of periods until a signal (of any chart, at most 15) is printed, and the periods signalled as moved classes.
+    """
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    print(
+        "| reference | effect | change | classes signalled | runs with a score alarm | periods until a signal | TM126 |"
+    )
+    print("|---" * 7 + "|")
+    for reference, effect, change in [
+        *((n, e, "nothing") for n in (5, 10) for e in (0.0, 0.2, 0.5)),
+        *((10, e, change) for change in list(CHANGES)[1:] for e in (0.0, 0.2)),
+    ]:
+        rng = np.random.default_rng(2)
+        classes = scores = noted = until = 0
         for _ in range(repeats):
-            when = np.repeat(np.arange(25), 500)
-            y = rng.random(len(when)) < 0.3
-            z = rng.normal(size=len(when)) + 1.5 * y + (effect * rng.normal(size=25))[when]
-            columns = {"m": when, "p": 1 / (1 + np.exp(-(1.5 * z - 1.125))), "y": np.where(when < 10, y, np.nan)}
-            found = tm.monitor.watch(columns, period="m", score="p", label="y", run_length=60, method="ac")
-            alarms, number = alarms + sum("classes" in one.signals for one in found.signals), number + 15
-        print(
-            f"effect {effect:g}: {alarms} false alarms in {number} periods, one in {number / max(alarms, 1):.0f}",
-            flush=True,
-        )
+            found = watched(rng, effect, change, reference=reference, later=15)
+            later = found.periods[reference:]
+            classes += sum("classes" in one.signals for one in later)
+            scores += any({"prevalence", "scores"} & set(one.signals) for one in later)
+            until += next((place for place, one in enumerate(later, 1) if one.signals), 15)
+            noted += any(note.code == "TM126" for note in found.warnings)
+        number = 15 * repeats
+        often = f"{classes} of {number}, one in {number / max(classes, 1):.1f}"
+        cells = (often, f"{100 * scores / repeats:.0f} %", f"{until / repeats:.1f}", f"{100 * noted / repeats:.0f} %")
+        print(f"| {reference} | {effect:g} | {change} | {' | '.join(cells)} |", flush=True)
 
 
 SECTIONS = {"trained": trained, "counts": counts, "periods": periods}

@@ -65,7 +65,8 @@ GUARDS = {
         "read its limits as rough",
     ),
     "TM113": Guard(
-        "one row, or very uneven weights, carry an interval", "read AUROC, transform the scores, or trim the weights"
+        "a few rows, or very uneven weights or values, carry an interval",
+        "read AUROC, transform the scores or values, or trim the weights",
     ),
     "TM114": Guard("more neighbours are asked for than the smallest class has rows", "take fewer neighbours"),
     "TM115": Guard(
@@ -108,6 +109,10 @@ GUARDS = {
     "TM125": Guard(
         "rows that an audit planned were not checked",
         "check them too: where rows were left because they are hard, the estimate is of the easy ones",
+    ),
+    "TM126": Guard(
+        "the rows of a period that is watched move together, or too few labelled periods tell whether they do",
+        "take twenty periods or more as the reference, and check an alarm of moved classes by labels",
     ),
 }
 

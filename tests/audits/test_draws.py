@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -157,6 +158,18 @@ def test_very_uneven_weights_are_warned_of():
     frame = pd.DataFrame({"y": y, "i": chance})
     with pytest.warns(tm.GuardWarning, match="TM113: The weights of"):
         tm.audits.from_audit(frame, label="y", inclusion="i")
+
+
+@pytest.mark.parametrize(("heavy", "warned"), [(True, True), (False, False)])
+def test_uneven_weights_matter_where_the_rarer_class_is_heavy(heavy, warned):
+    # 100 checked rows with weights from 3 to 100, which count like 46; ten positives have the largest or the smallest weights.
+    chance = 1.0 / np.geomspace(3.0, 100.0, 100)
+    place = np.arange(100)
+    frame = pd.DataFrame({"y": ((place >= 90) if heavy else (place < 10)).astype(float), "i": chance})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        tm.quantify.from_audit(frame, label="y", inclusion="i")
+    assert [one.message.code for one in said] == ["TM113"] * warned
 
 
 @pytest.mark.parametrize("low", [1e-20, 1e-9, 0.2 / 2_000])

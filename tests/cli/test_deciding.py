@@ -96,6 +96,17 @@ def test_impact_and_space(folder, tmp_path):
         assert (tmp_path / page).read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+@pytest.mark.filterwarnings("ignore::tallymark.GuardWarning")
+def test_impact_prints_its_notes(folder):
+    order = np.arange(400)
+    frame = pd.DataFrame({"y": order % 2, "c": np.where(order % 9 == 0, 1 - order % 2, order % 2)})
+    frame.assign(v=np.exp(2.0 * np.random.default_rng(0).normal(size=400))).to_csv("n.csv", index=False)
+    asked = ["impact", "n.csv", "--label", "y", "--predicted", "c", "--value", "v"]
+    assert "! TM113" in CliRunner().invoke(app, asked, catch_exceptions=False).output
+    answer = json.loads(CliRunner().invoke(app, [*asked, "--json"], catch_exceptions=False).stdout)
+    assert [note["code"] for note in answer["warnings"]] == ["TM113"]
+
+
 def test_watch(folder, tmp_path):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"m": np.repeat(np.arange(1, 9), 120), "s": rng.random(960)})

@@ -13,6 +13,7 @@ from scipy.stats import ks_2samp
 
 import tallymark as tm
 from tallymark.monitor.control_charts import average_run_length, control_chart, cusum_limit, median_run_length, unusual
+from tallymark.monitor.shared_effects import SharedEffect
 
 
 def test_run_lengths_are_those_of_spc():
@@ -266,3 +267,74 @@ def test_labels_that_are_not_used_are_said():
     assert "--audit" in found.verdict
     assert "not used" not in watched(frame, reference=10, audit=True).verdict
     assert "not used" not in watched(stream(np.random.default_rng(3))).verdict
+
+
+def months(seed, effect, *, later=0.0, audit=False):
+    """Eight labelled periods and ten more of 300 rows; all scores of a period move by normal noise, and later positives by `later`."""
+    rng = np.random.default_rng(seed)
+    when = np.repeat(np.arange(18), 300)
+    y = rng.random(len(when)) < 0.3
+    z = rng.normal(size=len(when)) + 1.5 * y + (effect * rng.normal(size=18))[when] + later * (y & (when >= 8))
+    known = (when < 8) | (audit & (rng.random(len(when)) < 0.5))
+    return {"m": when, "p": 1 / (1 + np.exp(1.1 - 1.5 * z)), "y": np.where(known, y, np.nan)}
+
+
+WATCHED = {"period": "m", "score": "p", "label": "y", "reference": 8, "method": "ac", "run_length": 60}
+
+
+@pytest.mark.parametrize("audit", [False, True])
+def test_periods_whose_rows_move_together_are_no_moved_classes(audit):
+    # Taken for independent, the rows gave false alarms in 1 (by scores) and 7 (by labels) of these 10 periods.
+    with pytest.warns(tm.GuardWarning, match="TM126: The rows of a period move together"):
+        found = tm.monitor.watch(months(2, 0.5, audit=audit), audit=audit, **WATCHED)
+    assert not any("classes" in one.signals for one in found.periods)
+    assert "TM126" in [note.code for note in found.warnings]
+
+
+@pytest.mark.parametrize("audit", [False, True])
+def test_independent_rows_lose_no_alarm(audit):
+    found = tm.monitor.watch(months(2, 0.0, later=1.5, audit=audit), audit=audit, **WATCHED)
+    assert sum("classes" in one.signals for one in found.periods) == 10
+    assert not found.warnings
+
+
+def test_labels_in_too_few_periods_are_said():
+    columns = months(2, 0.0)
+    columns["y"] = np.where(columns["m"] < 2, columns["y"], np.nan)
+    with pytest.warns(tm.GuardWarning, match="TM126: Fewer than three periods of the reference"):
+        tm.monitor.watch(columns, **WATCHED)
+
+
+def test_the_report_shows_the_notes_of_a_watch(tmp_path):
+    with pytest.warns(tm.GuardWarning, match="TM126"):
+        found = tm.monitor.watch(months(2, 0.5), **WATCHED)
+    tm.report(found, tmp_path / "r.html")
+    assert "TM126" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_the_shared_effect_is_estimated_by_class():
+    rng = np.random.default_rng(3)
+    when, y = np.repeat(np.arange(40), 400), np.tile([False, True], 8_000)
+    moves = rng.multivariate_normal([0.0, 0.0], [[0.09, -0.03], [-0.03, 0.04]], 40)
+    z = rng.normal(size=16_000) + moves[when, y.astype(int)]
+    effect = SharedEffect.of(np.exp(z), y, [np.flatnonzero(when == t) for t in range(40)])
+    # Normal scores have deviation one, and the scores about 1.03.
+    assert effect.covariance == pytest.approx(np.cov(moves.T), abs=0.015)
+    assert effect.p_value < 1e-10
+    # Without moves nothing is changed, and the order of rows and the scale of scores never matter.
+    calm = SharedEffect.of(z - moves[when, y.astype(int)], y, [np.flatnonzero(when == t) for t in range(40)])
+    assert calm.covariance.max() < 0.002
+    assert calm.p_value > 0.01
+    order = rng.permutation(16_000)
+    same = SharedEffect.of(3.0 * np.exp(z[order]), y[order], [np.flatnonzero(when[order] == t) for t in range(40)])
+    assert same.covariance == pytest.approx(effect.covariance, abs=1e-9)
+
+
+def test_a_few_distinct_scores_move_in_part():
+    rng = np.random.default_rng(4)
+    when, y = np.repeat(np.arange(13), 500), rng.random(6_500) < 0.4
+    leaf = rng.binomial(4, np.where(y, 0.7, 0.3)) / 4.0
+    leaf = np.where((when >= 10) & y, rng.integers(0, 2, 6_500).astype(float), leaf)
+    columns = {"m": when, "p": leaf, "y": np.where(when < 10, y, np.nan)}
+    found = tm.monitor.watch(columns, period="m", score="p", label="y", method="ac", run_length=60)
+    assert ["classes" in one.signals for one in found.periods] == [False] * 10 + [True] * 3

@@ -1,10 +1,13 @@
 """What errors do to the level of a price: identities, coverage, verdicts, classes and bad input."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtri
 from scipy.stats import ks_2samp, wasserstein_distance
 
 import tallymark as tm
@@ -155,3 +158,37 @@ def test_one_more_error_is_nothing_among_many():
     frame["c"] = np.where(rng.random(40_000) < 0.1, 1 - frame.y, frame.y)
     part = tm.prices.impact(frame, label="y", predicted="c", value="v").parts[0]
     assert part.verdict("fp") == part.verdict("total") == "probably minimal"
+
+
+def skewed(deviation, n=600):
+    """Prices at the quantiles of a log-normal, with every tenth call wrong."""
+    order = np.random.default_rng(1).permutation(n)
+    frame = pd.DataFrame({"y": (order % 2), "v": np.exp(deviation * ndtri((np.arange(n) + 0.5) / n)), "k": order // 5})
+    return frame.assign(c=np.where(order // 2 % 10 == 0, 1 - frame.y, frame.y))
+
+
+@pytest.mark.parametrize("moved", [0.0, 1_000.0])
+@pytest.mark.parametrize(("deviation", "warned"), [(0.3, False), (0.5, False), (1.5, True), (2.0, True)])
+def test_values_of_which_a_few_carry_the_interval_are_warned_of(deviation, warned, moved):
+    frame = skewed(deviation).assign(v=lambda f: f.v + moved)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        found = tm.prices.impact(frame, label="y", predicted="c", value="v")
+    assert [note.code for note in found.warnings] == ["TM113"] * warned
+    assert [one.message.code for one in said] == ["TM113"] * warned
+
+
+def test_the_note_names_the_worst_part_and_what_counts():
+    frame = pd.concat([skewed(0.3).assign(m=1), skewed(1.5).assign(m=2), skewed(2.0).assign(m=3)])
+    with pytest.warns(tm.GuardWarning, match=r"in 2 of 3 periods and classes, most in 3, 1\)"):
+        found = tm.prices.impact(frame, label="y", predicted="c", value="v", period="m")
+    assert [part.few_carry for part in found.parts] == [False, True, True]
+    with pytest.warns(tm.GuardWarning, match=r"so skewed that 120 clusters count like \d+:"):
+        tm.prices.impact(skewed(2.0), label="y", predicted="c", value="v", cluster="k")
+
+
+def test_the_report_shows_the_note(tmp_path):
+    with pytest.warns(tm.GuardWarning, match="TM113"):
+        found = tm.prices.impact(skewed(2.0), label="y", predicted="c", value="v")
+    tm.report(found, tmp_path / "r.html")
+    assert "TM113" in (tmp_path / "r.html").read_text(encoding="utf-8")

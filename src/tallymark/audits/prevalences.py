@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from tallymark._check import Floats
 from tallymark.audits.checked_rows import Audit, read_audit
 from tallymark.audits.shares import Share, share, slope_of
 from tallymark.audits.strata import Stratum
@@ -182,19 +185,31 @@ def _one_sided(found: Share) -> tuple[Note, ...]:
     )
 
 
-#: Checked rows per row that they count for (Kish), from which limits were seen to miss the truth too often where the positives are among
-#: the rows with the largest weights: 76 to 90 % of 200 samples at 4 to 9, 91 to 94 at 1.4.
-_UNEVEN = 3.0
+#: Weights are noted where (c³ - 1) / m exceeds the first number, with c the checked rows per row that they count for (Kish) and m the rows that those
+#: of the rarer class count for, unless their mean weight is below the second number of times that of all: limits then held their level. Where the
+#: positives are among the rows with the largest weights, limits were seen to miss the truth too often from about the first number on.
+_UNEVEN, _LIGHT = 0.5, 0.5
 
 
 def _uneven(found: Share) -> tuple[Note, ...]:
     for s in found.strata:
-        left = s.mass[s.inclusion < 1.0]
-        rows = float(left.sum() ** 2 / (left @ left)) if left.any() else math.inf
-        if len(left) > _UNEVEN * rows:
+        drawn = s.inclusion < 1.0
+        weights, truth = s.mass[drawn], s.truth[drawn] > 0.0
+        if not weights.any():
+            continue
+        rarer = min((truth, ~truth), key=np.count_nonzero)
+        rows, few = _kish(weights), max(_kish(weights[rarer]), 1.0)
+        light = rarer.any() and weights[rarer].mean() < _LIGHT * weights.mean()
+        if (len(weights) / rows) ** 3 - 1.0 > _UNEVEN * few and not light:
             text = (
-                f"The weights of {len(left)} checked rows are so uneven that they count like {rows:.0f}: if the positives are among the rows "
-                "with the largest weights, the limits are too short. Check more rows of those that were least likely to be drawn."
+                f"The weights of {len(weights)} checked rows are so uneven that they count like {rows:.0f}, and those of the rarer class like {few:.0f}: "
+                "if that class is among the rows with the largest weights, the limits are too short. Check more rows of those that were least likely "
+                "to be drawn."
             )
             return (Note("TM113", text),)
     return ()
+
+
+def _kish(weights: Floats) -> float:
+    """How many rows of equal weight these count for."""
+    return float(weights.sum() ** 2 / (weights @ weights)) if weights.any() else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -26,7 +26,8 @@ from tallymark.inference.interval import Seed, checked_level
 from tallymark.monitor.control_charts import FEWEST, ControlChart, control_chart, median_run_length, unusual
 from tallymark.monitor.history import remember
 from tallymark.monitor.results import Watch, Watched
-from tallymark.notes import GuardWarning, emit, strictly
+from tallymark.monitor.shared_effects import SharedEffect
+from tallymark.notes import GuardWarning, Note, emit, strictly
 from tallymark.quantify.estimation.class_drift import class_drift
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.mixture_test import MixtureFit, mixture_fit
@@ -70,7 +71,8 @@ def watch(
     - the mean rank of `value`, a price, among the reference's, by the same CUSUM.
 
     Together they signal falsely once in `run_length` periods on average where nothing moves and periods are independent; rows of a period
-    may share an effect, as far as the reference's periods show it (a reference of ten periods or more tells it well). A signal says which
+    may move together, as far as the reference's labels show it (:mod:`tallymark.monitor.shared_effects`; guard TM126 says so, or that it cannot be
+    told). A signal says which
     of two things the scores tell: they moved as a moved prevalence moves them, and the corrected figure stands if each class's scores stayed as
     they were; or no prevalence explains them, so the classes themselves moved and rows must be labelled (`plan` draws them). A move of both
     classes that looks like a moved prevalence can be told by labels alone (`audit`). `store` keeps the history in an SQLite file, one transaction a run.
@@ -121,7 +123,13 @@ def watch(
             # A period of the reference is compared with the others of it, as later ones are with all.
             others = _validation(scores, truth, labelled, np.setdiff1d(known, rows)) if place < first else None
             fits[place] = _fit(others or validation, scores[rows])
-    misfits = unusual(*_statistics(fits), first)
+    # Rows of a period may move together: as the reference's labels show it, and as its misfits do.
+    effect = (
+        None
+        if validation is None
+        else SharedEffect.of(scores, truth, [_labelled(r, labelled) for _, r in parts[:first]])
+    )
+    misfits = np.fmax(unusual(*_statistics(fits), first), _moved_together(effect, fits, validation, sizes, first))
     made = []
     for place, ((when,), rows) in enumerate(parts):
         look = _Look(
@@ -138,6 +146,7 @@ def watch(
             1.0 / own,
             fits[place],
             float(misfits[place]),
+            effect,
         )
         made.append(
             _watched(
@@ -163,6 +172,7 @@ def watch(
             if note.code in _OF_METHOD
         )
     )
+    notes = (*notes, *_of_periods(effect, fits, validation, first))
     emit(notes)
     return Watch(
         tuple(made), of_scores.limit, length, median_run_length(of_scores.limit) / charts, charts, cut, plan, history,
@@ -294,6 +304,7 @@ class _Look:
     #: Whether the scores are a mixture of the classes', and the p-value beside those of the reference's periods.
     fit: MixtureFit | None
     misfit: float
+    effect: SharedEffect | None
 
 
 def _watched(
@@ -343,6 +354,58 @@ def _statistics(fits: Sequence[MixtureFit | None]) -> tuple[Floats, Floats]:
     )
 
 
+def _labelled(rows: NDArray[Any], labelled: Bools) -> NDArray[Any]:
+    return np.asarray(rows[labelled[rows]])
+
+
+def _moved_together(
+    effect: SharedEffect | None,
+    fits: Sequence[MixtureFit | None],
+    validation: Tally | None,
+    sizes: Floats,
+    reference: int,
+) -> Floats:
+    """p-values of the misfits of periods after the reference, if their rows move together as those of the reference's do."""
+    p = np.full(len(fits), np.nan)
+    if effect is None or validation is None:
+        return p
+    known = [run.effective_size for run in (validation.negative, validation.positive)]
+    for place in range(reference, len(fits)):
+        fit = fits[place]
+        if fit is not None:
+            p[place] = effect.p_of_misfit(fit, [*known, float(sizes[place])])
+    return p
+
+
+#: p-value of the reference's rows not moving together below which it is said that they do.
+_TOGETHER = 0.01
+
+
+def _of_periods(
+    effect: SharedEffect | None, fits: Sequence[MixtureFit | None], validation: Tally | None, reference: int
+) -> Iterator[Note]:
+    """Whether rows of a period move together, which charts know from the reference alone."""
+    from scipy.special import chdtrc
+
+    if validation is None:
+        return
+    if effect is None:
+        yield Note(
+            "TM126",
+            "Fewer than three periods of the reference have five labelled rows of each class: nothing tells whether the rows of a period move together. "
+            "If they do, moved classes are signalled too often; label rows of more periods.",
+        )
+        return
+    statistics, freedom = _statistics(fits[:reference])
+    misfit = float(chdtrc(max(freedom.sum(), 1.0), np.nansum(statistics))) if freedom.any() else 1.0
+    if min(effect.p_value, misfit) < _TOGETHER:
+        yield Note(
+            "TM126",
+            f"The rows of a period move together: scores differ between the reference's periods by more than independent rows would. The charts allow "
+            f"for it as {reference} periods show it, so that they see less, and may signal moved classes more often than stated; a longer reference helps.",
+        )
+
+
 def _counted(look: _Look, validation: Tally | None) -> tuple[Prevalence | None, dict[str, float]]:
     """The prevalence by the quantifier, and the metrics to expect."""
     if validation is None:
@@ -375,9 +438,10 @@ def _drift(look: _Look, validation: Tally | None) -> float:
     if not look.audit or look.reference or validation is None or not look.truth[rows].any() or look.truth[rows].all():
         return math.nan
     own = Tally.of(look.scores[rows], look.truth[rows], (0, 1))
-    return class_drift(
+    p = class_drift(
         Tallies(("sample",), {("reference",): validation, ("period",): own}, by_model=False), seed=look.seed
     ).p_value
+    return p if look.effect is None else look.effect.p_of_drift(p, own.negative.n_rows, own.positive.n_rows)
 
 
 def _ks(usual: Floats, values: Floats) -> float:

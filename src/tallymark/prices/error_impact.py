@@ -25,6 +25,7 @@ from tallymark._periods import in_order
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.holm import holm
 from tallymark.inference.interval import Interval, checked_level
+from tallymark.notes import Note, emit
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import checked_cluster, group_values, rows_by_group
 from tallymark.sources.formats import Wanted
@@ -32,6 +33,10 @@ from tallymark.sources.frames import named_columns, order_of
 
 #: Bins of a distribution that is drawn, at least and at most.
 _LEAST_BINS, _BINS = 10, 40
+
+#: A few rows carry the intervals where (c³ - 1) / m exceeds the first number plus the second over the rows, with m the rows that count (Kish, by
+#: their distance from the median value) and c the rows over them. For log-normal values c³ is nearly the squared skewness.
+_FEW_CARRY = 0.5, 25.0
 
 #: The groups whose values are compared.
 GROUPS = ("labelled", "classified", "true positives", "false positives", "false negatives")
@@ -57,6 +62,19 @@ class ErrorImpact(Shown):
     edges: Floats
     counts: Mapping[str, Floats]
     tolerance: float
+    #: Rows (or clusters) that are labelled or classified positive, and how many equally distant values they count like.
+    carried: tuple[int, float]
+
+    @property
+    def name(self) -> str:
+        """The period, where there is one, and the class."""
+        return self.label if self.period is None else f"{self.period}, {self.label}"
+
+    @property
+    def few_carry(self) -> bool:
+        """Whether a few distant values carry the intervals so far that these were seen to miss the truth too often."""
+        rows, effective = self.carried
+        return rows > 0 and (rows / effective) ** 3 - 1.0 > effective * (_FEW_CARRY[0] + _FEW_CARRY[1] / rows)
 
     @property
     def labelled_mean(self) -> float:
@@ -94,6 +112,7 @@ class Impact(Shown):
     tolerance: float
     level: float
     clusters: str | None = None
+    warnings: tuple[Note, ...] = ()
 
     def heading(self) -> str:
         """What was looked at."""
@@ -140,7 +159,7 @@ def impact(
     rows where `cluster` is named, and wide enough for one more error with a low or a high value), and the Kolmogorov–Smirnov
     and Wasserstein distances of the errors' values from the true positives' (weights apart), with p-values corrected for their number (Holm). A shift
     whose whole interval lies within ± `tolerance` of the level is called minimal; one whose interval holds 0 and more than that cannot
-    be told. `order` lists the periods where their order in time cannot be read. Office for National Statistics, annex E.
+    be told. Guard TM113 warns where the values are so skewed that a few rows carry the intervals, which then may be too short. `order` lists the periods where their order in time cannot be read. Office for National Statistics, annex E.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -185,7 +204,23 @@ def impact(
         for when, rows in _periods(columns, period, order_of(data, period, order))
         for name, truth, called in _classes(columns, label, predicted, score, threshold, pos_label)
     ]  # fmt: skip
-    return Impact(value, tuple(_corrected(made)), small, confidence, cluster)
+    notes = tuple(_carried_by_few(made, value, "rows" if cluster is None else "clusters"))
+    emit(notes)
+    return Impact(value, tuple(_corrected(made)), small, confidence, cluster, notes)
+
+
+def _carried_by_few(parts: Sequence[ErrorImpact], value: str, rows: str) -> Iterator[Note]:
+    """One note for all parts whose intervals a few rows carry, with the worst of them."""
+    found = [part for part in parts if part.few_carry]
+    if not found:
+        return
+    worst = min(found, key=lambda part: part.carried[1] / part.carried[0])
+    where = "" if len(parts) == 1 else f" (in {len(found)} of {len(parts)} periods and classes, most in {worst.name})"
+    yield Note(
+        "TM113",
+        f"{value} is so skewed that {worst.carried[0]} {rows} count like {worst.carried[1]:.0f}{where}: the intervals may be too short, since "
+        "the next very large value would move the mean by more than they allow. Compare the logarithm of the values, or trim them.",
+    )
 
 
 def _periods(
@@ -266,7 +301,18 @@ def _part(
         group: np.histogram(values[rows], edges, weights=mass[rows])[0].astype(np.float64)
         for group, rows in members.items()
     }
-    return ErrorImpact(when, name, sizes, means, shifts, ks, far, p, edges * unit, counts, tolerance)
+    carried = _carried(values, mass, own, truth | called)
+    return ErrorImpact(when, name, sizes, means, shifts, ks, far, p, edges * unit, counts, tolerance, carried)
+
+
+def _carried(values: Floats, mass: Floats, own: Any, rows: Bools) -> tuple[int, float]:
+    """Clusters (or rows) with some of the given rows, and how many of equal distance from the median value they count like."""
+    if not rows.any():
+        return 0, 0.0
+    distance = mass[rows] * (values[rows] - np.median(values[rows]))
+    each = np.abs(np.bincount(own[rows], distance))[np.unique(own[rows])]
+    # Where all values are equal none is distant.
+    return len(each), float(each.sum() ** 2 / (each @ each)) if each.any() else float(len(each))
 
 
 def _mean(values: Floats, mass: Floats) -> float:

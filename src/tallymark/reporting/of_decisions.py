@@ -35,7 +35,13 @@ def _of_impact(named: Mapping[str, Any], data: Any, request: ReportRequest) -> C
     sections.append(
         Section("Distributions", "", [charts.impact(found, part=found.parts.index(part)) for part in last.values()])
     )
-    return Content(request.title or "What errors do", [f"{len(found.parts)} comparisons"], said, (), sections)
+    return Content(
+        request.title or "What errors do",
+        [f"{len(found.parts)} comparisons"],
+        said,
+        list(map(Remark.of, found.warnings)),
+        sections,
+    )
 
 
 @contents(Advice)

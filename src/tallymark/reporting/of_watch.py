@@ -9,7 +9,7 @@ from tallymark import charts
 from tallymark._numbers import counted
 from tallymark.monitor.results import Watch
 from tallymark.reporting.builders import ReportRequest, contents, only
-from tallymark.reporting.page_model import Content, Section, table_of
+from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 #: Columns of the history that a page does without.
 _LEFT_OUT = frozenset({"reference", "mean_score", "count", "fit_distance", "value_mean", "value_ks"})
@@ -38,4 +38,5 @@ def _of_watch(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
                 [table_of(found.plan.to_dict()["sample"])],
             )
         )
-    return Content(request.title or "Watch", [counted(len(found.periods), "period")], said, (), sections)
+    remarks = list(map(Remark.of, found.warnings))
+    return Content(request.title or "Watch", [counted(len(found.periods), "period")], said, remarks, sections)

@@ -1,11 +1,13 @@
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import tallymark as tm
+from tallymark.quantify.estimation.guards import uncalibrated
 from tallymark.registry import QUANTIFIERS
 
 estimate = tm.quantify.estimate
@@ -374,3 +376,14 @@ def test_em_by_group_includes_the_error_of_the_validation_sample():
     found = tm.quantify.estimate("em", tm.tally(known, scores(known)), groups, replicates=200)
     # With densities taken as known the total of 20 000 rows was as narrow as if 100 labels said all of calibration.
     assert found.total.high - found.total.low > 0.05
+
+
+@pytest.mark.parametrize(
+    ("fitted", "deviation", "warned"),
+    [(0.05, 0.02, False), (0.05, 0.005, True), (0.07, 0.005, False), (0.03, 0.05, True)],
+)
+def test_a_fitted_count_is_judged_by_its_own_error_too(fitted, deviation, warned):
+    # An estimate of 0.08 (0.04 to 0.12); a fitted share of 0.05 lies inside, but a fit with an error of 0.005 would not be so far off.
+    problem = SimpleNamespace(method=QUANTIFIERS["em"], fitted=SimpleNamespace(share_of=lambda _: fitted))
+    notes = uncalibrated(problem, tm.tally(scores=np.arange(100.0)), 0.08, (0.04, 0.12), deviation)
+    assert [note.code for note in notes] == ["TM110"] * warned

@@ -48,7 +48,7 @@ def run(
     )  # fmt: skip
     output.write_report(result, file)
     if output.as_json:
-        output.answer("impact", result.to_dict())
+        output.answer("impact", result.to_dict(), result.warnings)
         return
     output.text(f"{file}: {result.heading()}", "bold")
     by_period = any(part.period is not None for part in result.parts)
@@ -74,4 +74,5 @@ def run(
     output.text(
         "fp: what false positives bring in; fn: what false negatives take away; total: both.", "dim", indent="  "
     )
+    output.notes(result.warnings)
     output.say_where()

@@ -68,6 +68,7 @@ def run(
     out: Annotated[str | None, text("FILE", "Write TARGET with scores and probabilities to this file.")] = None,
 ) -> RareCount:
     """Train on the labelled texts, count in the target, print; gives back what was printed."""
+    count: Callable[..., RareCount]
     count, size = choose("--method", method, METHODS)
     output.require_place(train, target)
     require_table_place(out, train, target)

@@ -277,10 +277,11 @@ def _estimate(
         return replace(prevalence, reason="the scores do not tell the classes of the validation sample apart")
     if level is None or (not method.reads_target and problem.stated):
         return prevalence
+    spread = None if problem.fitted is None else _fitting_variance(problem.fitted, target, seed)
     if kind in _RESAMPLED and drawn is not None:
         ends = quantiles(drawn, level)
     elif kind == "profile":
-        ends = _profile(problem, target, share, level, seed)
+        ends = _profile(problem, target, share, level, seed, spread)
     elif declared.analytic is not None:
         case = limits.Case(problem.validation, target, problem.options.get("threshold", 0.5), level, size)
         ends = declared.analytic(case)
@@ -291,7 +292,7 @@ def _estimate(
     if size is not None and not declared.knows_population:
         ends = limits.of_population(share, ends, level, size)
     ends = min(ends[0], share), max(ends[1], share)
-    notes = (*notes, *guards.uncalibrated(problem, target, ends))
+    notes = (*notes, *guards.uncalibrated(problem, target, share, ends, math.sqrt(spread or 0.0)))
     return replace(prevalence, low=ends[0], high=ends[1], level=level, interval_method=kind, warnings=notes)
 
 
@@ -312,7 +313,14 @@ def _details(problem: Problem) -> dict[str, float]:
     return entries
 
 
-def _profile(problem: Problem, target: Tally, share: float, level: float, seed: Seed) -> limits.Limits:
+def _fitting_variance(problem: Problem, target: Tally, seed: Seed) -> float:
+    """Variance of a share over resamples of the validation sample."""
+    return float(np.nanvar(problem.resampled([target], _WIDENING_REPLICATES, seed, sides="validation")[0]))
+
+
+def _profile(
+    problem: Problem, target: Tally, share: float, level: float, seed: Seed, spread: float | None
+) -> limits.Limits:
     """Limits from the likelihood of the target, widened by what the validation sample's own error adds."""
     own_profile = estimation_of(problem.method.name).profile
     if own_profile is not None and (ends := own_profile(problem, target, level)) is not None:
@@ -328,8 +336,6 @@ def _profile(problem: Problem, target: Tally, share: float, level: float, seed: 
     information = float(np.sum(mass * score**2))
     widen = 1.0
     if information > 0.0:
-        # Densities that come with the scores are not known better than fitted ones would be.
-        fitted = problem.fitted or problem
-        spread = float(np.nanvar(fitted.resampled([target], _WIDENING_REPLICATES, seed, sides="validation")[0]))
-        widen += spread * information
+        # Densities that come with the scores are not known better than fitted ones would be: `spread` is the variance of the latter.
+        widen += information * (_fitting_variance(problem, target, seed) if spread is None else spread)
     return limits.profile(share, up, down, mass, level, widen)

@@ -91,17 +91,30 @@ _REMEDY = (
 )
 
 
-def uncalibrated(problem: Problem, target: Tally, ends: tuple[float, float]) -> tuple[Note, ...]:
-    """A note where probabilities fitted to the validation sample count another number than the limits allow for."""
+#: Deviations of the fitted count between resamples of the validation sample by which it may differ, which one in ten samples of calibrated
+#: probabilities exceeds; and the part of the interval on its side that such a difference must exceed to matter.
+_DIFFERENT, _MATTERS = 1.645, 0.5
+
+
+def uncalibrated(
+    problem: Problem, target: Tally, share: float, ends: tuple[float, float], deviation: float
+) -> tuple[Note, ...]:
+    """A note where probabilities fitted to the validation sample count another number than the limits or its own `deviation` allow for.
+
+    Both count the same target, so that only the error of the fit can part them.
+    """
     fitted = problem.fitted
     if fitted is None:
         return ()
-    share = fitted.share_of(target)
-    if math.isnan(share) or ends[0] <= share <= ends[1]:
+    other = fitted.share_of(target)
+    # A part of the interval, if the difference is more than the fit's own error; otherwise all of it.
+    part = _MATTERS if abs(other - share) > _DIFFERENT * deviation else 1.0
+    low, high = (share + part * (end - share) for end in ends)
+    if math.isnan(other) or low <= other <= high:
         return ()
     said = ", ".join(f"{name}={value!r}" for name, value in problem.method.fitted_with.items())
     text = (
         f"{problem.method.name} takes the scores for calibrated probabilities; calibrated on the validation sample ({said}) they "
-        f"count {share * target.n:.0f} of {target.n:.0f}, outside the interval of {ends[0] * target.n:.0f} to {ends[1] * target.n:.0f}. {_REMEDY}"
+        f"count {other * target.n:.0f} of {target.n:.0f} instead of {share * target.n:.0f} ({ends[0] * target.n:.0f} to {ends[1] * target.n:.0f}). {_REMEDY}"
     )
     return (Note("TM110", text),)
