@@ -71,7 +71,12 @@ for name, tally in (("lines one by one", by_line), ("texts as clusters", by_text
         found = tm.evaluate(tally, threshold=0.5, metrics=["balanced_accuracy"])["balanced_accuracy"]
     print(f"balanced accuracy, {name:<18} {found.value:.3f} ({found.low:.3f} to {found.high:.3f})")
 
-impact = tm.prices.impact(sales, label="is_target", predicted="called", value="price", cluster="product_id")
+with warnings.catch_warnings():
+    # Few products with skewed prices are warned of; the note is printed below instead.
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    impact = tm.prices.impact(sales, label="is_target", predicted="called", value="price", cluster="product_id")
+for note in impact.warnings:
+    print(note.code, note.message)
 print(f"false positives: {impact.parts[0].verdict('fp')}; false negatives: {impact.parts[0].verdict('fn')}")
 
 columns = SALES | {"label": "is_target"}

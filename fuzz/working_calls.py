@@ -59,6 +59,7 @@ CALLS = {
     tm.learners.detectors: ((("mod",),), {}),
     tm.quantify.bayesian_calibration: ((TALLY, TARGET), {}),
     tm.quantify.class_drift: ((tm.tally(FRAME, label="y", score="p", by="w"),), {"permutations": 99}),
+    tm.quantify.count: ((TALLY, TARGET, ["ac"]), {}),
     tm.quantify.estimate: (("ac", TALLY, TARGET), {"replicates": 20}),
     tm.quantify.estimate_many: (("ac", TALLY, Q, [np.arange(20), np.arange(20, 40)]), {}),
     tm.quantify.expected: ((TALLY, TARGET), {}),

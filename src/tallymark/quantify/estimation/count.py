@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any, TypeAlias
 
+from tallymark import _check
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError
@@ -245,7 +247,16 @@ def count(
     True
 
     """
-    names = [QUANTIFIERS[name].name for name in methods]
+    _require_kinds(
+        validation=(validation, (Tally, ClassPanel)),
+        target=(target, (Tally, Tallies, ClassPanel)),
+        audit=(audit, (Prevalence, Prevalences, NoneType)),
+        labelled=(labelled, (Tallies, NoneType)),
+        growth=(growth, (str, NoneType)),
+    )
+    _check.callback(progress)
+    listed = [methods] if isinstance(methods, str) else _check.several(methods, "methods")
+    names = [QUANTIFIERS[name].name for name in listed]
     if isinstance(validation, ClassPanel):
         return _count_classes(validation, target, names or USUAL_OF_CLASSES, level, seed, progress, options)
     if isinstance(target, ClassPanel):
@@ -270,7 +281,7 @@ def count(
         fit=fit,
         fits=fits,
         sensitivity=counter.sensitivity(),
-        expected=_expected(validation, whole, expect, options.get("threshold"), level, seed),
+        expected=_expected(validation, whole, _check.several(expect, "expect"), options.get("threshold"), level, seed),
         labelled=known,
         pooled=FrozenDict({} if fits is None else counter.pooled()),
         audit=audit,
@@ -279,6 +290,14 @@ def count(
         order=order,
         of_samples=notes,
     )
+
+
+def _require_kinds(**values: tuple[object, tuple[type, ...]]) -> None:
+    """Refuse values of another type than each may have."""
+    for name, (value, kinds) in values.items():
+        if not isinstance(value, kinds):
+            expected_kinds = " or ".join("None" if kind is NoneType else f"a {kind.__name__}" for kind in kinds)
+            raise InputError(f"{name} is a {type(value).__name__}, expected {expected_kinds}.")
 
 
 #: Options of a count, and the methods that take each.
