@@ -56,8 +56,8 @@ class MannWhitney(Shown):
         return f"Mann–Whitney test ({self.method}, {self.alternative})"
 
     def rows(self) -> list[Row]:
-        """One line per quantity."""
-        return [{"quantity": name, "value": value} for name, value in vars(self).items()]
+        """One row per number; the method and the alternative stand in the heading."""
+        return [{"quantity": name, "value": value} for name, value in vars(self).items() if not isinstance(value, str)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
