@@ -36,7 +36,7 @@ _WORST = 15
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Shown:
     """Which metrics are shown of what."""
 
     #: Names the rows, at the top of the table.
@@ -45,40 +45,40 @@ class Wanted:
     every: bool = False
 
 
-def print_evaluations(result: Evaluations, wanted: Wanted, output: Output) -> None:
+def print_evaluations(result: Evaluations, shown: Shown, output: Output) -> None:
     """The tables of an evaluation, and below them what their numbers mean."""
     first = next(iter(result.values()))
     if len(result.names) > 1:
-        _print_groups(result, wanted, output)
+        _print_groups(result, shown, output)
     elif first.per_class:
         for name, evaluation in result.items():
-            _print_classes(name, evaluation, wanted, output)
+            _print_classes(name, evaluation, shown, output)
     else:
-        _print_models(result, wanted, output)
+        _print_models(result, shown, output)
 
 
-def _print_groups(result: Evaluations, wanted: Wanted, output: Output) -> None:
-    output.table(_group_table(result, wanted))
+def _print_groups(result: Evaluations, shown: Shown, output: Output) -> None:
+    output.table(_group_table(result, shown))
     _explain_intervals(next(iter(result.values())), output)
-    for line in (*_differences(result), *_reasons(result, wanted)):
+    for line in (*_differences(result), *_reasons(result, shown)):
         output.text(line, "dim", indent="  ")
 
 
-def _print_classes(name: str, evaluation: Evaluation, wanted: Wanted, output: Output) -> None:
-    title = f"{wanted.title}: {name}, {evaluation.size()}, {len(evaluation.per_class)} classes"
+def _print_classes(name: str, evaluation: Evaluation, shown: Shown, output: Output) -> None:
+    title = f"{shown.title}: {name}, {evaluation.size()}, {len(evaluation.per_class)} classes"
     output.table(_value_table(title, {name: evaluation}, list(evaluation)))
     if len(evaluation.per_class) == 2:
         output.text("Two classes: say --pos-label to see precision, recall and F1 of the positive one.", "dim")
     if evaluation.confusion is not None:
         output.table(_matrix(evaluation.confusion))
-        output.table(_class_table(evaluation, evaluation.confusion, every=wanted.every))
+        output.table(_class_table(evaluation, evaluation.confusion, every=shown.every))
 
 
-def _print_models(result: Evaluations, wanted: Wanted, output: Output) -> None:
+def _print_models(result: Evaluations, shown: Shown, output: Output) -> None:
     first = next(iter(result.values()))
     at = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
-    names = list(first) if wanted.every or wanted.metrics else [name for name in HEADLINE if name in first]
-    output.table(_value_table(f"{wanted.title}: {first.size()}{at}", dict(result), names))
+    names = list(first) if shown.every or shown.metrics else [name for name in HEADLINE if name in first]
+    output.table(_value_table(f"{shown.title}: {first.size()}{at}", dict(result), names))
     _explain_intervals(first, output)
     if len(result) > 1:
         undefined = (evaluation[name].reason for evaluation in result.values() for name in names)
@@ -186,8 +186,8 @@ def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> T
     )
 
 
-def _group_table(result: Evaluations, wanted: Wanted) -> TextTable:
-    names = _group_metrics(result, wanted)
+def _group_table(result: Evaluations, shown: Shown) -> TextTable:
+    names = _group_metrics(result, shown)
     cuts = {e.threshold for e in result.values()}
     if len(cuts) > 1:
         at = f", threshold by {next(iter(result.values())).policy} in each"
@@ -208,7 +208,7 @@ def _group_table(result: Evaluations, wanted: Wanted) -> TextTable:
         ]
         for key, e in result.entries.items()
     ]
-    title = f"{wanted.title} by {', '.join(result.names[1:])}{at}"
+    title = f"{shown.title} by {', '.join(result.names[1:])}{at}"
     return table(title, [*heads, *((name, "right") for name in names)], rows)
 
 
@@ -232,9 +232,11 @@ def _differences(result: Evaluations) -> list[str]:
     tests = tests_of_groups(result)
     for model, test in tests:
         whose = f"{model}: " if len(tests) > 1 else ""
-        shown = test.p_value < 1.0 - _LEVEL
+        is_shown = test.p_value < 1.0 - _LEVEL
         verdict = (
-            "differs between groups by more than chance explains" if shown else "is not shown to differ between groups"
+            "differs between groups by more than chance explains"
+            if is_shown
+            else "is not shown to differ between groups"
         )
         lines.append(f"{whose}AUROC {verdict} (Cochran's Q over {len(test.groups)} groups, {equals_p(test.p_value)}).")
     return lines
@@ -244,17 +246,17 @@ def _differences(result: Evaluations) -> list[str]:
 _LEVEL = 0.95
 
 
-def _group_metrics(result: Evaluations, wanted: Wanted) -> list[str]:
+def _group_metrics(result: Evaluations, shown: Shown) -> list[str]:
     first = next(iter(result.values()))
     few = _CLASSES_BY_GROUP if first.per_class else BY_GROUP if "auroc" in first else _CALLS_BY_GROUP
-    names = wanted.metrics or (list(first) if wanted.every else few)
+    names = shown.metrics or (list(first) if shown.every else few)
     # Averages over classes have names of their own.
     return [METRICS[name].name if name in METRICS else name for name in names if name in first]
 
 
-def _reasons(result: Evaluations, wanted: Wanted) -> list[str]:
+def _reasons(result: Evaluations, shown: Shown) -> list[str]:
     """Why values of the group table are undefined, each reason once."""
-    names = _group_metrics(result, wanted)
+    names = _group_metrics(result, shown)
     items = (
         f"{', '.join(map(str, key))}: {evaluation[name].reason}"
         for key, evaluation in result.entries.items()

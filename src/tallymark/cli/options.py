@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
 from tallymark._check import TypedLabel
-from tallymark.cli.naming import listed
+from tallymark.errors import InputError
+
+#: What a column holds.
+Kind = Literal["text", "class", "number", "count"]
 
 FILE_HELP = "CSV, Parquet or JSON lines file or pattern, one row per object."
 
@@ -18,9 +21,18 @@ def argument(metavar: str, help_text: str) -> Any:
     return typer.Argument(metavar=metavar, help=help_text, show_default=False)
 
 
-def column(help_text: str) -> Any:
-    """An option that names a column."""
-    return typer.Option(metavar="COLUMN", help=help_text)
+def column(help_text: str, holds: Kind = "text") -> Any:
+    """An option that names a column, and what the column holds."""
+    option: Any = typer.Option(metavar="COLUMN", help=help_text)
+    option.holds = holds
+    return option
+
+
+def columns(help_text: str, holds: Kind = "text") -> Any:
+    """An option that names several columns, and what they hold."""
+    option = names("COLUMN", help_text)
+    option.holds = holds
+    return option
 
 
 def text(metavar: str, help_text: str) -> Any:
@@ -43,8 +55,15 @@ def names(metavar: str, help_text: str) -> Any:
     return typer.Option(metavar=metavar, help=f"{help_text} (comma or repeat).", callback=_split)
 
 
-def _split(value: list[str] | None) -> list[str]:
-    return listed(value or ())
+def _split(parts: list[str] | None) -> list[str] | None:
+    """Names that were given one by one or with commas between; None where none were."""
+    if not parts:
+        return None
+    split = [[name.strip() for name in part.split(",") if name.strip()] for part in parts]
+    if [] in split:
+        given = parts[split.index([])]
+        raise InputError(f"An option that takes names was given {given!r}; name something, or leave the option out.")
+    return [name for names in split for name in names]
 
 
 def _typed(value: str | None) -> str | None:
@@ -52,9 +71,9 @@ def _typed(value: str | None) -> str | None:
 
 
 File = Annotated[str, argument("FILE", FILE_HELP)]
-Label = Annotated[str, column("Column with the true class.")]
-Score = Annotated[str, column("Score column.")]
-Scores = Annotated[list[str] | None, names("COLUMN", "Score columns, one per model")]
+Label = Annotated[str, column("Column with the true class.", "class")]
+Score = Annotated[str, column("Score column.", "number")]
+Scores = Annotated[list[str] | None, columns("Score columns, one per model", "number")]
 Threshold = Annotated[
     str | None, text("THRESHOLD", "Number, or policy such as youden, f1, tpr:0.9; see `tallymark policies`.")
 ]
@@ -68,8 +87,8 @@ PosLabel = Annotated[
 Where = Annotated[str | None, text("CONDITION", "Only rows that satisfy this SQL condition.")]
 DropMissing = Annotated[bool, flag("drop-missing", "Leave out rows with a missing value.")]
 Cluster = Annotated[str | None, column("Column that says which rows belong together, such as the product.")]
-Weight = Annotated[str | None, column("Column with survey or expenditure weights.")]
-Count = Annotated[str | None, column("Column with the number of times a row occurs.")]
+Weight = Annotated[str | None, column("Column with survey or expenditure weights.", "number")]
+Count = Annotated[str | None, column("Column with the number of times a row occurs.", "count")]
 Level = Annotated[float, number("SHARE", "Confidence level of the intervals.")]
 LevelOrNone = Annotated[float, number("SHARE", "Confidence level of the intervals; 0 leaves them out.")]
 Seed = Annotated[int, number("INTEGER", "Seed of everything that is drawn at random.", least=0)]
@@ -80,7 +99,14 @@ Sampling = Annotated[
 
 
 @dataclass(frozen=True)
-class RowOptions:
+class OptionGroup:
+    """Options that belong together, listed under a heading of the help."""
+
+    heading: ClassVar[str] = "Options"
+
+
+@dataclass(frozen=True)
+class RowOptions(OptionGroup):
     """Which rows are read."""
 
     heading: ClassVar[str] = "Rows"
@@ -106,7 +132,7 @@ class ClusteredRowOptions(WeightedRowOptions):
 
 
 @dataclass(frozen=True)
-class EngineOptions:
+class EngineOptions(OptionGroup):
     """What the engine that reads files may use."""
 
     heading: ClassVar[str] = "Engine"
@@ -116,7 +142,7 @@ class EngineOptions:
 
 
 @dataclass(frozen=True)
-class MetricParameters:
+class MetricParameters(OptionGroup):
     """Parameters of metrics; None for one that was not given."""
 
     heading: ClassVar[str] = "Parameters of metrics"

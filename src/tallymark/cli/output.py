@@ -25,7 +25,7 @@ from tallymark._numbers import number
 from tallymark._text import inert_json, visible
 from tallymark._write import replacing, require_writable
 from tallymark.cli.layout import TextTable, table, wrapped
-from tallymark.cli.options import flag
+from tallymark.cli.options import OptionGroup, flag
 from tallymark.cli.table_formats import FORMATS, written
 from tallymark.errors import InputError
 from tallymark.notes import Note, input_notes
@@ -41,7 +41,7 @@ _STYLES = {"title": "bold", "head": "dim", "body": ""}
 
 
 @dataclass(frozen=True)
-class Output:
+class Output(OptionGroup):
     """What is printed, and how."""
 
     heading: ClassVar[str] = "Output"

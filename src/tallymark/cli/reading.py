@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
 
 from numpy.typing import NDArray
 
-from tallymark.cli.options import RowOptions, WeightedRowOptions
+from tallymark.cli.options import OptionGroup, RowOptions, WeightedRowOptions
 from tallymark.cli.output import progress_bar
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
 from tallymark.summaries.tally import Tally
+
+
+def wanted_by(*groups: OptionGroup) -> Iterator[Wanted]:
+    """The columns that options name, with the option and what the column holds."""
+    for group in groups:
+        hints = get_type_hints(type(group), include_extras=True)
+        for field in fields(group):
+            holds = getattr(get_args(hints[field.name])[-1], "holds", None)
+            value = getattr(group, field.name)
+            if holds is not None and value is not None:
+                for name in [value] if isinstance(value, str) else value:
+                    yield Wanted(name, f"--{field.name.replace('_', '-')}", holds)
+
+
+def read_columns(
+    file: str, rows: RowOptions, *groups: OptionGroup, more: Sequence[Wanted] = ()
+) -> dict[str, NDArray[Any]]:
+    """The columns that the options name, and `more`, of the rows that they choose."""
+    with progress_bar(f"Reading {file}"):
+        wanted = [*wanted_by(*groups, rows), *more]
+        return any_columns(file, wanted, where=rows.where, drop_missing=rows.drop_missing)
 
 
 def read_tally(file: str, label: str, score: str, rows: WeightedRowOptions) -> Tally:
@@ -25,18 +47,3 @@ def read_tally(file: str, label: str, score: str, rows: WeightedRowOptions) -> T
         described = Rows(paths=file, roles=roles, where=rows.where, drop_missing=rows.drop_missing, progress=progress)
         with described.open() as table:
             return table.tallies()[score]
-
-
-def read_columns(file: str, wanted: Sequence[Wanted], rows: RowOptions) -> dict[str, NDArray[Any]]:
-    """Columns of the rows that the options choose."""
-    with progress_bar(f"Reading {file}"):
-        return any_columns(file, wanted, where=rows.where, drop_missing=rows.drop_missing)
-
-
-def wanted_columns(kind: str = "text", /, **named: str | Sequence[str] | None) -> list[Wanted]:
-    """The columns that options name, by option; each holds values of this kind (number, class, count, or any)."""
-    return [
-        Wanted(name, f"--{option.replace('_', '-')}", kind)  # type: ignore[arg-type]
-        for option, value in named.items()
-        for name in ([] if value is None else [value] if isinstance(value, str) else value)
-    ]

@@ -27,13 +27,14 @@ from tallymark.cli.options import (
     Scores,
     Seed,
     Threshold,
+    columns,
     flag,
     names,
     number,
     text,
 )
 from tallymark.cli.output import Output, ReportedOutput, progress_bar
-from tallymark.cli.reading import read_columns, wanted_columns
+from tallymark.cli.reading import read_columns
 from tallymark.comparison.compare import compare
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
@@ -41,6 +42,7 @@ from tallymark.simple import WithoutSimple, without_simple
 from tallymark.sources.constructors import panel as panel_of
 from tallymark.sources.duck import Progress
 from tallymark.sources.filepanel import FilePanel
+from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
 from tallymark.summaries.panel import Panel
@@ -54,7 +56,7 @@ def run(
     engine: EngineOptions,
     output: ReportedOutput,
     score: Scores = None,
-    predicted: Annotated[list[str] | None, names("COLUMN", "Or: columns with predicted classes, of two")] = None,
+    predicted: Annotated[list[str] | None, columns("Or: columns with predicted classes, of two", "class")] = None,
     metric: Annotated[list[str] | None, names("METRIC", "Compare by this metric, auroc unless told")] = None,
     method: Annotated[
         str | None,
@@ -129,13 +131,8 @@ def _of_scores(
 
 def _of_predictions(file: str, label: str, predicted: list[str], rows: ClusteredRowOptions) -> Panel:
     """Predictions of two classes as scores of 0 and 1."""
-    wanted = [
-        *wanted_columns("class", label=label, predicted=predicted),
-        *wanted_columns("number", weight=rows.weight),
-        *wanted_columns("count", count=rows.count),
-        *wanted_columns(cluster=rows.cluster),
-    ]
-    data = read_columns(file, wanted, rows)
+    named = [Wanted(label, "--label", "class"), *(Wanted(name, "--predicted", "class") for name in predicted)]
+    data = read_columns(file, rows, more=named)
     truth, labels = _check.binary_labels(data[label], rows.pos_label, label)
     scores = {
         name: np.asarray(_check.calls(data[name], data[label], name, label) == labels[1], dtype=np.float64)

@@ -7,13 +7,27 @@ Example: tallymark costs claims.parquet --label fraud --score p --cost-fp 5 --co
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from tallymark.cli.options import Cluster, File, Label, Level, RowOptions, Scores, Seed, Weight, names, number, text
+from tallymark.cli.options import (
+    Cluster,
+    File,
+    Label,
+    Level,
+    OptionGroup,
+    RowOptions,
+    Scores,
+    Seed,
+    Weight,
+    columns,
+    number,
+    text,
+)
 from tallymark.cli.output import ReportedOutput
-from tallymark.cli.reading import read_columns, wanted_columns
+from tallymark.cli.reading import read_columns
 from tallymark.decisions.item_costs import costs
 from tallymark.errors import InputError
 from tallymark.sources.any_columns import any_columns, numbers
@@ -23,43 +37,54 @@ from tallymark.sources.formats import Wanted
 Amount = Annotated[str, text("AMOUNT", "A number, or the column that has it for each row.")]
 
 
-def run(
-    file: File,
-    label: Label,
-    rows: RowOptions,
-    output: ReportedOutput,
-    score: Scores = None,
-    predicted: Annotated[list[str] | None, names("COLUMN", "Or: columns with predicted classes")] = None,
-    threshold: Annotated[
-        float | None, number("NUMBER", "Where scores are cut; left out, where most is earned.")
-    ] = None,
-    cost_fp: Amount = "1",
-    cost_fn: Amount = "1",
-    value_tp: Amount = "0",
-    value_tn: Amount = "0",
+@dataclass(frozen=True)
+class CostOptions(OptionGroup):
+    """Predictions, and where scores are cut."""
+
+    label: Label
+    score: Scores = None
+    predicted: Annotated[list[str] | None, columns("Or: columns with predicted classes", "class")] = None
+    threshold: Annotated[float | None, number("NUMBER", "Where scores are cut; left out, where most is earned.")] = None
+    weight: Weight = None
+    cluster: Cluster = None
+    level: Level = 0.95
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class AmountOptions(OptionGroup):
+    """What each outcome costs or earns."""
+
+    heading: ClassVar[str] = "Costs and gains"
+
+    cost_fp: Amount = "1"
+    cost_fn: Amount = "1"
+    value_tp: Amount = "0"
+    value_tn: Amount = "0"
     matrix: Annotated[
         str | None, text("FILE", "CSV file with the cost of each true class (rows) and prediction (columns).")
-    ] = None,
-    weight: Weight = None,
-    cluster: Cluster = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
+    ] = None
+
+    def amounts(self) -> dict[str, Any]:
+        """Each cost and gain as a number, or as the name of a column."""
+        return {name: _amount(given) for name, given in vars(self).items() if name != "matrix"}
+
+
+def run(
+    file: File, options: CostOptions, costs_and_gains: AmountOptions, rows: RowOptions, output: ReportedOutput
 ) -> None:
     """Add up, print."""
-    output.require_place(file, matrix)
-    amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
-    values: dict[str, Any] = {name: _amount(given) for name, given in amounts.items()}
-    wanted = [
-        *wanted_columns("class", label=label, predicted=predicted),
-        *wanted_columns("number", score=score, weight=weight),
-        *wanted_columns("number", **{name: value for name, value in values.items() if isinstance(value, str)}),
-        *wanted_columns(cluster=cluster),
-    ]
+    output.require_place(file, costs_and_gains.matrix)
+    amounts = costs_and_gains.amounts()
+    named = {name: value for name, value in amounts.items() if isinstance(value, str)}
+    more = [Wanted(value, f"--{name.replace('_', '-')}", "number") for name, value in named.items()]
     result = costs(
-        read_columns(file, wanted, rows), label=label, score=score or None, predicted=predicted or None,
-        threshold=threshold, matrix=None if matrix is None else _matrix(matrix), weight=weight, cluster=cluster,
-        pos_label=rows.pos_label, level=level, seed=seed, **values,
-    )  # fmt: skip
+        read_columns(file, rows, options, more=more),
+        **vars(options),
+        **amounts,
+        matrix=None if costs_and_gains.matrix is None else _matrix(costs_and_gains.matrix),
+        pos_label=rows.pos_label,
+    )
     output.write_report(result, file)
     if output.as_json:
         output.answer("costs", result.to_dict())

@@ -18,7 +18,7 @@ from tallymark._numbers import noun, with_limits
 from tallymark._numbers import number as shown
 from tallymark.cli.commands.compare import compared_table, print_conditions
 from tallymark.cli.layout import table
-from tallymark.cli.options import File, Jobs, Level, PosLabel, Seed, column, names, number, text
+from tallymark.cli.options import File, Jobs, Level, PosLabel, Seed, column, columns, names, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 from tallymark.comparison.compare import compare
 from tallymark.errors import InputError
@@ -36,7 +36,7 @@ def run(
     output: ReportedOutput,
     label: Annotated[str | None, column("Column that says which objects are outliers.")] = None,
     pos_label: PosLabel = None,
-    feature: Annotated[list[str] | None, names("COLUMN", "Attributes; left out, every column of numbers")] = None,
+    feature: Annotated[list[str] | None, columns("Attributes; left out, every column of numbers", "number")] = None,
     detector: Annotated[list[str] | None, names("DETECTOR", "mod, lof, iforest, copod; left out, all")] = None,
     neighbors: Annotated[
         int | None, number("INTEGER", "Neighbours of mod and lof (150 and 50, at most half of the rows).", least=1)

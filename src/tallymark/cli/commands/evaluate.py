@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Label
-from tallymark.cli.evaluation_tables import BY_GROUP, HEADLINE, Wanted, print_evaluations, tests_of_groups
+from tallymark.cli.evaluation_tables import BY_GROUP, HEADLINE, Shown, print_evaluations, tests_of_groups
 from tallymark.cli.options import (
     FILE_HELP,
     ClusteredRowOptions,
     EngineOptions,
     LevelOrNone,
     MetricParameters,
+    OptionGroup,
     Sampling,
     Scores,
     Seed,
@@ -32,13 +33,14 @@ from tallymark.cli.options import (
     WeightedRowOptions,
     argument,
     column,
+    columns,
     flag,
     names,
     number,
     text,
 )
 from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
-from tallymark.cli.reading import read_columns, wanted_columns
+from tallymark.cli.reading import read_columns
 from tallymark.cli.requirements import Requirement, require_all
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
@@ -48,6 +50,7 @@ from tallymark.registry import METRICS
 from tallymark.simple import without_simple
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.constructors import class_panel, confusion, is_saved, load
+from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
 from tallymark.summaries.panel import Panel
@@ -76,18 +79,18 @@ class Evaluated:
 
 
 @dataclass(frozen=True)
-class ColumnOptions:
+class ColumnOptions(OptionGroup):
     """The columns of truth and predictions."""
 
     heading: ClassVar[str] = "Columns"
 
-    label: Annotated[str | None, column("Column with the true class.")] = None
+    label: Annotated[str | None, column("Column with the true class.", "class")] = None
     score: Scores = None
-    predicted: Annotated[list[str] | None, names("COLUMN", "Columns with predicted classes, any number")] = None
+    predicted: Annotated[list[str] | None, columns("Columns with predicted classes, any number", "class")] = None
     probability: Annotated[
         list[str] | None, typer.Option(metavar="CLASS=COLUMN", help="Score column of a class, once per class.")
     ] = None
-    by: Annotated[list[str] | None, names("COLUMN", "Evaluate each group of these columns")] = None
+    by: Annotated[list[str] | None, columns("Evaluate each group of these columns")] = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class ScannedRowOptions(ClusteredRowOptions):
 
 
 @dataclass(frozen=True)
-class MetricOptions:
+class MetricOptions(OptionGroup):
     """Which metrics, at which threshold."""
 
     heading: ClassVar[str] = "Metrics"
@@ -117,7 +120,7 @@ class MetricOptions:
 
 
 @dataclass(frozen=True)
-class IntervalOptions:
+class IntervalOptions(OptionGroup):
     """How intervals are computed."""
 
     heading: ClassVar[str] = "Intervals"
@@ -168,7 +171,7 @@ def run(
     if output.as_json:
         output.answer("evaluate", result.to_dict() | _tests(result), evaluated.notes)
     else:
-        print_evaluations(result, Wanted(file, metrics.metric or None, metrics.every), output)
+        print_evaluations(result, Shown(file, metrics.metric or None, metrics.every), output)
         output.notes(evaluated.notes)
         output.say_where()
     require_all(requirements, result)
@@ -263,8 +266,8 @@ def _of_predictions(
 ) -> Evaluated:
     """Predicted classes, any number of them."""
     label, predicted, groups = columns.label or "", columns.predicted or [], columns.by or []
-    wanted = [*wanted_columns("class", label=label, predicted=predicted), *wanted_columns(by=groups)]
-    data = read_columns(file, [*wanted, *_masses_wanted(rows)], rows)
+    _refuse_two_masses(rows)
+    data = read_columns(file, rows, columns)
     for name in predicted:
         _check.require_shared_label(data[label], data[name], label, name)
     classes = _classes([data[name] for name in (label, *predicted)], [label, *predicted])
@@ -297,8 +300,8 @@ def _of_probabilities(
     """One score per class."""
     label = columns.label or ""
     pairs = [class_and_column(written) for written in columns.probability or ()]
-    wanted = [*wanted_columns("class", label=label), *wanted_columns("number", probability=[name for _, name in pairs])]
-    data = read_columns(file, [*wanted, *_masses_wanted(rows)], rows)
+    _refuse_two_masses(rows)
+    data = read_columns(file, rows, columns, more=[Wanted(name, "--probability", "number") for _, name in pairs])
     present = _check.distinct(_check.labels(data[label], label), label)
     by_text = {str(value): value for value in present}
     # A class that has a column but no rows is known by its text alone.
@@ -310,10 +313,9 @@ def _of_probabilities(
     return Evaluated(Evaluations(("model",), {("probability",): evaluate(panel, **options)}))
 
 
-def _masses_wanted(rows: WeightedRowOptions) -> list[Any]:
+def _refuse_two_masses(rows: WeightedRowOptions) -> None:
     if rows.weight is not None and rows.count is not None:
         raise InputError("Give --weight (survey weights) or --count (repeated rows), not both.")
-    return [*wanted_columns("number", weight=rows.weight), *wanted_columns("count", count=rows.count)]
 
 
 def _masses(data: Mapping[str, NDArray[Any]], rows: WeightedRowOptions, part: Any = slice(None)) -> dict[str, Any]:

@@ -7,45 +7,39 @@ Example: tallymark impact sales.parquet --label is_milk --predicted called --val
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from tallymark._numbers import change, p_value
 from tallymark._numbers import number as shown
 from tallymark.cli.layout import table
-from tallymark.cli.options import Cluster, File, Label, Level, Order, RowOptions, Weight, column, number
+from tallymark.cli.options import Cluster, File, Label, Level, OptionGroup, Order, RowOptions, Weight, column, number
 from tallymark.cli.output import ReportedOutput
-from tallymark.cli.reading import read_columns, wanted_columns
+from tallymark.cli.reading import read_columns
 from tallymark.prices.error_impact import impact
 
 
-def run(
-    file: File,
-    label: Label,
-    value: Annotated[str, column("Column with the price, or any value.")],
-    rows: RowOptions,
-    output: ReportedOutput,
-    predicted: Annotated[str | None, column("Column with the predicted class.")] = None,
-    score: Annotated[str | None, column("Or: column with the score.")] = None,
-    threshold: Annotated[float | None, number("NUMBER", "Scores from here on are predicted positive.")] = None,
-    period: Annotated[str | None, column("Column with the period.")] = None,
-    weight: Weight = None,
-    cluster: Cluster = None,
-    tolerance: Annotated[float, number("SHARE", "Share of the mean that would not matter.")] = 0.01,
-    level: Level = 0.95,
-    order: Order = None,
-) -> None:
+@dataclass(frozen=True)
+class ImpactOptions(OptionGroup):
+    """What is compared."""
+
+    label: Label
+    value: Annotated[str, column("Column with the price, or any value.", "number")]
+    predicted: Annotated[str | None, column("Column with the predicted class.", "class")] = None
+    score: Annotated[str | None, column("Or: column with the score.", "number")] = None
+    threshold: Annotated[float | None, number("NUMBER", "Scores from here on are predicted positive.")] = None
+    period: Annotated[str | None, column("Column with the period.")] = None
+    weight: Weight = None
+    cluster: Cluster = None
+    tolerance: Annotated[float, number("SHARE", "Share of the mean that would not matter.")] = 0.01
+    level: Level = 0.95
+    order: Order = None
+
+
+def run(file: File, options: ImpactOptions, rows: RowOptions, output: ReportedOutput) -> None:
     """Estimate, print."""
     output.require_place(file)
-    wanted = [
-        *wanted_columns("class", label=label, predicted=predicted),
-        *wanted_columns("number", value=value, score=score, weight=weight),
-        *wanted_columns(period=period, cluster=cluster),
-    ]
-    result = impact(
-        read_columns(file, wanted, rows), label=label, value=value, predicted=predicted, score=score,
-        threshold=threshold, period=period, weight=weight, cluster=cluster, pos_label=rows.pos_label,
-        tolerance=tolerance, level=level, order=order or None,
-    )  # fmt: skip
+    result = impact(read_columns(file, rows, options), **vars(options), pos_label=rows.pos_label)
     output.write_report(result, file)
     if output.as_json:
         output.answer("impact", result.to_dict(), result.warnings)

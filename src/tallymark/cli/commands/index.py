@@ -10,12 +10,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from tallymark._numbers import number as shown
 from tallymark._numbers import per_cent
 from tallymark.cli.layout import table
-from tallymark.cli.options import Order, PosLabel, Seed, Where, argument, column, flag, names, number, text
+from tallymark.cli.options import (
+    OptionGroup,
+    Order,
+    PosLabel,
+    Seed,
+    Where,
+    argument,
+    column,
+    columns,
+    flag,
+    names,
+    number,
+    text,
+)
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.errors import InputError
 from tallymark.prices.index_errors import index_under_error
@@ -23,20 +36,21 @@ from tallymark.prices.price_index import index
 
 
 @dataclass(frozen=True)
-class SaleOptions:
+class SaleOptions(OptionGroup):
     """Columns of the sales and the formula of the index."""
 
     heading: ClassVar[str] = "Sales"
 
     period: Annotated[str, column("Column with the period.")]
-    product: Annotated[list[str], names("COLUMN", "Columns that make a product")]
-    price: Annotated[str, column("Column with the price.")]
-    quantity: Annotated[str | None, column("Column with the quantity.")] = None
+    product: Annotated[list[str], columns("Columns that make a product")]
+    price: Annotated[str, column("Column with the price.", "number")]
+    quantity: Annotated[str | None, column("Column with the quantity.", "number")] = None
+    chained: Annotated[bool, flag("chained", "Compare each period with the one before.")] = False
     order: Order = None
 
 
 @dataclass(frozen=True)
-class ErrorOptions:
+class ErrorOptions(OptionGroup):
     """What classification errors do to the index of a class."""
 
     heading: ClassVar[str] = "The index under classification errors"
@@ -69,7 +83,6 @@ def run(
             "geary_khamis, time_product_dummy",
         ),
     ] = None,
-    chained: Annotated[bool, flag("chained", "Compare each period with the one before.")] = False,
     window: Annotated[int | None, number("PERIODS", "Rolling window of a multilateral formula.", least=2)] = None,
     splice: Annotated[str, text("METHOD", "How windows are joined: movement, window, half or mean.")] = "movement",
     where: Where = None,
@@ -82,16 +95,13 @@ def run(
             raise InputError(
                 "With --label there is one --formula, over all lines of the file; leave out --where and --window."
             )
-        _under_error(file, sales, error, formulas[0], output, chained=chained)
+        _under_error(file, sales, error, formulas[0], output)
         return
     with progress_bar(f"Reading {file}"):
         indices = {
-            name: index(
-                file, period=sales.period, product=sales.product, price=sales.price, quantity=sales.quantity,
-                formula=name, chained=chained, window=window, splice=splice, where=where, order=sales.order or None,  # type: ignore[arg-type]
-            )
+            name: index(file, **vars(sales), formula=name, window=window, splice=splice, where=where)  # type: ignore[arg-type]
             for name in formulas
-        }  # fmt: skip
+        }
     output.write_report(indices, file)
     if output.as_json:
         output.answer("index", {"indices": [one.to_dict() for one in indices.values()]})
@@ -109,16 +119,10 @@ def run(
     output.say_where()
 
 
-def _under_error(
-    file: str, sales: SaleOptions, error: ErrorOptions, formula: str, output: ReportedOutput, *, chained: bool
-) -> None:
+def _under_error(file: str, sales: SaleOptions, error: ErrorOptions, formula: str, output: ReportedOutput) -> None:
+    options: dict[str, Any] = {name: value for name, value in vars(error).items() if name != "tolerance"}
     with progress_bar(f"Drawing classifiers for {file}"):
-        result = index_under_error(
-            file, period=sales.period, product=sales.product, price=sales.price, quantity=sales.quantity,
-            order=sales.order or None, label=error.label or "", pos_label=error.pos_label, metric=error.metric,
-            metric_value=error.metric_value, errors=error.errors, score=error.score, predicted=error.predicted,  # type: ignore[arg-type]
-            together=error.together, draws=error.draws, seed=error.seed, formula=formula, chained=chained,
-        )  # fmt: skip
+        result = index_under_error(file, **vars(sales), **options, formula=formula)
         required = None if error.tolerance is None else result.required_value(error.tolerance)
     output.write_report(result, file)
     if output.as_json:

@@ -24,18 +24,20 @@ from tallymark.cli.options import (
     EngineOptions,
     Label,
     LevelOrNone,
+    OptionGroup,
     Order,
     Seed,
     Threshold,
     argument,
     column,
+    columns,
     flag,
     names,
     number,
     text,
 )
 from tallymark.cli.output import ReportedOutput, progress_bar
-from tallymark.cli.reading import wanted_columns
+from tallymark.cli.reading import wanted_by
 from tallymark.errors import InputError
 from tallymark.quantify.estimation.count import Count, count
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
@@ -44,6 +46,7 @@ from tallymark.sources.constructors import class_panel
 from tallymark.sources.duck import Progress, quoted
 from tallymark.sources.engine import Engine, engine
 from tallymark.sources.files import columns_of
+from tallymark.sources.formats import Wanted
 from tallymark.sources.left_out import complete_rows
 from tallymark.sources.open_rows import Table
 from tallymark.sources.roles import OPTION, Roles
@@ -53,18 +56,18 @@ from tallymark.summaries.tally import Tally
 
 
 @dataclass(frozen=True)
-class GroupOptions:
+class GroupOptions(OptionGroup):
     """Groups of the target."""
 
     heading: ClassVar[str] = "Groups"
 
-    by: Annotated[list[str] | None, names("COLUMN", "Count each group of these columns")] = None
+    by: Annotated[list[str] | None, columns("Count each group of these columns")] = None
     growth: Annotated[str | None, column("Growth rates along this column of --by.")] = None
     order: Order = None
 
 
 @dataclass(frozen=True)
-class MethodOptions:
+class MethodOptions(OptionGroup):
     """How rows are counted."""
 
     heading: ClassVar[str] = "Methods"
@@ -91,13 +94,13 @@ class MethodOptions:
 
 
 @dataclass(frozen=True)
-class AuditOptions:
+class AuditOptions(OptionGroup):
     """Labelled rows as a random sample of the file."""
 
     heading: ClassVar[str] = "Audit"
 
     audit: Annotated[bool, flag("audit", "The labelled rows are a random sample: count by them too.")] = False
-    inclusion: Annotated[str | None, column("Column with the probability with which a row was drawn.")] = None
+    inclusion: Annotated[str | None, column("Column with the probability with which a row was drawn.", "number")] = None
 
 
 def run(
@@ -112,7 +115,7 @@ def run(
     engine: EngineOptions,
     output: ReportedOutput,
     target: Annotated[str | None, argument("[TARGET]", "Rows to count, with scores of the same model.")] = None,
-    score: Annotated[str | None, column("Score column, in both files.")] = None,
+    score: Annotated[str | None, column("Score column, in both files.", "number")] = None,
     probability: Annotated[
         list[str] | None,
         typer.Option(metavar="CLASS=COLUMN", help="Score column of a class, once per class, to count more than two."),
@@ -223,7 +226,7 @@ def _read_scores(
     shared = Roles(scores=(score,), weight=rows.weight, count=rows.count, cluster=rows.cluster, spelling=OPTION)
     labelled, unlabelled = replace(shared, label=files.label, pos_label=rows.pos_label), replace(shared, by=tuple(by))
     one_file, name = files.target is None, quoted(files.label)
-    wanted = [*labelled.wanted, *wanted_columns("number", inclusion=audit.inclusion)]
+    wanted = [*labelled.wanted, *wanted_by(audit)]
     wanted += unlabelled.wanted if one_file else []
     with (
         progress_bar(f"Reading {files.validation} and {files.target or 'its rows without a label'}") as progress,
@@ -291,8 +294,8 @@ def _exact(tallies: Tally | Tallies) -> Tallies | None:
 def _read_classes(files: Files, probability: list[str]) -> tuple[ClassPanel, ClassPanel]:
     """Both samples with one score per class."""
     pairs = [class_and_column(written) for written in probability]
-    columns = wanted_columns("number", probability=[name for _, name in pairs])
-    known = any_columns(files.validation, [*wanted_columns(label=files.label), *columns])
+    scores = [Wanted(name, "--probability", "number") for _, name in pairs]
+    known = any_columns(files.validation, [Wanted(files.label, "--label"), *scores])
     truth = known[files.label]
     if files.target is None:
         missing = np.ma.getmaskarray(truth)
@@ -303,7 +306,7 @@ def _read_classes(files: Files, probability: list[str]) -> tuple[ClassPanel, Cla
         truth = np.asarray(truth[~missing])
         labelled, unlabelled = ({name: known[name][side] for _, name in pairs} for side in (~missing, missing))
     else:
-        labelled, unlabelled = known, any_columns(files.target, columns)
+        labelled, unlabelled = known, any_columns(files.target, scores)
     present = {str(value): value for value in np.unique(truth)}
     if absent := [label for label, _ in pairs if label not in present]:
         raise InputError(

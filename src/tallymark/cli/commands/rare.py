@@ -15,7 +15,7 @@ import numpy as np
 
 from tallymark import rare
 from tallymark._numbers import number as shown
-from tallymark.cli.options import Jobs, LevelOrNone, PosLabel, Seed, argument, column, names, number, text
+from tallymark.cli.options import Jobs, LevelOrNone, OptionGroup, PosLabel, Seed, argument, column, names, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 from tallymark.rare.files import TextColumn
 from tallymark.rare.results import ClassWeightSweep, RareCount
@@ -35,7 +35,7 @@ METHODS: Mapping[str, tuple[Callable[..., RareCount], str]] = {
 
 
 @dataclass(frozen=True)
-class CleaningOptions:
+class CleaningOptions(OptionGroup):
     """How texts become words."""
 
     heading: ClassVar[str] = "Words"

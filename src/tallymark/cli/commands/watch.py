@@ -8,6 +8,7 @@ Example: tallymark watch months/ --score p --label checked --store history.sqlit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,20 @@ from tallymark._numbers import number as shown
 from tallymark._numbers import p_value, with_limits
 from tallymark._write import require_writable
 from tallymark.cli.layout import table
-from tallymark.cli.options import Level, Order, PosLabel, Seed, Where, argument, column, flag, names, number, text
+from tallymark.cli.options import (
+    Level,
+    OptionGroup,
+    Order,
+    PosLabel,
+    Seed,
+    Where,
+    argument,
+    column,
+    flag,
+    names,
+    number,
+    text,
+)
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.monitor.drift import watch
 from tallymark.monitor.results import Watch, Watched
@@ -25,40 +39,43 @@ from tallymark.sources.formats import expanded
 _USUAL = ("accuracy", "f1")
 
 
+@dataclass(frozen=True)
+class WatchOptions(OptionGroup):
+    """What is monitored, and against which reference."""
+
+    score: Annotated[str, column("Column with the score.", "number")]
+    period: Annotated[str | None, column("Column with the period; left out in a folder, each file is one.")] = None
+    label: Annotated[str | None, column("Column with the true class; empty where it is unknown.", "class")] = None
+    value: Annotated[str | None, column("Column with the price, or any value.", "number")] = None
+    reference: Annotated[int | None, number("PERIODS", "Leading periods known to be in order.", least=3)] = None
+    audit: Annotated[bool, flag("audit", "Labels of later periods are random samples of them.")] = False
+    method: Annotated[str, text("METHOD", "Quantifier that counts each period.")] = "bayes"
+    run_length: Annotated[float, number("PERIODS", "Periods between false alarms, on average.", least=2)] = 370.0
+    store: Annotated[str | None, text("FILE", "SQLite file that keeps the history of all runs.")] = None
+    pos_label: PosLabel = None
+    where: Where = None
+    order: Order = None
+    level: Level = 0.95
+    seed: Seed = 0
+
+
 def run(
     data: Annotated[
         str, argument("DATA", "A file or pattern with a period column, or a folder with a file for each period.")
     ],
-    score: Annotated[str, column("Column with the score.")],
+    options: WatchOptions,
     output: ReportedOutput,
-    period: Annotated[str | None, column("Column with the period; left out in a folder, each file is one.")] = None,
-    label: Annotated[str | None, column("Column with the true class; empty where it is unknown.")] = None,
-    value: Annotated[str | None, column("Column with the price, or any value.")] = None,
-    reference: Annotated[int | None, number("PERIODS", "Leading periods known to be in order.", least=3)] = None,
-    audit: Annotated[bool, flag("audit", "Labels of later periods are random samples of them.")] = False,
     threshold: Annotated[str, text("THRESHOLD", "Number or policy at which metrics are expected.")] = "0.5",
-    method: Annotated[str, text("METHOD", "Quantifier that counts each period.")] = "bayes",
     metric: Annotated[list[str] | None, names("METRIC", "Expected metrics")] = None,
-    run_length: Annotated[float, number("PERIODS", "Periods between false alarms, on average.", least=2)] = 370.0,
-    store: Annotated[str | None, text("FILE", "SQLite file that keeps the history of all runs.")] = None,
-    pos_label: PosLabel = None,
-    where: Where = None,
-    order: Order = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
 ) -> None:
     """Monitor, print."""
     files = sorted(map(str, Path(data).iterdir())) if Path(data).is_dir() else expanded(data)
     output.require_place()
-    for place in (output.report, store):
+    for place in (output.report, options.store):
         if place is not None:
             require_writable(place, inputs=files)
     with progress_bar(f"Watching {data}"):
-        result = watch(
-            data, score=score, period=period, label=label, value=value, reference=reference, audit=audit,
-            threshold=_threshold(threshold), method=method, metrics=metric or _USUAL, run_length=run_length, store=store,
-            pos_label=pos_label, where=where, order=order or None, level=level, seed=seed,
-        )  # fmt: skip
+        result = watch(data, **vars(options), threshold=_threshold(threshold), metrics=metric or _USUAL)
     output.write_report(result, data)
     if output.as_json:
         output.answer("watch", result.to_dict(), result.warnings)

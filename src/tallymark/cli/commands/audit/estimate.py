@@ -20,9 +20,9 @@ from tallymark.audits.checked_rows import without_verdict
 from tallymark.audits.estimates import AuditEstimate
 from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
 from tallymark.cli.layout import table
-from tallymark.cli.options import Level, PosLabel, Where, argument, column, names, text
+from tallymark.cli.options import Level, OptionGroup, PosLabel, Where, argument, column, columns, text
 from tallymark.cli.output import Output, ReportedOutput, progress_bar
-from tallymark.cli.reading import wanted_columns
+from tallymark.cli.reading import wanted_by
 from tallymark.errors import InputError, shown
 from tallymark.notes import Note, emit
 from tallymark.quantify.estimation.prevalence import Prevalence
@@ -33,44 +33,47 @@ from tallymark.sources.same_rows import require_same_rows
 
 
 @dataclass(frozen=True)
-class CheckOptions:
+class CheckOptions(OptionGroup):
     """Which rows were checked, and how they were drawn."""
 
     heading: ClassVar[str] = "Checked rows"
 
-    label: Annotated[str, column("Column with the verdict; empty where a row was not checked.")] = "checked"
-    row: Annotated[str, column("Column of CHECKED with the place of each row in FILE, from 0.")] = "row"
-    inclusion: Annotated[str | None, column("Column with the probability with which a row was drawn.")] = None
-    stratum: Annotated[list[str] | None, names("COLUMN", "Columns that make the strata")] = None
+    label: Annotated[str, column("Column with the verdict; empty where a row was not checked.", "class")] = "checked"
+    inclusion: Annotated[str | None, column("Column with the probability with which a row was drawn.", "number")] = None
+    stratum: Annotated[list[str] | None, columns("Columns that make the strata")] = None
     pos_label: PosLabel = None
-    where: Where = None
+
+
+@dataclass(frozen=True)
+class EstimateOptions(OptionGroup):
+    """What is estimated."""
+
+    score: Annotated[str | None, column("Column with the score.", "number")] = None
+    threshold: Threshold = None
+    predicted: Annotated[str | None, column("Column with the predicted class.", "class")] = None
+    by: By = None
+    value: Value = None
+    estimator: Annotated[
+        str | None, text("METHOD", "ppi, expansion, difference, ratio or greg; left out, the one that fits.")
+    ] = None
+    level: Level = 0.95
 
 
 def run(
     file: Annotated[str, argument("FILE", "Every row of the target (or the checked rows alone, with --inclusion).")],
     checks: CheckOptions,
+    options: EstimateOptions,
     output: ReportedOutput,
     checked: Annotated[
         str | None, argument("[CHECKED]", "The checked rows, with a column that says which rows of FILE they are.")
     ] = None,
-    score: Annotated[str | None, column("Column with the score.")] = None,
-    threshold: Threshold = None,
-    predicted: Annotated[str | None, column("Column with the predicted class.")] = None,
-    by: By = None,
-    value: Value = None,
-    estimator: Annotated[
-        str | None, text("METHOD", "ppi, expansion, difference, ratio or greg; left out, the one that fits.")
-    ] = None,
-    level: Level = 0.95,
+    row: Annotated[str, text("COLUMN", "Column of CHECKED with the place of each row in FILE, from 0.")] = "row",
+    where: Where = None,
 ) -> None:
     """Read, estimate, print."""
     output.require_place(file, checked)
-    wanted = [
-        *wanted_columns("class", label=checks.label if checked is None else None, predicted=predicted),
-        *wanted_columns(by=by, stratum=checks.stratum),
-        *wanted_columns("number", score=score, inclusion=checks.inclusion, value=value),
-    ]
-    if checked is not None and checks.where is not None:
+    wanted = [one for one in wanted_by(options, checks) if checked is None or one.column != checks.label]
+    if checked is not None and where is not None:
         raise InputError("--where would change which row of FILE a checked row is; filter the file first.")
     if checked is not None and not wanted:
         raise InputError("Name a column of FILE, such as --score, so that its rows can be counted.")
@@ -78,16 +81,12 @@ def run(
         _require_equal_chances(file, checked)
     notes: tuple[Note, ...] = ()
     with progress_bar(f"Reading {file}"):
-        columns = any_columns(file, wanted, where=checks.where)
+        columns = any_columns(file, wanted, where=where)
         if checked is not None:
             rows = len(next(iter(columns.values())))
-            columns[checks.label], notes = _verdicts(checked, checks, rows, file)
+            columns[checks.label], notes = _verdicts(checked, row, checks.label, rows, file)
             emit(notes)
-    estimate = audits.estimate(
-        columns, label=checks.label, score=score, threshold=threshold, predicted=predicted, by=by or [],
-        stratum=checks.stratum or [], inclusion=checks.inclusion, value=value, pos_label=checks.pos_label,
-        estimator=estimator, level=level,
-    )  # fmt: skip
+    estimate = audits.estimate(columns, **vars(checks), **vars(options))
     estimate = replace(estimate, warnings=(*notes, *estimate.warnings))
     output.write_report(estimate, file)
     if output.as_json:
@@ -116,26 +115,26 @@ def _require_equal_chances(file: str, checked: str | None) -> None:
         )
 
 
-def _verdicts(checked: str, checks: CheckOptions, rows: int, file: str) -> tuple[NDArray[Any], tuple[Note, ...]]:
+def _verdicts(checked: str, row: str, label: str, rows: int, file: str) -> tuple[NDArray[Any], tuple[Note, ...]]:
     """The verdict on every row of the file, masked where there is none; planned rows without one are noted."""
-    columns = any_columns(checked, [Wanted(checks.row, "--row", "number"), Wanted(checks.label, "--label", "class")])
-    places, verdicts = numbers(columns[checks.row], checks.row), columns[checks.label]
+    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")])
+    places, verdicts = numbers(columns[row], row), columns[label]
     if not (np.isfinite(places) & (places == np.floor(places)) & (places >= 0) & (places < rows)).all():
-        raise InputError(f"{checks.row} of {checked!r} must give places from 0 to {rows - 1}, the rows of {file!r}.")
+        raise InputError(f"{row} of {checked!r} must give places from 0 to {rows - 1}, the rows of {file!r}.")
     at = places.astype(np.int64)
     repeated, counts = np.unique(at, return_counts=True)
     if (counts > 1).any():
         raise InputError(
             f"{checked!r} has the rows {shown(repeated[counts > 1].tolist(), 5)} more than once; keep one of each."
         )
-    require_same_rows(file, checked, at, {checks.row, checks.label})
+    require_same_rows(file, checked, at, {row, label})
     missing, values = without_verdict(verdicts), np.ma.getdata(verdicts)
     spread, absent = np.zeros(rows, dtype=values.dtype), np.ones(rows, dtype=np.bool_)
     spread[at[~missing]], absent[at[~missing]] = values[~missing], False
     unchecked = int(missing.sum())
     message = (
         f"{len(at) - unchecked} of the {counted(len(at), 'planned row')} of {checked!r} were checked; {unchecked} have no "
-        f"value of {checks.label}"
+        f"value of {label}"
     )
     return np.ma.MaskedArray(spread, mask=absent), (Note("TM125", message),) if unchecked else ()
 

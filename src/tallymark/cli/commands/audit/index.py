@@ -5,34 +5,37 @@ Example: tallymark audit index sales.csv --period month --product id --price p -
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from tallymark.cli.commands.index import SaleOptions
-from tallymark.cli.options import Level, Seed, argument, column, flag, number, text
+from tallymark.cli.options import Level, OptionGroup, Seed, argument, column, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.prices.index_audits import index_audit
+
+
+@dataclass(frozen=True)
+class IndexAuditOptions(OptionGroup):
+    """How many products, for which index."""
+
+    score: Annotated[str, column("Column with the probability.", "number")]
+    formula: Annotated[str, text("FORMULA", "A formula of `tallymark index`.")] = "fisher"
+    n: Annotated[int | None, number("PRODUCTS", "How many products can be checked.", least=1)] = None
+    width: Annotated[float | None, number("NUMBER", "Or: how wide the index may remain.")] = None
+    level: Level = 0.95
+    seed: Seed = 0
 
 
 def run(
     file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file or pattern, one row per sale.")],
     sales: SaleOptions,
-    score: Annotated[str, column("Column with the probability.")],
+    options: IndexAuditOptions,
     output: ReportedOutput,
-    formula: Annotated[str, text("FORMULA", "A formula of `tallymark index`.")] = "fisher",
-    chained: Annotated[bool, flag("chained", "Compare each period with the one before.")] = False,
-    n: Annotated[int | None, number("PRODUCTS", "How many products can be checked.", least=1)] = None,
-    width: Annotated[float | None, number("NUMBER", "Or: how wide the index may remain.")] = None,
-    level: Level = 0.95,
-    seed: Seed = 0,
 ) -> None:
     """Choose products, print."""
     output.require_place(file)
     with progress_bar(f"Drawing indices for {file}"):
-        plan = index_audit(
-            file, period=sales.period, product=sales.product, price=sales.price, quantity=sales.quantity,
-            order=sales.order or None, score=score, formula=formula, chained=chained, n=n, width=width, level=level,
-            seed=seed,
-        )  # fmt: skip
+        plan = index_audit(file, **vars(sales), **vars(options))
     output.write_report(plan, file)
     if output.as_json:
         output.answer("audit index", plan.to_dict())

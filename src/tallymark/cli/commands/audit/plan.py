@@ -7,6 +7,7 @@ Example: tallymark audit plan firms.parquet --score p --width 0.02 --out check.c
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -14,26 +15,33 @@ import typer
 
 from tallymark import audits
 from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
-from tallymark.cli.options import Level, Seed, argument, column, number, text
+from tallymark.cli.options import Level, OptionGroup, Seed, argument, column, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
+
+
+@dataclass(frozen=True)
+class PlanOptions(OptionGroup):
+    """What is to be estimated, and how rows are drawn."""
+
+    score: Annotated[str, column("Column with the probability.", "number")]
+    n: Annotated[int | None, number("ROWS", "How many rows can be checked.", least=2)] = None
+    width: Annotated[float | None, number("NUMBER", "Or: how wide the interval may be.")] = None
+    measure: Annotated[str, text("WORD", "What to estimate: prevalence, precision or recall.")] = "prevalence"
+    threshold: Threshold = None
+    by: By = None
+    value: Value = None
+    design: Annotated[str, text("DESIGN", "stratified, uncertainty or simple.")] = "stratified"
+    allocation: Annotated[str, text("RULE", "neyman, power or proportional.")] = "neyman"
+    strata: Annotated[int, number("INTEGER", "Strata along the score.", least=1)] = 5
+    least: Annotated[int, number("ROWS", "Rows of each stratum, at least.", least=2)] = 2
+    level: Level = 0.95
+    seed: Seed = 0
 
 
 def run(
     file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file with every row of the target.")],
-    score: Annotated[str, column("Column with the probability.")],
+    options: PlanOptions,
     output: ReportedOutput,
-    n: Annotated[int | None, number("ROWS", "How many rows can be checked.", least=2)] = None,
-    width: Annotated[float | None, number("NUMBER", "Or: how wide the interval may be.")] = None,
-    measure: Annotated[str, text("WORD", "What to estimate: prevalence, precision or recall.")] = "prevalence",
-    threshold: Threshold = None,
-    by: By = None,
-    value: Value = None,
-    design: Annotated[str, text("DESIGN", "stratified, uncertainty or simple.")] = "stratified",
-    allocation: Annotated[str, text("RULE", "neyman, power or proportional.")] = "neyman",
-    strata: Annotated[int, number("INTEGER", "Strata along the score.", least=1)] = 5,
-    least: Annotated[int, number("ROWS", "Rows of each stratum, at least.", least=2)] = 2,
-    level: Level = 0.95,
-    seed: Seed = 0,
     out: Annotated[
         str | None, text("FILE", "Write the rows to check, with an empty column 'checked', to this file.")
     ] = None,
@@ -47,10 +55,7 @@ def run(
     for place in (out, everything):
         require_table_place(place, file)
     with progress_bar(f"Reading {file}"):
-        plan = audits.plan(
-            file, score=score, n=n, width=width, measure=measure, threshold=threshold, by=by or [], value=value,  # type: ignore[arg-type]
-            design=design, allocation=allocation, strata=strata, least=least, level=level, seed=seed,  # type: ignore[arg-type]
-        )  # fmt: skip
+        plan = audits.plan(file, **vars(options))
     kept = np.zeros(len(plan.inclusion), dtype=np.bool_)
     kept[plan.drawn] = True
     columns = {"stratum": plan.stratum, INCLUSION: plan.inclusion}
