@@ -1,4 +1,4 @@
-"""How values show themselves: one list of rows feeds the terminal, the notebook, a dataframe and JSON."""
+"""Tables of results: one list of rows of values, and its writers for terminals, notebooks, dataframes and files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 
 class Shown:
-    """Resamples ``repr``, ``_repr_html_`` and ``to_frame()`` from `rows()` and a heading."""
+    """Builds ``repr``, HTML and exports from `rows()`, which are data, and a heading."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ _BESIDE = '<div style="display: flex; flex-wrap: wrap; gap: 1.5em; align-items: 
 
 
 class Limited:
-    """Whatever has confidence limits: `value`, `low`, `high`, their `level`, and `interval_method`, how they were found."""
+    """An estimate with limits: `value`, `low`, `high`, their confidence `level` and `interval_method`."""
 
     __slots__ = ()
 

@@ -99,7 +99,8 @@ def _pooled(count: Count) -> list[str]:
         if name in count.pooled and one.reason is None
     ]
     return [
-        f"{name}: the groups add up to {total:.0f}, but counted together they have {pooled:.0f}; their scores do not fit "
+        f"{name}: the groups add up to {total:.0f}, but counted together they have {pooled:.0f}; their scores do not "
+        "fit "
         "one and the same pair of classes."
         for name, total, pooled in apart
         if abs(total - pooled) > _APART * max(total, pooled)

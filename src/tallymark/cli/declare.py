@@ -1,8 +1,8 @@
 """Commands as declarations: a parameter is an option, a dataclass is a group of options.
 
-A command is a module with a function ``run``. The module's docstring is the help text; the parameters of ``run`` are its
-arguments and options, declared by ``Annotated`` types. A parameter whose type is a dataclass stands for one option per
-field, listed under the heading of that class in the help. Modules are imported when their command runs.
+A command is a module with a function ``run``. The module's docstring is the help text; the parameters of ``run`` are
+its arguments and options, declared by ``Annotated`` types. A parameter whose type is a dataclass stands for one option
+per field, listed under the heading of that class in the help. Modules are imported when their command runs.
 """
 
 from __future__ import annotations
@@ -59,9 +59,13 @@ class CommandPackage(TyperGroup):
         module = importlib.import_module(f"{self.package.__name__}.{cmd_name.replace('-', '_')}")
         if hasattr(module, "COMMANDS"):
             return CommandPackage(
-                package=module.__name__, name=cmd_name, help=module.__doc__, no_args_is_help=True,
-                rich_markup_mode=None, context_settings=CONTEXT,
-            )  # fmt: skip
+                package=module.__name__,
+                name=cmd_name,
+                help=module.__doc__,
+                no_args_is_help=True,
+                rich_markup_mode=None,
+                context_settings=CONTEXT,
+            )
         return command_of(module.run, cmd_name, module.__doc__ or "")
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

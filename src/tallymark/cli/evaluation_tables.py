@@ -126,8 +126,15 @@ def _value_table(title: str, evaluations: dict[str, Evaluation], names: Sequence
             or (CLASS_METRICS[name].meaning if classes and name in CLASS_METRICS else None)
             or METRICS[name].meaning
         )
-        rows.append([name, *map(_with_interval, measures), _same(measures),
-                     *([_bounds(measures)] if bounded else []), *([meaning] if alone else [])])  # fmt: skip
+        rows.append(
+            [
+                name,
+                *map(_with_interval, measures),
+                _same(measures),
+                *([_bounds(measures)] if bounded else []),
+                *([meaning] if alone else []),
+            ]
+        )
     return table(title, heads, rows)
 
 

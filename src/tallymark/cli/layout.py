@@ -18,7 +18,7 @@ _PROSE = 24
 
 
 class Head(NamedTuple):
-    """The heading of a column, and how its cells stand: names left, numbers right, prose left and free to be wrapped."""
+    """The heading of a column, and how its cells are aligned: names left, numbers right, prose left and wrapped."""
 
     text: str
     kind: Literal["left", "right", "prose"] = "left"

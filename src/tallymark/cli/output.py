@@ -83,7 +83,7 @@ class Output(OptionGroup):
             out.print(Text(line.text, style=_STYLES[line.part]), no_wrap=True, overflow="ignore", crop=False)
 
     def rows(self, rows: Sequence[Mapping[str, Any]], title: str = "", shown: Callable[[Any], str] = number) -> None:
-        """Print the rows of a result as a table: text to the left, numbers to the right, nothing for what is missing."""
+        """Print rows as a table: text to the left, numbers to the right, nothing for what is missing."""
         columns = columns_of(rows)
         heads = [(name, "right" if any(map(_is_number, values)) else "left") for name, values in columns.items()]
         self.table(table(title, heads, [[shown(row.get(name)) for name in columns] for row in rows]))
@@ -159,7 +159,7 @@ def console() -> Console:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error while work goes on; nothing when that is not a terminal. It moves until it knows how far."""
+    """A progress bar on standard error, where that is a terminal; indeterminate until a percentage is known."""
     if not sys.stderr.isatty():
         yield None
         return

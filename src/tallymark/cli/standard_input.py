@@ -32,7 +32,8 @@ def standard_input(arguments: list[str]) -> Iterator[None]:
             start = file.read(4).lstrip()
         if not start:
             raise InputError(
-                "Standard input is empty; pipe rows into the command, e.g. 'cat scores.csv | tallymark evaluate - --label y --score p'."
+                "Standard input is empty; pipe rows into the command, e.g. 'cat scores.csv | tallymark evaluate - "
+                "--label y --score p'."
             )
         ending = next((ending for begin, ending in _BEGINNINGS.items() if start.startswith(begin)), ".csv")
         arguments[places[0]] = str(rows.rename(rows.with_suffix(ending)))

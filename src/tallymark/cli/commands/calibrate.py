@@ -58,6 +58,7 @@ def run(
         return
     fit = ", ".join(f"{name} {value:.4g}" for name, value in parameters.items())
     output.text(
-        f"Wrote {out}: {len(scores)} {noun(len(scores), 'row')} with {column} ({method}: {fit}); they add up to {total:.1f} positives."
+        f"Wrote {out}: {len(scores)} {noun(len(scores), 'row')} with {column} ({method}: {fit}); they add up to "
+        f"{total:.1f} positives."
     )
     output.notes(notes)

@@ -118,13 +118,23 @@ def _of_scores(
     progress: Progress | None,
 ) -> Panel | FilePanel:
     roles = Roles(
-        label=label, scores=tuple(scores), weight=rows.weight, count=rows.count, cluster=rows.cluster,
-        pos_label=rows.pos_label, spelling=OPTION,
-    )  # fmt: skip
+        label=label,
+        scores=tuple(scores),
+        weight=rows.weight,
+        count=rows.count,
+        cluster=rows.cluster,
+        pos_label=rows.pos_label,
+        spelling=OPTION,
+    )
     described = Rows(
-        paths=file, roles=roles, where=rows.where, drop_missing=rows.drop_missing, memory_limit=engine.memory_limit,
-        threads=engine.threads, progress=progress,
-    )  # fmt: skip
+        paths=file,
+        roles=roles,
+        where=rows.where,
+        drop_missing=rows.drop_missing,
+        memory_limit=engine.memory_limit,
+        threads=engine.threads,
+        progress=progress,
+    )
     with described.open() as table:
         return table.panel() if table.small else FilePanel(replace(described, noted=True))
 

@@ -122,14 +122,18 @@ def _remarks(evaluations: Evaluations) -> list[str]:
     a, b = evaluations["model_a"], evaluations["model_b"]
     share = (a.positives or 0) / a.n
     return [
-        f"Accuracy is {a['accuracy'].value:.4f} and {b['accuracy'].value:.4f}, and a model that says no to everything has "
+        f"Accuracy is {a['accuracy'].value:.4f} and {b['accuracy'].value:.4f}, and a model that says no to everything "
+        "has "
         f"{1 - share:.4f}: at {100 * share:.3g} % positives accuracy tells nothing.",
         f"AUROC is {a['auroc'].value:.3f} for model_a and {b['auroc'].value:.3f} for model_b, average precision "
-        f"{a['average_precision'].value:.3f} and {b['average_precision'].value:.3f} (chance {share:.4f}). AUROC speaks of the "
+        f"{a['average_precision'].value:.3f} and {b['average_precision'].value:.3f} (chance {share:.4f}). AUROC speaks "
+        "of the "
         "whole list, average precision of its top: say which one you need before you pick a model.",
-        f"The probabilities add up to {a['positive_estimate'].value:.0f} and {b['positive_estimate'].value:.0f} platforms "
+        f"The probabilities add up to {a['positive_estimate'].value:.0f} and {b['positive_estimate'].value:.0f} "
+        "platforms "
         f"where there are {a.positives}: scores from balanced training cannot be summed into a count.",
         f"At the best F1 threshold model_b finds {100 * b['recall'].value:.0f} % of the platforms and "
-        f"{100 * b['precision'].value:.0f} % of its hits are right; the threshold was chosen on the same rows, so both are "
+        f"{100 * b['precision'].value:.0f} % of its hits are right; the threshold was chosen on the same rows, so both "
+        "are "
         "a little too good.",
     ]

@@ -63,9 +63,7 @@ def run(
         scores = detectors.scores(X, progress)
     if out is not None:
         write_beside(out, file, scores, numbers=features)
-    answer: dict[str, Any] = {
-        "n": len(X), "features": features, "neighbors": detectors.neighbors(len(X)), "out": out
-    }  # fmt: skip
+    answer: dict[str, Any] = {"n": len(X), "features": features, "neighbors": detectors.neighbors(len(X)), "out": out}
     if label is not None:
         panel = panel_of(columns[label], scores, pos_label=pos_label)
         _evaluate(file, panel, answer, output, level=level, seed=seed)
@@ -95,7 +93,10 @@ def _evaluate(
         output.answer("detect", answer | results, notes)
         return
     output.text(
-        f"{file}: {panel.n} {noun(panel.n, 'row')}, {positives} {noun(positives, 'outlier')}, {len(answer['features'])} attributes",
+        (
+            f"{file}: {panel.n} {noun(panel.n, 'row')}, {positives} {noun(positives, 'outlier')}, "
+            f"{len(answer['features'])} attributes"
+        ),
         "bold",
     )
     heads = [("detector", "left"), ("neighbours", "right"), (f"AUROC ({100 * level:g} %)", "right")]

@@ -225,20 +225,37 @@ def _of_saved(file: str, options: Mapping[str, Any]) -> Evaluated:
 
 
 def _of_scores(
-    file: str, columns: ColumnOptions, rows: ScannedRowOptions, engine: EngineOptions, options: dict[str, Any], *,
-    everything: bool, panel: bool,
-) -> Evaluated:  # fmt: skip
+    file: str,
+    columns: ColumnOptions,
+    rows: ScannedRowOptions,
+    engine: EngineOptions,
+    options: dict[str, Any],
+    *,
+    everything: bool,
+    panel: bool,
+) -> Evaluated:
     """Scores of two classes; with `panel`, the rows are kept so that a report can compare the models."""
     scores, groups = columns.score or [], columns.by or []
     roles = Roles(
-        label=columns.label, scores=tuple(scores), by=tuple(groups), weight=rows.weight, count=rows.count,
-        cluster=rows.cluster, pos_label=rows.pos_label, spelling=OPTION,
-    )  # fmt: skip
+        label=columns.label,
+        scores=tuple(scores),
+        by=tuple(groups),
+        weight=rows.weight,
+        count=rows.count,
+        cluster=rows.cluster,
+        pos_label=rows.pos_label,
+        spelling=OPTION,
+    )
     with progress_bar(f"Reading {file}") as progress:
         described = Rows(
-            paths=file, roles=roles, where=rows.where, drop_missing=rows.drop_missing,
-            memory_limit=engine.memory_limit, threads=engine.threads, progress=progress,
-        )  # fmt: skip
+            paths=file,
+            roles=roles,
+            where=rows.where,
+            drop_missing=rows.drop_missing,
+            memory_limit=engine.memory_limit,
+            threads=engine.threads,
+            progress=progress,
+        )
         with described.open() as table:
             tallies = table.tallies(exact=rows.exact or None, thresholds=[0.5, *_numbers(options["threshold"])])
             together = panel and len(scores) > 1 and not groups and table.small

@@ -79,7 +79,8 @@ def run(
         list[str] | None,
         names(
             "FORMULA",
-            "jevons, dutot, carli, laspeyres, paasche, fisher, tornqvist, walsh, geks_jevons, geks_fisher, geks_tornqvist, "
+            "jevons, dutot, carli, laspeyres, paasche, fisher, tornqvist, walsh, geks_jevons, geks_fisher, "
+            "geks_tornqvist, "
             "geary_khamis, time_product_dummy",
         ),
     ] = None,

@@ -129,8 +129,14 @@ def run(
         _refuse_for_classes(groups, methods, audit, rows, engine, {"score": score, "expect": expect})
         panels = _read_classes(files, probability)
         with progress_bar("Counting") as progress:
-            result = count(*panels, methods.method or (), progress=progress, level=methods.level or None,
-                           seed=methods.seed, calibration=methods.calibration)  # fmt: skip
+            result = count(
+                *panels,
+                methods.method or (),
+                progress=progress,
+                level=methods.level or None,
+                seed=methods.seed,
+                calibration=methods.calibration,
+            )
     else:
         if score is None:
             raise InputError(
@@ -140,10 +146,18 @@ def run(
         samples = _read_scores(files, score, groups.by or [], audit, rows, engine, methods.level or 0.95)
         with progress_bar("Counting") as progress:
             result = count(
-                samples.validation, samples.target, methods.method or (), same_population=target is None,
-                audit=samples.audit, labelled=samples.labelled, expect=expect or (), growth=groups.growth,
-                order=groups.order or None, progress=progress, **methods.given(),
-            )  # fmt: skip
+                samples.validation,
+                samples.target,
+                methods.method or (),
+                same_population=target is None,
+                audit=samples.audit,
+                labelled=samples.labelled,
+                expect=expect or (),
+                growth=groups.growth,
+                order=groups.order or None,
+                progress=progress,
+                **methods.given(),
+            )
     output.write_report(result, f"{target or validation}: how many?")
     if output.as_json:
         output.answer("quantify", result.to_dict(), result.warnings)
@@ -176,9 +190,13 @@ class Samples:
 
 
 def _refuse_for_classes(
-    groups: GroupOptions, methods: MethodOptions, audit: AuditOptions, rows: ClusteredRowOptions,
-    engine: EngineOptions, more: Mapping[str, Any],
-) -> None:  # fmt: skip
+    groups: GroupOptions,
+    methods: MethodOptions,
+    audit: AuditOptions,
+    rows: ClusteredRowOptions,
+    engine: EngineOptions,
+    more: Mapping[str, Any],
+) -> None:
     """Refuse options that have no meaning for more than two classes."""
     usual, everywhere = vars(MethodOptions()), {"method", "calibration", "level", "seed"}
     given = {name: value for group in (groups, audit, rows, engine) for name, value in vars(group).items()} | dict(more)
@@ -219,9 +237,14 @@ def _check_options(
 
 
 def _read_scores(
-    files: Files, score: str, by: list[str], audit: AuditOptions, rows: ClusteredRowOptions, options: EngineOptions,
+    files: Files,
+    score: str,
+    by: list[str],
+    audit: AuditOptions,
+    rows: ClusteredRowOptions,
+    options: EngineOptions,
     level: float,
-) -> Samples:  # fmt: skip
+) -> Samples:
     """Both samples, and what else the labelled rows tell; each file is opened once."""
     shared = Roles(scores=(score,), weight=rows.weight, count=rows.count, cluster=rows.cluster, spelling=OPTION)
     labelled, unlabelled = replace(shared, label=files.label, pos_label=rows.pos_label), replace(shared, by=tuple(by))
@@ -239,7 +262,8 @@ def _read_scores(
         if one_file and not counted.n:
             satisfying = " that satisfies --where" if rows.where else ""
             raise InputError(
-                f"Every row of {files.validation!r}{satisfying} has a label: there is nothing to count. Rows without one "
+                f"Every row of {files.validation!r}{satisfying} has a label: there is nothing to count. Rows without "
+                "one "
                 "are the target, or name a second file with the rows to count."
             )
         validation, target = known.tallies().of_one_model(), counted.tallies().of_one_model()
@@ -301,7 +325,8 @@ def _read_classes(files: Files, probability: list[str]) -> tuple[ClassPanel, Cla
         missing = np.ma.getmaskarray(truth)
         if not missing.any():
             raise InputError(
-                f"Every row of {files.validation!r} has a label; name a second file, or leave labels empty in the rows to count."
+                f"Every row of {files.validation!r} has a label; name a second file, or leave labels empty in the rows "
+                "to count."
             )
         truth = np.asarray(truth[~missing])
         labelled, unlabelled = ({name: known[name][side] for _, name in pairs} for side in (~missing, missing))

@@ -78,10 +78,18 @@ def run(
     truth = None if target_label is None else _column(target, target_label, "--target-label")
     with progress_bar(f"Counting in {target}") as progress:
         result = count(
-            TextColumn(train, text, option="--text"), labels, TextColumn(target, text, option="--text"),
-            target_labels=truth, pos_label=pos_label, cleaning=cleaned, level=level or None, seed=seed, jobs=jobs,
-            progress=progress, **({} if machines is None else {size: machines}),
-        )  # fmt: skip
+            TextColumn(train, text, option="--text"),
+            labels,
+            TextColumn(target, text, option="--text"),
+            target_labels=truth,
+            pos_label=pos_label,
+            cleaning=cleaned,
+            level=level or None,
+            seed=seed,
+            jobs=jobs,
+            progress=progress,
+            **({} if machines is None else {size: machines}),
+        )
     if out is not None:
         write_beside(out, target, {"tallymark_score": result.scores, "tallymark_probability": result.posteriors})
     output.write_report(result, target)
@@ -104,7 +112,8 @@ def _print(result: RareCount, target: str, out: str | None, output: ReportedOutp
     output.text(f"{target}: {result.heading()}", "bold")
     output.rows(result.table, shown=_shown)
     output.text(
-        "sd is the within-sample Bernoulli deviation; low and high span the chance in both samples, if the texts of each "
+        "sd is the within-sample Bernoulli deviation; low and high span the chance in both samples, if the texts of "
+        "each "
         "class are alike in them.",
         "dim",
         indent="  ",

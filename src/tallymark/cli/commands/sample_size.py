@@ -39,7 +39,10 @@ def run(options: PlanOptions, output: Output) -> None:
         output.facts(plan.to_dict())
     else:
         output.text(
-            f"{plan.n} rows, {plan.positives} of them positive, show a difference of {options.difference:g} around an AUROC of "
-            f"{options.auroc:g} with a chance of {100 * options.power:g} %, if {100 * options.prevalence:g} % of the rows are positive and the two "
-            f"estimates are correlated by {options.correlation:g} and scores are normal with a ratio of spreads of {options.sd_ratio:g}."
+            f"{plan.n} rows, {plan.positives} of them positive, show a difference of {options.difference:g} around an "
+            "AUROC of "
+            f"{options.auroc:g} with a chance of {100 * options.power:g} %, if {100 * options.prevalence:g} % of the "
+            "rows are positive and the two "
+            f"estimates are correlated by {options.correlation:g} and scores are normal with a ratio of spreads of "
+            f"{options.sd_ratio:g}."
         )

@@ -110,7 +110,8 @@ def _require_equal_chances(file: str, checked: str | None) -> None:
             "" if checked is None else f", and for FILE the table that audit plan --all wrote (or leave {file!r} out)"
         )
         raise InputError(
-            f"{rows!r} has the probabilities with which its rows were drawn, in the column {INCLUSION!r}: add --inclusion "
+            f"{rows!r} has the probabilities with which its rows were drawn, in the column {INCLUSION!r}: add "
+            "--inclusion "
             f"{INCLUSION}{where}. Where rows were drawn otherwise, rename that column."
         )
 
@@ -133,7 +134,8 @@ def _verdicts(checked: str, row: str, label: str, rows: int, file: str) -> tuple
     spread[at[~missing]], absent[at[~missing]] = values[~missing], False
     unchecked = int(missing.sum())
     message = (
-        f"{len(at) - unchecked} of the {counted(len(at), 'planned row')} of {checked!r} were checked; {unchecked} have no "
+        f"{len(at) - unchecked} of the {counted(len(at), 'planned row')} of {checked!r} were checked; {unchecked} have "
+        "no "
         f"value of {label}"
     )
     return np.ma.MaskedArray(spread, mask=absent), (Note("TM125", message),) if unchecked else ()
