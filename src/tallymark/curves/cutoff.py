@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tallymark._check import Floats, Masses, Scores
 from tallymark.curves.base import Curve, of_a_tally, with_both_classes
 from tallymark.errors import InputError, shown
-from tallymark.metrics.declare import PARAMETER_RANGES, cell_settings
+from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.hull import roc_hull
-from tallymark.registry import METRICS, metric_names
+from tallymark.registry import METRICS, PARAMETERS, CellMetric, metric_names
 from tallymark.summaries.tally import Tally
 
 
@@ -310,16 +310,16 @@ def over_thresholds(
     values = {}
     for name in metrics:
         facts = METRICS[name]
-        if facts.cells is None:
-            known = ", ".join(other for other in METRICS if METRICS[other].cells)
-            raise InputError(f"{name} is not a metric of the four cells; choose from {known}.")
-        own = {key: value for key, value in parameters.items() if key in facts.parameters}
-        settings: dict[str, Any] = cell_settings(facts, own)
-        if facts.threshold_parameter is not None and facts.threshold_parameter not in own:
-            # Each cut-off is judged at its own odds, where it is a probability.
-            low, high = PARAMETER_RANGES[facts.threshold_parameter]
+        if not isinstance(facts, CellMetric):
+            choices = ", ".join(other for other in METRICS if isinstance(METRICS[other], CellMetric))
+            raise InputError(f"{name} is not a metric of the four cells; choose from {choices}.")
+        given = {key: value for key, value in parameters.items() if key in facts.parameters}
+        settings: dict[str, Any] = cell_settings(facts, given)
+        if facts.threshold_parameter is not None and facts.threshold_parameter not in given:
+            # Each cut-off that is a probability is judged at the odds of that probability.
+            odds = PARAMETERS[facts.threshold_parameter]
             at = cut.thresholds.astype(np.float64)
-            probable = (at >= low) & (at <= high) & t.is_probability
+            probable = (at >= odds.low) & (at <= odds.high) & t.is_probability
             settings[facts.threshold_parameter] = np.where(probable, at, np.nan)
         values[name] = facts.cells(*cells, **settings)
     return ThresholdCurve(t, *cut, values)

@@ -13,7 +13,7 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark.curves.base import Curve, of_a_tally
 from tallymark.errors import InputError
-from tallymark.registry import METRICS
+from tallymark.registry import cell_metric_named
 from tallymark.summaries.tally import Tally
 
 #: Probabilities at which one would act, unless told.
@@ -74,11 +74,11 @@ def decision_curve(tally: Tally, *, thresholds: Sequence[float] | None = None) -
     at = PROBABILITIES if thresholds is None else np.array([_check.real(t, "thresholds") for t in thresholds])
     if not ((at >= 0.0) & (at < 1.0)).all():
         raise InputError("thresholds must lie in [0, 1): at a probability of 1 no false alarm would be worth a hit.")
-    net_benefit = METRICS["net_benefit"].cells
+    net_benefit = cell_metric_named("net_benefit").cells
     everyone = tally.cells(np.full(len(at), tally.positives), np.full(len(at), tally.negatives))
     return DecisionCurve(
         at,
-        net_benefit(*tally.cells(*acted_on(tally, at)), odds_at=at),  # type: ignore[misc]
-        net_benefit(*everyone, odds_at=at),  # type: ignore[misc]
+        net_benefit(*tally.cells(*acted_on(tally, at)), odds_at=at),
+        net_benefit(*everyone, odds_at=at),
         tally.prevalence,
     )

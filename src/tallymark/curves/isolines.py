@@ -10,7 +10,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.metrics.declare import cell_settings
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, CellMetric
 
 #: Recalls between which a line of equal metric is sought.
 _RECALLS = np.linspace(0.0, 1.0, 201)
@@ -21,7 +21,7 @@ def metric_at_rates(
 ) -> Floats:
     """A metric of the four cells at true and false positive rates and a prevalence."""
     facts = METRICS[metric]
-    if facts.cells is None:
+    if not isinstance(facts, CellMetric):
         raise InputError(
             f"{metric} has no lines of its own; choose a metric of the four cells such as accuracy, f1 or cost."
         )

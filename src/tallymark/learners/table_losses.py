@@ -16,7 +16,7 @@ import numpy as np
 
 from tallymark._check import Floats, Ints
 from tallymark.errors import InputError, nearest
-from tallymark.registry import LOSSES, METRICS, Loss, Metric
+from tallymark.registry import LOSSES, METRICS, CellMetric, Loss, Metric
 
 #: Name of the loss that joins a classification and a quantification score.
 Q = "q"
@@ -185,8 +185,8 @@ def table_loss(
     if loss in METRICS:
         facts = METRICS[loss]
         score = _score_of_table(facts, *size)
-        if facts.name in METRICS.own:
-            # Only of ours it is known, and tested, that mending an error never makes them worse.
+        if isinstance(facts, CellMetric) and facts.name in METRICS.user_defined:
+            # Only for the library's metrics it is tested that correcting an error never makes them worse.
             return OwnLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn), *size)
         return OrderedLoss(score)
     known = [Q, *LOSSES, *(name for name in METRICS if METRICS[name].cells)]
@@ -214,7 +214,7 @@ def _losses_of_count(facts: Loss, positives: int, negatives: int) -> Floats:
 def _score_of_table(facts: Metric, positives: int, negatives: int) -> Callable[[Ints, Ints], Floats]:
     """A metric at one threshold as a score from 0 to 1 of true and false positives."""
     directed = facts.better in {"higher", "lower"} and math.isfinite(facts.low) and math.isfinite(facts.high)
-    if facts.cells is None or not directed:
+    if not isinstance(facts, CellMetric) or not directed:
         raise InputError(
             f"{facts.name} cannot be learnt: it must be a metric at one threshold with a best and a worst value, such as "
             "accuracy, f1, geometric_mean or mcc."
@@ -227,10 +227,10 @@ def _score_of_table(facts: Metric, positives: int, negatives: int) -> Callable[[
     return score
 
 
-def _scaled(facts: Metric, tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
+def _scaled(facts: CellMetric, tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
     cells = [np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        values: Floats = facts.cells(*cells, **facts.parameters)  # type: ignore[misc]
+        values: Floats = facts.cells(*cells, **facts.parameters)
     # Undefined tables say nothing of the classes: they have the value 0, no more than chance.
     if np.isnan(values.sum()):
         values = np.nan_to_num(values, nan=0.0)

@@ -11,8 +11,8 @@ from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.metrics.declare import cell_metric, metric
 from tallymark.metrics.margins import Margins
+from tallymark.metrics.parameters import COSTS
 from tallymark.metrics.references import GUBBELS
-from tallymark.registry import COSTS
 from tallymark.summaries.confusion import Confusion
 
 _NO_POSITIVES = {"P": "there are no positives"}

@@ -28,7 +28,7 @@ from tallymark.cli.printing import (
 from tallymark.comparison.compare import compare
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
-from tallymark.simple import WithoutSimple, without_simple
+from tallymark.simple import NoSimple, without_simple
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.constructors import panel as panel_of
 from tallymark.sources.duck import Progress
@@ -149,11 +149,11 @@ def _of_calls(asked: Asked) -> Panel:
     )  # fmt: skip
 
 
-def _simple(reduced: WithoutSimple) -> dict[str, Any]:
+def _simple(reduced: NoSimple) -> dict[str, Any]:
     return {"rows": reduced.n_simple, "share": reduced.share, "verdict": reduced.verdict}
 
 
-def _print(comparison: Comparison, asked: Asked, reduced: WithoutSimple | None) -> None:
+def _print(comparison: Comparison, asked: Asked, reduced: NoSimple | None) -> None:
     if reduced is not None:
         print_text(
             f"{reduced.n_simple} of {reduced.n} rows are right for every model at any threshold "
