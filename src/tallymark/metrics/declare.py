@@ -38,6 +38,9 @@ Options = ParamSpec("Options")
 Summary = TypeVar("Summary", Tally, Confusion, Moments, ClassScores)
 Average = Literal["micro", "macro", "weighted", "mean_of_f", "f_of_means"]
 
+#: A reference that several metrics share.
+GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
+
 #: What each kind of metric takes, and the call that makes it.
 _TAKES: Mapping[Needs, tuple[type, str]] = {
     "confusion": (Confusion, "tally.at(0.5) or tm.confusion(y, predicted)"),
@@ -80,6 +83,7 @@ class metric(ScoreFacts):  # noqa: N801 - a decorator
             _refuse_arrays(name, self.needs, arguments)
             return or_nan(lambda: compute(summary, **options))
 
+        public.__doc__ = _with_sections(function.__doc__ or "", self.needs)
         METRICS.add(
             (Metric if self.cells is None else CellMetric)(
                 name=name,
@@ -218,6 +222,22 @@ def _declaring(formula: Callable[Options, CellFormula]) -> Callable[Options, Cel
 cell_metric = _declaring(CellFormula)
 
 
+def _with_sections(text: str, needs: Needs) -> str:
+    """The docstring of a metric without options, with the sections that all of them have."""
+    text = inspect.cleandoc(text)
+    if "Parameters\n---" in text:
+        return text
+    about, _, example = text.partition(">>>")
+    takes, maker = _TAKES[needs]
+    return (
+        f"{about}Parameters\n----------\n{takes.__name__.lower()} : {takes.__name__}\n    Made by ``{maker}``.\n\n"
+        f"Returns\n-------\n{_RETURNS}\n\nExamples\n--------\n>>>{example}"
+    )
+
+
+_RETURNS = "float\n    ``nan``, with a warning that gives the reason, where the metric is undefined."
+
+
 def _signature(defaults: Mapping[str, float]) -> inspect.Signature:
     """What help() shows: the matrix, the options of averaging, and the parameters by name."""
     named = {"average": None, "weights": None, "classes": None, **defaults}
@@ -246,8 +266,7 @@ def _docstring(facts: CellMetric, example: float, *, f_of_means: bool) -> str:
                 f"{name} : float, default {value:g}\n    {PARAMETERS[name].help}"
                 for name, value in facts.parameters.items()
             ),
-            "\nReturns\n-------",
-            "float\n    ``nan``, with a warning that gives the reason, where the metric is undefined.",
+            f"\nReturns\n-------\n{_RETURNS}",
             f"\nReferences\n----------\n{facts.reference}",
             "\nExamples\n--------",
             ">>> import tallymark as tm",

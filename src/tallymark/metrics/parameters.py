@@ -44,8 +44,8 @@ def adjustable() -> dict[str, float]:
 def stated_parameters(threshold: object, given: Mapping[str, float]) -> dict[str, float]:
     """Parameters of metrics that are given or that a policy states: ``cost:1,50`` sets the costs, ``fbeta:3`` beta.
 
-    Costs of the two errors imply the probability from which one would act, `odds_at` (Elkan 2001); where only one cost is
-    given, the other is 1.
+    Costs of the two errors imply the probability from which one would act, `odds_at` (Elkan 2001); where only one cost
+    is given, the other is 1.
     """
     parameters = dict(given)
     if isinstance(threshold, str) and threshold.partition(":")[0].strip() in POLICIES:
