@@ -1,4 +1,4 @@
-"""Curves with one point per cut-off: ROC, PR, DET, gain and lift, predictive ROC, positive trade-off, by threshold."""
+"""Curves over cut-offs: ROC, precision–recall, DET, gain and lift, predictive ROC, positive trade-off, any metrics."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CutoffCurve(Curve):
-    """Counts at each distinct score from the highest down; rates are made when asked for.
+    """Counts at each distinct score in descending order, from which the rates are computed.
 
-    `tp` and `fp` are the sample's own counts. Rates that depend on prevalence speak of the tally's `prevalence`.
+    `tp` and `fp` are the counts of the sample. Rates that depend on prevalence are those at the tally's `prevalence`.
     """
 
     tally: Tally
@@ -32,7 +32,7 @@ class CutoffCurve(Curve):
 
     @property
     def prevalence(self) -> float:
-        """The prevalence the curve speaks of."""
+        """Prevalence at which the rates are computed."""
         return self.tally.prevalence
 
     @property
@@ -54,20 +54,20 @@ class CutoffCurve(Curve):
     def precision(self) -> Floats:
         """Precision at each cut-off; nan where nothing is predicted positive."""
         down, up = self.tally.scale
-        called = self.fp.astype(np.float64)
-        called *= down / up
-        called += self.tp
+        predicted = self.fp.astype(np.float64)
+        predicted *= down / up
+        predicted += self.tp
         with np.errstate(invalid="ignore"):
-            # In place: at ten million cut-offs every array spared is 80 MB.
-            return np.divide(self.tp, called, out=called)
+            # In place: at ten million cut-offs each further array takes 80 MB.
+            return np.divide(self.tp, predicted, out=predicted)
 
     @property
     def npv(self) -> Floats:
         """Negative predictive value at each cut-off; nan where nothing is predicted negative."""
         down, up = self.tally.scale
-        kept = (self.tally.negatives - self.fp) * down
+        tn = (self.tally.negatives - self.fp) * down
         with np.errstate(invalid="ignore"):
-            return kept / (kept + (self.tally.positives - self.tp) * up)
+            return tn / (tn + (self.tally.positives - self.tp) * up)
 
     @property
     def rate(self) -> Floats:
@@ -96,14 +96,10 @@ class RocHull(Curve):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrPath(Curve):
-    """A precision–recall curve with the reachable points between its cut-offs."""
+    """A precision–recall curve with the achievable points between its cut-offs."""
 
     recall: Floats
     precision: Floats
-
-    def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Recall, precision."""
-        return {"recall": self.recall, "precision": self.precision}
 
 
 class RocCurve(CutoffCurve):
@@ -115,7 +111,7 @@ class RocCurve(CutoffCurve):
         return float(METRICS["auroc"].compute(self.tally))
 
     def hull(self) -> RocHull:
-        """Corners of the convex hull, with the thresholds that reach them."""
+        """Corners of the convex hull and their thresholds."""
         return RocHull(*roc_hull(self.tally))
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
@@ -136,9 +132,16 @@ class PrCurve(CutoffCurve):
         return {"threshold": self.thresholds, "recall": self.recall, "precision": self.precision}
 
     def interpolated(self, per_gap: int = 10) -> PrPath:
-        """Recall and precision with the reachable points between neighbours (Davis & Goadrich 2006).
+        """The curve with achievable points between its cut-offs (Davis & Goadrich 2006).
 
-        `per_gap` points are put into each stretch in which recall grows.
+        Parameters
+        ----------
+        per_gap : int
+            Points in each segment in which recall grows.
+
+        Returns
+        -------
+        PrPath
         """
         down, up = self.tally.scale
         tp, fp = np.concatenate(([0.0], self.tp * up)), np.concatenate(([0.0], self.fp * down))
@@ -202,7 +205,7 @@ class PredictiveRocCurve(CutoffCurve):
 
 
 class PositiveTradeoffCurve(CutoffCurve):
-    """Recall against the false discovery rate, so that both axes speak of positives only."""
+    """Recall against the false discovery rate."""
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """Threshold, false discovery rate, recall."""
@@ -225,8 +228,19 @@ class ThresholdCurve(CutoffCurve):
 
 @of_a_tally
 def roc(tally: Tally) -> RocCurve:
-    """The ROC curve, from ``+inf`` (nothing positive) to the lowest score. Fawcett (2006).
+    """ROC curve, from the threshold ``+inf`` (nothing predicted positive) to the lowest score. Fawcett (2006).
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    RocCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> curve = tm.roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.auc
@@ -237,8 +251,19 @@ def roc(tally: Tally) -> RocCurve:
 
 @of_a_tally
 def pr(tally: Tally) -> PrCurve:
-    """The precision–recall curve, from the highest score down. Davis & Goadrich (2006).
+    """Precision–recall curve, from the highest score to the lowest. Davis & Goadrich (2006).
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    PrCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.pr(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).precision.round(4).tolist()
     [1.0, 0.5, 0.6667, 0.5]
@@ -248,8 +273,19 @@ def pr(tally: Tally) -> PrCurve:
 
 @of_a_tally
 def det(tally: Tally) -> DetCurve:
-    """The detection error trade-off curve. Martin et al. (1997), Eurospeech.
+    """Detection error trade-off curve. Martin et al. (1997), Eurospeech.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    DetCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.det(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).fnr.tolist()
     [1.0, 0.5, 0.5, 0.0, 0.0]
@@ -259,8 +295,19 @@ def det(tally: Tally) -> DetCurve:
 
 @of_a_tally
 def gain(tally: Tally) -> GainCurve:
-    """Cumulative gain and lift. Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.
+    """Cumulative gain and lift curves. Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    GainCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.gain(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).lift[1:].round(4).tolist()
     [2.0, 1.0, 1.3333, 1.0]
@@ -270,8 +317,19 @@ def gain(tally: Tally) -> GainCurve:
 
 @of_a_tally
 def predictive_roc(tally: Tally) -> PredictiveRocCurve:
-    """The predictive ROC curve. Shiu & Gatsonis (2008), Phil. Trans. R. Soc. A 366(1874).
+    """Predictive ROC curve. Shiu & Gatsonis (2008), Phil. Trans. R. Soc. A 366(1874).
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    PredictiveRocCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> len(tm.predictive_roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])))
     3
@@ -281,8 +339,19 @@ def predictive_roc(tally: Tally) -> PredictiveRocCurve:
 
 @of_a_tally
 def positive_tradeoff(tally: Tally) -> PositiveTradeoffCurve:
-    """The positive trade-off curve: recall against 1 − precision. O'Reilly & Nielsen (2013), WoSSPA.
+    """Positive trade-off curve: recall against 1 − precision. O'Reilly & Nielsen (2013), WoSSPA.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    PositiveTradeoffCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.positive_tradeoff(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).columns()["fdr"].round(4).tolist()
     [0.0, 0.5, 0.3333, 0.5]
@@ -295,6 +364,21 @@ def over_thresholds(
 ) -> ThresholdCurve:
     """Metrics of the four cells at every cut-off; nan where one is undefined.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+    metrics : sequence of str
+        Metrics of the four cells.
+    **parameters
+        Parameters of the metrics, such as ``beta=2``.
+
+    Returns
+    -------
+    ThresholdCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> curve = tm.over_thresholds(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), ["f1", "fbeta"], beta=2)
     >>> curve["f1"].round(4).tolist()

@@ -1,7 +1,7 @@
 """Metrics as pure functions of a summary: ``tm.metrics.auroc(tally)`` gives a float.
 
 The names follow from :data:`tallymark.registry.METRICS`, to which the modules below add their metrics, and from their
-aliases of three letters or more; shorter aliases are names in ``metrics=`` only. ``__init__.pyi`` lists all for editors.
+aliases of three letters or more; shorter aliases are names in ``metrics=`` only. Editors read ``__init__.pyi``.
 """
 
 from __future__ import annotations

@@ -48,8 +48,9 @@ def spcc(tally: Tally) -> float:
     r"""Pearson correlation of label and score, :math:`\sqrt{\frac{NP}{(N+P)(N+P-1)}}\,\frac{\bar s^+-\bar s^-}{s}`.
 
     At a stated prevalence π it is
-    :math:`\sqrt{\pi(1-\pi)}\Delta/\sqrt{\pi(1-\pi)\Delta^2+\pi\sigma_+^2+(1-\pi)\sigma_-^2}`, the same formula at π = P/n. It depends on two moments only: heavy skew within a class makes it low even for a
-    perfect ranking. Gubbels (2023).
+    :math:`\sqrt{\pi(1-\pi)}\Delta/\sqrt{\pi(1-\pi)\Delta^2+\pi\sigma_+^2+(1-\pi)\sigma_-^2}`, the same formula at
+    π = P/n. It depends on two moments only: heavy skew within a class makes it low even for a perfect ranking. Gubbels
+    (2023).
 
     >>> import tallymark as tm
     >>> round(tm.metrics.spcc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
