@@ -1,4 +1,4 @@
-"""Guards as values: what looks like a known blunder is a note; public functions warn of theirs once, at the caller's line."""
+"""Guards: diagnostics of likely mistakes in the data, as notes that public functions return and warn of once."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tallymark.errors import GuardError
 
 @dataclass(frozen=True)
 class Guard:
-    """A likely blunder that is watched for: what it means, and what to do."""
+    """A likely mistake that is checked for: what it means and what to do."""
 
     means: str
     do: str
-    #: Whether it speaks of how the rows were read, which no result knows; the command line adds such notes to its answer.
+    #: Whether it concerns how the rows were read, which no result records; the command line adds such notes to its answer.
     of_input: bool = False
 
 
-#: Every guard, by its stable code. The docs' table is made from this one.
+#: Every guard by its stable code; the table in the docs is made from it.
 GUARDS = {
     "TM101": Guard(
         "the scores take at most two values, like predicted labels",
@@ -37,7 +37,7 @@ GUARDS = {
     ),
     "TM105": Guard("one class's scores are strongly skewed", "read sPCC and d′ beside AUROC, or transform the scores"),
     "TM106": Guard("a threshold inside a cell of a quantised tally was moved", "name it in `quantise(thresholds=[…])`"),
-    "TM107": Guard("fewer than ten rows of a class, or weights that make them count like fewer", "gather more"),
+    "TM107": Guard("fewer than ten rows of a class, by count or by effective size", "collect more"),
     "TM108": Guard(
         "scores to be counted lie outside the labelled ones' range",
         "check that both come from the same model and column",
@@ -55,7 +55,7 @@ GUARDS = {
         "gather the negatives it names, or read AUROC",
     ),
     "TM112": Guard(
-        "fewer rows than a metric's interval was found to hold from, or a test that errs too often",
+        "fewer rows than a metric's interval needs for its nominal coverage, or a test that errs too often",
         "read its limits as rough",
     ),
     "TM113": Guard(
@@ -109,7 +109,7 @@ class Note:
 
 
 class GuardWarning(UserWarning):
-    """The data looks like a known blunder; `code` is stable, the message says what to do."""
+    """A guard that fired; `code` is stable, the message says what to do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -117,7 +117,7 @@ class GuardWarning(UserWarning):
         self.message = message
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        # An exception is otherwise rebuilt from the one text it shows.
+        # An exception is otherwise unpickled from the text it shows.
         return type(self), (self.code, self.message)
 
 
@@ -126,7 +126,7 @@ _INPUT_NOTES: ContextVar[list[Note] | None] = ContextVar("input_notes", default=
 
 @contextmanager
 def recording_input_notes() -> Iterator[None]:
-    """Within it notes of how rows were read are kept for :func:`input_notes`."""
+    """A context in which notes of how rows were read are kept for :func:`input_notes`."""
     token = _INPUT_NOTES.set([])
     try:
         yield
@@ -135,26 +135,26 @@ def recording_input_notes() -> Iterator[None]:
 
 
 def input_notes() -> tuple[Note, ...]:
-    """What was noted of the input so far, each once."""
+    """The notes of the input so far, each once."""
     return tuple(dict.fromkeys(_INPUT_NOTES.get() or ()))
 
 
 def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
-    """Warn of each note once, with the line of the caller's own code; raise at the first where the caller is strict."""
+    """Warn of each note once, at the line of the user's code; raise at the first where `strict`."""
     for note in dict.fromkeys(notes):
         if strict:
             raise GuardError(f"{note.code}: {note.message}")
-        if GUARDS[note.code].of_input and (kept := _INPUT_NOTES.get()) is not None:
-            kept.append(note)
-        warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_caller())
+        if GUARDS[note.code].of_input and (recorded := _INPUT_NOTES.get()) is not None:
+            recorded.append(note)
+        warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_user())
 
 
-_HERE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent)
 
 
-def _level_of_the_caller() -> int:
-    """How many frames up the first one outside of this package is, as `warnings.warn` counts from :func:`emit`."""
+def _level_of_the_user() -> int:
+    """Number of frames up to the first one outside of this package, as `warnings.warn` counts from :func:`emit`."""
     frame, level = sys._getframe(1), 1  # noqa: SLF001 - there is no other way to look up the stack without a trace
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     return level
