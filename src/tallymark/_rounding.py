@@ -13,9 +13,9 @@ def rounding(terms: int = 0) -> float:
     r"""Relative tolerance for numbers that are computed from sums of `terms` weights.
 
     Each weight is rounded once and each addition of nonnegative terms once more, so that a sum of n weights, in any
-    order, has a relative error of at most :math:`n u` with :math:`u = 2^{-53}` (Higham 2002, §4.2). A quotient of two sums
-    has :math:`2 n u`, and two equal quotients differ by at most :math:`4 n u`; twice that allows for a formula of several
-    of them. Whole counts are exact, so only the operations of the formula round: 64 of them are allowed for.
+    order, has a relative error of at most :math:`n u` with :math:`u = 2^{-53}` (Higham 2002, §4.2). A quotient of two
+    sums has :math:`2 n u`, and two equal quotients differ by at most :math:`4 n u`; twice that allows for a formula of
+    several of them. Whole counts are exact, so only the operations of the formula round: 64 of them are allowed for.
     """
     return (4 * terms + 64) * sys.float_info.epsilon
 

@@ -1,7 +1,7 @@
 """User-defined metrics, quantifiers, threshold policies and losses.
 
-A declared name works wherever the library's names do, for as long as the process lasts. Declaring it again replaces it, so
-that a notebook's cell can be run twice; names of the library cannot be replaced.
+A declared name works wherever the library's names do, for as long as the process lasts. Declaring it again replaces it,
+so that a notebook's cell can be run twice; names of the library cannot be replaced.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._check import Floats, Scores
 from tallymark.comparison.compare import compare
 from tallymark.errors import InputError, TallymarkError, Undefined
@@ -130,6 +131,11 @@ def metric(
     kind: Needs = _NEEDS[require_one_of("needs", needs, _NEEDS)]
     require_one_of("better", better, ("higher", "lower", "zero", "neither"))
     low, high = _checked_range(range)
+    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
+    _require_flags(prevalence_free=prevalence_free, rank_only=rank_only)
+    _require_names(aliases=aliases)
+    if chance is not None and not low <= _check.real(chance, "chance") <= high:
+        raise InputError(f"chance is {chance:g}, outside of the declared range {low:g} to {high:g}.")
     if parameters and kind != "confusion":
         raise InputError("parameters= goes with needs='cells'; a function of a tally has none.")
 
@@ -297,6 +303,12 @@ def quantifier(
     >>> round(tm.quantify.estimate("mean_score", t, tm.tally(scores=[0.1, 0.1, 0.9]), level=None).prevalence, 4)
     0.3333
     """
+    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
+    _require_flags(probabilities=probabilities, shift_proof=shift_proof, batched=batched)
+    _require_names(aliases=aliases)
+    if options is not None and not isinstance(options, Mapping):
+        raise InputError(f"options is {options!r}, expected a dict of names and defaults.")
+    _require_names(options=tuple(options or ()))
 
     def declare(function: Function) -> Function:
         def share(pair: tuple[Tally, Scores], given: Mapping[str, Any]) -> float:
@@ -382,6 +394,13 @@ def policy(
     >>> tm.tally([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9]).at("middle").threshold
     0.5
     """
+    _require_texts(example=example, reference=reference, meaning=meaning)
+    _require_names(aliases=aliases, arguments=arguments)
+    numbers = tuple(_check.real(default, "defaults") for default in _check.several(defaults, "defaults"))
+    if len(numbers) > len(arguments):
+        raise InputError(
+            f"defaults has {len(numbers)} numbers for {len(arguments)} arguments; each default is of an argument."
+        )
 
     def declare(function: Function) -> Function:
         def choose(tally: Tally, *numbers: float) -> float:
@@ -399,7 +418,7 @@ def policy(
                 choose=choose,
                 aliases=aliases,
                 example=example or ":".join(filter(None, (name, ",".join(arguments)))),
-                defaults=defaults,
+                defaults=numbers,
                 judged_by=METRICS[judged_by].name,
             )
         )
@@ -455,10 +474,13 @@ def loss(
     >>> round(largest_error([0.5, 0.3, 0.2], [0.4, 0.3, 0.3]), 4)
     0.1
     """
+    low, high = _checked_range(range)
+    require_one_of("better", better, ("higher", "lower", "zero", "neither"))
+    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
+    _require_flags(ordinal=ordinal)
+    _require_names(aliases=aliases)
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        low, high = _checked_range(range)
-
         def compute(truth: Floats, estimate: Floats) -> Floats:
             return _numbers(name, lambda: function(truth, estimate), (len(truth),), "arrays of shares")
 
@@ -490,6 +512,25 @@ def _checked_range(given: Iterable[float]) -> tuple[float, float]:
     if not low < high:
         raise InputError(f"range is {given!r}, expected the lowest and the highest value, such as (0, 1).")
     return low, high
+
+
+def _require_texts(**given: object) -> None:
+    for option, value in given.items():
+        if not isinstance(value, str):
+            raise InputError(f"{option} is {value!r}, expected text.")
+
+
+def _require_flags(**given: object) -> None:
+    for option, value in given.items():
+        if not isinstance(value, bool):
+            raise InputError(f"{option} is {value!r}, expected True or False.")
+
+
+def _require_names(**given: object) -> None:
+    """Refuse anything but a list of names; a single text would be read as a list of letters."""
+    for option, values in given.items():
+        for value in _check.several(values, option):
+            _identifier(value)
 
 
 def _numbers(name: str, call: Callable[[], Any], shape: tuple[int, ...], given: str) -> Floats:

@@ -20,7 +20,8 @@ class Guard:
 
     means: str
     do: str
-    #: Whether it concerns how the rows were read, which no result records; the command line adds such notes to its answer.
+    #: Whether it concerns how the rows were read, which no result records; the command line adds such notes to its
+    #: answer.
     of_input: bool = False
 
 
@@ -140,12 +141,12 @@ def input_notes() -> tuple[Note, ...]:
 
 
 def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
-    """Warn of each note once, at the line of the user's code; raise at the first where `strict`."""
+    """Warn of each note once, with the line of the caller's own code; raise at the first where the caller is strict."""
     for note in dict.fromkeys(notes):
         if strict:
             raise GuardError(f"{note.code}: {note.message}")
-        if GUARDS[note.code].of_input and (recorded := _INPUT_NOTES.get()) is not None:
-            recorded.append(note)
+        if GUARDS[note.code].of_input and (kept := _INPUT_NOTES.get()) is not None:
+            kept.append(note)
         warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_user())
 
 

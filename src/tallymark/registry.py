@@ -312,8 +312,8 @@ class Method(Declared):
     uses_training_prevalence: bool = False
     #: Options with which its densities are fitted on the validation sample instead of taken from the scores.
     fitted_with: Mapping[str, Any] = field(default_factory=dict)
-    #: Of several estimates the one with the lowest precedence is published. It is fixed in advance, because choosing the
-    #: narrowest interval afterwards would understate the uncertainty.
+    #: Of several estimates the one with the lowest precedence is published. It is fixed in advance, because choosing
+    #: the narrowest interval afterwards would understate the uncertainty.
     precedence: int = 100
 
 

@@ -14,7 +14,10 @@ HOMES = {
     "calibration.maps": ("CalibrationMap",),
     "comparison.results": ("Comparison", "Pair"),
     "curves.base": ("Curve",),
-    "curves.cutoff": ("CutoffCurve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve", "PredictiveRocCurve", "PrPath", "RocCurve", "RocHull", "ThresholdCurve"),
+    "curves.cutoff": (
+        "CutoffCurve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve", "PredictiveRocCurve",
+        "PrPath", "RocCurve", "RocHull", "ThresholdCurve",
+    ),
     "curves.decision": ("DecisionCurve",),
     "curves.histogram": ("ScoreHistogram",),
     "curves.operating": ("BrierCurve", "CalibrationCurve", "CostCurve", "PrevalenceCurve"),

@@ -30,9 +30,9 @@ _MODERATE, _DECISIVE = 0.02, 0.30
 class NoSimple(Shown):
     """Models with and without their simple objects: rows that every model ranks correctly at any threshold.
 
-    `panel` has all rows, `reduced` the rows that are not simple; `simple` marks the simple rows of a panel in memory and
-    is None for one in files, whose rows are not read. The order of the models by AUROC never changes when simple objects
-    are left out, only their differences grow; other metrics can reorder them.
+    `panel` has all rows, `reduced` the rows that are not simple; `simple` marks the simple rows of a panel in memory
+    and is None for one in files, whose rows are not read. The order of the models by AUROC never changes when simple
+    objects are left out, only their differences grow; other metrics can reorder them.
     """
 
     panel: Panel | FilePanel

@@ -130,13 +130,16 @@ def _optimise(facts: CellMetric, candidates: Callable[[Tally], Iterable[tuple[Fl
 
 
 for _name, _metric, _meaning, _reference, _maximises, _aliases in (
-    ("youden", "informedness", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).", ("informedness", "balanced_accuracy"), ("max",)),
+    ("youden", "informedness", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).",
+     ("informedness", "balanced_accuracy"), ("max",)),
     ("f1", "f1", "Largest F1.", _RIJSBERGEN, ("f1", "jaccard"), ()),
     ("fbeta", "fbeta", "Largest F-beta.", _RIJSBERGEN, ("fbeta",), ()),
     ("kappa", "kappa", "Largest Cohen's kappa.", "Cohen (1960).", ("kappa",), ()),
     ("mcc", "mcc", "Largest Matthews correlation.", "Matthews (1975).", ("mcc",), ()),
-    ("ba", "balanced_accuracy", "Largest balanced accuracy.", "Brodersen et al. (2010).", ("balanced_accuracy", "informedness"), ("balanced_accuracy",)),
-    ("gm", "geometric_mean", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).", ("geometric_mean",), ("geometric_mean",)),
+    ("ba", "balanced_accuracy", "Largest balanced accuracy.", "Brodersen et al. (2010).",
+     ("balanced_accuracy", "informedness"), ("balanced_accuracy",)),
+    ("gm", "geometric_mean", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).",
+     ("geometric_mean",), ("geometric_mean",)),
     ("accuracy", "accuracy", "Largest accuracy.", "Fawcett (2006).", ("accuracy", "error"), ()),
 ):  # fmt: skip
     _facts = cell_metric_named(_metric)
@@ -154,7 +157,7 @@ for _name, _metric, _meaning, _reference, _maximises, _aliases in (
 
 
 def policy_of_metric(name: str) -> Policy | None:
-    """The policy that optimises a metric of the four cells with a direction; None where no such metric has this name."""
+    """The policy that optimises a metric of the four cells with a direction; None where no such metric exists."""
     if name not in METRICS:
         return None
     facts = METRICS[name]

@@ -194,4 +194,6 @@ def detectors(
         isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int) or n_neighbors < 1
     ):
         raise InputError(f"n_neighbors is {n_neighbors!r}, expected a whole number of 1 or more.")
+    if n_neighbors is not None and not any(DETECTORS[name].neighbors for name in listed):
+        raise InputError(f"n_neighbors is given, but {' and '.join(listed)} look at no neighbours; leave it out.")
     return Detectors(tuple(dict.fromkeys(listed)), n_neighbors, standardise, seed, jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from tallymark._check import Floats
 from tallymark.errors import InputError, shown
 from tallymark.learners.cutting_plane import minimise
 from tallymark.learners.most_violated import most_violated
-from tallymark.learners.table_losses import TableLoss, table_loss
+from tallymark.learners.table_losses import Q, TableLoss, has_beta, table_loss
 from tallymark.notes import Note, emit
 
 
@@ -36,9 +37,10 @@ class StructuredSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     loss : str or callable
         ``"q"``, the Q-measure of a classification and a quantification score (Barranquero, Díez & del Coz 2015); the
         name of a quantification loss such as ``"ae"``, ``"nas"`` or ``"kld"``; that of a metric at one threshold such
-        as ``"f1"`` or ``"geometric_mean"``; or a function of arrays tp, fp, fn, tn with losses from 0 to 1.
+        as ``"f1"``, ``"geometric_mean"`` or ``"fbeta"``; or a function of arrays tp, fp, fn, tn with losses from 0 to
+        1.
     beta : float
-        Weight of the quantification score in the Q-measure.
+        Beta of the Q-measure, or of the metric ``"fbeta"``.
     classification, quantification : str
         The two scores of the Q-measure.
     C : float
@@ -150,6 +152,10 @@ class StructuredSVM(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(f"{name} is {value!r}, expected a number above 0.")
         if isinstance(self.max_iter, bool) or not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
             raise InputError(f"max_iter is {self.max_iter!r}, expected a whole number of 1 or more.")
+        for name in () if self.loss == Q else ("beta", "classification", "quantification"):
+            default = inspect.signature(StructuredSVM).parameters[name].default
+            if getattr(self, name) != default and not (name == "beta" and has_beta(self.loss)):
+                raise InputError(f"{name} is an option of loss='q'; leave it out with loss={self.loss!r}.")
         scaling = self.intercept_scaling
         if not isinstance(scaling, int | float | np.number) or not 0.0 <= scaling < np.inf:
             raise InputError(f"intercept_scaling is {scaling!r}, expected a number of 0 or more.")

@@ -176,27 +176,33 @@ def table_loss(
     direction and a finite range one of the table; a function takes arrays tp, fp, fn, tn and gives losses from 0 to 1.
     """
     size = (positives, negatives)
+    if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not beta >= 0.0:
+        raise InputError(f"beta is {beta!r}, expected a number of 0 or more.")
     if callable(loss):
         return UserLoss(loss, *size)
     if loss == Q:
-        if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not beta >= 0.0:
-            raise InputError(f"beta is {beta!r}, expected a number of 0 or more.")
         score, counts = _score_of_table(METRICS[classification], *size), _losses_of_count(LOSSES[quantification], *size)
         return QLoss(score, 1.0 - counts, float(beta))
     if loss in LOSSES:
         return CountLoss(_losses_of_count(LOSSES[loss], *size))
     if loss in METRICS:
         facts = METRICS[loss]
-        score = _score_of_table(facts, *size)
+        parameters: dict[str, Any] = {"beta": float(beta)} if has_beta(loss) else {}
+        score = _score_of_table(facts, *size, **parameters)
         if isinstance(facts, CellMetric) and facts.name in METRICS.user_defined:
             # Only for the library's metrics it is tested that correcting an error never makes them worse.
-            return UserLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn), *size)
+            return UserLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn, **parameters), *size)
         return OrderedLoss(score)
     names = [Q, *LOSSES, *(name for name in METRICS if METRICS[name].cells)]
     raise InputError(
         f"loss={loss!r} is not known.{nearest(loss, names)} Give 'q', a quantification loss, a metric at one "
         f"threshold, or a function of arrays tp, fp, fn, tn. There are: {', '.join(names)}."
     )
+
+
+def has_beta(loss: object) -> bool:
+    """Whether the loss is a metric with a parameter beta."""
+    return isinstance(loss, str) and loss not in LOSSES and loss in METRICS and "beta" in METRICS[loss].parameters
 
 
 def _losses_of_count(facts: Loss, positives: int, negatives: int) -> Floats:
@@ -214,7 +220,9 @@ def _losses_of_count(facts: Loss, positives: int, negatives: int) -> Floats:
     return np.clip(losses, 0.0, 1.0)
 
 
-def _score_of_table(facts: Metric, positives: int, negatives: int) -> Callable[[Ints, Ints], Floats]:
+def _score_of_table(
+    facts: Metric, positives: int, negatives: int, **parameters: float
+) -> Callable[[Ints, Ints], Floats]:
     """A metric at one threshold as a score from 0 to 1 of true and false positives."""
     directed = facts.better in {"higher", "lower"} and math.isfinite(facts.low) and math.isfinite(facts.high)
     if not isinstance(facts, CellMetric) or not directed:
@@ -225,15 +233,15 @@ def _score_of_table(facts: Metric, positives: int, negatives: int) -> Callable[[
 
     def score(a: Ints, b: Ints) -> Floats:
         tp, fp = a.astype(np.float64), b.astype(np.float64)
-        return _scaled(facts, tp, fp, positives - tp, negatives - fp)
+        return _scaled(facts, tp, fp, positives - tp, negatives - fp, **parameters)
 
     return score
 
 
-def _scaled(facts: CellMetric, tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
+def _scaled(facts: CellMetric, tp: Any, fp: Any, fn: Any, tn: Any, **parameters: float) -> Floats:
     cells = [np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        values: Floats = facts.cells(*cells, **facts.parameters)
+        values: Floats = facts.cells(*cells, **{**facts.parameters, **parameters})
     # An undefined table gets the value 0.
     if np.isnan(values.sum()):
         values = np.nan_to_num(values, nan=0.0)
