@@ -13,7 +13,7 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a module.
 
-    `homes` has the names by the module of tallymark that defines them, `submodules` the modules to offer besides.
+    `homes` maps a module of the package to the names it defines; `submodules` are offered besides.
     """
     home_of = {name: home for home, names in homes.items() for name in names}
     names = sorted([*home_of, *submodules], key=str.casefold)
