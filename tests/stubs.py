@@ -12,11 +12,13 @@ SOURCE = Path(tm.__file__).parent
 
 
 def _stub(about, names):
-    ordered = sorted(names, key=lambda one: (one[1], not one[2][0].isupper(), one[2].casefold(), one[0]))
-    lines = [f"from tallymark{'.' * bool(home)}{home} import {name} as {shown}" for shown, home, name in ordered]
+    declared = sorted(
+        {(home, name) for _, home, name in names}, key=lambda one: (one[0], one[1].islower(), one[1].casefold())
+    )
+    lines = [f"from tallymark{'.' * bool(home)}{home} import {name} as {name}" for home, name in declared]
+    aliases = [f"{shown} = {name}" for shown, _, name in sorted(names) if shown != name]
     head = f"# {about} Made by tests/stubs.py, held true by tests/test_public.py."
-    listed = [f'    "{shown}",' for shown in sorted(shown for shown, _, _ in names if not shown.startswith("_"))]
-    return "\n".join([head, "", *lines, "", "__all__ = [", *listed, "]", ""])
+    return "\n".join([head, "", *lines, *([""] if aliases else []), *aliases, ""])
 
 
 def _of_homes(homes):
@@ -30,10 +32,10 @@ def stubs():
         for name in tm.metrics.__all__
         for function in (getattr(tm.metrics, name),)
     ]
-    top = [*_of_homes(tm.HOMES), *((name, "", name) for name in tm.MODULES), ("__version__", "_version", "__version__")]
+    top = [*_of_homes(tm._HOMES), *((name, "", name) for name in tm._MODULES), ("__version__", "_version", "__version__")]
     return {
         SOURCE / "__init__.pyi": _stub("Names of tallymark.", top),
-        SOURCE / "results.pyi": _stub("Classes of results.", _of_homes(tallymark.results.HOMES)),
+        SOURCE / "results.pyi": _stub("Classes of results.", _of_homes(tallymark.results._HOMES)),
         SOURCE / "metrics" / "__init__.pyi": _stub("Metrics and their aliases.", metrics),
     }
 

@@ -9,7 +9,7 @@ from tallymark._lazy import lazy_names
 from tallymark._version import __version__ as __version__
 
 #: The module of each public name.
-HOMES = {
+_HOMES = {
     "comparison.compare": ("compare",),
     "comparison.results": ("Comparison",),
     "curves": (
@@ -41,9 +41,9 @@ HOMES = {
     "summaries.tally": ("Tally",),
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
-MODULES = (
+_MODULES = (
     "audits", "calibration", "charts", "decisions", "extend", "intervals", "learners", "metrics", "monitor", "prices",
     "quantify", "rare", "results", "scorers", "study",
 )  # fmt: skip
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, HOMES, MODULES)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES, _MODULES)

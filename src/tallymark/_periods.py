@@ -138,18 +138,11 @@ def _numbered(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:
 
 
 #: Number of the parts of a year, by the word before their number.
-_NUMBER_IN_A_YEAR = {
-    "w": 52,
-    "wk": 52,
-    "week": 52,
-    "q": 4,
-    "k": 4,
-    "quarter": 4,
-    "kwartaal": 4,
-    "m": 12,
-    "month": 12,
-    "maand": 12,
-}
+_NUMBER_IN_A_YEAR = (
+    dict.fromkeys(("w", "wk", "week"), 52)
+    | dict.fromkeys(("q", "k", "quarter", "kwartaal"), 4)
+    | dict.fromkeys(("m", "month", "maand"), 12)
+)
 
 
 def _months_of_a_year(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tallymark._lazy import lazy_names
 
 #: The module of each class.
-HOMES = {
+_HOMES = {
     "audits.estimates": ("AuditEstimate",),
     "audits.plans": ("AuditPlan",),
     "calibration.maps": ("CalibrationMap",),
@@ -66,4 +66,4 @@ HOMES = {
     "thresholds": ("ThresholdTable",),
 }  # fmt: skip
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, HOMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallymark._display import Row, Shown, frame, plain
 from tallymark.errors import InputError
+from tallymark.metrics.declare import with_sections
 from tallymark.summaries.tally import Tally
 
 Options = ParamSpec("Options")
@@ -70,6 +71,11 @@ def of_a_tally(make: Callable[Concatenate[Tally, Options], Result]) -> Callable[
             raise InputError(f"{make.__name__} takes one Tally. Write tm.{make.__name__}(tm.tally(y, scores)).")
         return make(with_both_classes(tally, make.__name__), **options)  # type: ignore[call-arg]
 
+    checked.__doc__ = with_sections(
+        make.__doc__ or "",
+        "tally : Tally\n    Labelled scores with rows of both classes.",
+        make.__annotations__["return"],
+    )
     return checked
 
 

@@ -230,17 +230,6 @@ class ThresholdCurve(CutoffCurve):
 def roc(tally: Tally) -> RocCurve:
     """ROC curve, from the threshold ``+inf`` (nothing predicted positive) to the lowest score. Fawcett (2006).
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled scores with rows of both classes.
-
-    Returns
-    -------
-    RocCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> curve = tm.roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.auc
@@ -253,17 +242,6 @@ def roc(tally: Tally) -> RocCurve:
 def pr(tally: Tally) -> PrCurve:
     """Precision–recall curve, from the highest score to the lowest. Davis & Goadrich (2006).
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled scores with rows of both classes.
-
-    Returns
-    -------
-    PrCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> tm.pr(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).precision.round(4).tolist()
     [1.0, 0.5, 0.6667, 0.5]
@@ -275,17 +253,6 @@ def pr(tally: Tally) -> PrCurve:
 def det(tally: Tally) -> DetCurve:
     """Detection error trade-off curve. Martin et al. (1997), Eurospeech.
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled scores with rows of both classes.
-
-    Returns
-    -------
-    DetCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> tm.det(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).fnr.tolist()
     [1.0, 0.5, 0.5, 0.0, 0.0]
@@ -297,17 +264,6 @@ def det(tally: Tally) -> DetCurve:
 def gain(tally: Tally) -> GainCurve:
     """Cumulative gain and lift curves. Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled scores with rows of both classes.
-
-    Returns
-    -------
-    GainCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> tm.gain(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).lift[1:].round(4).tolist()
     [2.0, 1.0, 1.3333, 1.0]
@@ -319,17 +275,6 @@ def gain(tally: Tally) -> GainCurve:
 def predictive_roc(tally: Tally) -> PredictiveRocCurve:
     """Predictive ROC curve. Shiu & Gatsonis (2008), Phil. Trans. R. Soc. A 366(1874).
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled scores with rows of both classes.
-
-    Returns
-    -------
-    PredictiveRocCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> len(tm.predictive_roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])))
     3
@@ -341,17 +286,6 @@ def predictive_roc(tally: Tally) -> PredictiveRocCurve:
 def positive_tradeoff(tally: Tally) -> PositiveTradeoffCurve:
     """Positive trade-off curve: recall against 1 − precision. O'Reilly & Nielsen (2013), WoSSPA.
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled scores with rows of both classes.
-
-    Returns
-    -------
-    PositiveTradeoffCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> tm.positive_tradeoff(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).columns()["fdr"].round(4).tolist()
     [0.0, 0.5, 0.3333, 0.5]

@@ -43,17 +43,6 @@ class CostCurve(Curve):
 def cost_curve(tally: Tally) -> CostCurve:
     """Lower envelope of the cost curve. Drummond & Holte (2006), Mach. Learn. 65(1).
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled scores with rows of both classes.
-
-    Returns
-    -------
-    CostCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> curve = tm.cost_curve(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     >>> curve.probability_cost.tolist(), curve.cost.tolist()
@@ -85,17 +74,6 @@ def brier_curve(tally: Tally) -> BrierCurve:
 
     Hernández-Orallo, Flach & Ferri (2011), ICML.
 
-    Parameters
-    ----------
-    tally : Tally
-        Labelled probabilities with rows of both classes.
-
-    Returns
-    -------
-    BrierCurve
-
-    Examples
-    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 1, 1], [0.5, 0.5, 1.0])
     >>> abs(tm.brier_curve(t).auc - tm.metrics.brier(t)) < 1e-12

@@ -42,12 +42,7 @@ class Solution:
 
 
 def minimise(
-    oracle: Oracle,
-    start: Floats,
-    C: float,
-    tol: float,
-    max_iter: int,
-    progress: Callable[[float], None] | None = None,
+    oracle: Oracle, start: Floats, C: float, tol: float, max_iter: int, progress: Callable[[float], None] | None = None
 ) -> Solution:
     """Iterate until the gap over C is at most `tol` and a hundredth of the gain over w = 0, or for `max_iter` steps."""
     # The plane of the true labels, g = 0 and d = 0, keeps the slack from being negative.

@@ -44,12 +44,7 @@ class MOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        n_neighbors: int = 30,
-        *,
-        iterations: int = 3,
-        contamination: float = 0.1,
-        n_jobs: int | None = None,
+        self, n_neighbors: int = 30, *, iterations: int = 3, contamination: float = 0.1, n_jobs: int | None = None
     ) -> None:
         self.n_neighbors = n_neighbors
         self.iterations = iterations

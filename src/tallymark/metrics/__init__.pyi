@@ -8,10 +8,8 @@ from tallymark.metrics.correlation import d_b as d_b
 from tallymark.metrics.correlation import d_b_normal as d_b_normal
 from tallymark.metrics.correlation import d_e as d_e
 from tallymark.metrics.correlation import kendall as kendall
-from tallymark.metrics.correlation import kendall as kendall_tau_b
 from tallymark.metrics.correlation import spcc as spcc
 from tallymark.metrics.correlation import spearman as spearman
-from tallymark.metrics.correlation import spearman as spearman_rho
 from tallymark.metrics.cost import aucc as aucc
 from tallymark.metrics.cost import h_measure as h_measure
 from tallymark.metrics.count_errors import bias as bias
@@ -33,35 +31,26 @@ from tallymark.metrics.multiclass import spcc_ovr_fisher as spcc_ovr_fisher
 from tallymark.metrics.multiclass import spcc_ovr_geometric as spcc_ovr_geometric
 from tallymark.metrics.multiclass import spcc_ovr_min as spcc_ovr_min
 from tallymark.metrics.partial import partial_auc as partial_auc
-from tallymark.metrics.partial import partial_auc as pauc
 from tallymark.metrics.precision_recall import average_precision as average_precision
-from tallymark.metrics.precision_recall import partial_average_precision as pap
 from tallymark.metrics.precision_recall import partial_average_precision as partial_average_precision
 from tallymark.metrics.precision_recall import pr_auc as pr_auc
 from tallymark.metrics.probability import ace as ace
 from tallymark.metrics.probability import brier as brier
 from tallymark.metrics.probability import brier_skill as brier_skill
-from tallymark.metrics.probability import brier_skill as bss
 from tallymark.metrics.probability import ece as ece
 from tallymark.metrics.probability import log_loss as log_loss
 from tallymark.metrics.probability import log_loss_skill as log_loss_skill
-from tallymark.metrics.probability import log_loss_skill as mcfadden_r2
-from tallymark.metrics.ranking import auroc as auc
 from tallymark.metrics.ranking import auroc as auroc
-from tallymark.metrics.ranking import auroc as roc_auc
 from tallymark.metrics.ranking import gini as gini
-from tallymark.metrics.ranking import hull_auc as auch
 from tallymark.metrics.ranking import hull_auc as hull_auc
 from tallymark.metrics.ranking import ks as ks
 from tallymark.metrics.recalibration import calibration_intercept as calibration_intercept
 from tallymark.metrics.recalibration import calibration_slope as calibration_slope
-from tallymark.metrics.recalibration import integrated_calibration_index as ici
 from tallymark.metrics.recalibration import integrated_calibration_index as integrated_calibration_index
 from tallymark.metrics.threshold import accuracy as accuracy
 from tallymark.metrics.threshold import balanced_accuracy as balanced_accuracy
 from tallymark.metrics.threshold import d_prime as d_prime
 from tallymark.metrics.threshold import diagnostic_odds_ratio as diagnostic_odds_ratio
-from tallymark.metrics.threshold import diagnostic_odds_ratio as dor
 from tallymark.metrics.threshold import error as error
 from tallymark.metrics.threshold import expected_cost as expected_cost
 from tallymark.metrics.threshold import f1 as f1
@@ -73,8 +62,6 @@ from tallymark.metrics.threshold import fpr as fpr
 from tallymark.metrics.threshold import g_measure as g_measure
 from tallymark.metrics.threshold import geometric_mean as geometric_mean
 from tallymark.metrics.threshold import informedness as informedness
-from tallymark.metrics.threshold import informedness as youden
-from tallymark.metrics.threshold import jaccard as csi
 from tallymark.metrics.threshold import jaccard as jaccard
 from tallymark.metrics.threshold import kappa as kappa
 from tallymark.metrics.threshold import label_bias as label_bias
@@ -84,110 +71,27 @@ from tallymark.metrics.threshold import markedness as markedness
 from tallymark.metrics.threshold import mcc as mcc
 from tallymark.metrics.threshold import net_benefit as net_benefit
 from tallymark.metrics.threshold import npv as npv
-from tallymark.metrics.threshold import precision as ppv
 from tallymark.metrics.threshold import precision as precision
 from tallymark.metrics.threshold import predicted_prevalence as predicted_prevalence
 from tallymark.metrics.threshold import prevalence as prevalence
 from tallymark.metrics.threshold import prevalence_threshold as prevalence_threshold
 from tallymark.metrics.threshold import recall as recall
-from tallymark.metrics.threshold import recall as sensitivity
-from tallymark.metrics.threshold import recall as tpr
 from tallymark.metrics.threshold import specificity as specificity
-from tallymark.metrics.threshold import specificity as tnr
 
-__all__ = [
-    "accuracy",
-    "ace",
-    "auc",
-    "aucc",
-    "auch",
-    "auroc",
-    "auroc_ovo",
-    "auroc_ovr",
-    "auroc_ovr_weighted",
-    "average_precision",
-    "balanced_accuracy",
-    "bias",
-    "brier",
-    "brier_multiclass",
-    "brier_skill",
-    "bss",
-    "calibration_intercept",
-    "calibration_slope",
-    "csi",
-    "d_a",
-    "d_b",
-    "d_b_normal",
-    "d_e",
-    "d_prime",
-    "diagnostic_odds_ratio",
-    "dor",
-    "ece",
-    "ece_classwise",
-    "ece_top_label",
-    "error",
-    "expected_cost",
-    "f1",
-    "false_omission_rate",
-    "fbeta",
-    "fdr",
-    "fnr",
-    "fpr",
-    "g_measure",
-    "geometric_mean",
-    "gini",
-    "h_measure",
-    "hull_auc",
-    "ici",
-    "informedness",
-    "integrated_calibration_index",
-    "jaccard",
-    "kappa",
-    "kendall",
-    "kendall_tau_b",
-    "ks",
-    "label_bias",
-    "lift_at_k",
-    "log_loss",
-    "log_loss_multiclass",
-    "log_loss_skill",
-    "lr_minus",
-    "lr_plus",
-    "markedness",
-    "mcc",
-    "mcfadden_r2",
-    "net_benefit",
-    "npv",
-    "pap",
-    "partial_auc",
-    "partial_average_precision",
-    "pauc",
-    "positive_estimate",
-    "positive_sd",
-    "ppv",
-    "pr_auc",
-    "precision",
-    "precision_at_k",
-    "predicted_prevalence",
-    "prevalence",
-    "prevalence_threshold",
-    "recall",
-    "recall_at_k",
-    "roc_auc",
-    "sensitivity",
-    "spcc",
-    "spcc_one_vs_one",
-    "spcc_one_vs_rest",
-    "spcc_ovo_fisher",
-    "spcc_ovo_geometric",
-    "spcc_ovo_min",
-    "spcc_ovr_fisher",
-    "spcc_ovr_geometric",
-    "spcc_ovr_min",
-    "spearman",
-    "spearman_rho",
-    "specificity",
-    "tnr",
-    "tpr",
-    "youden",
-]
+auc = auroc
+auch = hull_auc
+bss = brier_skill
+csi = jaccard
+dor = diagnostic_odds_ratio
+ici = integrated_calibration_index
+kendall_tau_b = kendall
+mcfadden_r2 = log_loss_skill
+pap = partial_average_precision
+pauc = partial_auc
+ppv = precision
+roc_auc = auroc
+sensitivity = recall
+spearman_rho = spearman
+tnr = specificity
+tpr = recall
+youden = informedness

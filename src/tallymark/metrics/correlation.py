@@ -206,7 +206,7 @@ def spearman(tally: Tally) -> float:
     >>> round(tm.metrics.spearman(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.4472
     """
-    return _spearman(tally, _concordance(tally), _tied(tally, 3), "spearman")
+    return _spearman(tally, _concordance(tally), _tied(tally, 3))
 
 
 @metric(
@@ -223,27 +223,25 @@ def kendall(tally: Tally) -> float:
     >>> round(tm.metrics.kendall(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.4082
     """
-    return _kendall(tally, _concordance(tally), _tied(tally, 2), "kendall")
+    return _kendall(tally, _concordance(tally), _tied(tally, 2))
 
 
-def _spearman(tally: Tally, half: float, cubes: float, name: str = "spearman") -> float:
+def _spearman(tally: Tally, half: float, cubes: float) -> float:
+    _require_two_scores(tally, cubes, "spearman")
     p = tally.prevalence
-    if cubes >= 1.0:
-        raise Undefined(f"{name}: {_one_score(tally)}")
     return _within(math.sqrt(12.0 * p * (1.0 - p)) * half / math.sqrt(1.0 - cubes))
 
 
-def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -> float:
+def _kendall(tally: Tally, half: float, squares: float) -> float:
+    _require_two_scores(tally, squares, "kendall")
     p = tally.prevalence
-    if squares >= 1.0:
-        raise Undefined(f"{name}: {_one_score(tally)}")
     return _within(2.0 * half * math.sqrt(2.0 * p * (1.0 - p)) / math.sqrt(1.0 - squares))
 
 
-def _one_score(tally: Tally) -> str:
-    if tally.exact:
-        return "all scores are equal"
-    return "all scores lie in one cell of the quantised tally; use the exact one"
+def _require_two_scores(tally: Tally, tied: float, name: str) -> None:
+    if tied >= 1.0:
+        cell = "all scores lie in one cell of the quantised tally; use the exact one"
+        raise Undefined(f"{name}: {'all scores are equal' if tally.exact else cell}")
 
 
 def spearman_slope(tally: Tally) -> float:

@@ -83,7 +83,9 @@ class metric(ScoreFacts):  # noqa: N801 - a decorator
             _refuse_arrays(name, self.needs, arguments)
             return or_nan(lambda: compute(summary, **options))
 
-        public.__doc__ = _with_sections(function.__doc__ or "", self.needs)
+        takes, maker = _TAKES[self.needs]
+        parameter = f"{takes.__name__.lower()} : {takes.__name__}\n    Made by ``{maker}``."
+        public.__doc__ = with_sections(function.__doc__ or "", parameter, _RETURNS)
         METRICS.add(
             (Metric if self.cells is None else CellMetric)(
                 name=name,
@@ -222,20 +224,18 @@ def _declaring(formula: Callable[Options, CellFormula]) -> Callable[Options, Cel
 cell_metric = _declaring(CellFormula)
 
 
-def _with_sections(text: str, needs: Needs) -> str:
-    """The docstring of a metric without options, with the sections that all of them have."""
+_RETURNS = "float\n    ``nan``, with a warning that gives the reason, where the metric is undefined."
+
+
+def with_sections(text: str, parameter: str, returns: str) -> str:
+    """The docstring of a function of one summary without options, with the numpydoc sections that it leaves out."""
     text = inspect.cleandoc(text)
     if "Parameters\n---" in text:
         return text
     about, _, example = text.partition(">>>")
-    takes, maker = _TAKES[needs]
     return (
-        f"{about}Parameters\n----------\n{takes.__name__.lower()} : {takes.__name__}\n    Made by ``{maker}``.\n\n"
-        f"Returns\n-------\n{_RETURNS}\n\nExamples\n--------\n>>>{example}"
+        f"{about}Parameters\n----------\n{parameter}\n\nReturns\n-------\n{returns}\n\nExamples\n--------\n>>>{example}"
     )
-
-
-_RETURNS = "float\n    ``nan``, with a warning that gives the reason, where the metric is undefined."
 
 
 def _signature(defaults: Mapping[str, float]) -> inspect.Signature:
