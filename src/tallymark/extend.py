@@ -131,48 +131,30 @@ def metric(
     kind: Needs = _NEEDS[require_one_of("needs", needs, _NEEDS)]
     require_one_of("better", better, ("higher", "lower", "zero", "neither"))
     low, high = _checked_range(range)
-    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
-    _require_flags(prevalence_free=prevalence_free, rank_only=rank_only)
-    _require_names(aliases=aliases)
+    facts = _described(name, aliases, title=title or name, formula=formula, meaning=meaning, reference=reference)
+    facts |= {"family": _BY_USER, "needs": kind, "low": low, "high": high, "better": better}
+    facts |= _flags(prevalence_free=prevalence_free, rank_only=rank_only)
+    facts["rank_only"] |= kind == "confusion"
     if chance is not None and not low <= _check.real(chance, "chance") <= high:
         raise InputError(f"chance is {chance:g}, outside of the declared range {low:g} to {high:g}.")
     if parameters and kind != "confusion":
         raise InputError("parameters= goes with needs='cells'; a function of a tally has none.")
 
     def declare(function: Callable[..., Any]) -> Callable[..., float]:
-        user = _UserFunction(_identifier(name), kind, function, low, high, prevalence_free, chance)
-        facts: dict[str, Any] = {
-            "name": name,
-            "title": title or name,
-            "family": _BY_USER,
-            "needs": kind,
-            "formula": formula,
-            "meaning": meaning,
-            "reference": reference,
-            "low": low,
-            "high": high,
-            "better": better,
-            "prevalence_free": prevalence_free,
-            "aliases": aliases,
-            "chance": user.by_chance,
-            "compute": user.compute,
-        }
+        user = _UserFunction(name, kind, function, low, high, prevalence_free, chance)
 
         @functools.wraps(function)
         def public(summary: Any, /, **given: float) -> float:
             return or_nan(lambda: user.compute(summary, **given))
 
+        functions = {"chance": user.by_chance, "compute": user.compute, "function": public}
         if kind == "confusion":
             defaults = _declared_parameters(parameters)
             user.require_arrays(defaults)
-            METRICS.add_user_defined(
-                CellMetric(
-                    function=public, cells=user.cells, parameters=defaults, rank_only=True, one_class=True, **facts
-                )
-            )
+            declared: Metric = CellMetric(cells=user.cells, parameters=defaults, one_class=True, **functions, **facts)
         else:
-            bound = lambda tally: (low, high)  # noqa: ARG005
-            METRICS.add_user_defined(Metric(function=public, rank_only=rank_only, bound=bound, **facts))
+            declared = Metric(bound=lambda tally: (low, high), **functions, **facts)  # noqa: ARG005
+        METRICS.add_user_defined(declared)
         return public
 
     return declare
@@ -303,12 +285,12 @@ def quantifier(
     >>> round(tm.quantify.estimate("mean_score", t, tm.tally(scores=[0.1, 0.1, 0.9]), level=None).prevalence, 4)
     0.3333
     """
-    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
-    _require_flags(probabilities=probabilities, shift_proof=shift_proof, batched=batched)
-    _require_names(aliases=aliases)
+    facts = _described(name, aliases, title=title or name, formula=formula, meaning=meaning, reference=reference)
+    facts |= _flags(probabilities=probabilities, shift_proof=shift_proof)
+    _flags(batched=batched)
     if options is not None and not isinstance(options, Mapping):
         raise InputError(f"options is {options!r}, expected a dict of names and defaults.")
-    _require_names(options=tuple(options or ()))
+    _names("options", tuple(options or ()))
 
     def declare(function: Function) -> Function:
         def share(pair: tuple[Tally, Scores], given: Mapping[str, Any]) -> float:
@@ -325,20 +307,7 @@ def quantifier(
             return np.clip(np.where(np.isfinite(shares), shares, np.nan), 0.0, 1.0)
 
         QUANTIFIERS.add_user_defined(
-            Method(
-                name=_identifier(name),
-                title=title or name,
-                formula=formula,
-                meaning=meaning,
-                reference=reference,
-                kernel=kernel,
-                interval="bootstrap",
-                probabilities=probabilities,
-                shift_proof=shift_proof,
-                options=dict(options or {}),
-                aliases=aliases,
-                whole_rows=not batched,
-            )
+            Method(kernel=kernel, interval="bootstrap", options=dict(options or {}), whole_rows=not batched, **facts)
         )
         return function
 
@@ -394,8 +363,9 @@ def policy(
     >>> tm.tally([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9]).at("middle").threshold
     0.5
     """
-    _require_texts(example=example, reference=reference, meaning=meaning)
-    _require_names(aliases=aliases, arguments=arguments)
+    arguments = _names("arguments", arguments)
+    written = example or ":".join(filter(None, (name, ",".join(arguments))))
+    facts = _described(name, aliases, meaning=meaning, reference=reference, example=written)
     numbers = tuple(_check.real(default, "defaults") for default in _check.several(defaults, "defaults"))
     if len(numbers) > len(arguments):
         raise InputError(
@@ -410,17 +380,7 @@ def policy(
             return threshold
 
         POLICIES.add_user_defined(
-            Policy(
-                name=_identifier(name),
-                meaning=meaning,
-                reference=reference,
-                arguments=arguments,
-                choose=choose,
-                aliases=aliases,
-                example=example or ":".join(filter(None, (name, ",".join(arguments)))),
-                defaults=numbers,
-                judged_by=METRICS[judged_by].name,
-            )
+            Policy(choose=choose, arguments=arguments, defaults=numbers, judged_by=METRICS[judged_by].name, **facts)
         )
         return function
 
@@ -476,29 +436,14 @@ def loss(
     """
     low, high = _checked_range(range)
     require_one_of("better", better, ("higher", "lower", "zero", "neither"))
-    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
-    _require_flags(ordinal=ordinal)
-    _require_names(aliases=aliases)
+    facts = _described(name, aliases, title=title or name, formula=formula, meaning=meaning, reference=reference)
+    facts |= {"low": low, "high": high, "better": better, **_flags(ordinal=ordinal)}
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         def compute(truth: Floats, estimate: Floats) -> Floats:
             return _numbers(name, lambda: function(truth, estimate), (len(truth),), "arrays of shares")
 
-        LOSSES.add_user_defined(
-            Loss(
-                name=_identifier(name),
-                title=title or name,
-                formula=formula,
-                meaning=meaning,
-                reference=reference,
-                low=low,
-                high=high,
-                better=better,
-                compute=compute,
-                aliases=aliases,
-                ordinal=ordinal,
-            )
-        )
+        LOSSES.add_user_defined(Loss(compute=compute, **facts))
         return functools.wraps(function)(on_distributions(compute))
 
     return declare
@@ -514,23 +459,24 @@ def _checked_range(given: Iterable[float]) -> tuple[float, float]:
     return low, high
 
 
-def _require_texts(**given: object) -> None:
-    for option, value in given.items():
+def _described(name: str, aliases: object, **texts: object) -> dict[str, Any]:
+    """The facts that all declarations share, checked."""
+    for option, value in texts.items():
         if not isinstance(value, str):
             raise InputError(f"{option} is {value!r}, expected text.")
+    return {"name": _identifier(name), "aliases": _names("aliases", aliases), **texts}
 
 
-def _require_flags(**given: object) -> None:
+def _flags(**given: object) -> dict[str, Any]:
     for option, value in given.items():
         if not isinstance(value, bool):
             raise InputError(f"{option} is {value!r}, expected True or False.")
+    return given
 
 
-def _require_names(**given: object) -> None:
-    """Refuse anything but a list of names; a single text would be read as a list of letters."""
-    for option, values in given.items():
-        for value in _check.several(values, option):
-            _identifier(value)
+def _names(option: str, values: object) -> tuple[str, ...]:
+    """A list of names; a single text, which would be read as a list of letters, is refused."""
+    return tuple(_identifier(value) for value in _check.several(values, option))
 
 
 def _numbers(name: str, call: Callable[[], Any], shape: tuple[int, ...], given: str) -> Floats:
