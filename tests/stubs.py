@@ -32,7 +32,11 @@ def stubs():
         for name in tm.metrics.__all__
         for function in (getattr(tm.metrics, name),)
     ]
-    top = [*_of_homes(tm._HOMES), *((name, "", name) for name in tm._MODULES), ("__version__", "_version", "__version__")]
+    top = [
+        *_of_homes(tm._HOMES),
+        *((name, "", name) for name in tm._MODULES),
+        ("__version__", "_version", "__version__"),
+    ]
     return {
         SOURCE / "__init__.pyi": _stub("Names of tallymark.", top),
         SOURCE / "results.pyi": _stub("Classes of results.", _of_homes(tallymark.results._HOMES)),
