@@ -203,14 +203,6 @@ _STEPS, _CONVERGED = 20, 1e-7
 _POINTS, _CELLS, _WINDOW = 50, 250, 2.0 / 3.0
 
 
-def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
-    """Scores, their mass, and their smoothed share of positives (lowess without robustness steps).
-
-    Local straight lines over the nearest two thirds of the rows with tricube weights. Cleveland (1979).
-    """
-    return _smooth(_in_cells(tally))
-
-
 def smoother_of(tally: Tally) -> tuple[Outcomes, Floats]:
     """Outcomes in cells of scores, and the matrix from their shares of positives to the curve before clipping."""
     outcomes = _in_cells(tally)
@@ -220,6 +212,10 @@ def smoother_of(tally: Tally) -> tuple[Outcomes, Floats]:
 
 
 def _smooth(outcomes: Outcomes) -> tuple[Floats, Floats, Floats]:
+    """Scores, their mass, and their smoothed share of positives (lowess without robustness steps).
+
+    Local straight lines over the nearest two thirds of the rows with tricube weights. Cleveland (1979).
+    """
     scores, share, mass = outcomes
     at, lines = _local_lines(scores, mass)
     fitted = np.einsum("pc,c->p", lines, share)
