@@ -31,7 +31,7 @@ GUARDS = {
         "the scores take at most two values, like predicted labels",
         "pass the scores behind them, or use `tm.confusion`",
     ),
-    "TM102": Guard("a metric of probabilities was asked of scores outside [0, 1]", "calibrate the scores first"),
+    "TM102": Guard("a metric of probabilities was requested for scores outside [0, 1]", "calibrate the scores first"),
     "TM103": Guard("AUROC is far below ½", "check the direction of the scores and `pos_label`"),
     "TM104": Guard(
         "a tenth of the rows or more share one score", "remember that ties count ½ and no threshold separates them"
@@ -62,14 +62,14 @@ GUARDS = {
     "TM113": Guard(
         "one row, or very uneven weights, carry an interval", "read AUROC, transform the scores, or trim the weights"
     ),
-    "TM114": Guard("more neighbours are asked for than the smallest class has rows", "take fewer neighbours"),
+    "TM114": Guard("the number of neighbours exceeds the rows of the smallest class", "take fewer neighbours"),
     "TM115": Guard(
-        "a structured SVM stopped before its gap was closed, or at a hyperplane that says nothing",
+        "a structured SVM stopped before it converged, or its optimum predicts one class for every row",
         "raise `max_iter`, or raise `C` and scale the attributes",
     ),
     "TM116": Guard(
-        "texts that cannot be told apart: without a known word, or shorter than asked for",
-        "look at them by hand; they are counted as the model sees an empty text, or left out as it says",
+        "texts without information: without a known word, or shorter than the minimum length",
+        "check them by hand; they are counted like an empty text, or left out where the note says so",
     ),
     "TM117": Guard(
         "an audit found no positive row, or no negative one",
@@ -89,9 +89,9 @@ GUARDS = {
         "check that each of them is; recode or leave out rows whose class is not known",
         of_input=True,
     ),
-    "TM122": Guard("a threshold above 1 was asked of probabilities", "write it as a share: 0.5, not 50"),
+    "TM122": Guard("a threshold above 1 on probabilities", "write it as a share: 0.5, not 50"),
     "TM123": Guard(
-        "labelled rows of a file have scores that neither chance nor the choice of classes gives beside its other rows",
+        "the scores of a file's labelled rows differ from its other rows' by more than chance and class sizes explain",
         "say how they were drawn: `tallymark audit estimate --inclusion` or `--stratum`",
     ),
 }

@@ -351,7 +351,7 @@ class ThresholdTable(Shown):
 
     def __getitem__(self, policy: str) -> Confusion:
         if policy not in self.chosen:
-            raise UnknownNameError(f"{policy!r} was not asked for; there are {shown(self.chosen)}.")
+            raise UnknownNameError(f"{policy!r} is not in this table; there are {shown(self.chosen)}.")
         return self.chosen[policy]
 
     def heading(self) -> str:

@@ -14,7 +14,7 @@ for _parameter in (
     Parameter("beta", 0.0, math.inf, r"\beta", "How many times as much recall counts as precision."),
     Parameter("cost_fp", 0.0, math.inf, r"c_{\mathrm{FP}}", "Cost of a false positive."),
     Parameter("cost_fn", 0.0, math.inf, r"c_{\mathrm{FN}}", "Cost of a false negative."),
-    # At odds of 1 to 0 nobody would act, so it stays below 1.
+    # Below 1, because the odds of 1 are infinite.
     Parameter("odds_at", 0.0, math.nextafter(1.0, 0.0), "t", "Probability from which one would act."),
 ):
     PARAMETERS.add(_parameter)

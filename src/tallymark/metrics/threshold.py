@@ -349,7 +349,7 @@ expected_cost = cell_metric(
     "(cost_fp * fp + cost_fn * fn) / n",
     title="Expected cost per row",
     short="Expected cost",
-    brief="at the costs asked for",
+    brief="at the given costs",
     high=math.inf,
     better="lower",
     undefined=_NO_ROWS,
