@@ -70,10 +70,14 @@ def test_parameters_that_cannot_be_are_refused(powered, sample):
         ({"level": 1.0}, "cells", "'level' cannot be a parameter"),
         ({"a b": 1.0}, "cells", "'a b' cannot be a name"),
         ({"power": 1.0}, "tally", r"parameters= goes with needs='cells'"),
+        (["power"], "cells", "expected a dict of names and defaults"),
     ):
         with pytest.raises(tm.InputError, match=message):
             tm.extend.metric("other", needs=needs, parameters=parameters, **options)(lambda tp, fp, fn, tn, **_: tp)
     assert "other" not in METRICS
+    flat = tm.extend.metric("flat", needs="tally", **options)(lambda tally: 0.5)
+    with pytest.raises(tm.InputError, match="flat has no parameter 'power'; it has: none"):
+        flat(sample, power=2)
 
 
 DIRECTED = [m.name for m in METRICS.values() if isinstance(m, CellMetric) and m.better in {"higher", "lower"}]

@@ -147,7 +147,7 @@ def metric(
         def public(summary: Any, /, **given: float) -> float:
             return or_nan(lambda: user.compute(summary, **given))
 
-        functions = {"chance": user.by_chance, "compute": user.compute, "function": public}
+        functions: dict[str, Any] = {"chance": user.by_chance, "compute": user.compute, "function": public}
         if kind == "confusion":
             defaults = _declared_parameters(parameters)
             user.require_arrays(defaults)
@@ -162,6 +162,8 @@ def metric(
 
 def _declared_parameters(parameters: Mapping[str, float] | None) -> dict[str, float]:
     """The parameters' defaults, checked; names that no metric has had before are declared."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InputError(f"parameters is {parameters!r}, expected a dict of names and defaults.")
     options = {option for function in (evaluate, compare) for option in inspect.signature(function).parameters}
     for name, default in (parameters or {}).items():
         if _identifier(name) in options:
@@ -195,8 +197,9 @@ class _UserFunction:
     def compute(self, summary: Any, **given: float) -> float:
         """The value of one summary."""
         check_summary(self.name, self.kind, summary, one_class=self.kind == "confusion")
+        settings = cell_settings(METRICS[self.name], given)
         if isinstance(summary, Confusion):
-            value = float(self.cells(*summary.cells, **cell_settings(METRICS[self.name], given)))
+            value = float(self.cells(*summary.cells, **settings))
         elif summary.prior is not None and not self.prevalence_free:
             raise Undefined(f"{self.name}: it is not defined at a stated prevalence")
         else:
