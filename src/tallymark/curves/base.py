@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from tallymark.summaries.tally import Tally
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
 
+#: Points of a curve, by column.
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
+
 #: Points listed in a printed curve.
 _PRINTED = 10
 
@@ -27,7 +30,7 @@ class Curve(Shown):
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """The points, by column: the fields that are arrays."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark._check import Floats, Masses, Scores
-from tallymark.curves.base import Curve, of_a_tally, with_both_classes
+from tallymark.curves.base import Columns, Curve, of_a_tally, with_both_classes
 from tallymark.errors import InputError, shown
 from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.hull import roc_hull
@@ -89,7 +88,7 @@ class RocHull(Curve):
         """Area under the hull."""
         return float(np.trapezoid(self.tpr, self.fpr))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, fpr, tpr."""
         return {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
 
@@ -114,7 +113,7 @@ class RocCurve(CutoffCurve):
         """Corners of the convex hull and their thresholds."""
         return RocHull(*roc_hull(self.tally))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, fpr, tpr."""
         return {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
 
@@ -127,7 +126,7 @@ class PrCurve(CutoffCurve):
         """Average precision, the step area; :func:`tallymark.metrics.pr_auc` has the other definitions."""
         return float(METRICS["average_precision"].compute(self.tally))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, recall, precision."""
         return {"threshold": self.thresholds, "recall": self.recall, "precision": self.precision}
 
@@ -164,7 +163,7 @@ class DetCurve(CutoffCurve):
         """Miss rate at each cut-off."""
         return 1.0 - self.tpr
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, fpr, fnr and their normal quantiles."""
         from scipy.special import ndtri
 
@@ -191,7 +190,7 @@ class GainCurve(CutoffCurve):
         p = self.prevalence
         return (1.0 - p) * float(METRICS["auroc"].compute(self.tally)) + p / 2
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, share predicted positive, gain, lift."""
         return {"threshold": self.thresholds, "rate": self.rate, "gain": self.tpr, "lift": self.lift}
 
@@ -199,7 +198,7 @@ class GainCurve(CutoffCurve):
 class PredictiveRocCurve(CutoffCurve):
     """Positive predictive value against 1 − negative predictive value, where both exist."""
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, 1 − NPV, PPV."""
         return {"threshold": self.thresholds, "one_minus_npv": 1.0 - self.npv, "ppv": self.precision}
 
@@ -207,7 +206,7 @@ class PredictiveRocCurve(CutoffCurve):
 class PositiveTradeoffCurve(CutoffCurve):
     """Recall against the false discovery rate."""
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, false discovery rate, recall."""
         return {"threshold": self.thresholds, "fdr": 1.0 - self.precision, "tpr": self.tpr}
 
@@ -221,7 +220,7 @@ class ThresholdCurve(CutoffCurve):
     def __getitem__(self, name: str) -> Floats:
         return self.values[name]
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold and one column per metric."""
         return {"threshold": self.thresholds, **self.values}
 

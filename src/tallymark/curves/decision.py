@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.curves.base import Curve, of_a_tally
+from tallymark.curves.base import Columns, Curve, of_a_tally
 from tallymark.errors import InputError
 from tallymark.registry import cell_metric_named
 from tallymark.summaries.tally import Tally
@@ -41,7 +39,7 @@ class DecisionCurve(Curve):
         """Net benefit of acting on no row: 0."""
         return np.zeros_like(self.threshold)
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold and net benefits."""
         return {**super().columns(), "treat_none": self.treat_none}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.curves.base import Curve, of_a_tally
+from tallymark.curves.base import Columns, Curve, of_a_tally
 from tallymark.errors import InputError
 from tallymark.summaries.tally import Tally
 
@@ -29,7 +28,7 @@ class ScoreHistogram(Curve):
     count: Floats
     share: Floats
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Class, edges of the bin, mass and share of the class."""
         return {"class": self.label, "low": self.low, "high": self.high, "count": self.count, "share": self.share}
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.curves.base import Curve, of_a_tally
+from tallymark.curves.base import Columns, Curve, of_a_tally
 from tallymark.errors import InputError, Undefined, UndefinedWarning
 from tallymark.metrics.cost import cost_envelope
 from tallymark.metrics.declare import require_probabilities
@@ -137,7 +136,7 @@ class PrevalenceCurve(Curve):
     def __getitem__(self, name: str) -> Floats:
         return self.values[name]
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Prevalence and one column per metric."""
         return {"prevalence": self.prevalence, **self.values}
 
