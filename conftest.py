@@ -2,12 +2,12 @@
 
 import pytest
 
-from tallymark.registry import CALIBRATIONS, LOSSES, METRICS, POLICIES, QUANTIFIERS
+from tallymark.registry import CALIBRATIONS, LOSSES, METRICS, PARAMETERS, POLICIES, QUANTIFIERS
 
 
 @pytest.fixture(autouse=True)
 def _forget_own_declarations():
     yield
-    for registry in (METRICS, QUANTIFIERS, POLICIES, LOSSES, CALIBRATIONS):
-        for name in registry.own:
-            registry.remove_own(name)
+    for registry in (METRICS, PARAMETERS, QUANTIFIERS, POLICIES, LOSSES, CALIBRATIONS):
+        for name in registry.user_defined:
+            registry.remove_user_defined(name)

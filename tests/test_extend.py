@@ -308,7 +308,7 @@ def test_declarations_that_cannot_work_are_refused_when_they_are_made(sample):
 def test_a_metric_of_rows_as_they_are_has_no_value_at_another_prevalence(own, sample):
     measure = tm.evaluate(tm.tally(*sample), metrics=["gap"], prevalence=0.05)["gap"]
     assert math.isnan(measure.value)
-    assert "another prevalence" in measure.reason
+    assert "stated prevalence" in measure.reason
 
 
 def test_a_policys_error_shows_how_it_is_written(own, sample):

@@ -37,7 +37,7 @@ def test_weights_of_any_unit_are_evaluated(weight):
     ("make", "message"),
     [
         (lambda: tm.tally(Y, S, weights=np.full(40, 1e150)), "too large to be multiplied"),
-        (lambda: tm.tally(Y, S).at_prevalence(1e-308), "too near to 0 or 1"),
+        (lambda: tm.tally(Y, S).at_prevalence(1e-308), "too close to 0 or 1"),
         (lambda: tm.Confusion.of_cells(tp=10**23, fp=1, fn=1, tn=1), "too large|more than"),
         (lambda: tm.evaluate(tm.tally(Y, S), metrics=5), "expected a name"),
     ],
@@ -50,7 +50,7 @@ def test_what_no_number_holds_is_refused(make, message):
 def test_a_class_that_is_lost_beside_the_other_has_no_h_measure():
     measures = tm.evaluate(tm.tally([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], counts=[1, 2**52, 1, 1]), level=None)
     assert np.isfinite(measures["auroc"].value)
-    with pytest.raises(tm.Undefined, match="told from none"):
+    with pytest.raises(tm.Undefined, match="distinguished from 0"):
         from tallymark.metrics.cost import h_at_corners
 
         h_at_corners(1.0, np.array([0.0, 1.0]), np.array([0.0, 1.0]))

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import tallymark as tm
+from stubs import stubs
 
 
 def loaded_by(statement):
@@ -26,19 +27,9 @@ def test_every_public_name_exists_and_is_documented():
         tm.talley
 
 
-def test_the_lazy_names_and_the_typed_names_are_the_same():
-    import ast
-    from pathlib import Path
-
-    tree = ast.parse(Path(tm.__file__).read_text())
-    typed = {
-        alias.asname
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module not in {"typing", "__future__"}
-        for alias in node.names
-        if alias.asname
-    }
-    assert typed - {"__version__"} == set(tm.__all__)
+@pytest.mark.parametrize(("path", "text"), stubs().items(), ids=lambda one: getattr(one, "name", ""))
+def test_editors_are_shown_the_names_that_are_declared(path, text):
+    assert path.read_text(encoding="utf-8") == text, "python tests/stubs.py writes the stubs"
 
 
 def test_a_name_stays_what_it_is_on_second_use():

@@ -1,91 +1,20 @@
-"""Tallymark: how good a classifier really is, and how many there really are.
+"""Tallymark: metrics of classifiers and counts of classes, with confidence intervals.
 
-Names are loaded when first used, so that ``import tallymark`` stays light.
+Names are loaded when first used, so that ``import tallymark`` stays light; ``__init__.pyi`` lists them for editors.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
+from tallymark._lazy import lazy_names
 from tallymark._version import __version__ as __version__
 
-if TYPE_CHECKING:
-    from tallymark import audits as audits
-    from tallymark import calibration as calibration
-    from tallymark import charts as charts
-    from tallymark import decisions as decisions
-    from tallymark import extend as extend
-    from tallymark import intervals as intervals
-    from tallymark import learners as learners
-    from tallymark import metrics as metrics
-    from tallymark import monitor as monitor
-    from tallymark import prices as prices
-    from tallymark import quantify as quantify
-    from tallymark import rare as rare
-    from tallymark import results as results
-    from tallymark import scorers as scorers
-    from tallymark import study as study
-    from tallymark.comparison.compare import compare as compare
-    from tallymark.comparison.results import Comparison as Comparison
-    from tallymark.curves import brier_curve as brier_curve
-    from tallymark.curves import calibration_curve as calibration_curve
-    from tallymark.curves import cost_curve as cost_curve
-    from tallymark.curves import decision_curve as decision_curve
-    from tallymark.curves import det as det
-    from tallymark.curves import gain as gain
-    from tallymark.curves import over_prevalence as over_prevalence
-    from tallymark.curves import over_thresholds as over_thresholds
-    from tallymark.curves import positive_tradeoff as positive_tradeoff
-    from tallymark.curves import pr as pr
-    from tallymark.curves import predictive_roc as predictive_roc
-    from tallymark.curves import roc as roc
-    from tallymark.curves import score_histogram as score_histogram
-    from tallymark.errors import GuardError as GuardError
-    from tallymark.errors import InputError as InputError
-    from tallymark.errors import TallymarkError as TallymarkError
-    from tallymark.errors import Undefined as Undefined
-    from tallymark.errors import UndefinedWarning as UndefinedWarning
-    from tallymark.evaluation.evaluate import evaluate as evaluate
-    from tallymark.inference.by_sample_size import by_sample_size as by_sample_size
-    from tallymark.inference.hypothesis_tests.mann_whitney import mann_whitney as mann_whitney
-    from tallymark.inference.sample_size import sample_size as sample_size
-    from tallymark.measures import Evaluation as Evaluation
-    from tallymark.measures import Evaluations as Evaluations
-    from tallymark.measures import Measure as Measure
-    from tallymark.metrics.bounds import bound as bound
-    from tallymark.metrics.probability import brier_parts as brier_parts
-    from tallymark.metrics.recalibration import score_parts as score_parts
-    from tallymark.notes import GuardWarning as GuardWarning
-    from tallymark.notes import Note as Note
-    from tallymark.prices.advice import advise as advise
-    from tallymark.reporting.pages import report as report
-    from tallymark.simple import without_simple as without_simple
-    from tallymark.sources.constructors import class_panel as class_panel
-    from tallymark.sources.constructors import class_scores as class_scores
-    from tallymark.sources.constructors import confusion as confusion
-    from tallymark.sources.constructors import load as load
-    from tallymark.sources.constructors import moments as moments
-    from tallymark.sources.constructors import panel as panel
-    from tallymark.sources.constructors import tally as tally
-    from tallymark.sources.filepanel import scan_panel as scan_panel
-    from tallymark.sources.scan import scan as scan
-    from tallymark.summaries.class_panel import ClassPanel as ClassPanel
-    from tallymark.summaries.class_scores import ClassScores as ClassScores
-    from tallymark.summaries.confusion import Confusion as Confusion
-    from tallymark.summaries.moments import Moments as Moments
-    from tallymark.summaries.panel import Panel as Panel
-    from tallymark.summaries.tallies import Tallies as Tallies
-    from tallymark.summaries.tally import Tally as Tally
-    from tallymark.thresholds import compare_thresholds as compare_thresholds
-
-#: Where each public name lives.
+#: The module of each public name.
 _HOMES = {
     "comparison.compare": ("compare",),
     "comparison.results": ("Comparison",),
     "curves": (
-        "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds",
-        "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
+        "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain", "over_prevalence",
+        "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
     ),
     "prices.advice": ("advise",),
     "errors": ("GuardError", "InputError", "TallymarkError", "Undefined", "UndefinedWarning"),
@@ -113,23 +42,8 @@ _HOMES = {
     "thresholds": ("compare_thresholds",),
 }  # fmt: skip
 _MODULES = (
-    "audits", "calibration", "charts", "decisions", "extend", "intervals", "learners", "metrics", "monitor", "prices", "quantify", "rare",
-    "results", "scorers", "study",
+    "audits", "calibration", "charts", "decisions", "extend", "intervals", "learners", "metrics", "monitor", "prices",
+    "quantify", "rare", "results", "scorers", "study",
 )  # fmt: skip
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted([*_HOME_OF, *_MODULES], key=str.casefold)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"tallymark.{name}")
-    if name in _HOME_OF:
-        value = getattr(importlib.import_module(f"tallymark.{_HOME_OF[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'tallymark' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+__getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES, _MODULES)

@@ -1,4 +1,4 @@
-"""``tallymark`` and ``python -m tallymark``: a command that can be stopped at any moment, also while its libraries are loaded."""
+"""Entry point of ``tallymark`` and ``python -m tallymark``, with handling of signals from the first import on."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import sys
 import threading
 from typing import Any
 
-#: Signals that end a command, and the status it ends with.
+#: Signals that end a command, and its exit status.
 _STATUS = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 _received: signal.Signals | None = None
 
 
 class _Stopped(KeyboardInterrupt):
-    """A signal to stop. Not a KeyboardInterrupt itself, for which Python may end the process with a status of its own."""
+    """A signal to stop. A subclass, because Python may end the process with another status at a KeyboardInterrupt."""
 
 
 def main() -> None:
-    """Run a command; a signal to stop takes away its temporary files and ends it with one line."""
+    """Run a command; a signal to stop removes its temporary files and ends it with one line."""
     sys.unraisablehook = _unraisable
     try:
         for number in _STATUS:
@@ -28,7 +28,7 @@ def main() -> None:
 
         run()
     except (KeyboardInterrupt, SystemExit):
-        # Typer makes an exit of its own of an interrupt, and says nothing.
+        # Typer turns an interrupt into a silent exit.
         if _received is None:
             raise
         sys.stderr.write("tallymark: stopped.\n")
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _stop(number: int, _: Any) -> None:
-    """Unwind as Ctrl-C does, so that everything is put in order; a second signal ends the process at once."""
+    """Unwind as Ctrl-C does, so that everything is cleaned up; a second signal ends the process at once."""
     global _received  # noqa: PLW0603 - of the process
     _received = signal.Signals(number)
     for one in _STATUS:
@@ -45,7 +45,7 @@ def _stop(number: int, _: Any) -> None:
 
 
 def _unraisable(lost: Any) -> None:
-    """Where Python drops an exception, as in a destructor, the signal is sent again a moment later."""
+    """Where Python drops the exception, as in a destructor, send the signal again a moment later."""
     if lost.exc_type is _Stopped and _received is not None:
         signal.signal(_received, _stop)
         again = threading.Timer(0.05, os.kill, [os.getpid(), _received])

@@ -1,6 +1,6 @@
-"""The gate: what users pass becomes clean arrays here, or the error that helps them.
+"""Validation of arguments: users' values become clean arrays, or an error that says what to do.
 
-Behind this module nothing asks again whether lengths agree or scores are finite.
+Code behind this module need not check again whether lengths agree or scores are finite.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tallymark._negative_labels import check_negatives
 from tallymark.errors import InputError, shown
 
 Floats: TypeAlias = NDArray[np.float64]
-#: float64, or float32 where that is what came.
+#: float64, or float32 where that was passed.
 Scores: TypeAlias = NDArray[Any]
 #: int64 counts or float64 weights.
 Masses: TypeAlias = NDArray[Any]
@@ -25,7 +25,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Label: TypeAlias = bool | int | float | str
 
-#: Above this, float64 no longer tells neighbouring whole numbers apart.
+#: Above this, float64 cannot represent every whole number.
 EXACT_INTEGER = 2**53
 
 #: More rows than this do not fit the integers they are counted in.
@@ -39,7 +39,7 @@ _OBVIOUS = ((0, 1), (-1, 1))
 
 
 def column(values: object, name: str) -> NDArray[Any]:
-    """One-dimensional, native byte order, nothing missing; any dtype."""
+    """A one-dimensional array in native byte order without missing values; any dtype."""
     if isinstance(values, Iterator):
         raise InputError(f"{name} is a {type(values).__name__}, which can be read only once; pass list(…) of it.")
     if isinstance(values, np.ma.MaskedArray):
@@ -47,7 +47,7 @@ def column(values: object, name: str) -> NDArray[Any]:
         values = values.data
     if isinstance(values, dict | set | frozenset):
         raise InputError(f"{name} is a {type(values).__name__}; pass a list, an array or a dataframe column.")
-    # NumPy would turn [0, "1"] into text without a word.
+    # NumPy would silently turn [0, "1"] into text.
     mixed = isinstance(values, list | tuple) and any(isinstance(value, str) for value in values)
     try:
         array = np.asarray(values, dtype=object if mixed else None)
@@ -118,7 +118,7 @@ def weights(values: object, name: str = "weights") -> Floats:
     return array
 
 
-#: Products of two weights below this vanish or lose their digits.
+#: Products of two weights below this underflow.
 _LIGHTEST = 1e-145
 
 #: Third powers of sums of weights beyond this overflow.
@@ -126,7 +126,7 @@ _HEAVIEST = 1e90
 
 
 def weighty(heaviest: float, name: str) -> None:
-    """Refuse weights so small that products of them vanish; no result depends on their unit."""
+    """Refuse weights whose products underflow or overflow; no result depends on their unit."""
     if heaviest < _LIGHTEST:
         raise InputError(
             f"{name} are at most {heaviest:.3g}, too small to be multiplied; multiply them all by a constant."
@@ -170,7 +170,7 @@ def same_length(columns: Mapping[str, NDArray[Any] | None]) -> None:
         raise InputError(f"Lengths differ: {listed} rows. Pass columns of the same rows in the same order.")
 
 
-#: Shares nearer to 0 or 1 than this are rounding.
+#: Shares closer to 0 or 1 than this are rounding.
 _RAREST = 1e-15
 
 
@@ -180,9 +180,7 @@ def probability(value: float, name: str) -> float:
     if not 0.0 < number < 1.0:
         raise InputError(f"{name} is {value!r}, expected a number strictly between 0 and 1.")
     if min(number, 1.0 - number) < _RAREST:
-        raise InputError(
-            f"{name} is {value!r}, too near to 0 or 1 to be told from it; expected {_RAREST:g} to 1 - {_RAREST:g}."
-        )
+        raise InputError(f"{name} is {value!r}, too close to 0 or 1; expected {_RAREST:g} to 1 - {_RAREST:g}.")
     return number
 
 
@@ -208,13 +206,13 @@ def whole(value: object, name: str, least: int, most: int = 10**9) -> int:
 
 
 def callback(progress: object) -> None:
-    """Refuse what cannot be called with the percentage that is done."""
+    """Refuse a progress callback that cannot be called."""
     if progress is not None and not callable(progress):
         raise InputError(f"progress is {progress!r}, expected a function of the percentage that is done.")
 
 
 def several(values: object, name: str) -> list[Any]:
-    """The values of a list or another iterable; a single value is no list."""
+    """The values of a list or another iterable; refuses a single value."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} is {shown([values])[:80]}, expected a list.")
     return list(values)
@@ -231,10 +229,10 @@ def listed(values: object) -> list[Any]:
 
 def pair(values: object, name: str) -> tuple[float, float]:
     """Two finite numbers, a range."""
-    found = listed(values)
-    if len(found) != 2:
+    ends = listed(values)
+    if len(ends) != 2:
         raise InputError(f"{name} is {values!r}, expected two numbers, from and to.")
-    return real(found[0], name), real(found[1], name)
+    return real(ends[0], name), real(ends[1], name)
 
 
 def labels(values: object, name: str = "labels") -> NDArray[Any]:
@@ -329,11 +327,11 @@ def binary_labels(
     one_class: bool = False,
     rows: NDArray[Any] | None = None,
 ) -> tuple[Bools, tuple[Label, Label]]:
-    """Which rows are positive, and the (negative, positive) labels: the one place that reads meaning into labels.
+    """Mask of the positive rows, and the (negative, positive) labels. Only this function interprets labels.
 
-    `one_class` accepts data in which only one of the two classes occurs (a group of a larger sample). `rows` says how
-    many rows have each value where `values` lists them once. Several values beside `pos_label` are counted as negative
-    with a note that names them; one that is another spelling of it, or a word for a missing value, is refused.
+    `one_class` accepts data in which only one of the two classes occurs (a group of a larger sample). `rows` is the
+    number of rows of each value where `values` lists them once. Several values beside `pos_label` are counted as
+    negative with a note that names them; one that is another spelling of it, or a word for a missing value, is refused.
     """
     array = labels(values, name)
     pair = _two_numbers(array) if array.dtype.kind in "biuf" else None
@@ -342,33 +340,33 @@ def binary_labels(
     if pos_label is not None:
         others = [label for label in classes if label != positive]
         check_negatives(positive, others, lambda: _occurrences(array, rows), name)
-    # A text column never equals a number and the other way round; NumPy would answer with one bool.
+    # A text column never equals a number; NumPy would give a single bool.
     is_positive = np.asarray(array == positive, dtype=np.bool_)
     return is_positive, (negative, positive)
 
 
 def calls(values: object, truth: object, name: str, label: str) -> NDArray[Any]:
-    """A column of predicted labels, which must be labels that the truth has too."""
-    made, known = labels(values, name), distinct(labels(truth, label), label)
-    if unknown := [value for value in distinct(made, name) if value not in known]:
+    """A column of predicted labels; refuses labels that the truth does not have."""
+    predicted, classes = labels(values, name), distinct(labels(truth, label), label)
+    if unknown := [value for value in distinct(predicted, name) if value not in classes]:
         raise InputError(
             f"{name} holds {shown(unknown, 3)}, which no row of {label} has; both must use the same labels."
         )
-    return made
+    return predicted
 
 
 def require_shared_label(truth: NDArray[Any], predicted: NDArray[Any], label: str, name: str) -> None:
-    """Refuse predictions that share no label with the truth: they are written in another way, not all wrong."""
-    known, made = distinct(labels(truth, label), label), distinct(labels(predicted, name), name)
-    if len(known) > 1 and not set(known) & set(made):
+    """Refuse predictions that share no label with the truth: they use other names, and are not all wrong."""
+    of_truth, of_predictions = distinct(labels(truth, label), label), distinct(labels(predicted, name), name)
+    if len(of_truth) > 1 and not set(of_truth) & set(of_predictions):
         raise InputError(
-            f"{label} has the labels {shown(known)} and {name} has {shown(made)}: none is in both, so no prediction could be "
-            "right. Write both in the same labels."
+            f"{label} has the labels {shown(of_truth)} and {name} has {shown(of_predictions)}: none is in both, so no "
+            "prediction could be right. Write both in the same labels."
         )
 
 
 def obvious_positive(labels: Sequence[Label]) -> int | None:
-    """The place of the positive one of two labels that need no `pos_label`."""
+    """Index of the positive one of two labels that need no `pos_label`; None for others."""
     for negative, positive in _OBVIOUS:
         if len(labels) == 2 and set(labels) == {negative, positive}:
             return list(labels).index(positive)
@@ -380,8 +378,8 @@ def encode(array: NDArray[Any], classes: Sequence[Label], name: str) -> Ints:
     index = {label: position for position, label in enumerate(classes)}
     try:
         if array.dtype.kind in "biuf":
-            found, inverse = np.unique(array, return_inverse=True)
-            return np.array([index[plain_label(value)] for value in found], dtype=np.int64)[inverse]
+            values, inverse = np.unique(array, return_inverse=True)
+            return np.array([index[plain_label(value)] for value in values], dtype=np.int64)[inverse]
         return np.fromiter((index[plain_label(value)] for value in array.tolist()), np.int64, array.size)
     except KeyError as error:
         raise InputError(f"{name} holds {error.args[0]!r}, which is not among the classes {shown(classes)}.") from None
@@ -406,7 +404,8 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
                 f"{name} has {len(classes)} different values ({shown(classes, 3)}); are labels and scores swapped?"
             )
         raise InputError(
-            f"{name} has the values {shown(classes)}; which one is positive? Say so with pos_label (--pos-label on the command line)."
+            f"{name} has the values {shown(classes)}; which one is positive? "
+            "Say so with pos_label (--pos-label on the command line)."
         )
     chosen = named_label(pos_label, classes)
     others = [label for label in classes if label != chosen]
@@ -418,7 +417,7 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
 
 
 def _occurrences(array: NDArray[Any], rows: NDArray[Any] | None) -> Counter[Label]:
-    """How many rows have each label; `rows` where the array lists labels once."""
+    """Number of rows of each label; `rows` where the array lists labels once."""
     if rows is None:
         return Counter(map(plain_label, array.tolist()))
     occurs = Counter[Label]()
@@ -443,7 +442,7 @@ def _two_numbers(array: NDArray[Any]) -> tuple[Label, Label] | None:
 
 
 def too_large(name: str) -> str:
-    """What is wrong with whole numbers beyond :data:`EXACT_INTEGER`."""
+    """The message for whole numbers beyond :data:`EXACT_INTEGER`."""
     return f"{name} holds whole numbers beyond 2**53, which floats cannot tell apart; rank or rescale them first."
 
 
@@ -457,7 +456,7 @@ def _positive_somewhere(array: Masses, name: str) -> Masses:
 
 
 def all_zero(name: str) -> str:
-    """What is wrong with masses that are all zero."""
+    """The message for masses that are all zero."""
     return f"{name} are all zero; at least one row must count."
 
 
@@ -496,7 +495,7 @@ def _bad_rows(name: str, what: str, bad: Bools) -> str:
 
 
 def _is_missing(value: object) -> bool:
-    # pandas' NA compares to NA, not to a bool, so it is known by its type.
+    # pandas' NA compares to NA, not to a bool, so it is recognised by its type.
     return (
         value is None
         or type(value).__name__ in {"NAType", "NaTType"}

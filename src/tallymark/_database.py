@@ -1,4 +1,4 @@
-"""SQLite files that the library keeps: recognised before anything is opened for writing, made in one transaction, checked row by row."""
+"""SQLite files of the library: recognised by their header, created in one transaction, with a checksum per row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallymark.errors import InputError
 
 @dataclass(frozen=True)
 class Kind:
-    """What a database of ours is recognised by and made of; forms from `oldest` on can be read."""
+    """A kind of database: its application id, format version, oldest readable version and tables."""
 
     holds: str
     application: int
@@ -26,12 +26,12 @@ class Kind:
     tables: Sequence[str]
 
 
-#: The first bytes of every SQLite database, and where its header keeps the mark of the program it belongs to.
+#: The first bytes of every SQLite database, the size of its header, and the offset of the application id.
 _MAGIC, _HEADER, _MARK = b"SQLite format 3\0", 100, 68
 
 
 def located(path: str | PathLike[str], kind: Kind) -> Path:
-    """The path of a database as a file; nothing that SQLite would take for a URI or for memory, and no device."""
+    """The absolute path of a database file; refuses URIs, ``:memory:`` and devices."""
     if not isinstance(path, str | PathLike) or not (text := str(os.fspath(path))):
         raise InputError(f"store is {path!r}, expected the path of a file.")
     if text == ":memory:" or text.startswith("file:"):
@@ -39,7 +39,7 @@ def located(path: str | PathLike[str], kind: Kind) -> Path:
     if "\0" in text:
         raise InputError(f"No file can be called {text[:80]!r}.")
     try:
-        # SQLite reads an absolute path as it stands.
+        # SQLite takes an absolute path literally.
         place = Path(path).absolute()
         if not place.parent.is_dir():
             raise InputError(
@@ -57,9 +57,9 @@ def located(path: str | PathLike[str], kind: Kind) -> Path:
 
 @contextmanager
 def opened(path: str | PathLike[str], kind: Kind, *, write: bool) -> Iterator[sqlite3.Connection]:
-    """A database of this kind, made where there is none and it is to be written; any other file is refused unchanged."""
+    """Open a database of this kind, created if missing and `write`; any other file is refused and left unchanged."""
     place = located(path, kind)
-    with told(place, kind):
+    with database_errors(place, kind):
         connection = _connected(place, kind, write=write)
     try:
         yield connection
@@ -76,7 +76,7 @@ def _connected(place: Path, kind: Kind, *, write: bool) -> sqlite3.Connection:
     address = f"{place.as_uri()}?mode={'rwc' if write else 'ro'}"
     connection = sqlite3.connect(address, uri=True, timeout=30.0, isolation_level=None)
     try:
-        # Text that is no text any more must fail its checksum, not its decoding.
+        # Damaged text must fail its checksum, not its decoding.
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         if write and new:
             _make(connection, kind)
@@ -92,7 +92,7 @@ def _connected(place: Path, kind: Kind, *, write: bool) -> sqlite3.Connection:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of what is done inside, or nothing."""
+    """A context whose changes are committed together, or rolled back."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -105,33 +105,34 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def told(place: Path, kind: Kind) -> Iterator[None]:
-    """The errors of the database and of its disk as sentences."""
+def database_errors(place: Path, kind: Kind) -> Iterator[None]:
+    """A context that turns errors of the database and of its disk into InputError."""
     try:
         yield
     except sqlite3.Error as error:
         text = str(error)
         if "full" in text:
             raise InputError(
-                f"No room left to keep {kind.holds} in {str(place)!r}: {text}. What was finished is safe; make room and run again."
+                f"No room left to keep {kind.holds} in {str(place)!r}: {text}. What was finished is safe; "
+                "make room and run again."
             ) from None
         if "locked" in text:
             raise InputError(f"{str(place)!r} is locked by another program; close it and run again.") from None
         raise InputError(f"Cannot use {str(place)!r} for {kind.holds}: {text}.") from None
     except UnicodeDecodeError:
-        # The database's own words about its names, where these are damaged.
+        # The message of SQLite holds damaged names.
         raise InputError(f"{str(place)!r} is damaged; restore it from a copy, or delete it and run again.") from None
     except OSError as error:
         raise InputError(f"Cannot use {str(place)!r} for {kind.holds}: {error.strerror or error}.") from None
 
 
 def damaged(place: Path, what: str, remedy: str) -> InputError:
-    """What to say of a row that is not as it was written."""
+    """The error for a row with a wrong checksum."""
     return InputError(f"{str(place)!r} is damaged: {what} is not as it was written. {remedy}")
 
 
 def checksum(*parts: str | bytes | float | None) -> bytes:
-    """A digest of the values of a row, in which no value can take another's place."""
+    """A digest of the values of a row; types and lengths are part of it, so that values cannot be exchanged."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         content = part if isinstance(part, bytes) else repr(part).encode()
@@ -140,7 +141,7 @@ def checksum(*parts: str | bytes | float | None) -> bytes:
 
 
 def _require_mark(place: Path, kind: Kind) -> None:
-    """Refuse a file of anything else by its first bytes: a database that is only looked at can be changed by it."""
+    """Refuse any other file by its header, because opening a database can change it."""
     with place.open("rb") as file:
         header = file.read(_HEADER)
     if not header.startswith(_MAGIC):
@@ -150,7 +151,7 @@ def _require_mark(place: Path, kind: Kind) -> None:
 
 
 def _make(connection: sqlite3.Connection, kind: Kind) -> None:
-    """The tables and the mark in one transaction, unless another process was faster."""
+    """Create the tables and the application id in one transaction, unless another process did."""
     with transaction(connection):
         if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return
@@ -161,18 +162,19 @@ def _make(connection: sqlite3.Connection, kind: Kind) -> None:
 
 
 def _require_sound(connection: sqlite3.Connection, place: Path, kind: Kind) -> None:
-    """Refuse a database of another form, or one whose pages are broken."""
+    """Refuse a database of another format version, or one with broken pages."""
     form = connection.execute("PRAGMA user_version").fetchone()[0]
     if connection.execute("PRAGMA application_id").fetchone()[0] != kind.application:
         raise InputError(f"{str(place)!r} holds something else than {kind.holds}; name another file.")
     if form > kind.form:
         raise InputError(
-            f"{str(place)!r} was written by a later version of Tallymark (form {form}, this one knows {kind.form}); update."
+            f"{str(place)!r} was written by a later version of Tallymark (form {form}, this one knows {kind.form}); "
+            "update."
         )
     if form < kind.oldest:
         raise InputError(
-            f"{str(place)!r} was written by an earlier version of Tallymark (form {form}, this one writes {kind.form}); move it "
-            "away and run again."
+            f"{str(place)!r} was written by an earlier version of Tallymark (form {form}, this one writes "
+            f"{kind.form}); move it away and run again."
         )
     if connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
         raise InputError(f"{str(place)!r} is damaged; restore it from a copy, or delete it and run again.")

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from tallymark._numbers import amount, count, number
+from tallymark._small_picture import picture_of
 from tallymark._text import visible
 from tallymark._writers import comma_separated, latex, markdown
 from tallymark.errors import InputError
-from tallymark.registry import picture_of
 
 Row = Mapping[str, Any]
 

@@ -1,4 +1,4 @@
-"""Mappings that cannot be changed, for values that promise not to change."""
+"""Immutable mappings for frozen results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 class FrozenDict(dict[Key, Value]):
-    """Reads like a dict, pickles like a dict, refuses every change."""
+    """A dict that refuses every change."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("this mapping belongs to a result and cannot be changed; make a copy with dict(…)")

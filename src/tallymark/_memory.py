@@ -1,19 +1,18 @@
-"""Memory that a process may still take, where that is limited (``ulimit -v``, a batch queue).
+"""Available address space, where it is limited (``ulimit -v``, a batch queue).
 
-Libraries that we stand on do not always end well without it: a linear algebra that is being loaded asks for more for ever, and
-an engine whose threads get none crashes.
+Without enough of it a linear algebra library may hang while it is loaded, and the query engine may crash.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-#: What NumPy, SciPy and DuckDB take when they are loaded, before any work.
+#: Address space that NumPy, SciPy and DuckDB take when they are loaded.
 _LIBRARIES = 384 * 2**20
 
 
 def room() -> int | None:
-    """Bytes of address space that this process may still take; None where nothing limits them, or nobody says so."""
+    """Bytes of address space that this process may still take; None where they are not limited, or it is unknown."""
     try:
         import resource
     except ModuleNotFoundError:
@@ -27,7 +26,7 @@ def room() -> int | None:
 
 
 def load_libraries_while_there_is_room() -> None:
-    """Load SciPy before anything else takes memory, where that is limited; MemoryError where there is too little for it."""
+    """Where memory is limited, load SciPy before anything else takes it; MemoryError where there is too little."""
     left = room()
     if left is None:
         return

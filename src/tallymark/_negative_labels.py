@@ -1,4 +1,4 @@
-"""What is counted as negative when a positive label is named: several values are told, doubtful ones refused."""
+"""Labels that count as negative when a positive label is named: several are noted, doubtful ones refused."""
 
 from __future__ import annotations
 
@@ -10,43 +10,14 @@ from tallymark._text import unaccented
 from tallymark.errors import InputError
 from tallymark.notes import Note, emit
 
-#: Words that stand for a class that is not known.
-_UNKNOWN = frozenset(
-    [
-        "?",
-        "??",
-        "-",
-        "--",
-        ".",
-        "n/a",
-        "na",
-        "n.a.",
-        "nan",
-        "none",
-        "null",
-        "nil",
-        "missing",
-        "unknown",
-        "unk",
-        "unclear",
-        "undetermined",
-        "tbd",
-        "onbekend",
-        "nvt",
-        "n.v.t.",
-        "unbekannt",
-        "inconnu",
-        "desconocido",
-        "sconosciuto",
-        "desconhecido",
-        "okänd",
-        "ukjent",
-        "ukendt",
-        "unsure",
-    ]
-)
+#: Words for an unknown class.
+_UNKNOWN = frozenset((
+    "?", "??", "-", "--", ".", "n/a", "na", "n.a.", "nan", "none", "null", "nil", "missing", "unknown", "unk",
+    "unclear", "undetermined", "tbd", "onbekend", "nvt", "n.v.t.", "unbekannt", "inconnu", "desconocido",
+    "sconosciuto", "desconhecido", "okänd", "ukjent", "ukendt", "unsure",
+))  # fmt: skip
 
-#: So many values are named in a message.
+#: Number of values named in a message.
 _NAMED = 6
 
 
@@ -70,8 +41,8 @@ def check_negatives(
             f"{name} has {_with_rows(unknown, occurrences())}, which looks like a missing value. Leave these rows out "
             "or empty their cells; if they are negative, give them the label of the negatives."
         )
-    said = f"in {name} {positive!r} is positive; counted as negative: {_with_rows(others, occurrences())}."
-    emit([Note("TM121", said)])
+    message = f"in {name} {positive!r} is positive; counted as negative: {_with_rows(others, occurrences())}."
+    emit([Note("TM121", message)])
 
 
 def _equal_numbers(label: object, positive: object) -> bool:

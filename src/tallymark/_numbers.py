@@ -1,6 +1,6 @@
-"""How numbers are written: the same in a terminal, a notebook, LaTeX and the report, whose JavaScript follows this file.
+"""Formatting of numbers for terminal, notebook, LaTeX and report, whose JavaScript follows this file.
 
-Digits go by what is known: a number with limits is written to the first digits that its limits leave open.
+A number with limits is rounded by their width: to the first digits that the limits leave uncertain.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ import numpy as np
 
 from tallymark._cells import Written
 
-#: Between groups of three digits, and before numbers below nought.
+#: Separator of groups of three digits, and the minus sign.
 THIN, MINUS = "\u202f", "\u2212"
 
-#: Numbers from here on are parted into groups of three digits.
+#: Numbers from here on have their digits in groups of three.
 _GROUPED = 10_000
 
-#: A sum beyond this is written by powers of ten.
+#: Sums beyond this are written in scientific notation.
 _LONG = 1e9
 
-#: Beyond this a double has no digit left to write out.
+#: Beyond this a double has no decimals.
 _LARGEST = 1e15
 
-#: Decimals beyond which powers of ten are shorter.
+#: Decimals beyond which scientific notation is shorter.
 _MOST_DECIMALS = 7
 
-#: Half an interval is written with two digits up to this, with one beyond (the particle physicists' rule).
+#: Leading digits of half an interval up to which it is written with two digits, else one (Particle Data Group's rule).
 _TWO_DIGITS = 3.55
 
 
 def number(value: object) -> str:
-    """A number as people read it; text unchanged.
+    """A number to four digits or so; text unchanged.
 
     >>> [number(x) for x in (0.97, 12, 59799.0, 3e-7, -0.5, None)]
     ['0.9700', '12', '59\u202f799', '3e\u22127', '\u22120.5000', '']
@@ -60,7 +60,7 @@ def _plain_number(value: float) -> str:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """So many decimals, digits in groups of three, a true minus; what rounds to nought has no sign.
+    """A number with a fixed number of decimals and digits in groups of three; what rounds to 0 has no sign.
 
     >>> fixed(-1234567.891, 1), fixed(-0.001, 2)
     ('\u22121\u202f234\u202f567.9', '0.00')
@@ -70,14 +70,13 @@ def fixed(value: float, decimals: int) -> str:
     text = f"{abs(value):.{decimals}f}"
     whole, point, rest = text.partition(".")
     if len(whole) > len(str(_GROUPED)) - 1:
-        first = len(whole) % 3
-        whole = THIN.join(part for part in (whole[:first], *(whole[i : i + 3] for i in range(first, len(whole), 3))) if part)  # fmt: skip
-    nought = not text.strip("0.")
-    return (MINUS if value < 0 and not nought else "") + whole + point + rest
+        whole = f"{int(whole):,}".replace(",", THIN)
+    is_zero = not text.strip("0.")
+    return (MINUS if value < 0 and not is_zero else "") + whole + point + rest
 
 
 def signed(value: float, decimals: int = 0) -> str:
-    """A change: with its sign, whichever it is.
+    """A change, with its sign.
 
     >>> signed(38.2), signed(-150.0), signed(0.012, 2)
     ('+38', '\u2212150', '+0.01')
@@ -87,7 +86,7 @@ def signed(value: float, decimals: int = 0) -> str:
 
 
 def count(value: float) -> str:
-    """A number of things: whole.
+    """A count, rounded to a whole number.
 
     >>> count(2900.3)
     '2900'
@@ -107,12 +106,12 @@ def amount(value: float) -> str:
     return Written(text, value)
 
 
-#: Less than this of one row is no row.
+#: Fractions of a row below this are rounding.
 _NO_ROW = 0.01
 
 
 def share_of_rows(share: float, n: float) -> float:
-    """A share of n rows as it is written: 0 where it is that of less than a hundredth of a row.
+    """A share of n rows for display: 0 where it is less than a hundredth of a row.
 
     >>> share_of_rows(1.91e-13, 99_197), share_of_rows(0.002, 500), share_of_rows(1e-6, 0.5)
     (0.0, 0.002, 1e-06)
@@ -139,7 +138,7 @@ def noun(value: float, thing: str) -> str:
 
 
 def decimals_of(low: float, high: float) -> int | None:
-    """How many decimals limits leave standing; None where they do not say.
+    """The number of decimals that limits determine; None where they do not.
 
     >>> decimals_of(0.950, 0.979), decimals_of(35.0, 53.0), decimals_of(0.5, 0.5)
     (3, 0, None)
@@ -151,7 +150,7 @@ def decimals_of(low: float, high: float) -> int | None:
 
 
 def with_limits(value: float, low: float | None, high: float | None) -> Written | str:
-    """A number and its limits, all to the decimals that the limits leave standing.
+    """A number and its limits, all to the decimals that the limits determine.
 
     >>> with_limits(0.96763, 0.9503, 0.9789), with_limits(2900.3162, 1522.3, 5978.1), with_limits(0.0213, -0.01, 0.05)
     ('0.968 (0.950–0.979)', '2900 (1522–5978)', '0.021 (\u22120.010 to 0.050)')
@@ -162,7 +161,7 @@ def with_limits(value: float, low: float | None, high: float | None) -> Written 
 
 
 def count_with_limits(value: float, low: float | None, high: float | None) -> str:
-    """A number of things and its limits, whole.
+    """A count and its limits, rounded to whole numbers.
 
     >>> count_with_limits(2900.3, 1522.3, 5978.1)
     '2900 (1522–5978)'
@@ -204,7 +203,7 @@ def per_cent(value: float, low: float | None = None, high: float | None = None) 
 
 
 def _share(value: float) -> str:
-    """Per cent to three digits, and to as many more as it takes to tell them from all."""
+    """Per cent to three digits, and to as many more as distinguish it from 100."""
     if not 99.0 < value < 100.0:
         return _significant(value, 3)
     return fixed(value, min(max(1, -math.floor(math.log10(100.0 - value))), _MOST_DECIMALS)).rstrip("0")
@@ -249,7 +248,7 @@ def _written(value: float, low: float, high: float) -> str:
 
 
 def _significant(value: float, digits: int) -> str:
-    """So many digits at the most, without noughts at the end."""
+    """At most so many significant digits, without trailing zeros."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else number(float(value))
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
@@ -260,7 +259,7 @@ def _significant(value: float, digits: int) -> str:
 
 
 def _powers(value: float, digits: int) -> str:
-    """A number by powers of ten, such as 3e−7."""
+    """A number in scientific notation, such as 3e−7."""
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")

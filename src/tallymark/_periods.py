@@ -1,4 +1,4 @@
-"""The order of periods in time: numbers and dates by value, texts only where they are written in one recognised way."""
+"""Chronological order of periods: numbers and dates by value, texts in one recognised notation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tallymark._text import unaccented
 from tallymark.errors import InputError, shown
 
-#: Places in time that sort; None where the texts are not all written in the way at hand.
+#: Sort keys of texts; None where they are not all written in this notation.
 Reading = Callable[[Sequence[str]], list[tuple[Any, ...]] | None]
 
 
@@ -34,9 +34,15 @@ def in_order(values: Iterable[Any], name: str, order: Sequence[Any] | None = Non
     if not all(isinstance(value, str) for value in distinct):
         raise InputError(f"{name} mixes text and numbers ({shown(distinct)}); write all periods in one way.")
     for texts in (distinct, _without_common_ends(distinct)):
-        orders = {made: how for how, reading in _READINGS.items() if (made := _sorted_by(reading, texts)) is not None}
+        orders = {
+            places: notation
+            for notation, reading in _READINGS.items()
+            if (places := _sorted_by(reading, texts)) is not None
+        }
         if len(orders) > 1:
-            readings = "; ".join(f"as {how}: {shown([distinct[i] for i in made], 4)}" for made, how in orders.items())
+            readings = "; ".join(
+                f"as {how}: {shown([distinct[i] for i in places], 4)}" for places, how in orders.items()
+            )
             raise InputError(f"The periods in {name} can be read in two ways ({readings}). {_REMEDY}")
         if orders:
             return [distinct[i] for i in next(iter(orders))]
@@ -49,7 +55,7 @@ _REMEDY = (
 
 
 def _stated(distinct: Sequence[Any], name: str, order: Sequence[Any]) -> list[Any]:
-    """The periods in the order a user stated; a text stands for the number or date that is written so."""
+    """The periods in a stated order, in which numbers and dates may be written as text."""
     if isinstance(order, str) or not isinstance(order, Iterable):
         raise InputError(f"order is {order!r}, expected a list of periods from the earliest to the latest.")
     order = list(order)
@@ -62,7 +68,7 @@ def _stated(distinct: Sequence[Any], name: str, order: Sequence[Any]) -> list[An
 
 
 def _sorted_by(reading: Reading, texts: Sequence[str]) -> tuple[int, ...] | None:
-    """The places of the texts in the order of time; None where they are not all written in this way, each differently."""
+    """Indices of the texts in chronological order; None where they are not all in this notation, or repeat."""
     keys = reading([text.strip() for text in texts])
     if keys is None or len(set(keys)) < len(texts):
         return None
@@ -70,7 +76,7 @@ def _sorted_by(reading: Reading, texts: Sequence[str]) -> tuple[int, ...] | None
 
 
 def _without_common_ends(texts: Sequence[str]) -> list[str]:
-    """The texts without the words that all begin and end with: names of files such as scores_2024-01_final."""
+    """The texts without common first and last words, as in file names such as scores_2024-01_final."""
     front = re.sub(r"\w*$", "", _common_start(texts).replace("_", " "))
     rest = [text[len(front) :] for text in texts]
     back = re.sub(r"^\w*", "", _common_start([text[::-1] for text in rest])[::-1].replace("_", " "))
@@ -84,7 +90,7 @@ def _common_start(texts: Sequence[str]) -> str:
 
 
 def _written(pattern: str) -> Reading:
-    """Texts of a pattern with the groups y (year), m or name (month or other part of a year), u (its unit) and d (day)."""
+    """A reading by a pattern with the groups y (year), m or name (month or other part), u (its unit) and d (day)."""
     compiled = re.compile(pattern, re.IGNORECASE)
 
     def read(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:
@@ -93,13 +99,13 @@ def _written(pattern: str) -> Reading:
         if len(parts) < len(texts) or len(units) > 1:
             return None
         most = _PARTS_OF_A_YEAR.get(units.pop(), 366)
-        keys = [_place(part, most) for part in parts]
-        return None if None in keys else keys  # type: ignore[return-value]
+        keys = [key for part in parts if (key := _key(part, most)) is not None]
+        return keys if len(keys) == len(parts) else None
 
     return read
 
 
-def _place(part: dict[str, Any], most: int) -> tuple[Any, ...] | None:
+def _key(part: dict[str, Any], most: int) -> tuple[Any, ...] | None:
     """Year, month (or other part of the year, of `most`), day and time."""
     year, month, day = int(part["y"]), _month(part["name"]) if "name" in part else int(part.get("m") or 1), 0
     if month is None or not 1 <= month <= most:
@@ -113,8 +119,8 @@ def _place(part: dict[str, Any], most: int) -> tuple[Any, ...] | None:
     return year, month, day, part.get("time") or ""
 
 
-#: How many of a unit a year has: quarters (Q, Dutch K, French T), half-years (H, S), weeks (W). Without a unit a number may
-#: count months, weeks, four-week periods or days.
+#: How many of a unit a year has: quarters (Q, Dutch K, French T), half-years (H, S), weeks (W). Without a unit a number
+#: may count months, weeks, four-week periods or days.
 _PARTS_OF_A_YEAR = {"Q": 4, "K": 4, "T": 4, "H": 2, "S": 2, "W": 53}
 
 
@@ -126,28 +132,21 @@ def _numbered(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:
     numbers = {int(match[2]) for match in matches}
     most = _NUMBER_IN_A_YEAR.get(matches[0][1].strip(" -_.").lower())
     if most is not None and 1 in numbers and max(numbers) >= most and len(numbers) < most:
-        # The last week of a year and the first may be neighbours.
+        # The first week may follow the last one of the year before.
         return None
     return [(int(match[2]),) for match in matches]
 
 
-#: How often the parts of a year come in it, by what stands before their number.
-_NUMBER_IN_A_YEAR = {
-    "w": 52,
-    "wk": 52,
-    "week": 52,
-    "q": 4,
-    "k": 4,
-    "quarter": 4,
-    "kwartaal": 4,
-    "m": 12,
-    "month": 12,
-    "maand": 12,
-}
+#: Number of the parts of a year, by the word before their number.
+_NUMBER_IN_A_YEAR = (
+    dict.fromkeys(("w", "wk", "week"), 52)
+    | dict.fromkeys(("q", "k", "quarter", "kwartaal"), 4)
+    | dict.fromkeys(("m", "month", "maand"), 12)
+)
 
 
 def _months_of_a_year(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:
-    """Names of months without a year; not where December and January may be neighbours."""
+    """Names of months without a year; None where January may follow December."""
     months = [_month(text.rstrip(".")) for text in texts]
     if None in months or ({1, 12} <= set(months) and len(set(months)) < 12):
         return None
@@ -157,8 +156,8 @@ def _months_of_a_year(texts: Sequence[str]) -> list[tuple[Any, ...]] | None:
 def _month(word: str) -> int | None:
     """The month that a word names in one of six languages, whole or cut to three letters or more."""
     plain = unaccented(word).lower()
-    found = {number for name, number in _MONTHS if len(plain) >= 3 and name.startswith(plain)}
-    return found.pop() if len(found) == 1 else None
+    matches = {number for name, number in _MONTHS if len(plain) >= 3 and name.startswith(plain)}
+    return matches.pop() if len(matches) == 1 else None
 
 
 _MONTHS = [
@@ -177,7 +176,7 @@ _MONTHS = [
 _DAY, _PART, _YEAR = r"(?P<d>\d{1,2})", r"(?P<m>\d{1,2})", r"(?P<y>\d{4})"
 _UNIT, _NAME, _MARK = r"(?P<u>[QKTHSW])", r"(?P<name>[^\W\d_]+)\.?", r"[-/. _]"
 
-#: How periods are written.
+#: Notations of periods.
 _READINGS: dict[str, Reading] = {
     "year": _written(_YEAR),
     "year, number": _written(rf"{_YEAR}{_MARK}(?P<m>\d{{1,3}})"),

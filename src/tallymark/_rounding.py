@@ -1,4 +1,4 @@
-"""Equality up to rounding: what to compare in place of sums of weights that are equal in exact arithmetic only."""
+"""Comparison up to rounding, for sums of weights that are equal in exact arithmetic only."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 
 def rounding(terms: int = 0) -> float:
-    r"""How far two numbers made from sums of `terms` weights may lie apart, relative to their size, and still be equal.
+    r"""Relative tolerance for numbers that are computed from sums of `terms` weights.
 
-    Each weight is rounded once and each addition of nonnegative terms once more, so that a sum of n weights, in whatever
-    order, has a relative error of at most :math:`n u` with :math:`u = 2^{-53}` (Higham 2002, §4.2). A quotient of two sums
-    has :math:`2 n u`, and two equal quotients differ by at most :math:`4 n u`; twice that leaves room for a formula of
+    Each weight is rounded once and each addition of nonnegative terms once more, so that a sum of n weights, in any
+    order, has a relative error of at most :math:`n u` with :math:`u = 2^{-53}` (Higham 2002, §4.2). A quotient of two
+    sums has :math:`2 n u`, and two equal quotients differ by at most :math:`4 n u`; twice that allows for a formula of
     several of them. Whole counts are exact, so only the operations of the formula round: 64 of them are allowed for.
     """
     return (4 * terms + 64) * sys.float_info.epsilon
@@ -26,16 +26,16 @@ def equal(a: Any, b: Any, tolerance: float) -> Any:
 
 
 def first_largest(values: Any, tolerance: float) -> NDArray[np.intp]:
-    """Place of the first value on each line that is the largest up to rounding; values are of size 1 at most."""
+    """Index of the first value on each line that is the maximum up to rounding; values are of size 1 at most."""
     largest = values.max(axis=-1, keepdims=True)
     return np.asarray(np.argmax(values >= largest - tolerance, axis=-1))
 
 
 def within(value: float, low: float, high: float) -> float:
-    """A value that rounding took out of its range, brought back to its end; one that lies farther out is left as it is."""
+    """A value clipped to its range where it lies outside by rounding only; otherwise unchanged."""
     inside = min(max(value, low), high)
     return inside if abs(value - inside) <= _SLIGHTLY else value
 
 
-#: More than rounding takes a sum of millions of weights out of its range, and less than any fault in a formula would.
+#: More than the rounding of a sum of millions of weights, less than a fault in a formula.
 _SLIGHTLY = 1e-9

@@ -1,4 +1,4 @@
-"""Text from users, made harmless and short where it is shown."""
+"""Escaping and shortening of users' text for display."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 
 
 def visible(text: str) -> str:
-    r"""Text in which nothing acts: control characters, line separators and marks that turn the direction are spelled out.
+    r"""Text with control characters, line separators and bidirectional marks escaped.
 
     >>> print(visible("a\x1b[31mb"))
     a\x1b[31mb
@@ -23,13 +23,13 @@ def visible(text: str) -> str:
 
 
 def inert_json(text: str) -> str:
-    r"""JSON in which nothing acts, and which says the same: what :func:`visible` spells out stands there as JSON's own escape.
+    r"""Equivalent JSON in which the characters that :func:`visible` escapes are JSON escapes.
 
     >>> print(inert_json('{"a": "\x9b1m"}'))
     {"a": "\u009b1m"}
     """
     return re.sub(
-        r"[^\n -~]", lambda found: found[0] if visible(found[0]) == found[0] else _json_escape(found[0]), text
+        r"[^\n -~]", lambda match: match[0] if visible(match[0]) == match[0] else _json_escape(match[0]), text
     )
 
 
@@ -38,15 +38,15 @@ def _json_escape(character: str) -> str:
     return "".join(f"\\u{units[place]:02x}{units[place + 1]:02x}" for place in range(0, len(units), 2))
 
 
-#: Marks that turn the direction of the text around them.
+#: Bidirectional marks, which change the direction of the text around them.
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
-#: Characters that are not printable and do nothing: spaces, joiners of letters, private ones.
+#: Categories of characters that are not printable but harmless: spaces, joiners, private use.
 _HARMLESS = {"Zs", "Cf", "Co"}
 
 
 def unaccented(text: str) -> str:
-    """Letters without their accents, and without characters that cannot be seen.
+    """Text without accents and invisible characters.
 
     >>> unaccented("vérifié")
     'verifie'
@@ -59,7 +59,7 @@ def unaccented(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters as people count them, the middle left out; no emoji or accent is torn apart.
+    """At most so many characters (grapheme clusters), with the middle replaced by an ellipsis.
 
     >>> shortened("a very long name indeed", 12)
     'a very…ndeed'
@@ -71,7 +71,7 @@ def shortened(text: str, most: int) -> str:
     return "".join(parts[: most - 1 - end]) + "…" + "".join(parts[len(parts) - end :])
 
 
-#: A character with what belongs to it: two letters of a flag, accents, selectors, and what a joiner joins.
+#: A grapheme cluster: the two letters of a flag, accents, selectors, and joined characters.
 _CHARACTER = re.compile(
     "(?:[\U0001f1e6-\U0001f1ff]{2}|.)"
     "(?:[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\U0001f3fb-\U0001f3ff"

@@ -1,4 +1,4 @@
-"""Writing to the file a user named: all of it or nothing, and never over another one."""
+"""Atomic writing of output files, which never overwrites an input or an unrelated file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tallymark.errors import InputError
 def replacing(
     path: str | PathLike[str], *, inputs: Iterable[str | PathLike[str]] = (), over: tuple[bytes, ...] | None = None
 ) -> Iterator[Path]:
-    """A new file beside `path`, for the caller to write; it takes the name at the end, or vanishes when anything fails.
+    """A temporary file beside `path` to write to; it is renamed to `path` at the end, or removed on failure.
 
     `over` and `inputs` as for :func:`require_writable`.
     """
     target = require_writable(path, inputs=inputs, over=over)
-    # Not the whole name: a name of 250 characters may be written, one of 260 not.
+    # Not the whole name: a name of 250 characters is valid, one of 260 is not.
     temporary = target.with_name(f".{target.name[:40]}.{secrets.token_hex(8)}")
     try:
         try:
@@ -33,7 +33,7 @@ def replacing(
         except OSError as error:
             raise InputError(f"Cannot write {os.fspath(path)!r}: {error.strerror or error}.") from None
     finally:
-        # On a disk that cannot be written there is nothing to take away.
+        # On a read-only disk there is nothing to remove.
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
 
@@ -41,10 +41,10 @@ def replacing(
 def require_writable(
     path: str | PathLike[str], *, inputs: Iterable[str | PathLike[str]] = (), over: tuple[bytes, ...] | None = None
 ) -> Path:
-    """The file a path stands for, behind its links; refuses what must not be written, before any work is done.
+    """The file that a path resolves to; refuses a path that must not be written, before any work is done.
 
-    That is a folder, a device, one of the `inputs`, and with `over` a file that begins with none of these bytes:
-    it is no earlier output, and may be somebody's data.
+    Refused are folders, devices, the `inputs`, and with `over` an existing file that begins with none of these bytes:
+    it is not an earlier output.
     """
     shown = repr(os.fspath(path))
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong, said so that the reader knows what to do next."""
+"""Exceptions and warnings, and helpers for their messages."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Self
 
 
 class TallymarkError(Exception):
-    """Anything this library raises on purpose."""
+    """Base class of the errors that this library raises."""
 
 
 class InputError(TallymarkError, ValueError):
-    """What was passed cannot be used; the message says what came, what was expected and what to do."""
+    """An argument that cannot be used; the message names what was passed, what is expected and what to do."""
 
 
 class ColumnError(InputError):
@@ -20,21 +20,21 @@ class ColumnError(InputError):
 
     @classmethod
     def missing(cls, wanted: str, present: Sequence[str], option: str) -> Self:
-        """Name the column, what is there, the nearest match and the option that chooses."""
+        """The error that names the column, those of the data, the nearest match and the option that chooses."""
         shown = ", ".join(map(repr, present[:20])) + (", …" if len(present) > 20 else "")
         return cls(f"No column {wanted!r}; the data has {shown}.{nearest(wanted, present)} Choose one with {option}.")
 
 
 class UnknownNameError(InputError, KeyError):
-    """A name that is not there. Also a KeyError, so that mappings behave like mappings."""
+    """A name that does not exist. Also a KeyError, so that mappings behave like mappings."""
 
     def __str__(self) -> str:
-        # KeyError would show the message in quotes.
+        # KeyError would put the message in quotes.
         return str(self.args[0])
 
 
 class Undefined(TallymarkError, ArithmeticError):
-    """A number has no value on this data. Metrics turn it into ``nan`` and keep the reason."""
+    """A quantity that has no value on this data. Metrics turn it into ``nan`` and keep the reason."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -42,11 +42,11 @@ class Undefined(TallymarkError, ArithmeticError):
 
 
 class UndefinedWarning(UserWarning):
-    """A metric came out as ``nan``; the message is the reason."""
+    """A metric is ``nan``; the message is the reason."""
 
 
 class PictureWarning(UserWarning):
-    """A picture of a report could not be drawn; the report has a sentence in its place."""
+    """A chart of a report could not be drawn; the report has a sentence in its place."""
 
 
 class GuardError(InputError):
@@ -54,7 +54,7 @@ class GuardError(InputError):
 
 
 def nearest(wanted: object, present: Iterable[str]) -> str:
-    """A ' Did you mean …?' clause, or nothing when no name is close."""
+    """The clause ' Did you mean …?', empty where no name is close."""
     close = difflib.get_close_matches(wanted, list(present), n=1) if isinstance(wanted, str) else []
     return f" Did you mean {close[0]!r}?" if close else ""
 

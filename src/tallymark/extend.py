@@ -1,14 +1,15 @@
-"""Metrics, quantifiers, policies and losses of one's own, declared once: they then work wherever ours do.
+"""User-defined metrics, quantifiers, threshold policies and losses.
 
-A declaration lasts as long as the process; declaring a name of one's own again replaces it, so that a notebook's cell can be
-run twice. Names of this library cannot be taken.
+A declared name works wherever the library's names do, for as long as the process lasts. Declaring it again replaces it,
+so that a notebook's cell can be run twice; names of the library cannot be replaced.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -16,20 +17,26 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats, Scores
+from tallymark.comparison.compare import compare
 from tallymark.errors import InputError, TallymarkError, Undefined
-from tallymark.metrics.declare import check_summary, or_nan
+from tallymark.evaluation.evaluate import evaluate
+from tallymark.metrics.declare import cell_settings, check_summary, or_nan
+from tallymark.metrics.parameters import check_parameter
 from tallymark.quantify.kernels.samples import Samples, Validation
 from tallymark.quantify.losses import on_distributions
 from tallymark.registry import (
     LOSSES,
     METRICS,
+    PARAMETERS,
     POLICIES,
     QUANTIFIERS,
     Better,
+    CellMetric,
     Loss,
     Method,
     Metric,
     Needs,
+    Parameter,
     Policy,
     require_one_of,
 )
@@ -45,71 +52,132 @@ def __dir__() -> list[str]:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Counts that were floats for a while are whole up to this.
+#: Counts that passed through floats are whole up to this.
 _ROUNDING = 1e-6
 
-#: Cells of a few tables, to see whether a metric of them takes arrays.
+#: Cells of a few tables, to test whether a metric of them takes arrays.
 _TABLES = np.array([[3.0, 0.0, 2.0], [1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [4.0, 5.0, 3.0]])
 
-#: What a metric of one's own may be a function of, and what the registry calls it.
+#: What a user-defined metric may be a function of, and the registry's word for it.
 _NEEDS: Mapping[str, Needs] = {"cells": "confusion", "tally": "tally", "probabilities": "probabilities"}
+
+#: Reference of what a user declares without one.
+_BY_USER = "the user's own"
 
 
 def metric(
-    name: str, *, needs: Literal["cells", "tally", "probabilities"], range: tuple[float, float], better: Better, meaning: str,  # noqa: A002
-    title: str | None = None, formula: str = "", reference: str = "the user's own", prevalence_free: bool = False,
-    rank_only: bool = False, chance: float | None = None, aliases: tuple[str, ...] = (),
-) -> Callable[[Callable[..., Any]], Callable[..., float]]:  # fmt: skip
-    """Declare a metric: ``cells`` is a function of arrays tp, fp, fn, tn, ``tally`` and ``probabilities`` of a Tally.
+    name: str,
+    *,
+    needs: Literal["cells", "tally", "probabilities"],
+    range: tuple[float, float],  # noqa: A002
+    better: Better,
+    meaning: str,
+    title: str | None = None,
+    formula: str = "",
+    reference: str = _BY_USER,
+    prevalence_free: bool = False,
+    rank_only: bool = False,
+    chance: float | None = None,
+    aliases: tuple[str, ...] = (),
+    parameters: Mapping[str, float] | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., float]]:
+    """Declare a metric; ``evaluate``, ``compare``, reports and ``--metric`` then take its name.
 
-    `range` and `better` (``higher``, ``lower``, ``zero`` or ``neither``) are what tables, intervals and verdicts go by;
-    `prevalence_free` and `rank_only` say what it is invariant to, `chance` what knowing nothing reaches (for cells that
-    follows by itself). Where it has no value it returns nan; one of a tally that is not `prevalence_free` has none at a stated
-    prevalence. Its intervals and comparisons come from the four cells or from
-    resampled rows; ``evaluate``, ``compare``, reports and ``--metric`` know it by its name.
+    Its intervals and comparisons come from the four cells or from resampled rows. Where it has no value the function
+    returns nan; a metric of a tally that is not `prevalence_free` has none at a stated prevalence.
 
+    Parameters
+    ----------
+    name : str
+        Letters, digits and underscores.
+    needs : {"cells", "tally", "probabilities"}
+        ``cells`` for a function of arrays tp, fp, fn, tn; the others for a function of a Tally.
+    range : tuple of float
+        Lowest and highest value.
+    better : {"higher", "lower", "zero", "neither"}
+        Which values are better. A metric of cells that is ``higher`` or ``lower`` is also a threshold policy.
+    meaning : str
+        One sentence.
+    title, formula, reference : str, optional
+        For the glossary and reports; `formula` in LaTeX.
+    prevalence_free, rank_only : bool
+        Whether it is invariant to class sizes, and to increasing transformations of the scores.
+    chance : float, optional
+        Value of an uninformative classifier; for cells it is computed.
+    aliases : tuple of str
+        Other names.
+    parameters : mapping, optional
+        Names and defaults of parameters of a metric of cells; the function takes them by name, ``evaluate`` and
+        ``compare`` as keywords. One of the library's (``beta``) keeps its range, any other may be any number.
+
+    Returns
+    -------
+    callable
+        Decorator; the declared metric is a function of a summary.
+
+    Examples
+    --------
     >>> import tallymark as tm
-    >>> @tm.extend.metric("recall_cubed", needs="cells", range=(0, 1), better="higher", meaning="Recall, harshly.")
-    ... def recall_cubed(tp, fp, fn, tn):
-    ...     return (tp / (tp + fn)) ** 3
-    >>> tm.evaluate(tm.tally([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8]), metrics=["recall_cubed"])["recall_cubed"].value
+    >>> @tm.extend.metric("recall_to", needs="cells", range=(0, 1), better="higher", meaning="A power of recall.",
+    ...                   parameters={"power": 3.0})
+    ... def recall_to(tp, fp, fn, tn, power):
+    ...     return (tp / (tp + fn)) ** power
+    >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.8])
+    >>> tm.evaluate(t, metrics=["recall_to"])["recall_to"].value
     0.125
+    >>> tm.evaluate(t, metrics=["recall_to"], power=2)["recall_to"].value
+    0.25
     """
     kind: Needs = _NEEDS[require_one_of("needs", needs, _NEEDS)]
     require_one_of("better", better, ("higher", "lower", "zero", "neither"))
     low, high = _checked_range(range)
-    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
-    _require_flags(prevalence_free=prevalence_free, rank_only=rank_only)
-    _require_names(aliases=aliases)
+    facts = _described(name, aliases, title=title or name, formula=formula, meaning=meaning, reference=reference)
+    facts |= {"family": _BY_USER, "needs": kind, "low": low, "high": high, "better": better}
+    facts |= _flags(prevalence_free=prevalence_free, rank_only=rank_only)
+    facts["rank_only"] |= kind == "confusion"
     if chance is not None and not low <= _check.real(chance, "chance") <= high:
         raise InputError(f"chance is {chance:g}, outside of the declared range {low:g} to {high:g}.")
+    if parameters and kind != "confusion":
+        raise InputError("parameters= goes with needs='cells'; a function of a tally has none.")
 
     def declare(function: Callable[..., Any]) -> Callable[..., float]:
-        own = _Metric(_identifier(name), kind, function, low, high, prevalence_free, chance)
-        if kind == "confusion":
-            own.require_arrays()
+        user = _UserFunction(name, kind, function, low, high, prevalence_free, chance)
 
         @functools.wraps(function)
-        def public(summary: Any, /) -> float:
-            return or_nan(lambda: own.compute(summary))
+        def public(summary: Any, /, **given: float) -> float:
+            return or_nan(lambda: user.compute(summary, **given))
 
-        METRICS.add_own(
-            Metric(
-                name=name, title=title or name, family="the user's own", needs=kind, formula=formula, meaning=meaning,
-                reference=reference, low=low, high=high, better=better, prevalence_free=prevalence_free,
-                rank_only=rank_only or kind == "confusion", chance=own.by_chance, compute=own.compute, aliases=aliases,
-                one_class=kind == "confusion", cells=own.cells if kind == "confusion" else None, function=public,
-                bound=None if kind == "confusion" else lambda tally: (low, high),  # noqa: ARG005
-            )
-        )  # fmt: skip
+        functions: dict[str, Any] = {"chance": user.by_chance, "compute": user.compute, "function": public}
+        if kind == "confusion":
+            defaults = _declared_parameters(parameters)
+            user.require_arrays(defaults)
+            declared: Metric = CellMetric(cells=user.cells, parameters=defaults, one_class=True, **functions, **facts)
+        else:
+            declared = Metric(bound=lambda tally: (low, high), **functions, **facts)  # noqa: ARG005
+        METRICS.add_user_defined(declared)
         return public
 
     return declare
 
 
+def _declared_parameters(parameters: Mapping[str, float] | None) -> dict[str, float]:
+    """The parameters' defaults, checked; names that no metric has had before are declared."""
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InputError(f"parameters is {parameters!r}, expected a dict of names and defaults.")
+    options = {option for function in (evaluate, compare) for option in inspect.signature(function).parameters}
+    for name, default in (parameters or {}).items():
+        if _identifier(name) in options:
+            raise InputError(f"{name!r} cannot be a parameter of a metric: it is an option of evaluate or compare.")
+        if name not in PARAMETERS:
+            symbol = rf"\mathrm{{{name}}}".replace("_", r"\_")
+            PARAMETERS.add_user_defined(Parameter(name, -math.inf, math.inf, symbol, f"Parameter {name}."))
+        check_parameter(name, default)
+    return dict(parameters or {})
+
+
 @dataclass(frozen=True)
-class _Metric:
-    """A user's function as the registry wants it: checked, in its range, undefined with a reason."""
+class _UserFunction:
+    """A user's function as the registry needs it: results checked, within the range, undefined with a reason."""
 
     name: str
     kind: Needs
@@ -119,43 +187,44 @@ class _Metric:
     prevalence_free: bool
     chance: float | None
 
-    def cells(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Floats:
+    def cells(self, tp: Any, fp: Any, fn: Any, tn: Any, **parameters: Any) -> Floats:
         """The values of many tables."""
         arrays = np.broadcast_arrays(*(np.asarray(c, dtype=np.float64) for c in (tp, fp, fn, tn)))
+        call = lambda: self.function(*arrays, **parameters)
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = _numbers(self.name, lambda: self.function(*arrays), arrays[0].shape, "arrays tp, fp, fn, tn")
-        return self._in_range(values)
+            return self._in_range(_numbers(self.name, call, arrays[0].shape, "arrays tp, fp, fn, tn"))
 
-    def compute(self, summary: Any) -> float:
+    def compute(self, summary: Any, **given: float) -> float:
         """The value of one summary."""
         check_summary(self.name, self.kind, summary, one_class=self.kind == "confusion")
+        settings = cell_settings(METRICS[self.name], given)
         if isinstance(summary, Confusion):
-            value = float(self.cells(*summary.cells))
+            value = float(self.cells(*summary.cells, **settings))
         elif summary.prior is not None and not self.prevalence_free:
-            raise Undefined(f"{self.name}: it counts the rows as they are and cannot speak of another prevalence")
+            raise Undefined(f"{self.name}: it is not defined at a stated prevalence")
         else:
             value = float(self._in_range(_numbers(self.name, lambda: self.function(summary), (), "a Tally")))
         if math.isnan(value):
             raise Undefined(f"{self.name}: it has no value here")
         return value
 
-    def by_chance(self, summary: Any) -> float:
-        """What knowing nothing reaches: declared, or the value where prediction and truth are independent."""
+    def by_chance(self, summary: Any, **given: float) -> float:
+        """Value of an uninformative classifier: as declared, or where prediction and truth are independent."""
         if self.chance is not None:
             return self.chance
         if isinstance(summary, Confusion):
-            return self.compute(summary.independent())
-        raise Undefined(f"{self.name}: what chance reaches was not declared")
+            return self.compute(summary.independent(), **given)
+        raise Undefined(f"{self.name}: its chance level was not declared")
 
-    def require_arrays(self) -> None:
-        """Refuse, when it is declared, a function of the cells that takes one table only."""
+    def require_arrays(self, parameters: Mapping[str, float]) -> None:
+        """Refuse, at its declaration, a function of the cells that takes one table only."""
         try:
-            self.cells(*_TABLES)
+            self.cells(*_TABLES, **parameters)
         except Undefined as error:
             raise InputError(f"{error.reason}; the cells come as arrays, many tables at once.") from None
 
     def _in_range(self, values: Floats) -> Floats:
-        """Numbers that are where they were declared to be."""
+        """The values, refused where they lie outside of the declared range."""
         least, most = float(np.nanmin(values, initial=self.high)), float(np.nanmax(values, initial=self.low))
         slack = _ROUNDING * max(1.0, abs(least), abs(most))
         if least < self.low - slack or most > self.high + slack:
@@ -166,17 +235,50 @@ class _Metric:
 
 
 def quantifier(
-    name: str, *, meaning: str, title: str | None = None, formula: str = "", reference: str = "the user's own",
-    probabilities: bool = False, shift_proof: bool = True, options: Mapping[str, Any] | None = None, batched: bool = False,
+    name: str,
+    *,
+    meaning: str,
+    title: str | None = None,
+    formula: str = "",
+    reference: str = _BY_USER,
+    probabilities: bool = False,
+    shift_proof: bool = True,
+    options: Mapping[str, Any] | None = None,
+    batched: bool = False,
     aliases: tuple[str, ...] = (),
-) -> Callable[[Function], Function]:  # fmt: skip
-    """Declare a quantifier: a function of a labelled Tally and the target's scores that gives the share of positives.
+) -> Callable[[Function], Function]:
+    """Declare a quantifier; ``estimate``, ``estimate_many``, reports and ``--method`` then take its name.
 
-    With `batched` it is a kernel of :class:`~tallymark.quantify.kernels.samples.Validation` and
-    :class:`~tallymark.quantify.kernels.samples.Samples` that gives the shares of many samples at once. `options` are its
-    further arguments and their defaults. Intervals resample the rows of both samples; ``estimate``, ``estimate_many``, the
-    report and ``--method`` know it by its name.
+    The function takes a labelled Tally and the array of the target's scores and returns the share of positives. Its
+    intervals resample the rows of both samples.
 
+    Parameters
+    ----------
+    name : str
+        Letters, digits and underscores.
+    meaning : str
+        One sentence.
+    title, formula, reference : str, optional
+        For the glossary and reports; `formula` in LaTeX.
+    probabilities : bool
+        Whether the scores must be probabilities.
+    shift_proof : bool
+        Whether it is consistent under prior shift.
+    options : mapping, optional
+        Further arguments of the function and their defaults.
+    batched : bool
+        Whether it is a kernel of :class:`~tallymark.quantify.kernels.samples.Validation` and
+        :class:`~tallymark.quantify.kernels.samples.Samples` that returns the shares of many samples at once.
+    aliases : tuple of str
+        Other names.
+
+    Returns
+    -------
+    callable
+        Decorator that returns the function unchanged.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> @tm.extend.quantifier("mean_score", meaning="The mean score placed between the classes' means.")
     ... def mean_score(validation, scores):
@@ -186,48 +288,77 @@ def quantifier(
     >>> round(tm.quantify.estimate("mean_score", t, tm.tally(scores=[0.1, 0.1, 0.9]), level=None).prevalence, 4)
     0.3333
     """
-    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
-    _require_flags(probabilities=probabilities, shift_proof=shift_proof, batched=batched)
-    _require_names(aliases=aliases)
+    facts = _described(name, aliases, title=title or name, formula=formula, meaning=meaning, reference=reference)
+    facts |= _flags(probabilities=probabilities, shift_proof=shift_proof)
+    _flags(batched=batched)
     if options is not None and not isinstance(options, Mapping):
         raise InputError(f"options is {options!r}, expected a dict of names and defaults.")
-    _require_names(options=tuple(options or ()))
+    _names("options", tuple(options or ()))
 
     def declare(function: Function) -> Function:
+        def share(pair: tuple[Tally, Scores], given: Mapping[str, Any]) -> float:
+            return float(_numbers(name, lambda: function(*pair, **given), (), "a Tally and scores"))
+
         def kernel(validation: Validation, target: Samples, **given: Any) -> Floats:
             lines = max(len(validation.negative), len(validation.positive), len(target))
             if batched:
                 shares = _numbers(name, lambda: function(validation, target, **given), (lines,), "samples")
             else:
                 pairs = zip(_tallies(validation, lines), _score_arrays(target, lines), strict=True)
-                shares = np.array([
-                    float(_numbers(name, lambda pair=pair: function(*pair, **given), (), "a Tally and scores")) for pair in pairs  # type: ignore[misc]
-                ])  # fmt: skip
-            # A share beyond 0 or 1 is what correcting for errors may give; one that is infinite is none.
+                shares = np.array([share(pair, given) for pair in pairs])
+            # Correction for errors may give a share beyond 0 or 1; an infinite one is undefined.
             return np.clip(np.where(np.isfinite(shares), shares, np.nan), 0.0, 1.0)
 
-        QUANTIFIERS.add_own(
-            Method(
-                name=_identifier(name), title=title or name, formula=formula, meaning=meaning, reference=reference,
-                kernel=kernel, interval="bootstrap", probabilities=probabilities,
-                shift_proof=shift_proof, options=dict(options or {}), aliases=aliases, whole_rows=not batched,
-            )
-        )  # fmt: skip
+        QUANTIFIERS.add_user_defined(
+            Method(kernel=kernel, interval="bootstrap", options=dict(options or {}), whole_rows=not batched, **facts)
+        )
         return function
 
     return declare
 
 
 def policy(
-    name: str, *, meaning: str, arguments: tuple[str, ...] = (), defaults: tuple[float, ...] = (), example: str = "",
-    judged_by: str = "balanced_accuracy", reference: str = "the user's own", aliases: tuple[str, ...] = (),
-) -> Callable[[Function], Function]:  # fmt: skip
-    """Declare a threshold policy: a function of a labelled Tally, and of the numbers written behind its name.
+    name: str,
+    *,
+    meaning: str,
+    arguments: tuple[str, ...] = (),
+    defaults: tuple[float, ...] = (),
+    example: str = "",
+    judged_by: str = "balanced_accuracy",
+    reference: str = _BY_USER,
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Function], Function]:
+    """Declare a threshold policy; ``Tally.at``, ``threshold=`` everywhere and ``--threshold`` then take its name.
 
-    The tally may be weighted: resamples are, so count by mass, not by place. `arguments` names those numbers
-    (``"floor:0.9"`` has one), `judged_by` is the metric that says how good its choice is.
-    ``Tally.at``, ``threshold=`` everywhere and ``--threshold`` know it by its name; intervals include its choice.
+    The function takes a labelled Tally, and the numbers written behind the policy's name, and returns a threshold. The
+    tally may be weighted (resamples are), so it should count by mass, not by position. Intervals include the choice.
 
+    Parameters
+    ----------
+    name : str
+        Letters, digits and underscores.
+    meaning : str
+        One sentence.
+    arguments : tuple of str
+        Names of the numbers behind the name; ``"floor:0.9"`` has one.
+    defaults : tuple of float
+        Values of the last arguments where they are left out.
+    example : str
+        How it is written.
+    judged_by : str
+        The metric that its choice is judged by.
+    reference : str
+        For the glossary.
+    aliases : tuple of str
+        Other names.
+
+    Returns
+    -------
+    callable
+        Decorator that returns the function unchanged.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> @tm.extend.policy("middle", meaning="Half way between the highest and the lowest score.")
     ... def middle(tally):
@@ -235,8 +366,9 @@ def policy(
     >>> tm.tally([0, 0, 1, 1], [0.1, 0.6, 0.4, 0.9]).at("middle").threshold
     0.5
     """
-    _require_texts(example=example, reference=reference, meaning=meaning)
-    _require_names(aliases=aliases, arguments=arguments)
+    arguments = _names("arguments", arguments)
+    written = example or ":".join(filter(None, (name, ",".join(arguments))))
+    facts = _described(name, aliases, meaning=meaning, reference=reference, example=written)
     numbers = tuple(_check.real(default, "defaults") for default in _check.several(defaults, "defaults"))
     if len(numbers) > len(arguments):
         raise InputError(
@@ -250,25 +382,54 @@ def policy(
                 raise Undefined(f"the policy {name!r} chooses no threshold here")
             return threshold
 
-        POLICIES.add_own(
-            Policy(
-                name=_identifier(name), meaning=meaning, reference=reference, arguments=arguments, choose=choose,
-                aliases=aliases, example=example or ":".join(filter(None, (name, ",".join(arguments)))), defaults=numbers, judged_by=METRICS[judged_by].name,
-            )
-        )  # fmt: skip
+        POLICIES.add_user_defined(
+            Policy(choose=choose, arguments=arguments, defaults=numbers, judged_by=METRICS[judged_by].name, **facts)
+        )
         return function
 
     return declare
 
 
 def loss(
-    name: str, *, meaning: str, range: tuple[float, float] = (0.0, math.inf), better: Better = "lower", title: str | None = None,  # noqa: A002
-    formula: str = "", reference: str = "the user's own", ordinal: bool = False, aliases: tuple[str, ...] = (),
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # fmt: skip
-    """Declare a quantification loss: a function of true and estimated shares, arrays (samples, classes), a value per sample.
+    name: str,
+    *,
+    meaning: str,
+    range: tuple[float, float] = (0.0, math.inf),  # noqa: A002
+    better: Better = "lower",
+    title: str | None = None,
+    formula: str = "",
+    reference: str = _BY_USER,
+    ordinal: bool = False,
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a quantification loss; ``GridSearch(loss=)`` and ``tallymark quantifiers`` then take its name.
 
-    ``GridSearch(loss=)`` and ``tallymark quantifiers`` know it by its name.
+    The function takes the true and the estimated shares, arrays (samples, classes), and returns one value per sample.
 
+    Parameters
+    ----------
+    name : str
+        Letters, digits and underscores.
+    meaning : str
+        One sentence.
+    range : tuple of float
+        Lowest and highest value.
+    better : {"lower", "higher"}
+        Which values are better.
+    title, formula, reference : str, optional
+        For the glossary and reports; `formula` in LaTeX.
+    ordinal : bool
+        Whether it depends on the order of the classes.
+    aliases : tuple of str
+        Other names.
+
+    Returns
+    -------
+    callable
+        Decorator; the declared loss also takes the shares of one sample.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> @tm.extend.loss("largest_error", meaning="The largest error of any class.", range=(0, 1))
     ... def largest_error(truth, estimate):
@@ -278,29 +439,22 @@ def loss(
     """
     low, high = _checked_range(range)
     require_one_of("better", better, ("higher", "lower", "zero", "neither"))
-    _require_texts(title=title or name, formula=formula, reference=reference, meaning=meaning)
-    _require_flags(ordinal=ordinal)
-    _require_names(aliases=aliases)
+    facts = _described(name, aliases, title=title or name, formula=formula, meaning=meaning, reference=reference)
+    facts |= {"low": low, "high": high, "better": better, **_flags(ordinal=ordinal)}
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-
         def compute(truth: Floats, estimate: Floats) -> Floats:
             return _numbers(name, lambda: function(truth, estimate), (len(truth),), "arrays of shares")
 
-        LOSSES.add_own(
-            Loss(
-                name=_identifier(name), title=title or name, formula=formula, meaning=meaning, reference=reference,
-                low=low, high=high, better=better, compute=compute, aliases=aliases, ordinal=ordinal,
-            )
-        )  # fmt: skip
+        LOSSES.add_user_defined(Loss(compute=compute, **facts))
         return functools.wraps(function)(on_distributions(compute))
 
     return declare
 
 
-def _checked_range(given: object) -> tuple[float, float]:
+def _checked_range(given: Iterable[float]) -> tuple[float, float]:
     try:
-        low, high = (float(end) for end in given)  # type: ignore[attr-defined]
+        low, high = (float(end) for end in given)
     except (TypeError, ValueError):
         low = high = math.nan
     if not low < high:
@@ -308,29 +462,30 @@ def _checked_range(given: object) -> tuple[float, float]:
     return low, high
 
 
-def _require_texts(**given: object) -> None:
-    for option, value in given.items():
+def _described(name: str, aliases: object, **texts: object) -> dict[str, Any]:
+    """The facts that all declarations share, checked."""
+    for option, value in texts.items():
         if not isinstance(value, str):
             raise InputError(f"{option} is {value!r}, expected text.")
+    return {"name": _identifier(name), "aliases": _names("aliases", aliases), **texts}
 
 
-def _require_flags(**given: object) -> None:
+def _flags(**given: object) -> dict[str, Any]:
     for option, value in given.items():
         if not isinstance(value, bool):
             raise InputError(f"{option} is {value!r}, expected True or False.")
+    return given
 
 
-def _require_names(**given: object) -> None:
-    """Refuse what is no list of names; a single text would be read as a list of letters."""
-    for option, values in given.items():
-        for value in _check.several(values, option):
-            _identifier(value)
+def _names(option: str, values: object) -> tuple[str, ...]:
+    """A list of names; a single text, which would be read as a list of letters, is refused."""
+    return tuple(_identifier(value) for value in _check.several(values, option))
 
 
 def _numbers(name: str, call: Callable[[], Any], shape: tuple[int, ...], given: str) -> Floats:
-    """What a user's function gives, as numbers of a shape; its failure or another shape said with its name.
+    """The numbers that a user's function returns; its failure or a wrong shape is reported under its name.
 
-    Undefined where it fails, so that a resample it cannot handle costs that resample only.
+    A failure is Undefined, so that a resample it cannot handle is left out and the others are kept.
     """
     try:
         value = np.asarray(call(), dtype=np.float64)
@@ -350,7 +505,7 @@ def _identifier(name: object) -> str:
 
 
 def _lines(samples: Samples, lines: int) -> Iterator[tuple[Scores, Floats | None]]:
-    """Scores of each sample and what they count; a single sample stands for all."""
+    """Scores and masses of each sample; a single sample is repeated."""
     for line in np.arange(lines) % len(samples):
         if samples.index is not None:
             yield samples.scores[samples.index[line]], None
@@ -369,11 +524,11 @@ def _tallies(validation: Validation, lines: int) -> Iterator[Tally]:
 
 
 def _score_arrays(target: Samples, lines: int) -> Iterator[Scores]:
-    """The scores of each sample, as often as they occur."""
+    """The scores of each sample, repeated by their counts."""
     for scores, mass in _lines(target, lines):
         counts = None if mass is None else np.rint(mass).astype(np.int64)
         if mass is not None and counts is not None and np.abs(mass - counts).max(initial=0.0) > _ROUNDING:
             raise InputError(
-                "A quantifier of scores counts whole rows; for a weighted target declare one with batched=True."
+                "A quantifier of scores takes whole rows; for a weighted target declare one with batched=True."
             )
         yield scores if counts is None else np.repeat(scores, counts)

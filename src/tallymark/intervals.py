@@ -1,6 +1,6 @@
-"""Confidence intervals, bands and tests: how sure a number is.
+"""Confidence intervals, bands and tests by name.
 
-``tm.evaluate(..., level=0.95)`` puts an interval beside every metric; this room has the methods by name.
+``tm.evaluate(..., level=0.95)`` gives the default interval of every metric.
 """
 
 from tallymark.inference.hypothesis_tests.delong import DeLong, auroc, delong
@@ -12,6 +12,6 @@ from tallymark.inference.limits.proportions import proportion
 from tallymark.inference.resampling.bootstrapping import Replicates, bootstrap
 
 __all__ = [
-    "Band", "ChosenThreshold", "DeLong", "Heterogeneity", "Interval", "Replicates", "auroc", "bootstrap", "calibration_band",
-    "chosen_threshold", "delong", "heterogeneity", "pr_band", "proportion", "roc_band",
+    "Band", "ChosenThreshold", "DeLong", "Heterogeneity", "Interval", "Replicates", "auroc", "bootstrap",
+    "calibration_band", "chosen_threshold", "delong", "heterogeneity", "pr_band", "proportion", "roc_band",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The frozen values that evaluation returns, and how they show themselves."""
+"""Results of an evaluation: Measure, Evaluation and Evaluations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,29 @@ from tallymark.summaries.confusion import Confusion
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Measure(Shown, Limited):
-    """One number and all that belongs beside it.
+    """The value of a metric with its confidence interval, chance level and conditions.
 
-    `low`, `high`, `level` and `interval_method` describe its confidence interval and are None while none was computed.
-    `chance` is what scores unrelated to the labels reach in a large sample at the same threshold (small samples and
-    thresholds chosen on the same rows do better by luck), `prevalence` the one the number speaks of (None where it
-    does not matter), `bound` what quantised scores could have done to it (None when exact), `optimism` how much a
-    threshold chosen on the same rows flatters it on average (None where none was chosen), `parameters` those of the metric
-    where it has any (costs, beta), and `reason` why there is no value.
+    Attributes
+    ----------
+    name : str
+        The metric.
+    value : float
+        Its value, nan where it is undefined.
+    low, high, level, interval_method : float, float, float, str
+        The confidence interval; None while none was computed.
+    chance : float
+        Value of scores unrelated to the labels in a large sample at the same threshold; small samples and thresholds
+        chosen on the same rows exceed it by luck.
+    prevalence : float
+        The prevalence at which the metric was computed; None where it does not matter.
+    bound : tuple of float
+        Lowest and highest possible value where scores are quantised; None when exact.
+    optimism : float
+        Mean overestimation by a threshold chosen on the same rows; None where none was chosen.
+    parameters : mapping
+        Parameters of the metric (costs, beta).
+    reason : str
+        Why there is no value.
     """
 
     name: str
@@ -72,14 +87,14 @@ class Measure(Shown, Limited):
         return {name: plain(value) for name, value in asdict(self).items() if name != "name"}
 
 
-#: What was drawn at random, in words.
+#: Descriptions of the sampling.
 SAMPLED = {
     "plain": "all rows drawn at random",
     "stratified": "class sizes fixed by design",
     "clusters": "clusters of rows drawn at random",
 }
 
-#: More notes of one kind than this are folded into one.
+#: Number of notes of one kind beyond which they are merged into one.
 _FOLDED_BEYOND = 3
 
 
@@ -87,9 +102,20 @@ _FOLDED_BEYOND = 3
 class Evaluation(Shown, Mapping[str, Measure]):
     """The metrics of one model on one sample: a mapping from metric name to :class:`Measure`.
 
-    `n` and `positives` are sums of weights where there are weights, `prevalence` is the stated one, None when the
-    numbers speak of the sample's own. `confusion` is the matrix at the threshold, `per_class` the one-vs-rest measures of each class when there are
-    more than two, `tables` further matrices worth looking at.
+    Attributes
+    ----------
+    n, n_rows, positives : float, int, float
+        Mass of all rows (a sum of weights where there are weights), number of rows, and mass of the positives.
+    prevalence : float
+        The stated prevalence; None where the metrics are at that of the sample.
+    threshold, policy : float, str
+        The threshold, and the policy that chose it.
+    confusion : Confusion
+        The matrix at the threshold.
+    per_class : mapping
+        One-vs-rest measures of each class where there are more than two.
+    tables : mapping
+        Further matrices.
     """
 
     measures: Mapping[str, Measure]
@@ -113,12 +139,12 @@ class Evaluation(Shown, Mapping[str, Measure]):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
     def __getitem__(self, name: str) -> Measure:
-        known = METRICS[name].name if name not in self.measures and name in METRICS else name
-        if known not in self.measures:
+        measured = METRICS[name].name if name not in self.measures and name in METRICS else name
+        if measured not in self.measures:
             raise UnknownNameError(
                 f"{name!r} was not evaluated.{nearest(name, self.measures)} There are: {', '.join(self)}."
             )
-        return self.measures[known]
+        return self.measures[measured]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.measures)
@@ -136,14 +162,14 @@ class Evaluation(Shown, Mapping[str, Measure]):
         return ", ".join([f"Evaluation of {self.size()}", *self.conditions()])
 
     def size(self) -> str:
-        """Rows, weight where it is another number, and positives."""
+        """Rows, their weight where it differs, and positives."""
         weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
         share = "" if not self.positives else f" ({100 * self.positives / self.n:.3g} %)"
         positives = "" if self.positives is None else f", {number(self.positives)} positive{share}"
         return f"{self.n_rows} {noun(self.n_rows, 'row')}{weight}{positives}"
 
     def conditions(self) -> list[str]:
-        """The threshold, the stated prevalence and what kind of intervals there are."""
+        """The threshold, parameters, the stated prevalence and the kind of intervals."""
         chosen = f" ({self.policy}, chosen on these rows)" if self.policy else ""
         threshold = [] if self.threshold is None else [f"threshold {number(self.threshold)}{chosen}"]
         threshold += [f"{name} {number(value)}" for name, value in self.parameters.items()]
@@ -152,18 +178,18 @@ class Evaluation(Shown, Mapping[str, Measure]):
 
     @property
     def weighted(self) -> bool:
-        """Whether rows weigh otherwise than one each."""
+        """Whether the weights of rows differ from 1."""
         return float(self.n) != float(self.n_rows)
 
     @property
     def fewest(self) -> float:
-        """Rows of the smaller class; their weight where nothing else is known."""
+        """Rows of the smaller class, or their weight where the rows are not known."""
         positives = float(self.positives or 0)
         return float(min(self.class_rows)) if self.class_rows is not None else min(positives, float(self.n) - positives)
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameters of the metrics that were asked for, such as costs."""
+        """Parameters of the metrics, such as costs."""
         return {key: value for measure in self.measures.values() for key, value in measure.parameters.items()}
 
     @property
@@ -173,16 +199,15 @@ class Evaluation(Shown, Mapping[str, Measure]):
 
     @property
     def intervals(self) -> str | None:
-        """What the intervals are, in words."""
+        """Description of the intervals."""
         if self.level is None:
             return None
         if self.prevalence is not None:
             return f"{100 * self.level:g} % intervals at that prevalence"
-        sizes = SAMPLED[self.sampling]
-        return f"{100 * self.level:g} % intervals, {sizes}"
+        return f"{100 * self.level:g} % intervals, {SAMPLED[self.sampling]}"
 
     def to_frame(self) -> Any:
-        """Every metric as a line of a dataframe, with all that belongs beside it."""
+        """A dataframe with a line per metric and all fields of its measure."""
         return frame(columns_of([_line(measure) for measure in self.measures.values()]))
 
     def rows(self) -> list[Row]:
@@ -226,27 +251,22 @@ class Evaluations(Shown, Keyed[Evaluation]):
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """Every guard that fired, with the model or group it speaks of; many of one kind are folded into one."""
+        """Every guard that fired, with its model or group; many of one kind are merged into one."""
         by_code: dict[str, list[str]] = {}
         for key, evaluation in self.entries.items():
             for note in evaluation.warnings:
                 by_code.setdefault(note.code, []).append(f"{', '.join(map(str, key))}: {note.message}")
-        return tuple(
-            Note(code, message)
-            for code, messages in by_code.items()
-            for message in (
-                messages
-                if len(messages) <= _FOLDED_BEYOND
-                else [f"{messages[0]} (and {len(messages) - 1} more like it)"]
-            )
-        )
+        for code, messages in by_code.items():
+            if len(messages) > _FOLDED_BEYOND:
+                by_code[code] = [f"{messages[0]} (and {len(messages) - 1} more like it)"]
+        return tuple(Note(code, message) for code, messages in by_code.items() for message in messages)
 
     def heading(self) -> str:
-        """How many, by what."""
+        """The number of evaluations and what they are keyed by."""
         return f"{len(self)} evaluations by {', '.join(self.names)}"
 
     def to_frame(self) -> Any:
-        """One line of a dataframe per evaluation and metric, with all that belongs beside it."""
+        """A dataframe with a line per evaluation and metric and all fields of its measure."""
         return frame(
             columns_of(
                 [

@@ -1,4 +1,4 @@
-"""Guards as values: what looks like a known blunder is a note; public functions warn of theirs once, at the caller's line."""
+"""Guards: diagnostics of likely mistakes in the data, as notes that public functions return and warn of once."""
 
 from __future__ import annotations
 
@@ -20,30 +20,31 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Guard:
-    """A likely blunder that is watched for: what it means, and what to do."""
+    """A likely mistake that is checked for: what it means and what to do."""
 
     means: str
     do: str
-    #: Whether it speaks of how the rows were read, which no result knows; the command line adds such notes to its answer.
+    #: Whether it concerns how the rows were read, which no result records; the command line adds such notes to its
+    #: answer.
     of_input: bool = False
     #: Whether strict callers want an error; not where it says what an option of theirs did.
     fatal: bool = True
 
 
-#: Every guard, by its stable code. The docs' table is made from this one.
+#: Every guard by its stable code; the table in the docs is made from it.
 GUARDS = {
     "TM101": Guard(
         "the scores take at most two values, like predicted labels",
         "pass the scores behind them, or use `tm.confusion`",
     ),
-    "TM102": Guard("a metric of probabilities was asked of scores outside [0, 1]", "calibrate the scores first"),
+    "TM102": Guard("a metric of probabilities was requested for scores outside [0, 1]", "calibrate the scores first"),
     "TM103": Guard("AUROC is far below ½", "check the direction of the scores and `pos_label`"),
     "TM104": Guard(
         "a tenth of the rows or more share one score", "remember that ties count ½ and no threshold separates them"
     ),
     "TM105": Guard("one class's scores are strongly skewed", "read sPCC and d′ beside AUROC, or transform the scores"),
     "TM106": Guard("a threshold inside a cell of a quantised tally was moved", "name it in `quantise(thresholds=[…])`"),
-    "TM107": Guard("fewer than ten rows of a class, or weights that make them count like fewer", "gather more"),
+    "TM107": Guard("fewer than ten rows of a class, by count or by effective size", "collect more"),
     "TM108": Guard(
         "scores to be counted lie outside the labelled ones' range",
         "check that both come from the same model and column",
@@ -61,21 +62,21 @@ GUARDS = {
         "gather the negatives it names, or read AUROC",
     ),
     "TM112": Guard(
-        "fewer rows than a metric's interval was found to hold from, or a test that errs too often",
+        "fewer rows than a metric's interval needs for its nominal coverage, or a test that errs too often",
         "read its limits as rough",
     ),
     "TM113": Guard(
         "a few rows, or very uneven weights or values, carry an interval",
         "read AUROC, transform the scores or values, or trim the weights",
     ),
-    "TM114": Guard("more neighbours are asked for than the smallest class has rows", "take fewer neighbours"),
+    "TM114": Guard("the number of neighbours exceeds the rows of the smallest class", "take fewer neighbours"),
     "TM115": Guard(
-        "a structured SVM stopped before its gap was closed, or at a hyperplane that says nothing",
+        "a structured SVM stopped before it converged, or its optimum predicts one class for every row",
         "raise `max_iter`, or raise `C` and scale the attributes",
     ),
     "TM116": Guard(
-        "texts that cannot be told apart: without a known word, or shorter than asked for",
-        "look at them by hand; they are counted as the model sees an empty text, or left out as it says",
+        "texts without information: without a known word, or shorter than the minimum length",
+        "check them by hand; they are counted like an empty text, or left out where the note says so",
     ),
     "TM117": Guard(
         "an audit found no positive row, or no negative one",
@@ -95,9 +96,9 @@ GUARDS = {
         "check that each of them is; recode or leave out rows whose class is not known",
         of_input=True,
     ),
-    "TM122": Guard("a threshold above 1 was asked of probabilities", "write it as a share: 0.5, not 50"),
+    "TM122": Guard("a threshold above 1 on probabilities", "write it as a share: 0.5, not 50"),
     "TM123": Guard(
-        "labelled rows of a file have scores that neither chance nor the choice of classes gives beside its other rows",
+        "the scores of a file's labelled rows differ from its other rows' by more than chance and class sizes explain",
         "say how they were drawn: `tallymark audit estimate --inclusion` or `--stratum`",
     ),
     "TM124": Guard(
@@ -130,7 +131,7 @@ class Note:
 
 
 class GuardWarning(UserWarning):
-    """The data looks like a known blunder; `code` is stable, the message says what to do."""
+    """A guard that fired; `code` is stable, the message says what to do."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -138,7 +139,7 @@ class GuardWarning(UserWarning):
         self.message = message
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
-        # An exception is otherwise rebuilt from the one text it shows.
+        # An exception is otherwise unpickled from the text it shows.
         return type(self), (self.code, self.message)
 
 
@@ -147,7 +148,7 @@ _INPUT_NOTES: ContextVar[list[Note] | None] = ContextVar("input_notes", default=
 
 @contextmanager
 def recording_input_notes() -> Iterator[None]:
-    """Within it notes of how rows were read are kept for :func:`input_notes`."""
+    """A context in which notes of how rows were read are kept for :func:`input_notes`."""
     token = _INPUT_NOTES.set([])
     try:
         yield
@@ -156,7 +157,7 @@ def recording_input_notes() -> Iterator[None]:
 
 
 def input_notes() -> tuple[Note, ...]:
-    """What was noted of the input so far, each once."""
+    """The notes of the input so far, each once."""
     return tuple(dict.fromkeys(_INPUT_NOTES.get() or ()))
 
 
@@ -191,15 +192,15 @@ def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
             raise GuardError(f"{note.code}: {note.message}")
         if GUARDS[note.code].of_input and (kept := _INPUT_NOTES.get()) is not None:
             kept.append(note)
-        warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_caller())
+        warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_user())
 
 
-_HERE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent)
 
 
-def _level_of_the_caller() -> int:
-    """How many frames up the first one outside of this package is, as `warnings.warn` counts from :func:`emit`."""
+def _level_of_the_user() -> int:
+    """Number of frames up to the first one outside of this package, as `warnings.warn` counts from :func:`emit`."""
     frame, level = sys._getframe(1), 1  # noqa: SLF001 - there is no other way to look up the stack without a trace
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     return level

@@ -1,4 +1,4 @@
-"""Every metric as a scikit-learn scorer, made from the registry."""
+"""scikit-learn scorers of all metrics."""
 
 from __future__ import annotations
 
@@ -19,12 +19,29 @@ __all__ = ["Scorer", "scorer"]
 def scorer(
     name: str, *, threshold: float | str | None = None, pos_label: Label | None = None, **options: Any
 ) -> Scorer:
-    """A metric for ``cross_val_score``, ``GridSearchCV`` and the like: ``scoring=tm.scorers.scorer("h_measure")``.
+    """A scorer for ``cross_val_score``, ``GridSearchCV`` and the like: ``scoring=tm.scorers.scorer("h_measure")``.
 
     Higher is always better: metrics where lower is better are negated, and those that should be 0 are negated in
-    absolute value. Metrics at one threshold are taken at `threshold`, a number or a policy; left out, at 0.5 for
-    probabilities and at 0 for decision values, as ``predict`` does. An undefined value is ``nan``.
+    absolute value. An undefined value is ``nan``.
 
+    Parameters
+    ----------
+    name : str
+        Name of the metric.
+    threshold : float or str, optional
+        Number or policy, for a metric at one threshold; by default 0.5 for probabilities and 0 for decision values, as
+        in ``predict``.
+    pos_label : label, optional
+        The positive class; the last of the estimator's classes by default.
+    **options
+        Options of the metric.
+
+    Returns
+    -------
+    Scorer
+
+    Examples
+    --------
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.model_selection import cross_val_score
@@ -37,9 +54,7 @@ def scorer(
     if facts.better == "neither":
         raise InputError(f"{facts.name} is neither better high nor low, so it cannot choose a model.")
     if threshold is not None and facts.needs != "confusion":
-        raise InputError(
-            f"threshold={threshold!r} goes with metrics at one threshold; {facts.name} looks at all scores."
-        )
+        raise InputError(f"threshold={threshold!r} goes with metrics at one threshold; {facts.name} uses all scores.")
     takes = inspect.signature(facts.function).parameters
     if unknown := [option for option in options if option not in takes]:
         allowed = ", ".join(list(takes)[1:]) or "none"
@@ -49,7 +64,7 @@ def scorer(
 
 @dataclass(frozen=True)
 class Scorer:
-    """A metric with its settings, callable as scikit-learn calls scorers."""
+    """A metric with its settings, callable as a scikit-learn scorer."""
 
     name: str
     threshold: float | str | None
@@ -68,19 +83,19 @@ class Scorer:
     def _summary(self, facts: Metric, estimator: Any, X: Any, y_true: Any, sample_weight: Any) -> Any:
         classes = list(estimator.classes_)
         if facts.needs in {"moments", "multiclass"}:
-            door = moments if facts.needs == "moments" else class_scores
-            return door(y_true, estimator.predict_proba(X), classes=classes, weights=sample_weight)
+            summarise = moments if facts.needs == "moments" else class_scores
+            return summarise(y_true, estimator.predict_proba(X), classes=classes, weights=sample_weight)
         positive = classes[-1] if self.pos_label is None else self.pos_label
         if len(classes) != 2 or positive not in classes:
             raise InputError(f"{facts.name} needs two classes, one of them positive; the estimator has {classes}.")
         column = classes.index(positive)
         if hasattr(estimator, "predict_proba"):
-            scores, natural = estimator.predict_proba(X)[:, column], 0.5
+            scores, default = estimator.predict_proba(X)[:, column], 0.5
         elif facts.needs == "probabilities" or not hasattr(estimator, "decision_function"):
             raise InputError(f"{facts.name} needs predict_proba, which {type(estimator).__name__} lacks.")
         else:
-            scores, natural = estimator.decision_function(X) * (1 if column == 1 else -1), 0.0
+            scores, default = estimator.decision_function(X) * (1 if column == 1 else -1), 0.0
         tally = tally_of_arrays(y_true, scores, weights=sample_weight, pos_label=positive, one_class=True)
         if facts.needs != "confusion":
             return tally
-        return tally.at(natural if self.threshold is None else self.threshold)
+        return tally.at(default if self.threshold is None else self.threshold)

@@ -1,13 +1,12 @@
-"""NoSimple: evaluation without the objects that every model gets right."""
+"""NoSimple: evaluation without the rows that every model ranks correctly at any threshold (Rahardja & Fränti)."""
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,35 +22,49 @@ from tallymark.summaries.tally import Tally
 
 Verdict = Literal["negligible", "moderate", "decisive"]
 
-#: Share of simple objects from which they matter, and from which they decide (Rahardja & Fränti).
+#: Shares of simple objects from which their effect is moderate, and beyond which it is decisive (Rahardja & Fränti).
 _MODERATE, _DECISIVE = 0.02, 0.30
 
 
-class WithoutSimple(Shown, ABC):
-    """Models with and without their simple objects, wherever the rows are.
+@dataclass(frozen=True, eq=False, repr=False)
+class NoSimple(Shown):
+    """Models with and without their simple objects: rows that every model ranks correctly at any threshold.
 
-    AUROC's order of the models never changes by leaving them out, only their differences grow; other metrics can
-    reorder them.
+    `panel` has all rows, `reduced` the rows that are not simple; `simple` marks the simple rows of a panel in memory
+    and is None for one in files, whose rows are not read. The order of the models by AUROC never changes when simple
+    objects are left out, only their differences grow; other metrics can reorder them.
     """
 
+    panel: Panel | FilePanel
+    reduced: Panel | FilePanel
+    simple: Bools | None = None
+
     @property
-    @abstractmethod
     def n(self) -> int:
         """Rows in all."""
+        return self.panel.n
 
     @property
-    @abstractmethod
     def n_simple(self) -> int:
         """Rows left out."""
+        return self.panel.n - self.reduced.n
 
-    @property
-    @abstractmethod
+    @cached_property
     def share(self) -> float:
         """Share of simple objects, by count or weight."""
+        if isinstance(self.panel, Panel):
+            mass = self.panel.mass
+            return float(np.sum(mass[self.simple]) / np.sum(mass)) if len(mass) else 0.0
+        with self.panel.open() as table:
+            total = table.mass()
+        with self.reduced.open() as table:  # type: ignore[union-attr]
+            return 1.0 - table.mass() / total
 
-    @abstractmethod
-    def pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
-        """Each model's tally of all rows and of the rows that are left; None when there are none."""
+    @cached_property
+    def _pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
+        """Each model's tally of all rows and of the rows that are not simple; None where there are no rows."""
+        whole, rest = (panel.tallies() if panel.n else {} for panel in (self.panel, self.reduced))
+        return {model: (whole.get(model), rest.get(model)) for model in self.panel.models}
 
     @property
     def verdict(self) -> Verdict:
@@ -61,25 +74,37 @@ class WithoutSimple(Shown, ABC):
         return "moderate" if self.share <= _DECISIVE else "decisive"
 
     def compare(self, metric: str = "auroc", *, threshold: float | str | None = None, **options: Any) -> list[Row]:
-        """A metric of each model with and without the simple objects; `reason` says why one is undefined.
+        """A metric of each model with and without the simple objects.
 
-        A metric at one threshold needs `threshold`; a policy chooses anew on the reduced data.
+        Parameters
+        ----------
+        metric : str
+            Name of the metric.
+        threshold : float or str, optional
+            Number or policy, for a metric at one threshold; a policy chooses again on the reduced data.
+        **options
+            Options of the metric.
+
+        Returns
+        -------
+        list of dict
+            One row per model; `reason` says why a value is undefined.
         """
         facts = METRICS[metric]
         if facts.needs == "confusion" and threshold is None:
             raise InputError(f"{metric} needs a threshold: compare({metric!r}, threshold=0.5).")
         rows: list[Row] = []
-        for model, pair in self.pairs().items():
-            found, reason = {}, None
+        for model, pair in self._pairs.items():
+            values, reason = {}, None
             for name, tally in zip(("original", "without_simple"), pair, strict=True):
                 try:
                     if tally is None:
                         raise Undefined("all objects are simple; nothing is left to evaluate")
                     summary = tally.at(threshold) if facts.needs == "confusion" and threshold is not None else tally
-                    found[name] = facts.compute(summary, **options)
+                    values[name] = facts.compute(summary, **options)
                 except Undefined as error:
-                    found[name], reason = math.nan, error.reason
-            row: Row = {"model": model, **found, "change": found["without_simple"] - found["original"]}
+                    values[name], reason = math.nan, error.reason
+            row: Row = {"model": model, **values, "change": values["without_simple"] - values["original"]}
             rows.append({**row, "reason": reason} if reason else row)
         return rows
 
@@ -105,90 +130,10 @@ class WithoutSimple(Shown, ABC):
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NoSimple(WithoutSimple):
-    """A panel without its simple objects, beside the whole panel. `simple` marks the rows left out."""
-
-    panel: Panel
-    reduced: Panel
-    simple: Bools
-
-    @property
-    def n(self) -> int:
-        """Rows in all."""
-        return self.panel.n
-
-    @property
-    def n_simple(self) -> int:
-        """Rows left out."""
-        return int(self.simple.sum())
-
-    @property
-    def share(self) -> float:
-        """Share of simple objects, by count or weight."""
-        mass = self.panel.mass
-        return float(np.sum(mass[self.simple]) / np.sum(mass)) if len(mass) else 0.0
-
-    def pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
-        """Each model's tally of all rows and of the rows that are left."""
-        return {
-            model: (
-                self.panel.tally(model) if self.panel.n else None,
-                self.reduced.tally(model) if self.reduced.n else None,
-            )
-            for model in self.panel.models
-        }
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class FileNoSimple(WithoutSimple):
-    """The same for files: the engine found the simple rows and left them out; no row was read.
-
-    `original` and `reduced` look at the files with and without them.
-    """
-
-    original: FilePanel
-    reduced: FilePanel
-
-    @property
-    def n(self) -> int:
-        """Rows in all."""
-        return self.original.n
-
-    @property
-    def n_simple(self) -> int:
-        """Rows left out."""
-        return self.original.n - self.reduced.n
-
-    @cached_property
-    def _share(self) -> float:
-        masses = []
-        for panel in (self.reduced, self.original):
-            with panel.open() as table:
-                masses.append(table.mass())
-        return 1.0 - masses[0] / masses[1]
-
-    @property
-    def share(self) -> float:
-        """Share of simple objects, by count or weight."""
-        return self._share
-
-    @cached_property
-    def _pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
-        left = self.reduced.tallies() if self.reduced.n else None
-        return {
-            model: (tally, None if left is None else left[model]) for model, tally in self.original.tallies().items()
-        }
-
-    def pairs(self) -> Mapping[str, tuple[Tally | None, Tally | None]]:
-        """Each model's tally of all rows and of the rows that are left."""
-        return self._pairs
-
-
 def simple_rows(panel: Panel) -> Bools:
-    """Which rows are simple: for every model, strictly below all positives or strictly above all negatives."""
-    there = panel.mass > 0
-    positive, negative = panel.is_positive & there, ~panel.is_positive & there
+    """Mask of the simple rows: for every model, strictly below all positives or strictly above all negatives."""
+    weighted = panel.mass > 0
+    positive, negative = panel.is_positive & weighted, ~panel.is_positive & weighted
     if not positive.any() or not negative.any():
         return np.zeros(panel.n, dtype=np.bool_)
     simple = np.ones(panel.n, dtype=np.bool_)
@@ -199,7 +144,7 @@ def simple_rows(panel: Panel) -> Bools:
 
 
 def simple_condition(table: Table) -> str:
-    """SQL that is true of the rows every model puts below all positives or above all negatives."""
+    """SQL condition of the simple rows, as in :func:`simple_rows`."""
     models = table.roles.scores
     ends = ", ".join(
         f"min(s{i}) FILTER (positive) AS low{i}, max(s{i}) FILTER (NOT positive) AS high{i}" for i in range(len(models))
@@ -212,7 +157,8 @@ def simple_condition(table: Table) -> str:
     ):
         if bad[column][0]:
             raise InputError(
-                f"{name}: {int(bad[column][0])} rows have no finite value; drop or repair them, or leave them out with where=."
+                f"{name}: {int(bad[column][0])} rows have no finite value; drop or repair them, "
+                "or leave them out with where=."
             )
     parts = []
     for i, model in enumerate(models):
@@ -224,16 +170,24 @@ def simple_condition(table: Table) -> str:
     return " AND ".join(parts)
 
 
-@overload
-def without_simple(panel: Panel) -> NoSimple: ...
-@overload
-def without_simple(panel: FilePanel) -> FileNoSimple: ...
-def without_simple(panel: Panel | FilePanel) -> NoSimple | FileNoSimple:
-    """Leave out the objects that all models of a panel classify correctly whatever the threshold.
+def without_simple(panel: Panel | FilePanel) -> NoSimple:
+    """Leave out the rows that all models of a panel rank correctly whatever the threshold.
 
-    Rahardja & Fränti, NoSimple: data bias evaluation metrics. The panel itself is not changed. A panel in files
-    (:func:`tallymark.scan_panel`) is searched and reduced by the engine.
+    A row is simple when every model scores it below all positives or above all negatives (Rahardja & Fränti, NoSimple:
+    data bias evaluation metrics).
 
+    Parameters
+    ----------
+    panel : Panel or FilePanel
+        Scores of the models on the same rows; one in files (:func:`tallymark.scan_panel`) is searched by the engine. It
+        is not changed.
+
+    Returns
+    -------
+    NoSimple
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> p = tm.panel([0, 0, 0, 1, 1, 0, 0], {"a": [1, 2, 110, 6, 120, 0, 0], "b": [100, 150, 2, 130, 3, 0, 0]})
     >>> result = tm.without_simple(p)
@@ -244,10 +198,11 @@ def without_simple(panel: Panel | FilePanel) -> NoSimple | FileNoSimple:
     """
     if isinstance(panel, FilePanel):
         with panel.open() as table:
-            return FileNoSimple(panel, panel.keep(f"NOT ({simple_condition(table)})"))
+            return NoSimple(panel, panel.keep(f"NOT ({simple_condition(table)})"))
     if not isinstance(panel, Panel):
         raise InputError(
-            f'without_simple takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": score_a, "b": score_b}}).'
+            f"without_simple takes a Panel, got {type(panel).__name__}. "
+            'Write tm.panel(y, {"a": score_a, "b": score_b}).'
         )
     simple = simple_rows(panel)
     simple.flags.writeable = False

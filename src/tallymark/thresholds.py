@@ -1,7 +1,8 @@
-"""Policies that choose a threshold from labelled scores.
+"""Threshold policies: rules that choose a threshold from labelled scores.
 
-``tally.at("youden")``, ``tally.at("tpr:0.9")`` and the command line's ``--threshold`` find them here by name. Where
-several thresholds are equally good the lowest, with the highest recall, is taken.
+``tally.at("youden")``, ``tally.at("tpr:0.9")`` and the command line's ``--threshold`` take their names. Every metric of
+the four cells with a direction is also a policy, which optimises it: ``tally.at("jaccard")``. Of several equally good
+thresholds the lowest, which has the highest recall, is chosen.
 """
 
 from __future__ import annotations
@@ -17,46 +18,35 @@ from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown
 from tallymark._rounding import equal, rounding
 from tallymark.errors import InputError, Undefined, UnknownNameError, shown
-from tallymark.metrics.declare import check_parameter
-from tallymark.registry import METRICS, POLICIES, Policy
+from tallymark.metrics.parameters import check_parameter
+from tallymark.registry import METRICS, POLICIES, CellMetric, Policy, cell_metric_named
 from tallymark.summaries.confusion import Cells, Confusion
 from tallymark.summaries.run import Run
 from tallymark.summaries.sorting import blocks
 from tallymark.summaries.tally import Tally
 
 _BARRANQUERO = "Barranquero (2014), PhD thesis, University of Oviedo, ch. 3; Forman (2008)."
+_RIJSBERGEN = "van Rijsbergen (1979)."
+
+
+def _needing_both_classes(name: str, choose: Callable[..., float]) -> Callable[..., float]:
+    def checked(tally: Tally, *numbers: float) -> float:
+        if not tally.positives or not tally.negatives:
+            raise InputError(f"The policy {name!r} needs rows of both classes.")
+        return choose(tally, *numbers)
+
+    return checked
 
 
 def _policy(
-    name: str,
-    meaning: str,
-    reference: str,
-    *arguments: str,
-    example: str = "",
-    aliases: tuple[str, ...] = (),
-    defaults: tuple[float, ...] = (),
-    judged_by: str = "balanced_accuracy",
-    maximises: tuple[str, ...] = (),
+    name: str, meaning: str, reference: str, *arguments: str, **facts: Any
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
-    def declare(choose: Callable[..., float]) -> Callable[..., float]:
-        def checked(tally: Tally, *numbers: float) -> float:
-            if not tally.positives or not tally.negatives:
-                raise InputError(f"The policy {name!r} needs rows of both classes.")
-            return choose(tally, *numbers)
+    """Declare a policy; `facts` are further fields of Policy."""
 
+    def declare(choose: Callable[..., float]) -> Callable[..., float]:
+        checked = _needing_both_classes(name, choose)
         POLICIES.add(
-            Policy(
-                name=name,
-                meaning=meaning,
-                reference=reference,
-                arguments=arguments,
-                choose=checked,
-                example=example,
-                aliases=aliases,
-                defaults=defaults,
-                judged_by=judged_by,
-                maximises=maximises,
-            )
+            Policy(name=name, meaning=meaning, reference=reference, arguments=arguments, choose=checked, **facts)
         )
         return choose
 
@@ -64,9 +54,10 @@ def _policy(
 
 
 def _at_positives(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
-    """Cut-offs where recall moves, and those that call nothing and everything positive, from the highest down.
+    """Cut-offs where recall changes, +inf and the lowest score, in descending order.
 
-    At equal recall a lower cut-off only adds false positives, so no other can win on a metric that dislikes them.
+    At equal recall a lower cut-off only adds false positives, so no other cut-off can be best for a metric that falls
+    with them.
     """
     yield np.array([np.inf]), tally.cells(np.zeros(1), np.zeros(1))
     for steps in tally.step_blocks():
@@ -75,14 +66,14 @@ def _at_positives(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
 
 
 def _at_all(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
-    """Every distinct score, and ``+inf``, from the highest down."""
+    """``+inf`` and every distinct score, in descending order."""
     cut = tally.cutoffs
     for block in blocks(len(cut.thresholds)):
         yield cut.thresholds[block].astype(np.float64), tally.cells(cut.tp[block], cut.fp[block])
 
 
 def _as_counted(tally: Tally) -> Tally:
-    """Without a stated prevalence: whole counts tie exactly where rescaled ones differ in the last digit."""
+    """The tally without a stated prevalence: whole counts tie exactly, rescaled ones differ in the last digit."""
     return tally.at_prevalence(None)
 
 
@@ -97,9 +88,9 @@ def _fnr(cells: Cells) -> Floats:
 
 
 def _best(candidates: Iterable[tuple[Floats, Cells]], merit: Callable[[Cells], Floats], tolerance: float) -> float:
-    """The lowest threshold of those with the highest merit up to rounding; merit that is nan never wins.
+    """The lowest of the thresholds with the highest merit up to rounding; undefined (nan) merits are passed over.
 
-    Merits are of size 1 at most: where one cancels to nothing, only its scale says what is rounding.
+    The rounding of a merit that cancels to nearly 0 is relative to 1, the size of its terms.
     """
     best, chosen = -math.inf, math.nan
     for thresholds, cells in candidates:
@@ -107,7 +98,8 @@ def _best(candidates: Iterable[tuple[Floats, Cells]], merit: Callable[[Cells], F
         values = np.where(np.isnan(values), -np.inf, values)
         best = max(best, float(values.max()))
         if best > -math.inf:
-            ties = np.flatnonzero(values >= best - tolerance)
+            slack = tolerance * max(1.0, abs(best)) if math.isfinite(best) else 0.0
+            ties = np.flatnonzero(values >= best - slack)
             chosen = float(thresholds[ties[-1]]) if len(ties) else chosen
     if math.isnan(chosen):
         raise Undefined("the metric is undefined at every threshold")
@@ -123,9 +115,8 @@ def _last(candidates: Iterable[tuple[Floats, Cells]], accepts: Callable[[Cells],
     return chosen
 
 
-def _maximise(metric: str, candidates: Callable[[Tally], Iterable[tuple[Floats, Cells]]]) -> Callable[..., float]:
-    """A policy that maximises a metric of the four cells whose range lies in [-1, 1]."""
-    facts = METRICS[metric]
+def _optimise(facts: CellMetric, candidates: Callable[[Tally], Iterable[tuple[Floats, Cells]]]) -> Callable[..., float]:
+    """A policy that maximises or minimises a metric of the four cells."""
     sign = -1.0 if facts.better == "lower" else 1.0
 
     def choose(tally: Tally, *numbers: float) -> float:
@@ -133,57 +124,60 @@ def _maximise(metric: str, candidates: Callable[[Tally], Iterable[tuple[Floats, 
         settings = dict(zip(facts.parameters, numbers, strict=True))
         for name, value in settings.items():
             check_parameter(name, value)
-        merit = lambda cells: sign * facts.cells(*cells, **settings)  # type: ignore[misc]
-        return _best(candidates(tally), merit, tally.rounding)
+        return _best(candidates(tally), lambda cells: sign * facts.cells(*cells, **settings), tally.rounding)
 
     return choose
 
 
-_policy(
-    "youden",
-    "Largest tpr − fpr (Youden's J).",
-    "Youden (1950), Cancer 3(1).",
-    aliases=("max",),
-    judged_by="informedness",
-    maximises=("informedness", "balanced_accuracy"),
-)(_maximise("informedness", _at_positives))
-_policy("f1", "Largest F1.", "van Rijsbergen (1979).", judged_by="f1", maximises=("f1", "jaccard"))(
-    _maximise("f1", _at_positives)
-)
-_policy(
-    "fbeta",
-    "Largest F-beta.",
-    "van Rijsbergen (1979).",
-    "beta",
-    example="fbeta:2",
-    judged_by="fbeta",
-    maximises=("fbeta",),
-)(_maximise("fbeta", _at_positives))
-_policy("kappa", "Largest Cohen's kappa.", "Cohen (1960).", judged_by="kappa", maximises=("kappa",))(
-    _maximise("kappa", _at_positives)
-)
-# Below chance everywhere, the best MCC can lie at a negative's score.
-_policy("mcc", "Largest Matthews correlation.", "Matthews (1975).", judged_by="mcc", maximises=("mcc",))(
-    _maximise("mcc", _at_all)
-)
-_policy(
-    "ba",
-    "Largest balanced accuracy.",
-    "Brodersen et al. (2010).",
-    aliases=("balanced_accuracy",),
-    maximises=("balanced_accuracy", "informedness"),
-)(_maximise("balanced_accuracy", _at_positives))
-_policy(
-    "gm",
-    "Largest geometric mean of tpr and tnr.",
-    "Kubat & Matwin (1997).",
-    aliases=("geometric_mean",),
-    judged_by="geometric_mean",
-    maximises=("geometric_mean",),
-)(_maximise("geometric_mean", _at_positives))
-_policy("accuracy", "Largest accuracy.", "Fawcett (2006).", judged_by="accuracy", maximises=("accuracy", "error"))(
-    _maximise("accuracy", _at_positives)
-)
+for _name, _metric, _meaning, _reference, _maximises, _aliases in (
+    ("youden", "informedness", "Largest tpr − fpr (Youden's J).", "Youden (1950), Cancer 3(1).",
+     ("informedness", "balanced_accuracy"), ("max",)),
+    ("f1", "f1", "Largest F1.", _RIJSBERGEN, ("f1", "jaccard"), ()),
+    ("fbeta", "fbeta", "Largest F-beta.", _RIJSBERGEN, ("fbeta",), ()),
+    ("kappa", "kappa", "Largest Cohen's kappa.", "Cohen (1960).", ("kappa",), ()),
+    ("mcc", "mcc", "Largest Matthews correlation.", "Matthews (1975).", ("mcc",), ()),
+    ("ba", "balanced_accuracy", "Largest balanced accuracy.", "Brodersen et al. (2010).",
+     ("balanced_accuracy", "informedness"), ("balanced_accuracy",)),
+    ("gm", "geometric_mean", "Largest geometric mean of tpr and tnr.", "Kubat & Matwin (1997).",
+     ("geometric_mean",), ("geometric_mean",)),
+    ("accuracy", "accuracy", "Largest accuracy.", "Fawcett (2006).", ("accuracy", "error"), ()),
+):  # fmt: skip
+    _facts = cell_metric_named(_metric)
+    _policy(
+        _name,
+        _meaning,
+        _reference,
+        *_facts.parameters,
+        example="".join(f"{_name}:{default:g}" for default in _facts.parameters.values()),
+        aliases=_aliases,
+        judged_by=_metric,
+        maximises=_maximises,
+        # Below chance everywhere, the best MCC can lie at a negative's score.
+    )(_optimise(_facts, _at_all if _metric == "mcc" else _at_positives))
+
+
+def policy_of_metric(name: str) -> Policy | None:
+    """The policy that optimises a metric of the four cells with a direction; None where no such metric exists."""
+    if name not in METRICS:
+        return None
+    facts = METRICS[name]
+    if not isinstance(facts, CellMetric) or facts.better not in {"higher", "lower"}:
+        return None
+    numbers = ",".join(f"{default:g}" for default in facts.parameters.values())
+    return Policy(
+        name=facts.name,
+        meaning=f"{'Largest' if facts.better == 'higher' else 'Smallest'} {facts.label}.",
+        reference=facts.reference,
+        arguments=tuple(facts.parameters),
+        defaults=tuple(facts.parameters.values()),
+        example=f"{facts.name}:{numbers}" if numbers else "",
+        choose=_needing_both_classes(facts.name, _optimise(facts, _at_all)),
+        judged_by=facts.name,
+        maximises=(facts.name,),
+    )
+
+
+POLICIES.derive = policy_of_metric
 
 
 @_policy("cost", "Least cost for given costs of a false positive and a false negative.",
@@ -192,7 +186,7 @@ _policy("accuracy", "Largest accuracy.", "Fawcett (2006).", judged_by="accuracy"
 def _cost(tally: Tally, cost_fp: float, cost_fn: float) -> float:
     if not (0 <= cost_fp < math.inf and 0 <= cost_fn < math.inf):
         raise InputError(f"cost:{cost_fp:g},{cost_fn:g}: costs must be 0 or more.")
-    # In shares of what it would cost to get everything wrong at the higher price.
+    # As a share of the cost of classifying every row wrongly at the higher cost.
     unit = (max(cost_fp, cost_fn) or 1.0) * float(tally.n)
     merit = lambda c: -(cost_fp / unit * c.fp + cost_fn / unit * c.fn)
     return _best(_at_positives(tally), merit, tally.rounding)
@@ -288,16 +282,16 @@ def _intersection(tally: Tally, by_prevalence: float = 0.0) -> float:
     crossings = np.flatnonzero((lead[:-1] < 0) & (lead[1:] >= 0))
     low, high = sorted((tally.negative.moments.mean, tally.positive.moments.mean))
     between = [i for i in crossings if low <= grid[i + 1] and grid[i] <= high]
-    # Rare positives lead only beyond their own mean; of several crossings the one that separates best counts.
+    # Rare positives are denser only beyond their mean; of several crossings the most accurate one is taken.
     places = between or list(crossings)
     if not places:
         raise Undefined(f"the class densities do not cross{' at this prevalence' if by_prevalence else ''}")
     cuts = [float(grid[i] + (grid[i + 1] - grid[i]) * lead[i] / (lead[i] - lead[i + 1])) for i in places]
-    return cuts[0] if between else max(cuts, key=lambda cut: _right(tally, cut, p))
+    return cuts[0] if between else max(cuts, key=lambda cut: _accuracy_at(tally, cut, p))
 
 
 def _bulk(tally: Tally) -> tuple[float, float]:
-    """The stretch that holds nearly all of both classes: one far score must not make the grid too coarse for the rest."""
+    """The range of nearly all scores of both classes: an outlier must not make the grid too coarse for the others."""
     ends = []
     for run in tally.runs:
         upto = np.cumsum(run.mass) / float(run.total)
@@ -308,12 +302,12 @@ def _bulk(tally: Tally) -> tuple[float, float]:
     return max(low, min(end[0] for end in ends)), min(high, max(end[1] for end in ends))
 
 
-#: Share of a class beyond the stretch on either side.
+#: Share of a class beyond that range on either side.
 _TAIL = 1e-3
 
 
-def _right(tally: Tally, cut: float, prevalence: float) -> float:
-    """Share classified correctly at a threshold and a prevalence."""
+def _accuracy_at(tally: Tally, cut: float, prevalence: float) -> float:
+    """Accuracy at a threshold and a prevalence."""
     tpr, fpr = (
         float(run.mass_from(np.array(np.searchsorted(run.scores, cut)))) / float(run.total)
         for run in (tally.positive, tally.negative)
@@ -350,27 +344,27 @@ def _within_unit(name: str, value: float) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdTable(Shown):
-    """What each policy chooses, and the confusion matrix it gives."""
+    """The threshold that each policy chooses, with its confusion matrix; `reasons` of those that choose none."""
 
     chosen: Mapping[str, Confusion]
     reasons: dict[str, str]
 
     def __getitem__(self, policy: str) -> Confusion:
         if policy not in self.chosen:
-            raise UnknownNameError(f"{policy!r} was not asked for; there are {shown(self.chosen)}.")
+            raise UnknownNameError(f"{policy!r} is not in this table; there are {shown(self.chosen)}.")
         return self.chosen[policy]
 
     def heading(self) -> str:
-        """How many."""
+        """The number of policies."""
         return f"Thresholds by {len(self.chosen)} policies"
 
     def rows(self) -> list[Row]:
         """One line per policy."""
-        items: list[Row] = [
+        chosen: list[Row] = [
             {"policy": name, "threshold": c.threshold, "tp": c.tp, "fp": c.fp, "fn": c.fn, "tn": c.tn}
             for name, c in self.chosen.items()
         ]
-        return [*items, *({"policy": name, "reason": reason} for name, reason in self.reasons.items())]
+        return [*chosen, *({"policy": name, "reason": reason} for name, reason in self.reasons.items())]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -384,8 +378,21 @@ _PLAIN = ("youden", "topleft", "f1", "kappa", "mcc", "gm", "x", "t50", "breakeve
 
 
 def compare_thresholds(tally: Tally, *policies: str | Sequence[str]) -> ThresholdTable:
-    """Compare threshold policies on one tally; without names, the usual ones that need no number.
+    """Thresholds and confusion matrices that several policies choose on one tally.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores.
+    *policies : str or sequence of str
+        Policies, such as ``"youden"`` or ``"tpr:0.9"``; without any, the usual ones that need no number.
+
+    Returns
+    -------
+    ThresholdTable
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> tm.compare_thresholds(t, "youden", "t50", "tpr:1")
@@ -398,7 +405,8 @@ def compare_thresholds(tally: Tally, *policies: str | Sequence[str]) -> Threshol
     if not isinstance(tally, Tally):
         raise InputError(f"compare_thresholds takes a labelled tally, got {type(tally).__name__}.")
     chosen, reasons = {}, {}
-    for policy in (p for given in policies or (_PLAIN,) for p in ([given] if isinstance(given, str) else given)):
+    named = [name for given in policies or (_PLAIN,) for name in ([given] if isinstance(given, str) else given)]
+    for policy in named:
         try:
             chosen[policy] = tally.at(policy)
         except Undefined as error:

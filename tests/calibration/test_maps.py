@@ -107,7 +107,7 @@ def test_bad_input():
         C.beta(tm.tally([0, 1], [-2.0, 3.0]))
     with pytest.raises(tm.InputError, match="Choose one of: platt"):
         C.calibrate(tm.tally([0, 1], [0.2, 0.3]), "magic")
-    with pytest.raises(tm.InputError, match="knows cells"):
+    with pytest.raises(tm.InputError, match="has cells"):
         C.platt(tm.tally([0, 1], [0.2, 0.3])).apply(tm.tally([0, 1], [0.2, 0.3]).quantise())
 
 

@@ -166,7 +166,7 @@ def test_bad_input():
         tm.charts.over_thresholds({"a": t, "b": t})
     with pytest.raises(tm.InputError, match="theme='blue'"):
         tm.charts.roc(t, theme="blue")
-    with pytest.raises(tm.InputError, match="no lines of its own"):
+    with pytest.raises(tm.InputError, match="no isolines"):
         tm.charts.roc_space({"a": t.at(0.5)}, metric="auroc")
 
 

@@ -46,7 +46,7 @@ def test_a_classifier_is_dominated_by_one_that_is_at_least_as_good_on_both_rates
 
 
 def test_a_metric_of_the_ranking_has_no_lines():
-    with pytest.raises(tm.InputError, match="no lines"):
+    with pytest.raises(tm.InputError, match="no isolines"):
         metric_at_rates("auroc", 0.5, 0.5, 0.5)
 
 

@@ -56,7 +56,7 @@ def test_wrong_things_are_named(data):
         (lambda: tm.learners.detectors("loff"), "Did you mean 'lof'"),
         (lambda: tm.learners.detectors([]), "No detector is named"),
         (lambda: tm.learners.detectors(n_neighbors=0), "n_neighbors is 0"),
-        (lambda: tm.learners.detectors("lof", n_neighbors=200).scores(X), "asked for 200 neighbours"),
+        (lambda: tm.learners.detectors("lof", n_neighbors=200).scores(X), "lof needs 200 neighbours"),
         (lambda: tm.learners.detectors("lof").scores([[1.0, np.nan], [1.0, 2.0]]), "NaN"),
         (lambda: tm.learners.detectors("lof").scores([[1.0, 2.0]]), "minimum of 2"),
     ):

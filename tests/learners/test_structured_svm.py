@@ -239,7 +239,7 @@ def test_a_useful_hyperplane_is_kept_where_the_optimum_is_none():
     y = (np.arange(600) < 130).astype(int)
     X = rng.normal(size=(600, 4)) + 0.35 * y[:, None]
     for C in (100.0, 1e5):
-        with pytest.warns(tm.GuardWarning, match="least training loss"):
+        with pytest.warns(tm.GuardWarning, match="lowest training loss"):
             fitted = SVM("q", C=C).fit(X, y)
         assert not fitted.converged_
         assert fitted.gap_ > 0.0
@@ -252,14 +252,14 @@ def test_a_useful_hyperplane_is_kept_where_the_optimum_is_none():
     ("options", "told"),
     [
         ({"loss": "accuracies"}, "Did you mean 'accuracy'"),
-        ({"loss": "bias"}, "no best end"),
+        ({"loss": "bias"}, "neither better high nor low"),
         ({"loss": "auroc"}, "auroc cannot be learnt"),
         ({"loss": "lr_plus"}, "lr_plus cannot be learnt"),
         ({"loss": lambda tp, fp, fn, tn: tp}, "from 0 to 1"),
         ({"loss": lambda tp, fp, fn, tn: "no"}, "one number for each"),
         ({"beta": -1.0}, "beta is -1.0"),
         ({"classification": "brier"}, "brier cannot be learnt"),
-        ({"quantification": "bias"}, "no best end"),
+        ({"quantification": "bias"}, "neither better high nor low"),
         ({"C": 0.0}, "C is 0.0"),
         ({"tol": -1.0}, "tol is -1.0"),
         ({"max_iter": 0}, "max_iter is 0"),

@@ -1,4 +1,4 @@
-"""Calibration: scores turned into probabilities, at the validation sample's prevalence or at the target's own."""
+"""Calibration: maps from scores to probabilities, fitted on labelled scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["CalibrationMap", "Calibrator", "beta", "calibrate", "isotonic", "pla
 
 
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to load, so what needs it waits until it is asked for.
+    # Loaded on first use, because scikit-learn takes a second to import.
     if name == "Calibrator":
         return importlib.import_module("tallymark.calibration.transformers").Calibrator
     raise AttributeError(f"module 'tallymark.calibration' has no attribute {name!r}")

@@ -1,7 +1,7 @@
-r"""Maps from scores to probabilities, fitted on a labelled tally.
+"""Calibration maps from scores to probabilities, fitted on a labelled tally.
 
-A map holds for the prevalence of the sample it was fitted on. Where the target's prevalence is another one, Bayesian
-Calibration (:func:`tallymark.quantify.bayesian_calibration`) finds it first.
+A map holds at the prevalence of the sample it was fitted on. For a target of another prevalence, Bayesian Calibration
+(:func:`tallymark.quantify.bayesian_calibration`) estimates that prevalence first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict
 from tallymark.errors import InputError
-from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
+from tallymark.metrics.logistic import fit_logistic, log_odds, logit, sigmoid
 from tallymark.notes import Note, emit
 from tallymark.registry import CALIBRATIONS, METRICS, Calibration, choose
 from tallymark.summaries.run import Run
@@ -28,7 +28,10 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationMap(Shown):
-    """A fitted map: call it on scores. Platt's, beta and temperature maps are given by a few `parameters`."""
+    """A fitted calibration map, callable on scores.
+
+    `parameters` has the few numbers of a Platt, beta or temperature map, and the number of steps of an isotonic one.
+    """
 
     name: str
     parameters: Mapping[str, float]
@@ -47,15 +50,15 @@ class CalibrationMap(Shown):
         return self.function(s)
 
     def apply(self, tally: Tally) -> Tally:
-        """The same rows with calibrated scores; neighbours that get one probability become tied."""
+        """The tally of the same rows with calibrated scores; scores with one probability become tied."""
         return with_scores(tally, self)
 
     def heading(self) -> str:
-        """What it is."""
+        """Name of the method."""
         return f"{self.name} calibration"
 
     def rows(self) -> list[Row]:
-        """Its parameters."""
+        """The parameters."""
         return [dict(self.parameters)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +69,7 @@ class CalibrationMap(Shown):
 def with_scores(tally: Tally, function: Callable[[Any], Floats]) -> Tally:
     """The same rows with other scores."""
     if tally.grid is not None:
-        raise InputError("A quantised tally knows cells, not scores; calibrate the rows before they are tallied.")
+        raise InputError("A quantised tally has cells, not scores; calibrate the rows before they are tallied.")
     runs = [Run.of(function(run.scores), run.counts, run.weights) if len(run) else run for run in tally.runs]
     return Tally(tuple(runs), tally.labels, tally.prior)
 
@@ -74,23 +77,22 @@ def with_scores(tally: Tally, function: Callable[[Any], Floats]) -> Tally:
 def _require_probabilities(name: str, low: float, high: float) -> None:
     if low < 0.0 or high > 1.0:
         raise InputError(
-            f"{name} calibration takes probabilities, but the scores run from {low:g} to {high:g}; use platt or isotonic."
+            f"{name} calibration takes probabilities, but the scores run from {low:g} to {high:g}; "
+            "use platt or isotonic."
         )
 
 
 def _columns(tally: Tally, name: str) -> tuple[Floats, Floats, Floats]:
-    """Scores, which of them are positive, and what they count; both classes must be there."""
+    """Scores, their outcomes (0 or 1) and masses; refuses a tally with one class only."""
     if not isinstance(tally, Tally) or not tally.labelled:
         raise InputError(f"{name} is fitted on a labelled tally: tm.calibration.{name}(tm.tally(y, scores)).")
     if not tally.positives or not tally.negatives:
         raise InputError(f"{name} calibration needs rows of both classes; this tally has one class only.")
     runs = tally.runs
-    scores = np.concatenate([run.scores if run.hi is None else (run.scores + run.hi) / 2.0 for run in runs]).astype(
-        np.float64
-    )
+    scores = np.concatenate([run.scores if run.hi is None else (run.scores + run.hi) / 2.0 for run in runs])
     truth = np.repeat([0.0, 1.0], [len(run) for run in runs])
     mass = np.concatenate([run.mass for run in runs]).astype(np.float64)
-    return scores, truth, mass
+    return scores.astype(np.float64), truth, mass
 
 
 # Functions with names, not lambdas, so that a fitted map can be pickled.
@@ -108,15 +110,26 @@ def _beta(x: Floats, a: float, b: float, c: float) -> Floats:
 
 
 def _tempered(slope: float, bias: float, x: Floats) -> Floats:
-    return sigmoid(slope * sum(log_odds(x)) + bias)  # type: ignore[arg-type]
+    return sigmoid(slope * logit(x) + bias)
 
 
 def platt(tally: Tally) -> CalibrationMap:
     r"""Platt's logistic map, :math:`1 / (1 + e^{-(a s + b)})`, for any scores.
 
-    Targets are :math:`(P+1)/(P+2)` and :math:`1/(N+2)`, as Platt (1999) takes them, so that classes that do not overlap
-    give finite slopes.
+    The outcomes are smoothed to :math:`(P+1)/(P+2)` and :math:`1/(N+2)` as in Platt (1999), so that classes that do not
+    overlap have finite slopes.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    CalibrationMap
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> to_probability = tm.calibration.platt(tm.tally([0, 0, 1, 1], [-2.0, 0.5, -0.5, 3.0]))
     >>> to_probability([-2.0, 0.0, 3.0]).round(2).tolist()
@@ -124,16 +137,27 @@ def platt(tally: Tally) -> CalibrationMap:
     """
     s, truth, mass = _columns(tally, "platt")
     up, down = tally.positive.effective_size, tally.negative.effective_size
-    wanted = np.where(truth == 1.0, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
-    a, b = fit_logistic(s[None, :], wanted, mass[None, :])[0]
+    smoothed = np.where(truth == 1.0, (up + 1.0) / (up + 2.0), 1.0 / (down + 2.0))
+    a, b = fit_logistic(s[None, :], smoothed, mass[None, :])[0]
     return CalibrationMap("platt", {"slope": float(a), "intercept": float(b)}, partial(_line, a, b))
 
 
 def isotonic(tally: Tally) -> CalibrationMap:
-    """The rising step function nearest to the labels; straight lines between its corners, flat beyond them.
+    """Isotonic regression of the labels on the scores (pool adjacent violators), interpolated linearly.
 
-    Zadrozny & Elkan (2002), KDD; by pooling adjacent violators.
+    Zadrozny & Elkan (2002), KDD.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+
+    Returns
+    -------
+    CalibrationMap
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.calibration.isotonic(tm.tally([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4]))([0.1, 0.25, 0.4]).tolist()
     [0.0, 0.5, 1.0]
@@ -156,6 +180,17 @@ def beta(tally: Tally) -> CalibrationMap:
 
     Kull, Silva Filho & Flach (2017), AISTATS.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled probabilities with rows of both classes.
+
+    Returns
+    -------
+    CalibrationMap
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> m = tm.calibration.beta(tm.tally([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
     >>> m([0.1, 0.5, 0.9]).round(2).tolist()
@@ -165,7 +200,7 @@ def beta(tally: Tally) -> CalibrationMap:
     _require_probabilities("beta", float(s.min()), float(s.max()))
     features = log_odds(s)
     entries = dict(zip("abc", fit_logistic(np.stack(features), truth, mass[None, :])[0].tolist(), strict=True))
-    # A negative slope of one side is left out and the rest fitted again, as the paper does.
+    # As in the paper, a feature with a negative slope is left out and the other fitted again.
     for name, place in (("a", 1), ("b", 0)):
         if entries[name] < 0.0:
             slope, c = fit_logistic(features[place][None, :], truth, mass[None, :])[0].tolist()
@@ -174,10 +209,23 @@ def beta(tally: Tally) -> CalibrationMap:
 
 
 def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
-    r"""Temperature scaling of probabilities, :math:`\mathrm{logit}^{-1}(\mathrm{logit}(p)/T + b)`; b is 0 unless `bias`.
+    r"""Temperature scaling of probabilities, :math:`\mathrm{logit}^{-1}(\mathrm{logit}(p)/T + b)`.
 
     Guo et al. (2017), ICML; with `bias` bias-corrected, Alexandari, Kundaje & Shrikumar (2020), ICML.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled probabilities with rows of both classes.
+    bias : bool
+        Whether to fit b; it is 0 otherwise.
+
+    Returns
+    -------
+    CalibrationMap
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> m = tm.calibration.temperature(tm.tally([0, 1, 0, 1], [0.1, 0.3, 0.4, 0.8]))
     >>> round(m.parameters["temperature"], 3)
@@ -185,15 +233,15 @@ def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
     """
     s, truth, mass = _columns(tally, "temperature")
     _require_probabilities("temperature", float(s.min()), float(s.max()))
-    slope, *rest = fit_logistic(sum(log_odds(s))[None, :], truth, mass[None, :], intercept=bias)[0].tolist()  # type: ignore[index]
+    slope, *rest = fit_logistic(logit(s)[None, :], truth, mass[None, :], intercept=bias)[0].tolist()
     b = rest[0] if rest else 0.0
     notes: tuple[Note, ...] = ()
     if slope < 0.0:
-        said = (
-            "higher probabilities mean negative on these rows, so no temperature above 0 fits and all get one probability. "
-            "Nothing was flipped; check the scores and pos_label"
+        message = (
+            "higher probabilities mean negative on these rows, so no temperature above 0 fits and all get one "
+            "probability. Nothing was flipped; check the scores and pos_label"
         )
-        notes = (Note("TM103", said),)
+        notes = (Note("TM103", message),)
         emit(notes)
         share = float(np.sum(mass * truth) / mass.sum())
         slope, b = 0.0, math.log(share / (1.0 - share)) if bias else 0.0
@@ -202,9 +250,9 @@ def temperature(tally: Tally, *, bias: bool = False) -> CalibrationMap:
 
 
 def log_odds_slope(tally: Tally) -> tuple[float, float]:
-    """By what the log odds of a sample's probabilities would have to be multiplied to be right, and its standard error."""
+    """Slope of the logistic recalibration of a sample's log odds, and its standard error."""
     s, truth, mass = _columns(tally, "temperature")
-    x: Floats = sum(log_odds(s))  # type: ignore[assignment]
+    x = logit(s)
     slope, bias = fit_logistic(x[None, :], truth, mass[None, :])[0]
     p = sigmoid(slope * x + bias)
     weight = mass * p * (1.0 - p) * sum(run.effective_size for run in tally.runs) / float(tally.n)
@@ -214,18 +262,18 @@ def log_odds_slope(tally: Tally) -> tuple[float, float]:
 
 
 def log_odds_offset(tally: Tally) -> tuple[float, float]:
-    """What would have to be added to the log odds of a sample's probabilities to be right, and its standard error."""
+    """Calibration in the large of a sample's log odds, and its standard error."""
     s, _, mass = _columns(tally, "temperature")
-    added = METRICS["calibration_intercept"].compute(tally)
-    p = sigmoid(sum(log_odds(s)) + added)  # type: ignore[arg-type]
+    offset = METRICS["calibration_intercept"].compute(tally)
+    p = sigmoid(logit(s) + offset)
     weight = mass * p * (1.0 - p) * sum(run.effective_size for run in tally.runs) / float(tally.n)
     total = float(weight.sum())
-    return added, total**-0.5 if total > 0.0 else np.inf
+    return offset, total**-0.5 if total > 0.0 else np.inf
 
 
 for _fit, _meaning, _reference in (
     (platt, "A logistic curve of any scores.", "Platt (1999)."),
-    (isotonic, "The rising step function nearest to the labels.", "Zadrozny & Elkan (2002), KDD."),
+    (isotonic, "Isotonic regression of the labels on the scores.", "Zadrozny & Elkan (2002), KDD."),
     (beta, "A curve of three parameters for probabilities.", "Kull, Silva Filho & Flach (2017), AISTATS."),
     (temperature, "Log odds of probabilities divided by one number.", "Guo et al. (2017), ICML."),
 ):
@@ -233,8 +281,20 @@ for _fit, _meaning, _reference in (
 
 
 def calibrate(tally: Tally, method: str) -> CalibrationMap:
-    """Fit a map by name: platt, isotonic, beta or temperature."""
-    # Only those that need no target: a labelled tally is all there is.
-    known = {name: entry.fit for name, entry in CALIBRATIONS.items() if not entry.uses_target}
-    fit: Callable[[Tally], CalibrationMap] = choose("method", method, known)
+    """Fit a calibration map by name.
+
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+    method : {"platt", "isotonic", "beta", "temperature"}
+        The method; beta and temperature need probabilities.
+
+    Returns
+    -------
+    CalibrationMap
+    """
+    # Methods that use a target need more than a labelled tally.
+    methods = {name: entry.fit for name, entry in CALIBRATIONS.items() if not entry.uses_target}
+    fit: Callable[[Tally], CalibrationMap] = choose("method", method, methods)
     return fit(tally)

@@ -13,10 +13,11 @@ _EDGE = 1e-12
 
 
 def fit_scaling(codes: Ints, probabilities: Floats, kind: str, weights: Floats) -> Callable[[Floats], Floats]:
-    r"""The map :math:`\mathrm{softmax}(w \cdot \ln p + b)` that makes the (weighted) labels most likely.
+    r"""Maximum-likelihood map :math:`\mathrm{softmax}(w \cdot \ln p + b)` for (weighted) labels.
 
-    ``bcts`` has one w for all classes and a bias for each, ``vs`` a w and a bias for each class, ``ts`` one w and no bias.
-    Guo et al. (2017), ICML; Alexandari, Kundaje & Shrikumar (2020), ICML.
+    ``bcts`` (bias-corrected temperature scaling) has one w and a bias for each class, ``vs`` (vector scaling) a w and a
+    bias for each class, ``ts`` (temperature scaling) one w and no bias. Guo et al. (2017), ICML; Alexandari, Kundaje &
+    Shrikumar (2020), ICML.
     """
     from scipy.optimize import minimize
 
@@ -51,6 +52,6 @@ def fit_scaling(codes: Ints, probabilities: Floats, kind: str, weights: Floats) 
 
 
 def _log_softmax(z: Floats) -> Floats:
-    """SciPy's, without its ways for other array libraries: it is asked a hundred times a fit."""
+    """Logarithm of the softmax; SciPy's has an overhead that counts in hundreds of calls a fit."""
     below = z - z.max(axis=1, keepdims=True)
     return np.asarray(below - np.log(np.exp(below).sum(axis=1, keepdims=True)))

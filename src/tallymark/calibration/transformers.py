@@ -1,4 +1,4 @@
-"""Calibration maps in scikit-learn's shape."""
+"""Calibration maps as scikit-learn transformers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,17 @@ from tallymark.summaries.tally import Tally
 class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A calibration map as a transformer: one column of scores in, one column of probabilities out.
 
-    `method` is platt, isotonic, beta or temperature. Fit it on scores of rows the classifier was not trained on.
+    Fit it on scores of rows the classifier was not trained on.
 
+    Parameters
+    ----------
+    method : {"platt", "isotonic", "beta", "temperature"}
+        The calibration method.
+    pos_label : label, optional
+        The positive class; the last of ``classes_`` by default.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> c = tm.calibration.Calibrator("platt").fit([[-2.0], [0.5], [-0.5], [3.0]], [0, 0, 1, 1])
     >>> c.transform([[0.0]]).round(2).tolist()
@@ -42,7 +51,7 @@ class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.map_(X[:, 0])[:, None]
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:  # noqa: ARG002
-        """The one column's name."""
+        """Name of the output column."""
         return np.array(["probability"], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -52,11 +61,11 @@ class Calibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def fitted_on(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Tally:
-    """The labelled tally of one column of scores; tells the estimator its classes and columns."""
+    """The labelled tally of one column of scores; sets the estimator's classes and number of columns."""
     X, y = validate_data(estimator, X, y)
     one_column(X)
     estimator.classes_ = np.unique(y)
-    # The last of two classes is positive, as scikit-learn has it.
+    # The last of two classes is positive, as in scikit-learn.
     positive = estimator.classes_[-1] if estimator.pos_label is None else estimator.pos_label
     return tally_of_arrays(y, X[:, 0], weights=sample_weight, pos_label=positive)
 

@@ -14,7 +14,7 @@ from tallymark.errors import InputError
 from tallymark.inference.by_sample_size import BySize
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.registry import METRICS
-from tallymark.simple import WithoutSimple
+from tallymark.simple import NoSimple
 
 
 def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = None, theme: str = "light") -> Any:
@@ -121,7 +121,7 @@ def comparison(data: Comparison, *, theme: str = "light") -> Any:
 
 
 def without_simple(
-    data: WithoutSimple, *, metric: str = "auroc", threshold: float | str | None = None, theme: str = "light"
+    data: NoSimple, *, metric: str = "auroc", threshold: float | str | None = None, theme: str = "light"
 ) -> Any:
     """A metric of each model with and without the objects that every model gets right.
 
@@ -130,7 +130,7 @@ def without_simple(
     >>> tm.charts.without_simple(tm.without_simple(p)).to_dict()["title"]["text"]
     'auroc without simple objects (28.6 % of the rows)'
     """
-    require_kind(data, WithoutSimple, "tm.without_simple")
+    require_kind(data, NoSimple, "tm.without_simple")
     alt = altair()
     colours = palette(theme)
     lines = [

@@ -13,6 +13,7 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats
+from tallymark._policies import parse_policy, policy_in
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
 from tallymark.inference.declared import Inference, inference_of
@@ -51,8 +52,9 @@ from tallymark.inference.resampling.cluster_draws import fewest_clusters
 from tallymark.inference.resampling.jackknife import Jackknife, jackknifed
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.metrics.declare import cell_settings
+from tallymark.metrics.parameters import stated_parameters
 from tallymark.notes import Note, emit
-from tallymark.registry import Metric, asked_parameters, parse_policy, policy_in, require_one_of
+from tallymark.registry import Metric, require_one_of
 from tallymark.sources.filepanel import FilePanel
 from tallymark.sources.open_rows import Table
 from tallymark.summaries.panel import Panel
@@ -390,7 +392,7 @@ class _Ask:
     @cached_property
     def given(self) -> dict[str, float]:
         """The metric's parameters that were asked for, by name or by the policy."""
-        asked = asked_parameters(self.threshold, self.parameters)
+        asked = stated_parameters(self.threshold, self.parameters)
         unknown = set(self.parameters) - set(self.facts.parameters)
         if unknown:
             cell_settings(self.facts, {name: self.parameters[name] for name in unknown})

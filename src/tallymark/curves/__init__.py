@@ -1,4 +1,4 @@
-"""Curves as results: counts are kept, rates are computed when asked for."""
+"""Curves: arrays of equal length with names."""
 
 from tallymark.curves.base import Curve
 from tallymark.curves.cutoff import (
@@ -31,7 +31,8 @@ from tallymark.curves.operating import (
 )
 
 __all__ = [
-    "BrierCurve", "CalibrationCurve", "CostCurve", "Curve", "DecisionCurve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve",
-    "PredictiveRocCurve", "PrevalenceCurve", "RocCurve", "ScoreHistogram", "ThresholdCurve", "brier_curve", "calibration_curve",
-    "cost_curve", "decision_curve", "det", "gain", "over_prevalence", "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
+    "BrierCurve", "CalibrationCurve", "CostCurve", "Curve", "DecisionCurve", "DetCurve", "GainCurve",
+    "PositiveTradeoffCurve", "PrCurve", "PredictiveRocCurve", "PrevalenceCurve", "RocCurve", "ScoreHistogram",
+    "ThresholdCurve", "brier_curve", "calibration_curve", "cost_curve", "decision_curve", "det", "gain",
+    "over_prevalence", "over_thresholds", "positive_tradeoff", "pr", "predictive_roc", "roc", "score_histogram",
 ]  # fmt: skip

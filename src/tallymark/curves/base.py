@@ -1,19 +1,24 @@
-"""What all curves share: named columns that show themselves."""
+"""Base class of curves, and the check of their argument."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeAlias, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tallymark._display import Row, Shown, frame, plain
 from tallymark.errors import InputError
+from tallymark.metrics.declare import with_sections
 from tallymark.summaries.tally import Tally
 
 Options = ParamSpec("Options")
-Made = TypeVar("Made")
+Result = TypeVar("Result")
+
+#: Points of a curve, by column.
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
 #: Points listed in a printed curve.
 _PRINTED = 10
@@ -23,16 +28,18 @@ class Curve(Shown):
     """Named arrays of equal length, one row per point."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
-        """The points, by column."""
-        raise TypeError(f"{type(self).__name__} has no columns()")
+    def columns(self) -> Columns:
+        """The points, by column: the fields that are arrays."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
     def __len__(self) -> int:
         return len(next(iter(self.columns().values())))
 
     def heading(self) -> str:
-        """Name, points and area where it means something."""
+        """Name, number of points, and the area where one is defined."""
         area = getattr(self, "auc", None)
         return f"{type(self).__name__} of {len(self)} points" + ("" if area is None else f", area {area:.4f}")
 
@@ -58,20 +65,25 @@ class Curve(Shown):
         return {name: plain(array) for name, array in self.columns().items()}
 
 
-def of_a_tally(make: Callable[Concatenate[Tally, Options], Made]) -> Callable[Concatenate[Tally, Options], Made]:
+def of_a_tally(make: Callable[Concatenate[Tally, Options], Result]) -> Callable[Concatenate[Tally, Options], Result]:
     """Check the argument of a function that makes a curve from a tally with rows of both classes."""
 
     @functools.wraps(make)
-    def checked(tally: Tally, /, *columns: Options.args, **options: Options.kwargs) -> Made:
+    def checked(tally: Tally, /, *columns: Options.args, **options: Options.kwargs) -> Result:
         if columns:
             raise InputError(f"{make.__name__} takes one Tally. Write tm.{make.__name__}(tm.tally(y, scores)).")
         return make(with_both_classes(tally, make.__name__), **options)  # type: ignore[call-arg]
 
+    checked.__doc__ = with_sections(
+        make.__doc__ or "",
+        "tally : Tally\n    Labelled scores with rows of both classes.",
+        make.__annotations__["return"],
+    )
     return checked
 
 
 def with_both_classes(tally: object, maker: str) -> Tally:
-    """A tally with rows of both classes, or the call that makes one."""
+    """A tally with rows of both classes; refuses anything else with the call that makes one."""
     if not isinstance(tally, Tally):
         raise InputError(f"{maker} takes a Tally, got {type(tally).__name__}. Write tm.{maker}(tm.tally(y, scores)).")
     if not tally.positives or not tally.negatives:

@@ -1,4 +1,4 @@
-"""Curves with one point per cut-off: ROC, PR, DET, gain and lift, predictive ROC, positive trade-off, by threshold."""
+"""Curves over cut-offs: ROC, precision–recall, DET, gain and lift, predictive ROC, positive trade-off, any metrics."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark._check import Floats, Masses, Scores
-from tallymark.curves.base import Curve, of_a_tally, with_both_classes
+from tallymark.curves.base import Columns, Curve, of_a_tally, with_both_classes
 from tallymark.errors import InputError, shown
-from tallymark.metrics.declare import PARAMETER_RANGES, cell_settings
+from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.hull import roc_hull
-from tallymark.registry import METRICS, metric_names
+from tallymark.registry import METRICS, PARAMETERS, CellMetric, metric_names
 from tallymark.summaries.tally import Tally
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CutoffCurve(Curve):
-    """Counts at each distinct score from the highest down; rates are made when asked for.
+    """Counts at each distinct score in descending order, from which the rates are computed.
 
-    `tp` and `fp` are the sample's own counts. Rates that depend on prevalence speak of the tally's `prevalence`.
+    `tp` and `fp` are the counts of the sample. Rates that depend on prevalence are those at the tally's `prevalence`.
     """
 
     tally: Tally
@@ -32,7 +31,7 @@ class CutoffCurve(Curve):
 
     @property
     def prevalence(self) -> float:
-        """The prevalence the curve speaks of."""
+        """Prevalence at which the rates are computed."""
         return self.tally.prevalence
 
     @property
@@ -54,20 +53,20 @@ class CutoffCurve(Curve):
     def precision(self) -> Floats:
         """Precision at each cut-off; nan where nothing is predicted positive."""
         down, up = self.tally.scale
-        called = self.fp.astype(np.float64)
-        called *= down / up
-        called += self.tp
+        predicted = self.fp.astype(np.float64)
+        predicted *= down / up
+        predicted += self.tp
         with np.errstate(invalid="ignore"):
-            # In place: at ten million cut-offs every array spared is 80 MB.
-            return np.divide(self.tp, called, out=called)
+            # In place: at ten million cut-offs each further array takes 80 MB.
+            return np.divide(self.tp, predicted, out=predicted)
 
     @property
     def npv(self) -> Floats:
         """Negative predictive value at each cut-off; nan where nothing is predicted negative."""
         down, up = self.tally.scale
-        kept = (self.tally.negatives - self.fp) * down
+        tn = (self.tally.negatives - self.fp) * down
         with np.errstate(invalid="ignore"):
-            return kept / (kept + (self.tally.positives - self.tp) * up)
+            return tn / (tn + (self.tally.positives - self.tp) * up)
 
     @property
     def rate(self) -> Floats:
@@ -89,21 +88,17 @@ class RocHull(Curve):
         """Area under the hull."""
         return float(np.trapezoid(self.tpr, self.fpr))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, fpr, tpr."""
         return {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrPath(Curve):
-    """A precision–recall curve with the reachable points between its cut-offs."""
+    """A precision–recall curve with the achievable points between its cut-offs."""
 
     recall: Floats
     precision: Floats
-
-    def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Recall, precision."""
-        return {"recall": self.recall, "precision": self.precision}
 
 
 class RocCurve(CutoffCurve):
@@ -115,10 +110,10 @@ class RocCurve(CutoffCurve):
         return float(METRICS["auroc"].compute(self.tally))
 
     def hull(self) -> RocHull:
-        """Corners of the convex hull, with the thresholds that reach them."""
+        """Corners of the convex hull and their thresholds."""
         return RocHull(*roc_hull(self.tally))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, fpr, tpr."""
         return {"threshold": self.thresholds, "fpr": self.fpr, "tpr": self.tpr}
 
@@ -131,14 +126,21 @@ class PrCurve(CutoffCurve):
         """Average precision, the step area; :func:`tallymark.metrics.pr_auc` has the other definitions."""
         return float(METRICS["average_precision"].compute(self.tally))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, recall, precision."""
         return {"threshold": self.thresholds, "recall": self.recall, "precision": self.precision}
 
     def interpolated(self, per_gap: int = 10) -> PrPath:
-        """Recall and precision with the reachable points between neighbours (Davis & Goadrich 2006).
+        """The curve with achievable points between its cut-offs (Davis & Goadrich 2006).
 
-        `per_gap` points are put into each stretch in which recall grows.
+        Parameters
+        ----------
+        per_gap : int
+            Points in each segment in which recall grows.
+
+        Returns
+        -------
+        PrPath
         """
         down, up = self.tally.scale
         tp, fp = np.concatenate(([0.0], self.tp * up)), np.concatenate(([0.0], self.fp * down))
@@ -161,7 +163,7 @@ class DetCurve(CutoffCurve):
         """Miss rate at each cut-off."""
         return 1.0 - self.tpr
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, fpr, fnr and their normal quantiles."""
         from scipy.special import ndtri
 
@@ -188,7 +190,7 @@ class GainCurve(CutoffCurve):
         p = self.prevalence
         return (1.0 - p) * float(METRICS["auroc"].compute(self.tally)) + p / 2
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, share predicted positive, gain, lift."""
         return {"threshold": self.thresholds, "rate": self.rate, "gain": self.tpr, "lift": self.lift}
 
@@ -196,15 +198,15 @@ class GainCurve(CutoffCurve):
 class PredictiveRocCurve(CutoffCurve):
     """Positive predictive value against 1 − negative predictive value, where both exist."""
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, 1 − NPV, PPV."""
         return {"threshold": self.thresholds, "one_minus_npv": 1.0 - self.npv, "ppv": self.precision}
 
 
 class PositiveTradeoffCurve(CutoffCurve):
-    """Recall against the false discovery rate, so that both axes speak of positives only."""
+    """Recall against the false discovery rate."""
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold, false discovery rate, recall."""
         return {"threshold": self.thresholds, "fdr": 1.0 - self.precision, "tpr": self.tpr}
 
@@ -218,14 +220,14 @@ class ThresholdCurve(CutoffCurve):
     def __getitem__(self, name: str) -> Floats:
         return self.values[name]
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Threshold and one column per metric."""
         return {"threshold": self.thresholds, **self.values}
 
 
 @of_a_tally
 def roc(tally: Tally) -> RocCurve:
-    """The ROC curve, from ``+inf`` (nothing positive) to the lowest score. Fawcett (2006).
+    """ROC curve, from the threshold ``+inf`` (nothing predicted positive) to the lowest score. Fawcett (2006).
 
     >>> import tallymark as tm
     >>> curve = tm.roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
@@ -237,7 +239,7 @@ def roc(tally: Tally) -> RocCurve:
 
 @of_a_tally
 def pr(tally: Tally) -> PrCurve:
-    """The precision–recall curve, from the highest score down. Davis & Goadrich (2006).
+    """Precision–recall curve, from the highest score to the lowest. Davis & Goadrich (2006).
 
     >>> import tallymark as tm
     >>> tm.pr(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).precision.round(4).tolist()
@@ -248,7 +250,7 @@ def pr(tally: Tally) -> PrCurve:
 
 @of_a_tally
 def det(tally: Tally) -> DetCurve:
-    """The detection error trade-off curve. Martin et al. (1997), Eurospeech.
+    """Detection error trade-off curve. Martin et al. (1997), Eurospeech.
 
     >>> import tallymark as tm
     >>> tm.det(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).fnr.tolist()
@@ -259,7 +261,7 @@ def det(tally: Tally) -> DetCurve:
 
 @of_a_tally
 def gain(tally: Tally) -> GainCurve:
-    """Cumulative gain and lift. Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.
+    """Cumulative gain and lift curves. Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.
 
     >>> import tallymark as tm
     >>> tm.gain(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).lift[1:].round(4).tolist()
@@ -270,7 +272,7 @@ def gain(tally: Tally) -> GainCurve:
 
 @of_a_tally
 def predictive_roc(tally: Tally) -> PredictiveRocCurve:
-    """The predictive ROC curve. Shiu & Gatsonis (2008), Phil. Trans. R. Soc. A 366(1874).
+    """Predictive ROC curve. Shiu & Gatsonis (2008), Phil. Trans. R. Soc. A 366(1874).
 
     >>> import tallymark as tm
     >>> len(tm.predictive_roc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])))
@@ -281,7 +283,7 @@ def predictive_roc(tally: Tally) -> PredictiveRocCurve:
 
 @of_a_tally
 def positive_tradeoff(tally: Tally) -> PositiveTradeoffCurve:
-    """The positive trade-off curve: recall against 1 − precision. O'Reilly & Nielsen (2013), WoSSPA.
+    """Positive trade-off curve: recall against 1 − precision. O'Reilly & Nielsen (2013), WoSSPA.
 
     >>> import tallymark as tm
     >>> tm.positive_tradeoff(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])).columns()["fdr"].round(4).tolist()
@@ -295,6 +297,21 @@ def over_thresholds(
 ) -> ThresholdCurve:
     """Metrics of the four cells at every cut-off; nan where one is undefined.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+    metrics : sequence of str
+        Metrics of the four cells.
+    **parameters
+        Parameters of the metrics, such as ``beta=2``.
+
+    Returns
+    -------
+    ThresholdCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> curve = tm.over_thresholds(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), ["f1", "fbeta"], beta=2)
     >>> curve["f1"].round(4).tolist()
@@ -310,16 +327,16 @@ def over_thresholds(
     values = {}
     for name in metrics:
         facts = METRICS[name]
-        if facts.cells is None:
-            known = ", ".join(other for other in METRICS if METRICS[other].cells)
-            raise InputError(f"{name} is not a metric of the four cells; choose from {known}.")
-        own = {key: value for key, value in parameters.items() if key in facts.parameters}
-        settings: dict[str, Any] = cell_settings(facts, own)
-        if facts.threshold_parameter is not None and facts.threshold_parameter not in own:
-            # Each cut-off is judged at its own odds, where it is a probability.
-            low, high = PARAMETER_RANGES[facts.threshold_parameter]
+        if not isinstance(facts, CellMetric):
+            choices = ", ".join(other for other in METRICS if isinstance(METRICS[other], CellMetric))
+            raise InputError(f"{name} is not a metric of the four cells; choose from {choices}.")
+        given = {key: value for key, value in parameters.items() if key in facts.parameters}
+        settings: dict[str, Any] = cell_settings(facts, given)
+        if facts.threshold_parameter is not None and facts.threshold_parameter not in given:
+            # Each cut-off that is a probability is judged at the odds of that probability.
+            odds = PARAMETERS[facts.threshold_parameter]
             at = cut.thresholds.astype(np.float64)
-            probable = (at >= low) & (at <= high) & t.is_probability
+            probable = (at >= odds.low) & (at <= odds.high) & t.is_probability
             settings[facts.threshold_parameter] = np.where(probable, at, np.nan)
         values[name] = facts.cells(*cells, **settings)
     return ThresholdCurve(t, *cut, values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.curves.base import Curve, of_a_tally
+from tallymark.curves.base import Columns, Curve, of_a_tally
 from tallymark.errors import InputError
 from tallymark.summaries.tally import Tally
 
-#: More bins than any picture can show.
+#: The largest number of bins that is accepted.
 _MOST_BINS = 10_000
 
 
@@ -29,18 +28,31 @@ class ScoreHistogram(Curve):
     count: Floats
     share: Floats
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Class, edges of the bin, mass and share of the class."""
         return {"class": self.label, "low": self.low, "high": self.high, "count": self.count, "share": self.share}
 
 
 @of_a_tally
 def score_histogram(tally: Tally, *, bins: int = 40, logit: bool = False) -> ScoreHistogram:
-    """How the scores of each class are distributed: over [0, 1] for probabilities, else over their range.
+    """Histogram of the scores of each class, over [0, 1] for probabilities, else over their range.
 
-    With `logit` bins of probabilities have equal width in log odds, which shows the ends where rare positives live; `low` and
-    `high` stay probabilities.
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores with rows of both classes.
+    bins : int
+        Number of bins.
+    logit : bool
+        Give bins of probabilities equal width in log odds, which shows the ends where rare positives lie; `low`
+        and `high` stay probabilities.
 
+    Returns
+    -------
+    ScoreHistogram
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> h = tm.score_histogram(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), bins=2)
     >>> h.count.tolist(), h.share.tolist()
@@ -53,7 +65,7 @@ def score_histogram(tally: Tally, *, bins: int = 40, logit: bool = False) -> Sco
         places = np.append(np.searchsorted(run.scores, edges[:-1], "left"), len(run))
         places[0] = 0
         counts.append(np.diff(run.mass_before(places)).astype(np.float64))
-    shares = [held / float(run.total) for held, run in zip(counts, tally.runs, strict=True)]
+    shares = [count / float(run.total) for count, run in zip(counts, tally.runs, strict=True)]
     labels = np.repeat(np.array([str(label) for label in tally.labels or ()], dtype=object), number)
     both = [np.concatenate(parts) for parts in (counts, shares)]
     return ScoreHistogram(labels, np.tile(edges[:-1], 2), np.tile(edges[1:], 2), both[0], both[1])
@@ -61,11 +73,11 @@ def score_histogram(tally: Tally, *, bins: int = 40, logit: bool = False) -> Sco
 
 def _equal_edges(tally: Tally, number: int) -> Floats:
     low, high = (0.0, 1.0) if tally.is_probability else tally.range
-    # By halves: between the ends of the floats lies more than a float holds.
+    # Halved, because the difference of two large floats may overflow.
     return 2.0 * np.linspace(low / 2, (high if high > low else low + 1.0) / 2, number + 1)
 
 
-#: Log odds beyond which all scores share a bin: a probability of one in a hundred thousand.
+#: Log odds of the outermost edges: a probability of one in a hundred thousand.
 _FURTHEST = 11.5
 
 

@@ -1,4 +1,4 @@
-"""Lines along which a metric is the same, and which classifiers no metric would choose."""
+"""Isolines of metrics in ROC and precision–recall space, and dominated classifiers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.metrics.declare import cell_settings
-from tallymark.registry import METRICS
+from tallymark.registry import METRICS, CellMetric
 
-#: Recalls between which a line of equal metric is sought.
+#: Recalls at which a metric is evaluated to find an isoline.
 _RECALLS = np.linspace(0.0, 1.0, 201)
 
 
@@ -21,9 +21,9 @@ def metric_at_rates(
 ) -> Floats:
     """A metric of the four cells at true and false positive rates and a prevalence."""
     facts = METRICS[metric]
-    if facts.cells is None:
+    if not isinstance(facts, CellMetric):
         raise InputError(
-            f"{metric} has no lines of its own; choose a metric of the four cells such as accuracy, f1 or cost."
+            f"{metric} has no isolines; choose a metric of the four cells such as accuracy, f1 or expected_cost."
         )
     tpr, fpr = np.broadcast_arrays(np.asarray(tpr, dtype=np.float64), np.asarray(fpr, dtype=np.float64))
     cells = (prevalence * tpr, (1 - prevalence) * fpr, prevalence * (1 - tpr), (1 - prevalence) * (1 - fpr))
@@ -33,7 +33,7 @@ def metric_at_rates(
 def recall_at_level(
     metric: str, fpr: float, level: float, prevalence: float, parameters: Mapping[str, float] | None = None
 ) -> float | None:
-    """The recall at which a metric has a value, for a false positive rate; None where it never has."""
+    """The recall at which a metric has a value, for a false positive rate; None where it never reaches it."""
     values = np.nan_to_num(metric_at_rates(metric, _RECALLS, fpr, prevalence, parameters), nan=-np.inf)
     sign = -1.0 if METRICS[metric].better == "lower" else 1.0
     rising = np.maximum.accumulate(sign * values)
@@ -44,13 +44,13 @@ def recall_at_level(
 
 
 def precision_at_f(level: float, beta: float, recall: Floats) -> Floats:
-    """The precision at which F-beta has a value, F r / ((1 + b²) r - b² F); nan where none does."""
+    """The precision at which F-beta has a value, F r / ((1 + b²) r - b² F); nan where there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         precision = level * recall / ((1 + beta**2) * recall - beta**2 * level)
     return np.where((precision > 0) & (precision <= 1.0), precision, np.nan)
 
 
 def dominated(name: str, rates: Mapping[str, tuple[float, float]]) -> bool:
-    """Whether another classifier finds at least as many positives with no more false alarms, by (tpr, fpr)."""
+    """Whether another classifier has no lower tpr and no higher fpr, given (tpr, fpr) by name."""
     tpr, fpr = rates[name]
     return any(t >= tpr and f <= fpr and (t, f) != (tpr, fpr) for other, (t, f) in rates.items() if other != name)

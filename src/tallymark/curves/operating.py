@@ -1,18 +1,17 @@
-"""Curves over conditions of use: costs, probabilities, prevalence."""
+"""Curves over operating conditions: cost curve, Brier curve, calibration curve, metrics over prevalences."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.curves.base import Curve, of_a_tally
+from tallymark.curves.base import Columns, Curve, of_a_tally
 from tallymark.errors import InputError, Undefined, UndefinedWarning
 from tallymark.metrics.cost import cost_envelope
 from tallymark.metrics.declare import require_probabilities
@@ -25,9 +24,9 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CostCurve(Curve):
-    """Normalised expected cost at the best threshold, against the mix of prevalence and costs.
+    """Normalised expected cost at the optimal threshold, against the probability-cost.
 
-    `probability_cost` is the share of the positives' cost in all that could be lost; 0 and 1 are the sure cases.
+    `probability_cost` is the positives' share of the maximum expected cost, from prevalence and costs.
     """
 
     probability_cost: Floats
@@ -38,14 +37,10 @@ class CostCurve(Curve):
         """Area under the lower envelope."""
         return float(np.trapezoid(self.cost, self.probability_cost))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Corners of the envelope."""
-        return {"probability_cost": self.probability_cost, "cost": self.cost}
-
 
 @of_a_tally
 def cost_curve(tally: Tally) -> CostCurve:
-    """The lower envelope of the cost curve. Drummond & Holte (2006), Mach. Learn. 65(1).
+    """Lower envelope of the cost curve. Drummond & Holte (2006), Mach. Learn. 65(1).
 
     >>> import tallymark as tm
     >>> curve = tm.cost_curve(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
@@ -71,10 +66,6 @@ class BrierCurve(Curve):
         """Area under the curve: the Brier score."""
         return float(np.trapezoid(self.loss, self.cost_share))
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
-        """The broken line."""
-        return {"cost_share": self.cost_share, "loss": self.loss}
-
 
 @of_a_tally
 def brier_curve(tally: Tally) -> BrierCurve:
@@ -90,7 +81,7 @@ def brier_curve(tally: Tally) -> BrierCurve:
     require_probabilities("brier_curve", tally)
     cut, p = tally.cutoffs, tally.prevalence
     fpr, fnr = (cut.fp / tally.negatives)[::-1], (1.0 - cut.tp / tally.positives)[::-1]
-    # A score counts as positive up to and including its own value, so rates change just above it.
+    # A row is positive at thresholds up to and including its score, so rates change just above it.
     edges = np.concatenate(([0.0], cut.thresholds[:0:-1], [1.0])).astype(np.float64)
     begin, end = edges[:-1], edges[1:]
     c = np.stack((begin, end), axis=1).ravel()
@@ -100,33 +91,44 @@ def brier_curve(tally: Tally) -> BrierCurve:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationCurve(Curve):
-    """Observed share of positives against the mean stated probability, by bin."""
+    """Observed share of positives against the mean stated probability, for bins with any rows."""
 
     mean_score: Floats
     observed: Floats
     mass: Floats
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
-        """One row per bin that holds something."""
-        return {"mean_score": self.mean_score, "observed": self.observed, "mass": self.mass}
-
 
 @of_a_tally
 def calibration_curve(tally: Tally, *, bins: int = BINS, by: Binning = "mass") -> CalibrationCurve:
-    """The reliability curve over bins of equal ``width`` or equal ``mass``. Niculescu-Mizil & Caruana (2005), ICML.
+    """Calibration (reliability) curve over bins. Niculescu-Mizil & Caruana (2005), ICML.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled probabilities with rows of both classes.
+    bins : int
+        Number of bins.
+    by : {"mass", "width"}
+        Bins of equal mass or of equal width.
+
+    Returns
+    -------
+    CalibrationCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.calibration_curve(tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75])).observed.tolist()
     [0.5, 0.5]
     """
     require_probabilities("calibration_curve", tally)
-    found = calibration_bins(tally, bins, by)
-    return CalibrationCurve(found.mean_score, found.observed, found.mass)
+    binned = calibration_bins(tally, bins, by)
+    return CalibrationCurve(binned.mean_score, binned.observed, binned.mass)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PrevalenceCurve(Curve):
-    """Metrics of the same data at other prevalences."""
+    """Metrics of the same data against the prevalence."""
 
     prevalence: Floats
     values: Mapping[str, Floats]
@@ -134,14 +136,29 @@ class PrevalenceCurve(Curve):
     def __getitem__(self, name: str) -> Floats:
         return self.values[name]
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """Prevalence and one column per metric."""
         return {"prevalence": self.prevalence, **self.values}
 
 
 def over_prevalence(data: Tally | Confusion, metrics: Sequence[str], prevalences: ArrayLike) -> PrevalenceCurve:
-    """How metrics would read at other prevalences, recall and false positive rate being what they are.
+    """Metrics at other prevalences, with recall and false positive rate unchanged.
 
+    Parameters
+    ----------
+    data : Tally or Confusion
+        Scores or cells; recall and false positive rate are kept.
+    metrics : sequence of str
+        Names of metrics.
+    prevalences : array-like
+        Prevalences.
+
+    Returns
+    -------
+    PrevalenceCurve
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> c = tm.Confusion.of_cells(tp=231, fp=32, fn=27, tn=54)
     >>> tm.over_prevalence(c, ["precision", "npv"], [0.25, 0.75])["precision"].round(4).tolist()
@@ -153,12 +170,12 @@ def over_prevalence(data: Tally | Confusion, metrics: Sequence[str], prevalences
     grid = np.array([_check.probability(value, "prevalences") for value in _check.listed(prevalences)])
     values: dict[str, Floats] = {}
     for name in metrics:
-        items = []
+        points = []
         for prevalence in grid:
             try:
-                items.append(METRICS[name].compute(data.at_prevalence(float(prevalence))))
+                points.append(METRICS[name].compute(data.at_prevalence(float(prevalence))))
             except Undefined as error:
                 warnings.warn(UndefinedWarning(error.reason), stacklevel=2)
-                items.append(np.nan)
-        values[name] = np.array(items)
+                points.append(np.nan)
+        values[name] = np.array(points)
     return PrevalenceCurve(grid, values)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tallymark._policies import policy_in
 from tallymark.errors import InputError, Undefined
 from tallymark.evaluation.point_estimates import measure_of
 from tallymark.evaluation.request import Request, settings_at
@@ -18,8 +19,9 @@ from tallymark.inference.limits.defaults import tally_limits
 from tallymark.inference.limits.optimism import Choices, with_choice
 from tallymark.inference.resampling.bootstrapping import bootstrap
 from tallymark.measures import Evaluation, Measure
+from tallymark.metrics.parameters import stated_parameters
 from tallymark.notes import Note
-from tallymark.registry import METRICS, asked_parameters, policy_in
+from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally
 
@@ -179,7 +181,7 @@ def _with_choice(
         choices = Choices.of(tally, policy, sampling=asked.sampling, seed=asked.seed, jobs=asked.jobs)
     except Undefined:
         return limits, {}
-    return with_choice(limits, values, choices, asked_parameters(asked.threshold, asked.parameters), level)
+    return with_choice(limits, values, choices, stated_parameters(asked.threshold, asked.parameters), level)
 
 
 def _seen_at(tally: Tally, prevalence: float | None) -> tuple[Tally, str | None]:

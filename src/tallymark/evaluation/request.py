@@ -11,8 +11,9 @@ from tallymark.errors import InputError, Undefined, nearest
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.measures import Measure
-from tallymark.metrics.declare import cell_settings, check_parameter
-from tallymark.registry import METRICS, Metric, asked_parameters
+from tallymark.metrics.declare import cell_settings
+from tallymark.metrics.parameters import check_parameter, stated_parameters
+from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import Confusion
 
 Progress = Callable[[float], None]
@@ -61,7 +62,7 @@ class Request:
 
     def of(self, facts: Metric) -> dict[str, float]:
         """The parameters of a metric that were asked for, by name or by the policy."""
-        asked = asked_parameters(self.threshold, self.parameters)
+        asked = stated_parameters(self.threshold, self.parameters)
         return {name: value for name, value in asked.items() if name in facts.parameters}
 
     def with_limits(self, measures: dict[str, Measure], limits: Mapping[str, Limits]) -> dict[str, Measure]:

@@ -1,6 +1,6 @@
-"""Learners made for counting: neighbours weighed by class size, an SVM for losses of counts, and detectors.
+"""Learners for quantification: class-weighted nearest neighbours, a structured SVM, and outlier detectors.
 
-They need scikit-learn, which takes a second to load, so each waits until it is asked for.
+They need scikit-learn, which takes a second to import, so each is loaded on first use.
 """
 
 from __future__ import annotations

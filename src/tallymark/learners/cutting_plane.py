@@ -1,8 +1,8 @@
 r"""One-slack cutting planes: minimise :math:`\frac12\|w\|^2 + C\,\xi(w)` with :math:`\xi` the largest of many planes.
 
-Each step asks an oracle for the plane that is highest at one place and solves the problem of the planes known so far by its
-dual. The place is half way between the best one so far and that solution, which needs about half as many steps as the solution
-itself. Joachims, Finley & Yu (2009), Mach. Learn. 77.
+Each step adds the plane that is highest at a query point and solves the dual problem of the planes so far. The query
+point lies half way between the best point so far and that solution, which takes about half as many steps as the
+solution. Joachims, Finley & Yu (2009), Mach. Learn. 77.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 
 from tallymark._check import Floats
 
-#: Gives a plane (its slope g and height d) with d − w·g largest.
+#: From w to the plane (its slope g and height d) with the largest d − w·g.
 Oracle = Callable[[Floats], tuple[Floats, float]]
 
-#: Planes kept; beyond that those without weight go, but for the newest.
+#: Planes kept; beyond that those without weight are dropped, except the newest.
 _PLANES, _NEWEST = 200, 20
 
-#: What the solution must have gained over w = 0 before a gap counts as closed: so many times the gap.
+#: A gap counts as closed only if the gain over w = 0 is this many times the gap.
 _GAIN = 100.0
 
-#: A gap below this share of the tolerance is closed even where nothing was gained: w = 0 is the answer.
+#: A gap below this share of the tolerance is closed even without a gain: w = 0 is the solution.
 _NOTHING = 1e-3
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The best w, how far it can be from the optimum (over C), the steps taken, and whether that is close enough.
+    """The best w, its distance from the optimum (over C), the steps taken, and whether they converged.
 
-    `bound` is what no w can go below.
+    `bound` is a lower bound of the objective.
     """
 
     w: Floats
@@ -42,26 +42,21 @@ class Solution:
 
 
 def minimise(
-    oracle: Oracle,
-    start: Floats,
-    C: float,
-    tol: float,
-    max_iter: int,
-    progress: Callable[[float], None] | None = None,
+    oracle: Oracle, start: Floats, C: float, tol: float, max_iter: int, progress: Callable[[float], None] | None = None
 ) -> Solution:
-    """Cut until the gap over C is at most `tol` and a hundredth of what was gained over w = 0, or `max_iter` is reached."""
-    # The plane of the true labels, g = 0 and d = 0, is always there: the slack is never negative.
+    """Iterate until the gap over C is at most `tol` and a hundredth of the gain over w = 0, or for `max_iter` steps."""
+    # The plane of the true labels, g = 0 and d = 0, keeps the slack from being negative.
     slopes, heights = np.zeros((1, len(start))), np.zeros(1)
     products = np.zeros((1, 1))
     weights = np.array([C])
     best_w, best = start, np.inf
-    nothing = C * oracle(np.zeros_like(start))[1]
-    place, dual, gap, first_gap = start, 0.0, np.inf, None
+    at_zero = C * oracle(np.zeros_like(start))[1]
+    point, dual, gap, first_gap = start, 0.0, np.inf, None
     for step in range(1, max_iter + 1):
-        slope, height = oracle(place)
-        value = 0.5 * float(place @ place) + C * max(height - float(place @ slope), 0.0)
+        slope, height = oracle(point)
+        value = 0.5 * float(point @ point) + C * max(height - float(point @ slope), 0.0)
         if value < best:
-            best_w, best = place, value
+            best_w, best = point, value
         products = np.pad(products, (0, 1))
         slopes, heights = np.vstack((slopes, slope)), np.append(heights, height)
         products[-1] = products[:, -1] = slopes @ slope
@@ -70,13 +65,13 @@ def minimise(
         reached = float(heights @ weights) - 0.5 * float(solution @ solution)
         stalled, dual = reached <= dual * (1.0 + 1e-12), max(dual, reached)
         gap = (best - dual) / C
-        if gap <= tol and (gap * _GAIN * C <= nothing - best or gap <= _NOTHING * tol):
+        if gap <= tol and (gap * _GAIN * C <= at_zero - best or gap <= _NOTHING * tol):
             return Solution(best_w, max(gap, 0.0), step, converged=True, bound=dual)
         if progress is not None:
             first_gap = gap if first_gap is None else first_gap
             progress(100.0 * min(max(np.log(first_gap / gap) / np.log(max(first_gap / tol, np.e)), 0.0), 1.0))
-        # A plane that cuts off nothing of the dual's solution says nothing new: then look at that solution itself.
-        place = solution if stalled else 0.5 * (best_w + solution)
+        # A plane that does not cut off the dual's solution adds nothing: query that solution next.
+        point = solution if stalled else 0.5 * (best_w + solution)
         if len(heights) > _PLANES:
             keep = weights > 0.0
             keep[0] = keep[-_NEWEST:] = True
@@ -85,14 +80,15 @@ def minimise(
     return Solution(best_w, max(gap, 0.0), max_iter, converged=False, bound=dual)
 
 
-#: Steps of the dual at most, for each plane.
+#: Maximum of steps of the dual, per plane.
 _ROUNDS = 50
 
 
 def dual_optimum(products: Floats, heights: Floats, C: float, start: Floats) -> Floats:
-    r"""The weights that maximise :math:`d\alpha - \frac12\alpha'G\alpha` with :math:`\alpha \ge 0, \sum\alpha = C`, by active sets.
+    r"""Active-set solution of :math:`\max d\alpha - \frac12\alpha'G\alpha` with :math:`\alpha \ge 0, \sum\alpha = C`.
 
-    From weights that satisfy both; each round solves the planes in use exactly and takes in the one that gains most.
+    Starts from feasible weights; each round solves for the active planes exactly and adds the one with the largest
+    gain.
     """
     weights = start.copy()
     active = weights > 0.0
@@ -101,19 +97,19 @@ def dual_optimum(products: Floats, heights: Floats, C: float, start: Floats) -> 
         used = np.flatnonzero(active)
         system = np.ones((len(used) + 1, len(used) + 1))
         system[:-1, :-1] = products[np.ix_(used, used)]
-        # Planes that repeat each other make it singular.
+        # Repeated planes make the system singular.
         system[np.arange(len(used)), np.arange(len(used))] += 1e-11 * scale
         system[-1, -1] = 0.0
-        wanted = np.linalg.solve(system, np.append(heights[used], C))
-        target, level = wanted[:-1], float(wanted[-1])
+        solved = np.linalg.solve(system, np.append(heights[used], C))
+        target, level = solved[:-1], float(solved[-1])
         if (target < 0.0).any():
             now = weights[used]
             falling = target < 0.0
             ratio = now[falling] / (now[falling] - target[falling])
             step = float(ratio.min())
             weights[used] = np.maximum(now + step * (target - now), 0.0)
-            gone = used[falling][ratio <= step]
-            weights[gone], active[gone] = 0.0, False
+            dropped = used[falling][ratio <= step]
+            weights[dropped], active[dropped] = 0.0, False
             continue
         weights[used] = target
         gains = heights - products @ weights - level

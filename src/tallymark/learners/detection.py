@@ -1,4 +1,4 @@
-"""Outlier detectors by name, whose scores every metric can be asked of."""
+"""Outlier detectors by name, with their scores as a panel for every metric."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tallymark.summaries.panel import Panel
 
 @dataclass(frozen=True)
 class Detector:
-    """A way to score outliers: higher scores are farther out."""
+    """An outlier detector: higher scores are more outlying."""
 
     title: str
     reference: str
     #: Scores of the rows, from the rows, neighbours, a seed and a number of jobs.
     score: Callable[[Floats, int, int, int | None], Floats]
-    #: Neighbours it looks at unless asked for others, 0 where it looks at none.
+    #: Default number of neighbours, 0 where it uses none.
     neighbors: int = 0
 
 
@@ -69,7 +69,7 @@ DETECTORS: Mapping[str, Detector] = {
 
 @dataclass(frozen=True)
 class Detectors:
-    """Chosen detectors and how they are set; ``scores`` and ``panel`` run them."""
+    """Chosen detectors and their settings; ``scores`` and ``panel`` run them."""
 
     names: tuple[str, ...]
     n_neighbors: int | None = None
@@ -78,14 +78,26 @@ class Detectors:
     jobs: int | None = None
 
     def neighbors(self, rows: int) -> dict[str, int]:
-        """How many neighbours each looks at among so many rows: as asked for, or its own number, at most half of the rows."""
-        looking = {name: DETECTORS[name].neighbors for name in self.names if DETECTORS[name].neighbors}
+        """Number of neighbours of each detector that uses any: as given, or its default, at most half of the rows."""
+        defaults = {name: DETECTORS[name].neighbors for name in self.names if DETECTORS[name].neighbors}
         if self.n_neighbors is not None:
-            return dict.fromkeys(looking, self.n_neighbors)
-        return {name: max(min(own, rows // 2), 1) for name, own in looking.items()}
+            return dict.fromkeys(defaults, self.n_neighbors)
+        return {name: max(min(default, rows // 2), 1) for name, default in defaults.items()}
 
     def scores(self, X: Any, progress: Callable[[float], None] | None = None) -> dict[str, Floats]:
-        """Scores of the rows of X by detector; `progress` is called with the percentage done."""
+        """Scores of the rows by detector.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows of attributes.
+        progress : callable, optional
+            Called with the percentage done.
+
+        Returns
+        -------
+        dict of ndarray
+        """
         try:
             rows = check_array(X, dtype=np.float64, ensure_min_samples=2)
         except ValueError as error:
@@ -93,11 +105,12 @@ class Detectors:
         neighbors = self.neighbors(len(rows))
         for name, k in neighbors.items():
             if k >= len(rows):
-                raise InputError(f"{name} is asked for {k} neighbours, but there are {len(rows)} rows; take fewer.")
+                raise InputError(f"{name} needs {k} neighbours, but there are {len(rows)} rows; take fewer.")
         _check.callback(progress)
         if np.abs(rows).max() > _LARGEST:
             raise InputError(
-                f"X holds numbers beyond {_LARGEST:g}, whose squares are infinite; divide the columns by a constant first."
+                f"X holds numbers beyond {_LARGEST:g}, whose squares are infinite; "
+                "divide the columns by a constant first."
             )
         if self.standardise:
             rows = StandardScaler().fit_transform(rows)
@@ -111,7 +124,23 @@ class Detectors:
     def panel(
         self, X: Any, y: Any, *, pos_label: Label | None = None, progress: Callable[[float], None] | None = None
     ) -> Panel:
-        """The scores beside the labels, for ``tm.evaluate``, ``tm.compare``, ``tm.without_simple`` and every metric."""
+        """The scores and labels as a panel, for ``tm.evaluate``, ``tm.compare`` and ``tm.without_simple``.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows of attributes.
+        y : array-like
+            Labels of the rows.
+        pos_label : label, optional
+            The positive class, where it is not obvious.
+        progress : callable, optional
+            Called with the percentage done.
+
+        Returns
+        -------
+        Panel
+        """
         return panel_of(y, self.scores(X, progress), pos_label=pos_label)
 
 
@@ -120,15 +149,36 @@ _LARGEST = 1e150
 
 
 def detectors(
-    names: str | Iterable[str] = tuple(DETECTORS), *, n_neighbors: int | None = None, standardise: bool = True,
-    seed: int = 0, jobs: int | None = None,
-) -> Detectors:  # fmt: skip
-    """Outlier detectors by name (``mod``, ``lof``, ``iforest``, ``copod``), ready to score rows for a Panel.
+    names: str | Iterable[str] = tuple(DETECTORS),
+    *,
+    n_neighbors: int | None = None,
+    standardise: bool = True,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> Detectors:
+    """Outlier detectors by name, to score rows for a Panel.
 
-    `n_neighbors` is for those that look at neighbours (150 for MOD and 50 for LOF unless given, at most half of the rows);
-    `standardise` brings every attribute to mean 0 and deviation 1 first. COPOD is PyOD's (``pip install 'tallymark[detectors]'``),
-    LOF and the isolation forest are scikit-learn's.
+    COPOD is PyOD's (``pip install 'tallymark[detectors]'``), LOF and the isolation forest are scikit-learn's.
 
+    Parameters
+    ----------
+    names : str or iterable of str
+        Any of ``mod``, ``lof``, ``iforest``, ``copod``; all by default.
+    n_neighbors : int, optional
+        For detectors that use neighbours; 150 for MOD and 50 for LOF by default, at most half of the rows.
+    standardise : bool
+        Whether to bring every attribute to mean 0 and standard deviation 1 first.
+    seed : int
+        Seed of the isolation forest.
+    jobs : int, optional
+        Number of parallel jobs.
+
+    Returns
+    -------
+    Detectors
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> X, y = np.vstack((rng.normal(size=(95, 2)), rng.normal(3, 1, (5, 2)))), np.arange(100) >= 95

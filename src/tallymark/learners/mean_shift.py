@@ -1,4 +1,4 @@
-"""Mean-shift outlier detection: how far a point moves when it is drawn to its neighbours."""
+"""Mean-shift outlier detection (MOD)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,26 @@ _GATHERED = 2**24
 
 
 class MOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Mean-shift outlier detection (Yang, Rahardja & Fränti 2021, Pattern Recognit. 115): outliers are far from their shifted selves.
+    r"""Mean-shift outlier detection. Yang, Rahardja & Fränti (2021), Pattern Recognit. 115.
 
-    Every point is replaced by the mean of its `n_neighbors` nearest points, itself included, `iterations` times, the neighbours
-    searched anew among the shifted points; its score is the distance moved, :math:`\|x - x'\|`. Exact: all distances are
-    compared. Scale the attributes first, since distances add them up. The interface is PyOD's: ``decision_scores_`` of the fitted
-    rows, ``decision_function`` of others (each shifted through the points as they were in every round), ``labels_`` and
-    ``predict`` for the `contamination` share with the highest scores.
+    Every point is repeatedly replaced by the mean of its nearest points, itself included, which are searched again
+    among the shifted points; its score is the distance moved, :math:`\|x - x'\|`. The search is exact. Scale the
+    attributes first. The interface is PyOD's: ``decision_scores_`` of the fitted rows, ``decision_function`` of others
+    (each shifted through the points of every round), ``labels_`` and ``predict`` for the rows with the highest scores.
 
+    Parameters
+    ----------
+    n_neighbors : int
+        Points whose mean is taken.
+    iterations : int
+        Number of shifts.
+    contamination : float
+        Share of the fitted rows that are labelled as outliers.
+    n_jobs : int, optional
+        Number of parallel jobs of the search.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> X = np.vstack((np.random.default_rng(0).normal(size=(60, 2)), [[8.0, 8.0]]))
     >>> int(tm.learners.MOD(n_neighbors=10).fit(X).decision_scores_.argmax())
@@ -32,12 +44,7 @@ class MOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self,
-        n_neighbors: int = 30,
-        *,
-        iterations: int = 3,
-        contamination: float = 0.1,
-        n_jobs: int | None = None,
+        self, n_neighbors: int = 30, *, iterations: int = 3, contamination: float = 0.1, n_jobs: int | None = None
     ) -> None:
         self.n_neighbors = n_neighbors
         self.iterations = iterations
@@ -45,7 +52,7 @@ class MOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Shift the rows and keep where they were in each round."""
+        """Shift the rows and keep their positions in each round."""
         X = validate_data(self, X, dtype=np.float64)
         for name in ("n_neighbors", "iterations"):
             value = getattr(self, name)
@@ -66,16 +73,16 @@ class MOD(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> Floats:
-        """How far each row moves among the fitted ones; higher is farther out."""
+        """Distance that each row moves among the fitted ones; higher is more outlying."""
         check_is_fitted(self, "decision_scores_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        now = X
+        shifted = X
         for points in self._rounds:
-            now = self._shifted(points, now)
-        return _distance(X, now)
+            shifted = self._shifted(points, shifted)
+        return _distance(X, shifted)
 
     def predict(self, X: Any) -> Any:
-        """1 for rows farther out than all but `contamination` of the fitted ones, else 0, as PyOD has it."""
+        """1 for rows with a score above that of all but `contamination` of the fitted ones, else 0, as in PyOD."""
         scores = self.decision_function(X)
         return (scores > self.threshold_).astype(np.int64)
 

@@ -1,8 +1,9 @@
-r"""The labelling that violates a structured SVM's constraints most: exact, without looking at every table.
+r"""Exact search for the most violated constraint of a structured SVM, by branch and bound over contingency tables.
 
-Among labellings with a true and b false positives the best takes the highest scores of each class, so the search is over
-:math:`\Delta(a, b) + A_a + B_b`, where A and B are sums of the highest scores. Both are concave, hence largest at one place in
-any range; with a limit for the loss in a block of tables most blocks are left out at once. Joachims (2005), ICML.
+Among labellings with a true and b false positives the best takes the highest scores of each class, so the search is
+over :math:`\Delta(a, b) + A_a + B_b`, where A and B are sums of the highest scores. Both are concave, so each has its
+maximum over a range at one place; with a bound of the loss in a block of tables most blocks are discarded at once.
+Joachims (2005), ICML.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import numpy as np
 from tallymark._check import Floats, Ints
 from tallymark.learners.table_losses import CountLoss, TableLoss
 
-#: Blocks to begin with, at most; each is cut into four by four until it is so small that its tables are looked at.
+#: Maximum number of blocks to begin with, and the width at which their tables are evaluated; they are split by four.
 _BLOCKS, _SMALLEST = 10_000, 4
 
-#: Small blocks whose tables are looked at together.
+#: Small blocks whose tables are evaluated together.
 _TOGETHER = 4_096
 
 
 class Labelling(NamedTuple):
-    """True and false positives of a labelling, which rows they are, and what it reaches."""
+    """Rows that are true and false positives in a labelling, its loss, and its loss plus scores."""
 
     hits: Ints
     false_alarms: Ints
@@ -31,7 +32,7 @@ class Labelling(NamedTuple):
 
 
 def most_violated(loss: TableLoss, positive: Floats, negative: Floats) -> Labelling:
-    """The labelling with the largest loss plus scores of its predicted positives; the first one of several."""
+    """The labelling with the largest loss plus scores of its predicted positives; the first of several."""
     if isinstance(loss, CountLoss):
         return _by_count(loss, positive, negative)
     up, down = (np.argsort(-scores) for scores in (positive, negative))
@@ -41,7 +42,7 @@ def most_violated(loss: TableLoss, positive: Floats, negative: Floats) -> Labell
 
 
 def _by_count(loss: CountLoss, positive: Floats, negative: Floats) -> Labelling:
-    """Where only the number of predicted positives counts, they are the highest scores of all."""
+    """For a loss of the number of predicted positives: these have the highest scores of all rows."""
     scores = np.concatenate((positive, negative))
     order = np.argsort(-scores)
     values = loss.values + np.concatenate(([0.0], np.cumsum(scores[order])))
@@ -57,8 +58,8 @@ def _search(loss: TableLoss, A: Floats, B: Floats) -> tuple[int, int, float]:
     size = _SMALLEST
     while (last_a // size + 1) * (last_b // size + 1) > _BLOCKS:
         size *= 4
-    low_a, low_b = (grid.ravel() for grid in np.meshgrid(
-        np.arange(0, last_a + 1, size), np.arange(0, last_b + 1, size), indexing="ij"))  # fmt: skip
+    starts = np.arange(0, last_a + 1, size), np.arange(0, last_b + 1, size)
+    low_a, low_b = (grid.ravel() for grid in np.meshgrid(*starts, indexing="ij"))
     best = (0, 0, -np.inf)
     while len(low_a):
         high_a, high_b = np.minimum(low_a + size - 1, last_a), np.minimum(low_b + size - 1, last_b)
@@ -68,7 +69,7 @@ def _search(loss: TableLoss, A: Floats, B: Floats) -> tuple[int, int, float]:
         open_ = limit > best[2]
         low_a, low_b, limit = low_a[open_], low_b[open_], limit[open_]
         if size == _SMALLEST:
-            return _looked_at(best, loss, A, B, low_a, low_b, limit)
+            return _evaluated(best, loss, A, B, low_a, low_b, limit)
         size //= 4
         steps = size * np.arange(4)
         low_a = (low_a[:, None, None] + steps[None, :, None] + np.zeros(4, dtype=np.int64)).ravel()
@@ -78,10 +79,10 @@ def _search(loss: TableLoss, A: Floats, B: Floats) -> tuple[int, int, float]:
     return best
 
 
-def _looked_at(
+def _evaluated(
     best: tuple[int, int, float], loss: TableLoss, A: Floats, B: Floats, low_a: Ints, low_b: Ints, limit: Floats
 ) -> tuple[int, int, float]:
-    """Every table of the blocks that are left, the most promising first."""
+    """The best table of the remaining blocks, those with the highest bound first."""
     order = np.argsort(-limit, kind="stable")
     steps = np.arange(_SMALLEST)
     for start in range(0, len(order), _TOGETHER):

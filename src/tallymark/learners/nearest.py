@@ -1,8 +1,8 @@
-"""Nearest neighbours found exactly: by distance and, among equal distances, by row number.
+"""Exact nearest neighbours, ordered by distance and, among equal distances, by row number.
 
-Distances from ‖x‖² + ‖y‖² − 2xy, as scikit-learn's quick search computes them, round differently from direct ones and would break
-ties at random. So they only pick candidates here; candidates are compared by their direct distances, and a query whose last neighbour could be another row is
-searched directly.
+Distances from ‖x‖² + ‖y‖² − 2xy, as in scikit-learn's brute-force search, round differently from direct ones and would
+break ties at random. They only select candidates, which are compared by direct distances; a query whose last neighbour
+could be another row is searched directly.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from tallymark._check import Floats, Ints
 #: Attributes of candidates gathered at a time.
 _BLOCK = 2**21
 
-#: Candidates beyond the neighbours that were asked for.
+#: Candidates beyond the number of neighbours.
 _SPARE = 8
 
-#: A tree beats the table of all distances up to so many attributes and from so many rows.
+#: A k-d tree is faster than all distances up to so many attributes and from so many rows.
 _TREE_ATTRIBUTES, _TREE_ROWS = 8, 5_000
 
-#: Distances scikit-learn and we call Euclidean.
+#: Names of the Euclidean distance.
 _EUCLIDEAN = ("euclidean", "l2")
 
 
@@ -33,8 +33,8 @@ def nearest(
 ) -> Ints:
     """Row numbers of the `k` nearest `rows` of each query, nearest first; equal distances in the order of the rows.
 
-    Euclidean distances of dense rows are compared exactly as they are rounded. For other metrics and sparse rows the list is
-    scikit-learn's, which rows at the last distance are in it too.
+    Euclidean distances of dense rows are compared as they are rounded. For other metrics and sparse rows the list is
+    scikit-learn's, including its choice among rows at the last distance.
     """
     euclidean = isinstance(metric, str) and (metric in _EUCLIDEAN or (metric == "minkowski" and not metric_params))
     if not euclidean or issparse(rows) or issparse(queries):
@@ -61,16 +61,16 @@ def _by_tree(rows: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
     for start in range(0, len(queries), step):
         part = queries[start : start + step]
         distances, candidates = tree.query(part, k=np.arange(1, listed + 1), workers=n_jobs or 1)
-        # Beyond the list no row is nearer than its last, up to the rounding of a square root and its square.
+        # Other rows are no nearer than the last listed one, up to the rounding of a square root and its square.
         edge = distances[:, -1] ** 2 * (1.0 - 1e-12) if listed < len(rows) else np.full(len(part), np.inf)
-        places[start : start + step] = _settled(rows, part, candidates, edge, k)
+        places[start : start + step] = _compared(rows, part, candidates, edge, k)
     return places
 
 
 def _by_table(rows: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints:
     from sklearn.neighbors import NearestNeighbors
 
-    # Centred, so that data far from 0 keep their digits.
+    # Centred, so that data far from 0 do not lose digits.
     centre = rows.mean(axis=0)
     around = rows - centre
     largest = float(np.einsum("nd,nd->n", around, around).max(initial=0.0)) + float((centre**2).sum())
@@ -82,16 +82,19 @@ def _by_table(rows: Floats, queries: Floats, k: int, n_jobs: int | None) -> Ints
         part = queries[start : start + step]
         shifted = part - centre
         distances, candidates = search.kneighbors(shifted)
-        own = np.einsum("nd,nd->n", shifted, shifted)
-        # What the quick distances may be off by; shifting rows rounds too.
-        doubt = 16.0 * (rows.shape[1] + 4) * np.finfo(np.float64).eps * (own + largest)
+        squares = np.einsum("nd,nd->n", shifted, shifted)
+        # Maximum rounding error of the distances, including that of the shift.
+        doubt = 16.0 * (rows.shape[1] + 4) * np.finfo(np.float64).eps * (squares + largest)
         edge = distances[:, -1] ** 2 - doubt if listed < len(rows) else np.full(len(part), np.inf)
-        places[start : start + step] = _settled(rows, part, candidates, edge, k)
+        places[start : start + step] = _compared(rows, part, candidates, edge, k)
     return places
 
 
-def _settled(rows: Floats, queries: Floats, candidates: Ints, edge: Floats, k: int) -> Ints:
-    """The `k` nearest candidates by direct distance; a query whose other rows (`edge` or farther) may be as near is searched."""
+def _compared(rows: Floats, queries: Floats, candidates: Ints, edge: Floats, k: int) -> Ints:
+    """The `k` nearest candidates by direct distance.
+
+    A query whose other rows, at least `edge` away, may be as near is searched among all rows.
+    """
     candidates = np.sort(candidates, axis=1)
     squares = _squares(queries[:, None, :] - rows[candidates])
     order = np.argsort(squares, axis=1, kind="stable")[:, :k]

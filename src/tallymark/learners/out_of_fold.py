@@ -1,4 +1,4 @@
-"""What neighbours would have predicted for each row had it not been there: one search serves every k, alpha and fold."""
+"""Leave-one-out and out-of-fold predictions of nearest neighbours, from one search for every k, alpha and fold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallymark._check import Floats, Ints
 from tallymark.learners.nearest import nearest
 from tallymark.learners.votes import vote_ranks, winners
 
-#: Neighbours beyond the expected number that are listed, in standard deviations, so that few rows run short in a fold.
+#: Margin of listed neighbours over their expected number outside a fold, in standard deviations.
 _SPREAD = 4.0
 
 
@@ -28,30 +28,37 @@ def stratified_folds(codes: Ints, folds: int, rng: np.random.Generator) -> Ints:
 
 
 class Neighbourhood:
-    """The neighbours of every row among the others, long enough for the largest `k` in folds of `folds`."""
+    """Lists of each row's nearest other rows, long enough for the largest `k` outside of any of `folds` folds."""
 
     def __init__(
-        self, rows: Any, codes: Ints, k: int, folds: int, *, metric: Any = "euclidean", metric_params: Any = None,
+        self,
+        rows: Any,
+        codes: Ints,
+        k: int,
+        folds: int,
+        *,
+        metric: Any = "euclidean",
+        metric_params: Any = None,
         n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rows, self.codes, self.k = rows, codes, k
         self.classes = int(codes.max()) + 1
         self._search: dict[str, Any] = {"metric": metric, "metric_params": metric_params, "n_jobs": n_jobs}
         outside = 1.0 - 1.0 / folds
         listed = math.ceil(k / outside + _SPREAD * math.sqrt(k * (1.0 - outside)) / outside)
         listed = min(listed, len(codes) - 1)
-        found = nearest(rows, rows, listed + 1, **self._search)
-        # The row itself goes by its number; among duplicates it may not be in the list.
-        own = found == np.arange(len(codes))[:, None]
-        own[~own.any(axis=1), -1] = True
-        self.places = found[~own].reshape(len(codes), listed)
+        places = nearest(rows, rows, listed + 1, **self._search)
+        # The row itself is removed by its number; among duplicates it may not be in the list.
+        itself = places == np.arange(len(codes))[:, None]
+        itself[~itself.any(axis=1), -1] = True
+        self.places = places[~itself].reshape(len(codes), listed)
 
     def left_out(self, ks: Sequence[int], alphas: Sequence[float | None]) -> Iterator[tuple[int, float | None, Ints]]:
         """Predictions of each row by all the others, for every k and alpha."""
         sizes = np.bincount(self.codes, minlength=self.classes)
-        # Without the row its class is one smaller: a group of rows for each class.
-        lesser = sizes - np.eye(self.classes, dtype=np.int64)
-        return self._predicted(self.codes[self.places], self.codes, lesser, ks, alphas)
+        # Without the row its class is one smaller: one set of sizes for the rows of each class.
+        reduced = sizes - np.eye(self.classes, dtype=np.int64)
+        return self._predicted(self.codes[self.places], self.codes, reduced, ks, alphas)
 
     def in_folds(
         self, fold: Ints, ks: Sequence[int], alphas: Sequence[float | None]
@@ -67,13 +74,13 @@ class Neighbourhood:
         others = fold[self.places] != fold[:, None]
         order = np.argsort(~others, axis=1, kind="stable")[:, : self.k]
         lists: Ints = self.codes[np.take_along_axis(self.places, order, axis=1)]
-        # Rows with too many neighbours in their own fold are searched again.
+        # Rows with too many neighbours in the same fold are searched again.
         short = others.sum(axis=1) < self.k
         for one in np.unique(fold[short]):
             inside, outside = np.flatnonzero(short & (fold == one)), np.flatnonzero(fold != one)
             listed = min(self.k, len(outside))
-            found = nearest(self.rows[outside], self.rows[inside], listed, **self._search)
-            lists[inside[:, None], np.arange(listed)] = self.codes[outside[found]]
+            places = nearest(self.rows[outside], self.rows[inside], listed, **self._search)
+            lists[inside[:, None], np.arange(listed)] = self.codes[outside[places]]
         return lists
 
     def _predicted(
@@ -89,8 +96,8 @@ class Neighbourhood:
             for alpha in alphas:
                 predicted = np.empty(len(lists), dtype=np.int64)
                 for one, rest in enumerate(sizes):
-                    own = group == one
-                    predicted[own] = winners(vote_ranks(rest, k, alpha), counts[own])
+                    members = group == one
+                    predicted[members] = winners(vote_ranks(rest, k, alpha), counts[members])
                 yield k, alpha, predicted
 
 

@@ -1,4 +1,4 @@
-"""Proportion-weighted nearest neighbours: a vote for a rare class counts for more."""
+"""Proportion-weighted nearest neighbours (PWK, PWKα): votes weighted by inverse class size."""
 
 from __future__ import annotations
 
@@ -17,14 +17,26 @@ from tallymark.notes import Note, emit
 
 
 class PWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Nearest neighbours whose votes are weighed by the sizes of their classes (PWK, PWKα; Barranquero et al. 2013).
+    r"""Nearest neighbours with votes weighted by class size. Barranquero et al. (2013), Pattern Recognit. 46.
 
-    A neighbour of class c votes with :math:`w_c = 1 - N_c/S` (`alpha` None, PWK) or :math:`(N_c/M)^{-1/\alpha}` (PWKα), where
-    the class has :math:`N_c` of the S training rows and the smallest one M. An `alpha` of infinity is plain KNN; for two
-    classes an `alpha` of 1 is PWK. Votes are compared in whole numbers, and a tie goes to the earlier class of ``classes_``.
-    Among equally distant rows the earlier ones are the neighbours. `metric` and `metric_params` are those of scikit-learn's
-    neighbours; X may be sparse.
+    A neighbour of class c votes with :math:`w_c = 1 - N_c/S` (PWK) or :math:`(N_c/M)^{-1/\alpha}` (PWKα), where the
+    class has :math:`N_c` of the S training rows and the smallest class M. Votes are compared in whole numbers; a tie
+    goes to the earlier class of ``classes_``. Of equally distant rows the earlier ones are the neighbours. X may be
+    sparse.
 
+    Parameters
+    ----------
+    n_neighbors : int
+        Number of neighbours.
+    alpha : float, optional
+        None is PWK, a number of 1 or more PWKα; infinity is plain KNN, and for two classes 1 is PWK.
+    metric, metric_params
+        As for scikit-learn's nearest neighbours.
+    n_jobs : int, optional
+        Number of parallel jobs of the search.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0], [5.0]], [0, 0, 0, 0, 1, 1]
     >>> model = tm.learners.PWKClassifier(n_neighbors=3).fit(X, y)
@@ -48,7 +60,7 @@ class PWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the rows and weigh the classes."""
+        """Keep the rows and compute the weights of the classes."""
         X, y = validate_data(self, X, y, accept_sparse="csr")
         check_classification_targets(y)
         self.classes_, self._codes = np.unique(y, return_inverse=True)
@@ -83,7 +95,7 @@ class PWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return vote_ranks(self._sizes, self._k, self.alpha)
 
     def _votes(self, X: Any) -> Ints:
-        """How many of each row's neighbours are of each class."""
+        """Number of each row's neighbours in each class."""
         check_is_fitted(self, "class_weights_")
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         places = nearest(
@@ -99,7 +111,7 @@ class PWKClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def checked_neighbors(k: object, rows: int) -> int:
-    """A number of neighbours that the rows can give."""
+    """A number of neighbours, refused where there are fewer rows."""
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"n_neighbors is {k!r}, expected a whole number of 1 or more.")
     if k > rows:
@@ -108,14 +120,14 @@ def checked_neighbors(k: object, rows: int) -> int:
 
 
 def crowded(k: int, sizes: Ints) -> list[Note]:
-    """Say so when a class is too small to fill a neighbourhood."""
+    """The note that the smallest class has fewer rows than neighbours."""
     smallest = int(sizes.min())
     if k <= smallest:
         return []
     return [
         Note(
             "TM114",
-            f"{k} neighbours are asked for, but the smallest class has {smallest} rows, so others always sit among them; "
-            "take fewer neighbours (Hand & Vinciotti 2003)",
+            f"n_neighbors is {k}, but the smallest class has {smallest} rows, so rows of other classes are always "
+            "among the neighbours; take fewer neighbours (Hand & Vinciotti 2003)",
         )
     ]

@@ -1,7 +1,6 @@
-"""Losses of a contingency table, for all tables with P positives and N negatives at once.
+"""Losses of contingency tables with P positives and N negatives, and their upper bounds over blocks of tables.
 
-A table is its true positives a and false positives b. A loss gives its values at any (a, b), and what it is at most in a block
-of tables, which lets a search leave most of them out.
+A table is its true positives a and false positives b. The bounds let a search discard most blocks.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ import numpy as np
 
 from tallymark._check import Floats, Ints
 from tallymark.errors import InputError, nearest
-from tallymark.registry import LOSSES, METRICS, Loss, Metric
+from tallymark.registry import LOSSES, METRICS, CellMetric, Loss, Metric
 
-#: Name of the loss that joins a classification and a quantification score.
+#: Name of the loss that combines a classification and a quantification score.
 Q = "q"
 
-#: Blocks whose largest values a user's function is asked for are this wide, or a power of four wider.
+#: Width of the smallest blocks whose maxima of a user's function are computed; the next are four times as wide.
 _BLOCK = 16
 
 #: Cells of a user's function evaluated at a time.
@@ -37,12 +36,12 @@ class TableLoss(ABC):
 
     @abstractmethod
     def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:
-        """What the loss does not exceed in a block of tables, ends included."""
+        """Upper bound of the loss over blocks of tables, ends included."""
 
 
 @dataclass(frozen=True)
 class CountLoss(TableLoss):
-    """A loss of the number of predicted positives alone; `values` has it for 0 to n of them."""
+    """A loss of the number of predicted positives; `values` for 0 to n of them."""
 
     values: Floats
 
@@ -57,7 +56,7 @@ class CountLoss(TableLoss):
 
 @dataclass(frozen=True)
 class OrderedLoss(TableLoss):
-    """A loss that falls with every positive found and rises with every false alarm."""
+    """A loss that falls with true positives and rises with false positives."""
 
     score: Callable[[Ints, Ints], Floats]
 
@@ -66,7 +65,7 @@ class OrderedLoss(TableLoss):
         return 1.0 - self.score(a, b)
 
     def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:  # noqa: ARG002
-        """The corner with the fewest hits and the most false alarms."""
+        """The loss of the fewest true and the most false positives."""
         return self.at(low_a, high_b)
 
 
@@ -80,24 +79,24 @@ class QLoss(TableLoss):
 
     def at(self, a: Ints, b: Ints) -> Floats:
         """One minus the Q-measure."""
-        return 1.0 - self._joined(self.classification(a, b), self.quantification[a + b])
+        return 1.0 - self._combined(self.classification(a, b), self.quantification[a + b])
 
     def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:
-        """Q rises with both scores, so their least values bound it."""
+        """Q rises with both scores, so their minima bound it."""
         least = -range_maxima(-self.quantification, low_a + low_b, high_a + high_b)
-        return 1.0 - self._joined(self.classification(low_a, high_b), least)
+        return 1.0 - self._combined(self.classification(low_a, high_b), least)
 
-    def _joined(self, c: Floats, q: Floats) -> Floats:
+    def _combined(self, c: Floats, q: Floats) -> Floats:
         if math.isinf(self.beta):
             return np.where(c > 0.0, q, 0.0)
         square = self.beta**2
         total = square * c + q
-        # Where one of them is 0 so is Q; of two zeros that must be said.
+        # Q is 0 where one of them is; with both 0 the quotient is undefined.
         return np.divide((1.0 + square) * c * q, total, out=np.zeros_like(total), where=total > 0.0)
 
 
-class OwnLoss(TableLoss):
-    """A user's function, about which nothing else is known: its largest values by block are computed once."""
+class UserLoss(TableLoss):
+    """A user's function, not known to be monotone: its maxima by block are computed once."""
 
     def __init__(self, function: Callable[..., Any], positives: int, negatives: int) -> None:
         self.function, self.positives, self.negatives = function, positives, negatives
@@ -119,41 +118,45 @@ class OwnLoss(TableLoss):
         return values
 
     def at_most(self, low_a: Ints, high_a: Ints, low_b: Ints, high_b: Ints) -> Floats:
-        """The largest value of the smallest known block around it."""
+        """The maximum of the smallest precomputed block that contains it."""
         width = max(int(np.max(high_a - low_a + 1, initial=1)), int(np.max(high_b - low_b + 1, initial=1)))
-        level = next(size for size in self.maxima if size >= width)
-        return self.maxima[level][low_a // level, low_b // level]
+        size = next(size for size in self.maxima if size >= width)
+        return self.maxima[size][low_a // size, low_b // size]
 
     def _maxima(self) -> dict[int, Floats]:
-        """Largest values of blocks of 16, 64, … tables a side."""
+        """Maxima of blocks with a side of 16, 64, … tables."""
         lines, columns = self.positives + 1, self.negatives + 1
         first = np.empty((-(-lines // _BLOCK), -(-columns // _BLOCK)))
         step = max(_PART // columns // _BLOCK, 1) * _BLOCK
         for start in range(0, lines, step):
             a = np.arange(start, min(start + step, lines))
             values = self.at(a[:, None], np.arange(columns)[None, :])
-            part = np.maximum.reduceat(np.maximum.reduceat(values, np.arange(0, len(a), _BLOCK), axis=0),
-                                       np.arange(0, columns, _BLOCK), axis=1)  # fmt: skip
+            part = _block_maxima(values, _BLOCK)
             first[start // _BLOCK : start // _BLOCK + len(part)] = part
         levels = {_BLOCK: first}
         while max(first.shape) > 1:
             size = max(levels)
-            by = [np.arange(0, length, 4) for length in first.shape]
-            first = np.maximum.reduceat(np.maximum.reduceat(first, by[0], axis=0), by[1], axis=1)
+            first = _block_maxima(first, 4)
             levels[size * 4] = first
         return levels
 
 
+def _block_maxima(values: Floats, width: int) -> Floats:
+    """Maxima of square blocks of a matrix."""
+    by_rows = np.maximum.reduceat(values, np.arange(0, values.shape[0], width), axis=0)
+    return np.asarray(np.maximum.reduceat(by_rows, np.arange(0, values.shape[1], width), axis=1))
+
+
 def range_maxima(values: Floats, low: Ints, high: Ints) -> Floats:
-    """The largest of ``values[low]`` to ``values[high]``, for many ranges: two overlapping powers of two span each."""
+    """Maxima of ``values[low]`` to ``values[high]`` for many ranges, each covered by two windows of a power of two."""
     power = np.frexp((high - low + 1).astype(np.float64))[1] - 1
     best = np.empty(np.broadcast(low, high).shape)
     window = values
     for exponent in range(int(power.max(initial=0)) + 1):
         if exponent:
             window = np.maximum(window[: -(1 << (exponent - 1))], window[1 << (exponent - 1) :])
-        own = power == exponent
-        best[own] = np.maximum(window[low[own]], window[high[own] - (1 << exponent) + 1])
+        of_power = power == exponent
+        best[of_power] = np.maximum(window[low[of_power]], window[high[of_power] - (1 << exponent) + 1])
     return best
 
 
@@ -168,16 +171,15 @@ def table_loss(
 ) -> TableLoss:
     r"""A loss by name, for a sample with so many positives and negatives.
 
-    ``"q"`` is :math:`1 - Q_\beta` of a `classification` and a `quantification` score (`beta` is also that of a metric that has
-    one); any registered quantification loss is
-    one of the count (divided by its largest value where it has no limit), any metric at one threshold with a direction and
-    limits one of the table; a function takes arrays tp, fp, fn, tn and gives losses from 0 to 1.
+    ``"q"`` is :math:`1 - Q_\beta` of a `classification` and a `quantification` score; a registered quantification loss
+    is a function of the count (divided by its maximum where it is unbounded), a metric at one threshold with a
+    direction and a finite range one of the table; a function takes arrays tp, fp, fn, tn and gives losses from 0 to 1.
     """
     size = (positives, negatives)
     if isinstance(beta, bool) or not isinstance(beta, int | float | np.number) or not beta >= 0.0:
         raise InputError(f"beta is {beta!r}, expected a number of 0 or more.")
     if callable(loss):
-        return OwnLoss(loss, *size)
+        return UserLoss(loss, *size)
     if loss == Q:
         score, counts = _score_of_table(METRICS[classification], *size), _losses_of_count(LOSSES[quantification], *size)
         return QLoss(score, 1.0 - counts, float(beta))
@@ -186,15 +188,15 @@ def table_loss(
     if loss in METRICS:
         facts = METRICS[loss]
         parameters: dict[str, Any] = {"beta": float(beta)} if has_beta(loss) else {}
-        score = _score_of_table(facts, positives, negatives, **parameters)
-        if facts.name in METRICS.own:
-            # Only of ours it is known, and tested, that mending an error never makes them worse.
-            return OwnLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn, **parameters), *size)
+        score = _score_of_table(facts, *size, **parameters)
+        if isinstance(facts, CellMetric) and facts.name in METRICS.user_defined:
+            # Only for the library's metrics it is tested that correcting an error never makes them worse.
+            return UserLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn, **parameters), *size)
         return OrderedLoss(score)
-    known = [Q, *LOSSES, *(name for name in METRICS if METRICS[name].cells)]
+    names = [Q, *LOSSES, *(name for name in METRICS if METRICS[name].cells)]
     raise InputError(
-        f"loss={loss!r} is not known.{nearest(loss, known)} Give 'q', a quantification loss, a metric at one threshold, or a "
-        f"function of arrays tp, fp, fn, tn. There are: {', '.join(known)}."
+        f"loss={loss!r} is not known.{nearest(loss, names)} Give 'q', a quantification loss, a metric at one "
+        f"threshold, or a function of arrays tp, fp, fn, tn. There are: {', '.join(names)}."
     )
 
 
@@ -209,7 +211,7 @@ def _losses_of_count(facts: Loss, positives: int, negatives: int) -> Floats:
     shares = np.arange(n + 1) / n
     truth = np.array([[negatives / n, positives / n]])
     if facts.better not in {"lower", "higher"}:
-        raise InputError(f"{facts.name} has no best end to learn towards; take one such as ae, nas or kld.")
+        raise InputError(f"{facts.name} is neither better high nor low; take a loss such as ae, nas or kld.")
     options = {"size": n} if facts.smoothed_by_size else {}
     values = np.asarray(facts.compute(truth, np.column_stack((1.0 - shares, shares)), **options), dtype=np.float64)
     losses: Floats = values if facts.better == "lower" else 1.0 - values
@@ -223,10 +225,10 @@ def _score_of_table(
 ) -> Callable[[Ints, Ints], Floats]:
     """A metric at one threshold as a score from 0 to 1 of true and false positives."""
     directed = facts.better in {"higher", "lower"} and math.isfinite(facts.low) and math.isfinite(facts.high)
-    if facts.cells is None or not directed:
+    if not isinstance(facts, CellMetric) or not directed:
         raise InputError(
-            f"{facts.name} cannot be learnt: it must be a metric at one threshold with a best and a worst value, such as "
-            "accuracy, f1, geometric_mean or mcc."
+            f"{facts.name} cannot be learnt: it must be a metric at one threshold with a best and a worst value, "
+            "such as accuracy, f1, geometric_mean or mcc."
         )
 
     def score(a: Ints, b: Ints) -> Floats:
@@ -236,11 +238,11 @@ def _score_of_table(
     return score
 
 
-def _scaled(facts: Metric, tp: Any, fp: Any, fn: Any, tn: Any, **parameters: float) -> Floats:
+def _scaled(facts: CellMetric, tp: Any, fp: Any, fn: Any, tn: Any, **parameters: float) -> Floats:
     cells = [np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        values: Floats = facts.cells(*cells, **{**facts.parameters, **parameters})  # type: ignore[misc]
-    # Undefined tables say nothing of the classes: they have the value 0, no more than chance.
+        values: Floats = facts.cells(*cells, **{**facts.parameters, **parameters})
+    # An undefined table gets the value 0.
     if np.isnan(values.sum()):
         values = np.nan_to_num(values, nan=0.0)
     if (facts.low, facts.high) != (0.0, 1.0):

@@ -1,7 +1,7 @@
-r"""Votes of neighbours counted in whole numbers: floats break ties that the arithmetic does not have.
+r"""Exact comparison of weighted votes of neighbours, in rational numbers, because floats break exact ties.
 
-A class with :math:`j` of the neighbours has :math:`j\,w_c` votes. Which of two classes has more is decided for every
-:math:`j` at once and kept as ranks, so that all a prediction needs is to look them up.
+A class with :math:`j` of the neighbours has :math:`j\,w_c` votes. The votes of all classes and all :math:`j` are ranked
+once, so that a prediction only looks up ranks.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from tallymark._check import Floats, Ints
 from tallymark.errors import InputError
 
-#: An alpha is taken for the nearest fraction with a denominator of at most this.
+#: An alpha is replaced by the nearest fraction with a denominator of at most this.
 _DENOMINATOR = 100
 
 
 def class_weights(sizes: Sequence[int] | Ints, alpha: float | None) -> Floats:
-    r"""Weight of a vote for each class of `sizes` rows: :math:`(N_c/M)^{-1/\alpha}` with M the smallest, 1 for alpha = ∞.
+    r"""Weight of a vote for each class: :math:`(N_c/M)^{-1/\alpha}` with M the smallest size, 1 for alpha = ∞.
 
     Without alpha :math:`1 - N_c/S`, S all rows. Barranquero et al. (2013), Pattern Recognit. 46.
 
@@ -34,11 +34,11 @@ def class_weights(sizes: Sequence[int] | Ints, alpha: float | None) -> Floats:
 
 
 def checked_alpha(alpha: float) -> float:
-    """An alpha of 1 or more; infinity makes all votes equal."""
+    """An alpha of 1 or more; infinity gives all classes equal weights."""
     if isinstance(alpha, bool) or not isinstance(alpha, int | float | np.number) or not alpha >= 1.0:
         raise InputError(
             f"alpha is {alpha!r}, expected a number of 1 or more, or None for the weights 1 - N_c/S (PWK); "
-            "float('inf') weighs all classes alike (KNN)."
+            "float('inf') gives all classes equal weights (KNN)."
         )
     return float(alpha)
 
@@ -51,7 +51,7 @@ def vote_ranks(sizes: Sequence[int] | Ints, k: int, alpha: float | None) -> Ints
 
 
 def _vote(j: int, rows: int, everyone: int, alpha: float | None) -> Fraction:
-    """Something exact that orders votes as j·w does."""
+    """An exact number that orders votes as j·w does."""
     if alpha is None:
         return Fraction(j * (everyone - rows))
     if math.isinf(checked_alpha(alpha)):
@@ -62,7 +62,7 @@ def _vote(j: int, rows: int, everyone: int, alpha: float | None) -> Fraction:
 
 
 def winners(ranks: Ints, counts: Ints) -> Ints:
-    """The class with the most votes in each line of `counts`; a tie goes to the earlier class, as scikit-learn's do."""
+    """The class with the most votes in each line of `counts`; a tie goes to the earlier class, as in scikit-learn."""
     return np.asarray(np.argmax(ranked(ranks, counts), axis=1))
 
 

@@ -1,4 +1,4 @@
-"""Metrics of the top of the list: what the first k rows hold."""
+"""Precision, recall and lift at k: metrics of the k rows with the highest scores."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tallymark.summaries.tally import Tally
 
 _REFERENCE = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, ch. 8."
 
-#: The share of the rows that is looked at unless told: the top tenth.
+#: The default share of the rows: the top tenth.
 TOP = 0.1
 
 
 def _top(tally: Tally, k: float | None, share: float | None) -> tuple[float, float]:
-    """Positives among the first rows, and how many rows these are, at the prevalence looked at.
+    """Positives among the first rows and the number of those rows, at the tally's prevalence.
 
-    Of rows with one score that do not all fit, each is as likely to be among the first as any other.
+    Of tied rows that do not all fit, each is equally likely to be among the first.
     """
     n = float(tally.n)
     if k is not None and share is not None:
@@ -35,24 +35,40 @@ def _top(tally: Tally, k: float | None, share: float | None) -> tuple[float, flo
         if not 0.0 < part <= 1.0:
             raise InputError(f"share is {share!r}, expected a share of the rows above 0 and up to 1.")
         size = part * n
-    # The last cut-off that calls no more rows than these, and the next one down: the end lies between the two.
+    # The lowest cut-off with at most `size` rows above it, and the next lower one: the end lies between the two.
     within = lowest_scores(tally, lambda scores: mass_above(tally, scores, "left")[0] <= size, 1)
     lower = [run.scores[place - 1] for run in tally.runs if (place := np.searchsorted(run.scores, within[0]))]
-    called, hits = mass_above(tally, np.append(within, max(lower)) if lower else within, "left")
-    return float(np.interp(size, called, hits)), size
+    predicted, hits = mass_above(tally, np.append(within, max(lower)) if lower else within, "left")
+    return float(np.interp(size, predicted, hits)), size
 
 
 @metric(
     title="Precision at k", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
     chance=lambda tally, **_: tally.prevalence, rank_only=True, bound="order", top_heavy=True,
-    formula=r"\frac{\mathrm{TP}_k}{k}", meaning="Share of positives among the k rows with the highest scores (the top tenth unless told).",
+    formula=r"\frac{\mathrm{TP}_k}{k}",
+    meaning="Share of positives among the k rows with the highest scores (the top tenth by default).",
     reference=_REFERENCE,
 )  # fmt: skip
 def precision_at_k(tally: Tally, *, k: float | None = None, share: float | None = None) -> float:
-    r"""Precision among the first k rows, :math:`\mathrm{TP}_k / k`; `share` says k as a share of all rows (0.1).
+    r"""Precision among the first k rows, :math:`\mathrm{TP}_k / k`. Manning, Raghavan & Schütze (2008).
 
-    Ties at the end count by the share of them that fits. Manning, Raghavan & Schütze (2008).
+    Of rows tied at the end, the share that fits is counted.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores.
+    k : float, optional
+        Number of rows at the top of the list.
+    share : float, optional
+        The same as a share of all rows; 0.1 by default.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.metrics.precision_at_k(tm.tally([0, 0, 1, 0, 1], [0.1, 0.4, 0.35, 0.2, 0.8]), k=2)
     0.5
@@ -63,13 +79,29 @@ def precision_at_k(tally: Tally, *, k: float | None = None, share: float | None 
 
 @metric(
     title="Recall at k", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=lambda tally, k=None, share=None: TOP if k is share is None else share if k is None else k / float(tally.n),
+    chance=lambda tally, k=None, share=None: (share or TOP) if k is None else k / float(tally.n),
     rank_only=True, bound="order", formula=r"\frac{\mathrm{TP}_k}{P}",
-    meaning="Share of the positives that the k rows with the highest scores hold (the top tenth unless told).", reference=_REFERENCE,
+    meaning="Share of the positives that are among the k rows with the highest scores (the top tenth by default).",
+    reference=_REFERENCE,
 )  # fmt: skip
 def recall_at_k(tally: Tally, *, k: float | None = None, share: float | None = None) -> float:
-    r"""Recall of the first k rows, :math:`\mathrm{TP}_k / P`; `share` says k as a share of all rows (0.1).
+    r"""Recall of the first k rows, :math:`\mathrm{TP}_k / P`.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores.
+    k : float, optional
+        Number of rows at the top of the list.
+    share : float, optional
+        The same as a share of all rows; 0.1 by default.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.metrics.recall_at_k(tm.tally([0, 0, 1, 0, 1], [0.1, 0.4, 0.35, 0.2, 0.8]), k=3)
     1.0
@@ -81,12 +113,27 @@ def recall_at_k(tally: Tally, *, k: float | None = None, share: float | None = N
 @metric(
     title="Lift at k", family="ranking", needs="tally", low=0.0, high=math.inf, better="higher", chance=1.0,
     rank_only=True, bound="order", top_heavy=True, formula=r"\frac{\mathrm{TP}_k / k}{P / n}",
-    meaning="How many times as many positives the top k rows hold as k random rows (the top tenth unless told).",
+    meaning="How many times as many positives the top k rows hold as k random rows (the top tenth by default).",
     reference="Witten, Frank & Hall (2011), Data Mining, 3rd ed., ch. 5.",
 )  # fmt: skip
 def lift_at_k(tally: Tally, *, k: float | None = None, share: float | None = None) -> float:
-    r"""Lift of the first k rows, :math:`\frac{\mathrm{TP}_k/k}{P/n}`; `share` says k as a share of all rows (0.1).
+    r"""Lift of the first k rows, :math:`\frac{\mathrm{TP}_k/k}{P/n}`.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores.
+    k : float, optional
+        Number of rows at the top of the list.
+    share : float, optional
+        The same as a share of all rows; 0.1 by default.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.metrics.lift_at_k(tm.tally([0, 0, 1, 0, 1], [0.1, 0.4, 0.35, 0.2, 0.8]), k=1)
     2.5

@@ -1,4 +1,4 @@
-"""How far a metric of a quantised tally can be from that of the rows."""
+"""Bounds of the metrics of a quantised tally."""
 
 from __future__ import annotations
 
@@ -13,12 +13,28 @@ from tallymark.summaries.tally import Tally
 
 
 def bound(tally: Tally, name: str, **options: Any) -> tuple[float, float]:
-    r"""The least and the most the metric of the rows behind a tally can be; equal when the tally is exact.
+    r"""Lowest and highest possible value of a metric of the rows behind a quantised tally.
 
-    For a metric that only gets better when a positive rises or a negative falls, the two extreme orders inside
-    cells bracket it. Metrics of moments stay exact, up to the rounding of means that are far from 0 beside the spread of
-    the scores. The rest bring their own argument.
+    A metric that only gets better when a positive rises or a negative falls is bracketed by the two extreme orders
+    inside cells. Metrics of moments stay exact, up to the rounding of means that are large relative to the spread of
+    the scores. Other metrics declare their bounds.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores, quantised (:meth:`Tally.quantise`) or not.
+    name : str
+        A metric of a tally.
+    **options
+        Options of the metric.
+
+    Returns
+    -------
+    tuple of float
+        Equal where the tally is exact.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.35, 0.350001, 0.8])
     >>> tm.bound(t, "auroc")
@@ -30,7 +46,7 @@ def bound(tally: Tally, name: str, **options: Any) -> tuple[float, float]:
         raise InputError("The data comes first: tm.bound(tally, 'auroc').")
     metric = METRICS[name]
     if not isinstance(tally, Tally) or metric.needs not in {"tally", "probabilities"}:
-        raise InputError(f"bound() speaks of metrics of a Tally; {name} of {type(tally).__name__} is exact.")
+        raise InputError(f"bound() takes metrics of a Tally; {name} of {type(tally).__name__} is exact.")
     value = metric.compute(tally, **options)
     if tally.exact:
         return value, value
@@ -43,15 +59,15 @@ def bound(tally: Tally, name: str, **options: Any) -> tuple[float, float]:
     if callable(metric.bound):
         low, high = metric.bound(tally, **options)
     else:
-        items = [metric.compute(extreme, **options) for extreme in tally.extremes]
-        low, high = min(items), max(items)
+        values = [metric.compute(extreme, **options) for extreme in tally.extremes]
+        low, high = min(values), max(values)
     return min(low, value), max(high, value)
 
 
-#: Roundings a mean and a spread may have gone through, in units of the last digit.
+#: Rounding errors of a mean and a spread, in units of the last digit.
 _ROUNDINGS = 64.0
 
-#: Errors below this are those of every float; beyond the other nothing is known.
+#: Relative errors below the first are ordinary rounding; beyond the second the value is unknown.
 _USUAL, _TOO_MUCH = 1e-12, 1e-3
 
 

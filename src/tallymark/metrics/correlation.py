@@ -1,4 +1,4 @@
-"""Correlation of label and score, and the discriminability indices beside it."""
+"""Correlations of label and score (Pearson, Spearman, Kendall) and discriminability indices d′."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import Undefined
-from tallymark.metrics.declare import metric
+from tallymark.metrics.declare import GUBBELS, metric
 from tallymark.metrics.ranking import auroc_of, best_informedness
-from tallymark.metrics.references import GUBBELS
 from tallymark.summaries.tally import Tally
 
 
@@ -33,7 +32,7 @@ def _spread(tally: Tally) -> _Spread:
 
 
 def _ratio(name: str, gap: float, spread: float) -> float:
-    """Signed distance in units of spread: infinite at perfect separation of two constants."""
+    """Signed distance in units of spread: infinite for two different constants."""
     if spread == 0.0 and gap == 0.0:
         raise Undefined(f"{name}: all scores are equal")
     return gap / spread if spread else math.copysign(math.inf, gap)
@@ -48,9 +47,10 @@ def _ratio(name: str, gap: float, spread: float) -> float:
 def spcc(tally: Tally) -> float:
     r"""Pearson correlation of label and score, :math:`\sqrt{\frac{NP}{(N+P)(N+P-1)}}\,\frac{\bar s^+-\bar s^-}{s}`.
 
-    At a stated prevalence π it is :math:`\sqrt{\pi(1-\pi)}\Delta/\sqrt{\pi(1-\pi)\Delta^2+\pi\sigma_+^2+(1-\pi)\sigma_-^2}`,
-    the same formula at π = P/n. Sees two moments only: heavy skew within a class makes it low even for a perfect
-    ranking. Gubbels (2023).
+    At a stated prevalence π it is
+    :math:`\sqrt{\pi(1-\pi)}\Delta/\sqrt{\pi(1-\pi)\Delta^2+\pi\sigma_+^2+(1-\pi)\sigma_-^2}`, the same formula at
+    π = P/n. It depends on two moments only: heavy skew within a class makes it low even for a perfect ranking. Gubbels
+    (2023).
 
     >>> import tallymark as tm
     >>> round(tm.metrics.spcc(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
@@ -84,7 +84,8 @@ def d_a(tally: Tally) -> float:
 
 @metric(
     title="Discriminability d′e", family="correlation", needs="tally", low=-math.inf, high=math.inf, better="higher",
-    chance=0.0, prevalence_free=True, moments=True, normal_theory=True, formula=r"\frac{2 (\mu^+ - \mu^-)}{\sigma_+ + \sigma_-}",
+    chance=0.0, prevalence_free=True, moments=True, normal_theory=True,
+    formula=r"\frac{2 (\mu^+ - \mu^-)}{\sigma_+ + \sigma_-}",
     meaning="Distance of the class means in units of their mean spread.",
     reference="Egan & Clarke (1962), Psychophysics in the use of sensory data.",
 )  # fmt: skip
@@ -101,7 +102,8 @@ def d_e(tally: Tally) -> float:
 
 @metric(
     title="Discriminability d′b", family="correlation", needs="tally", low=0.0, high=math.inf, better="higher",
-    chance=0.0, prevalence_free=True, rank_only=True, bound="order", holds_from=(50, 50), formula=r"2\, Z\left(\max_t \mathrm{BA}(t)\right)",
+    chance=0.0, prevalence_free=True, rank_only=True, bound="order", holds_from=(50, 50),
+    formula=r"2\, Z\left(\max_t \mathrm{BA}(t)\right)",
     meaning="The d′ of two equal normals that would allow the best balanced accuracy seen at a single threshold.",
     reference=GUBBELS,
 )  # fmt: skip
@@ -150,8 +152,7 @@ def d_b_normal(tally: Tally) -> float:
         return 0.0
     cuts = np.sort([c / q] if a == 0.0 else [q / a, c / q])
     edges = np.concatenate(([-np.inf], cuts, [np.inf]))
-    # Logarithms of the error's parts: beyond d of about 12 the parts themselves lose their digits, beyond 75 they vanish.
-    # Classes too far apart for a float have no overlap.
+    # In logarithms: beyond d of about 12 the parts of the error lose their digits, beyond 75 they underflow.
     with np.errstate(invalid="ignore"):
         parts = np.minimum(_log_normal_mass(edges), _log_normal_mass((edges - d) / r))
         error = float(np.logaddexp.reduce(parts)) - math.log(2.0)
@@ -172,10 +173,10 @@ def _log_normal_mass(edges: Floats) -> Floats:
 
 
 def _tied(tally: Tally, power: int) -> float:
-    """The sum over tied groups of their share of the mass to a power, at the prevalence looked at."""
+    """Sum over tied groups of their share of the mass to a power, at the tally's prevalence."""
     down, up = tally.scale
     if tally.untied:
-        # Every row is a group of its own, so the classes need not be merged to find them.
+        # Every row is a group, so the classes need not be merged.
         return float(
             sum(len(run) * (scale / float(tally.n)) ** power for run, scale in zip(tally.runs, (down, up), strict=True))
         )
@@ -205,7 +206,7 @@ def spearman(tally: Tally) -> float:
     >>> round(tm.metrics.spearman(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.4472
     """
-    return _spearman(tally, _concordance(tally), _tied(tally, 3), "spearman")
+    return _spearman(tally, _concordance(tally), _tied(tally, 3))
 
 
 @metric(
@@ -222,29 +223,25 @@ def kendall(tally: Tally) -> float:
     >>> round(tm.metrics.kendall(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.4082
     """
-    return _kendall(tally, _concordance(tally), _tied(tally, 2), "kendall")
+    return _kendall(tally, _concordance(tally), _tied(tally, 2))
 
 
-def _spearman(tally: Tally, half: float, cubes: float, name: str = "spearman") -> float:
+def _spearman(tally: Tally, half: float, cubes: float) -> float:
+    _require_two_scores(tally, cubes, "spearman")
     p = tally.prevalence
-    if cubes >= 1.0:
-        raise Undefined(f"{name}: {_one_score(tally)}")
     return _within(math.sqrt(12.0 * p * (1.0 - p)) * half / math.sqrt(1.0 - cubes))
 
 
-def _kendall(tally: Tally, half: float, squares: float, name: str = "kendall") -> float:
+def _kendall(tally: Tally, half: float, squares: float) -> float:
+    _require_two_scores(tally, squares, "kendall")
     p = tally.prevalence
-    if squares >= 1.0:
-        raise Undefined(f"{name}: {_one_score(tally)}")
     return _within(2.0 * half * math.sqrt(2.0 * p * (1.0 - p)) / math.sqrt(1.0 - squares))
 
 
-def _one_score(tally: Tally) -> str:
-    return (
-        "all scores are equal"
-        if tally.exact
-        else "all scores lie in one cell of the quantised tally; use the exact one"
-    )
+def _require_two_scores(tally: Tally, tied: float, name: str) -> None:
+    if tied >= 1.0:
+        cell = "all scores lie in one cell of the quantised tally; use the exact one"
+        raise Undefined(f"{name}: {'all scores are equal' if tally.exact else cell}")
 
 
 def spearman_slope(tally: Tally) -> float:
@@ -264,18 +261,18 @@ def _within(correlation: float) -> float:
 
 
 def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -> tuple[float, float]:
-    """Concordance between its extremes, tied mass between what must share a score and all that shares a cell."""
+    """Bounds from the extremes of the concordance and of the tied mass."""
     power = 3 if formula is _spearman else 2
-    most, least = _tied(tally, power), _surely_tied(tally, power)
     halves = [_concordance(extreme) for extreme in tally.extremes]
-    items = [formula(tally, half, ties) for half in halves for ties in (least, most)]
-    return max(-1.0, min(items)), min(1.0, max(items))
+    ties = (_surely_tied(tally, power), _tied(tally, power))
+    values = [formula(tally, half, tied) for half in halves for tied in ties]
+    return max(-1.0, min(values)), min(1.0, max(values))
 
 
 def _surely_tied(tally: Tally, power: int) -> float:
-    """The least the sum of :func:`_tied` can be: of a cell only rows of a class with one score there are sure to be tied.
+    """The minimum of :func:`_tied`: within a cell only rows of a class with a single score are surely tied.
 
-    Where both classes have one score in a cell, and it is the same, all of the cell is.
+    Where both classes have the same single score in a cell, the whole cell is tied.
     """
     sides = []
     edges = np.union1d(*(run.scores for run in tally.runs))

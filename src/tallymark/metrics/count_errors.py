@@ -1,4 +1,4 @@
-"""How far adding up scores is from the true count."""
+"""Bias and noise of the sum of probabilities as an estimate of the number of positives."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from tallymark.metrics.declare import metric
-from tallymark.metrics.references import GUBBELS
+from tallymark.metrics.declare import GUBBELS, metric
 from tallymark.summaries.tally import Tally
 
 
@@ -32,7 +31,7 @@ def _bernoulli_variance(tally: Tally) -> float:
 
 
 def _sd_bound(tally: Tally) -> tuple[float, float]:
-    # The slope of s(1 - s) never exceeds 1, so a cell's part is off by at most its width.
+    # The slope of s(1 - s) never exceeds 1, so the error of a cell is at most its width.
     slack = sum(
         float(np.sum(run.squares * (run.hi - run.scores)))
         for run in tally.runs
@@ -47,7 +46,7 @@ def _sd_bound(tally: Tally) -> tuple[float, float]:
     title="Bias of the probabilities", family="counting", needs="probabilities", low=-1.0, high=1.0, better="zero",
     chance=lambda tally: _mean_score(tally) - tally.prevalence, one_class=True, moments=True,
     formula=r"\frac1n \Big(\sum_i s_i - P\Big)",
-    meaning="How far the mean probability overshoots the true share of positives.", reference=GUBBELS,
+    meaning="Mean probability minus the true share of positives.", reference=GUBBELS,
 )  # fmt: skip
 def bias(tally: Tally) -> float:
     r"""Bias of the probabilities, :math:`(\sum_i s_i - P)/n`. Gubbels (2023).
@@ -62,8 +61,7 @@ def bias(tally: Tally) -> float:
 @metric(
     title="Positive estimate", family="counting", needs="probabilities", low=0.0, high=math.inf, better="neither",
     chance=lambda tally: _mean_score(tally) * float(tally.n), one_class=True, moments=True, extensive=True,
-    formula=r"\sum_i s_i",
-    meaning="Number of positives the probabilities add up to.", reference=GUBBELS,
+    formula=r"\sum_i s_i", meaning="Number of positives as the sum of the probabilities.", reference=GUBBELS,
 )  # fmt: skip
 def positive_estimate(tally: Tally) -> float:
     r"""Expected number of positives, :math:`\sum_i s_i`. Works without labels. Gubbels (2023).
@@ -79,12 +77,12 @@ def positive_estimate(tally: Tally) -> float:
     title="Bernoulli sd of the positive estimate", family="counting", needs="probabilities", low=0.0, high=math.inf,
     better="neither", chance=lambda tally: math.sqrt(max(0.0, _bernoulli_variance(tally))), one_class=True,
     formula=r"\sqrt{\sum_i s_i (1 - s_i)}",
-    meaning="Coin-tossing noise inside the sample; not the error of the count, and too small to make an interval from.",
+    meaning="Bernoulli noise inside the sample; not the error of the count, and too small for an interval.",
     reference=GUBBELS, bound=_sd_bound,
 )  # fmt: skip
 def positive_sd(tally: Tally) -> float:
     r"""Bernoulli noise of the positive estimate, :math:`\sqrt{\sum_i s_i(1-s_i)}` (with weights,
-    :math:`\sqrt{\sum_i w_i^2 s_i(1-s_i)}`). It leaves out the model's own error. Gubbels (2023).
+    :math:`\sqrt{\sum_i w_i^2 s_i(1-s_i)}`). The error of the model is not included. Gubbels (2023).
 
     >>> import tallymark as tm
     >>> round(tm.metrics.positive_sd(tm.tally(scores=[0.25, 0.5, 0.75])), 4)

@@ -1,7 +1,7 @@
 """Formulas of the four cells, written once and compiled to NumPy, JavaScript and LaTeX.
 
-A formula is ``+ - * /``, ``sqrt``, numbers, the cells ``tp fp fn tn``, their sums below, and named parameters.
-IEEE 754 fixes the result of each of these to the last bit, so Python and the report's page agree exactly.
+A formula consists of ``+ - * /``, ``sqrt``, numbers, the cells ``tp fp fn tn``, their sums (:data:`SUMS`) and declared
+parameters. IEEE 754 fixes the result of each operation to the last bit, so Python and the report's page agree exactly.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from tallymark.registry import PARAMETERS
+
 CELLS = ("tp", "fp", "fn", "tn")
 
-#: Sums that have a name in every text book.
+#: Sums of cells that have a usual name.
 SUMS = {"P": "tp + fn", "N": "fp + tn", "PP": "tp + fp", "PN": "fn + tn", "n": "tp + fp + fn + tn"}
 
 _OPERATORS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 
 _LATEX_NAMES = {
     "tp": r"\mathrm{TP}", "fp": r"\mathrm{FP}", "fn": r"\mathrm{FN}", "tn": r"\mathrm{TN}",
-    "P": "P", "N": "N", "PP": r"\hat P", "PN": r"\hat N", "n": "n", "beta": r"\beta",
-    "cost_fp": r"c_{\mathrm{FP}}", "cost_fn": r"c_{\mathrm{FN}}", "odds_at": "t",
+    "P": "P", "N": "N", "PP": r"\hat P", "PN": r"\hat N", "n": "n",
 }  # fmt: skip
 
 
@@ -37,18 +38,18 @@ def to_numpy(expression: str) -> Callable[..., Any]:
         names = {"tp": _floats(tp), "fp": _floats(fp), "fn": _floats(fn), "tn": _floats(tn)}
         names |= {name: _floats(value) for name, value in parameters.items()}
         with np.errstate(divide="ignore", invalid="ignore"):
-            return eval(code, {"__builtins__": {}, "sqrt": np.sqrt}, names)  # noqa: S307 - our own checked formula
+            return eval(code, {"__builtins__": {}, "sqrt": np.sqrt}, names)  # noqa: S307 - a formula of this package, checked
 
     return evaluate
 
 
 def _floats(value: Any) -> Any:
-    """A number or an array as float64; of a single number NumPy's own kind, which divides by zero as arrays do."""
+    """A number or an array as float64; a number as a NumPy scalar, which divides by zero as arrays do."""
     return np.float64(value) if isinstance(value, int | float) else np.asarray(value, dtype=np.float64)
 
 
 def to_javascript(expression: str) -> str:
-    """The same formula as a JavaScript expression of the same names, every step in brackets.
+    """The formula as a JavaScript expression of the same names, fully parenthesised.
 
     >>> to_javascript("tp / P")
     '(tp / (tp + fn))'
@@ -65,19 +66,14 @@ def to_latex(expression: str) -> str:
     return _latex(_parse(expression), 0)
 
 
-def names_in(expression: str) -> set[str]:
-    """Cells and parameters the formula uses."""
-    return {node.id for node in ast.walk(_expanded(expression)) if isinstance(node, ast.Name)} - {"sqrt"}
-
-
 @cache
 def _parse(expression: str) -> ast.expr:
     tree = ast.parse(expression, mode="eval").body
     for node in ast.walk(tree):
-        known = isinstance(node, (ast.BinOp, ast.Name, ast.Constant, ast.Load, *_OPERATORS)) or (
+        allowed = isinstance(node, (ast.BinOp, ast.Name, ast.Constant, ast.Load, *_OPERATORS)) or (
             isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "sqrt"
         )
-        if not known:
+        if not allowed:
             raise ValueError(f"{expression!r}: {type(node).__name__} is not part of the formula language")
     return tree
 
@@ -112,13 +108,11 @@ def _latex(node: ast.expr, binding: int) -> str:
         case ast.BinOp(left, ast.Div(), right):
             return rf"\frac{{{_latex(left, 0)}}}{{{_latex(right, 0)}}}"
         case ast.BinOp(left, ast.Mult(), right):
-            return (
-                rf"{_latex(left, 2)} {_latex(right, 2)}"
-                if not _needs_dot(right)
-                else rf"{_latex(left, 2)} \cdot {_latex(right, 2)}"
-            )
+            sign = r"\cdot " if _needs_dot(right) else ""
+            return f"{_latex(left, 2)} {sign}{_latex(right, 2)}"
         case ast.BinOp(left, operator, right):
-            text = f"{_latex(left, 1)} {_OPERATORS[type(operator)]} {_latex(right, 2 if isinstance(operator, ast.Sub) else 1)}"
+            right_binding = 2 if isinstance(operator, ast.Sub) else 1
+            text = f"{_latex(left, 1)} {_OPERATORS[type(operator)]} {_latex(right, right_binding)}"
             return rf"\left({text}\right)" if binding > 1 else text
         case ast.Call(_, [argument]):
             return rf"\sqrt{{{_latex(argument, 0)}}}"
@@ -126,8 +120,10 @@ def _latex(node: ast.expr, binding: int) -> str:
             return f"{value:g}" if isinstance(value, int | float) else str(value)
         case ast.Name(name) if name in _LATEX_NAMES:
             return _LATEX_NAMES[name]
+        case ast.Name(name) if name in PARAMETERS:
+            return PARAMETERS[name].symbol
         case ast.Name(name):
-            raise ValueError(f"{name!r} is no name of a formula; there are {', '.join(_LATEX_NAMES)}")
+            raise ValueError(f"{name!r} is no name of a formula; there are {', '.join((*_LATEX_NAMES, *PARAMETERS))}")
         case _:
             raise ValueError(ast.dump(node))
 

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from tallymark._check import Floats, Ints
 from tallymark.summaries.tally import Tally
 
-#: Passes that drop every point below its neighbours' chord at once, before the rest is done one by one.
+#: Vectorised passes that drop all points below their neighbours' chord, before the rest is done point by point.
 _PASSES = 64
 
 
 class Hull(NamedTuple):
-    """Corners from (0, 0) to (1, 1); `thresholds` reach them, ``+inf`` the first."""
+    """Corners from (0, 0) to (1, 1) and their `thresholds`, the first ``+inf``."""
 
     thresholds: Floats
     fpr: Floats
@@ -42,15 +42,15 @@ def upper_hull(x: Floats, y: Floats) -> Ints:
 
 
 def upper_hulls(x: Floats, y: Floats, curve: NDArray[Any]) -> Ints:
-    """The same of many curves whose points stand one after the other; `curve` says which one each point is of."""
-    # Of coincident points each lies on the other's chord, so only one may stay.
+    """The same for several concatenated curves; `curve` is the number of each point's curve."""
+    # Of coincident points only one is kept, as each lies on the chord of the other.
     kept = np.flatnonzero(np.concatenate(([True], (x[1:] != x[:-1]) | (y[1:] != y[:-1]) | (curve[1:] != curve[:-1]))))
     for _ in range(_PASSES):
         below = np.zeros(len(kept), dtype=np.bool_)
-        px, py, of = x[kept], y[kept], curve[kept]
-        # On or below the chord of its two neighbours means never a corner, whatever else is dropped.
+        px, py, number = x[kept], y[kept], curve[kept]
+        # A point on or below the chord of its neighbours is no corner, whichever others are dropped.
         chord = (py[2:] - py[:-2]) * (px[1:-1] - px[:-2])
-        below[1:-1] = ((py[1:-1] - py[:-2]) * (px[2:] - px[:-2]) <= chord) & (of[2:] == of[:-2])
+        below[1:-1] = ((py[1:-1] - py[:-2]) * (px[2:] - px[:-2]) <= chord) & (number[2:] == number[:-2])
         if not below.any():
             return kept
         kept = kept[~below]

@@ -1,4 +1,4 @@
-"""Logistic regression on a few features of a score, for many resamples at once: what most calibrators are."""
+"""Logistic regression on a few features of a score, for many resamples at once."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tallymark._check import Floats
 #: Newton steps; ten are usual.
 _STEPS = 60
 
-#: Log odds beyond which nothing changes.
+#: Log odds beyond which the probability is 0 or 1 to all digits.
 _FAR = 35.0
 
-#: A nudge that keeps classes that do not overlap from giving infinite slopes.
+#: Ridge penalty, so that classes that do not overlap have finite slopes.
 _RIDGE = 1e-9
 
 
@@ -23,21 +23,27 @@ def sigmoid(x: Floats) -> Floats:
     return 1.0 / (1.0 + np.exp(-np.clip(x, -_FAR * 20, _FAR * 20)))
 
 
-#: Probabilities nearer to 0 or 1 are taken as this far away before a logarithm.
+#: Distance from 0 and 1 to which probabilities are clipped before a logarithm.
 _EDGE = 1e-12
 
 
 def log_odds(probabilities: Any) -> tuple[Floats, Floats]:
-    """Ln p and -ln(1 - p), which add up to the log odds."""
+    """The two terms of the log odds, ln p and -ln(1 - p)."""
     p = np.clip(np.asarray(probabilities, dtype=np.float64), _EDGE, 1.0 - _EDGE)
     return np.log(p), -np.log1p(-p)
 
 
-def fit_logistic(features: Floats, wanted: Floats, mass: Floats, *, intercept: bool = True) -> Floats:
-    """Coefficients of features (lines) that make `wanted` shares most likely, one line for each line of masses.
+def logit(probabilities: Any) -> Floats:
+    """Log odds, ln(p / (1 - p))."""
+    log_p, minus_log_q = log_odds(probabilities)
+    return log_p + minus_log_q
 
-    With `intercept` its coefficient comes last. Newton's method with halved steps, on standardised features; a minute
-    ridge keeps the answer finite where the classes do not overlap.
+
+def fit_logistic(features: Floats, outcomes: Floats, mass: Floats, *, intercept: bool = True) -> Floats:
+    """Maximum-likelihood coefficients of the rows of `features` for `outcomes` (shares), one line per line of masses.
+
+    The coefficient of the `intercept` comes last. Newton's method with step halving on standardised features; a very
+    small ridge penalty keeps coefficients finite where the classes do not overlap.
     """
     share = mass.sum(axis=0) / mass.sum()
     centre = features @ share if intercept else np.zeros(len(features))
@@ -48,14 +54,14 @@ def fit_logistic(features: Floats, wanted: Floats, mass: Floats, *, intercept: b
         x = np.vstack((x, np.ones(x.shape[1])))
     weight = mass / mass.sum(axis=1, keepdims=True)
     beta = np.zeros((len(mass), len(x)))
-    loss = _loss(beta, x, wanted, weight)
+    loss = _loss(beta, x, outcomes, weight)
     for _ in range(_STEPS):
-        slope, curve = _derivatives(beta, x, wanted, weight)
+        slope, curve = _derivatives(beta, x, outcomes, weight)
         step = np.linalg.solve(curve, slope[:, :, None])[:, :, 0]
         size = np.ones(len(mass))
         for _ in range(30):
             tried = beta + size[:, None] * step
-            new = _loss(tried, x, wanted, weight)
+            new = _loss(tried, x, outcomes, weight)
             worse = new > loss + 1e-14
             if not worse.any():
                 break
@@ -69,16 +75,16 @@ def fit_logistic(features: Floats, wanted: Floats, mass: Floats, *, intercept: b
     return np.column_stack((slopes, beta[:, -1] - slopes @ centre))
 
 
-def _derivatives(beta: Floats, x: Floats, wanted: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def _derivatives(beta: Floats, x: Floats, outcomes: Floats, weight: Floats) -> tuple[Floats, Floats]:
     p = sigmoid(beta @ x)
-    slope = np.einsum("bg,fg->bf", weight * (wanted - p), x) - _RIDGE * beta
+    slope = np.einsum("bg,fg->bf", weight * (outcomes - p), x) - _RIDGE * beta
     curve = np.einsum("bg,fg,hg->bfh", weight * p * (1.0 - p), x, x, optimize=True) + _RIDGE * np.eye(len(x))
     return slope, curve
 
 
-def _loss(beta: Floats, x: Floats, wanted: Floats, weight: Floats) -> Floats:
+def _loss(beta: Floats, x: Floats, outcomes: Floats, weight: Floats) -> Floats:
     z = beta @ x
-    # -log likelihood, from log(1 + exp) that does not overflow.
-    cost = np.logaddexp(0.0, z) - wanted * z
+    # Negative log likelihood; logaddexp does not overflow.
+    cost = np.logaddexp(0.0, z) - outcomes * z
     values: Floats = np.einsum("bg,bg->b", weight, cost) + 0.5 * _RIDGE * (beta**2).sum(axis=1)
     return values

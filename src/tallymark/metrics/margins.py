@@ -1,4 +1,4 @@
-"""Metrics of many K-class matrices at once, from their diagonals and margins."""
+"""Metrics of many K-class confusion matrices at once, from their diagonals and margins."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.registry import METRICS
+from tallymark.registry import cell_metric_named
 
 
 class Margins(NamedTuple):
-    """What metrics ask of K-class matrices: the diagonal, and the sums of rows and columns, a row for each matrix."""
+    """Diagonal, row sums and column sums of K-class matrices, one line per matrix."""
 
     hits: Floats
     truth: Floats
@@ -19,17 +19,13 @@ class Margins(NamedTuple):
 
     @classmethod
     def of(cls, tables: Any) -> Margins:
-        """Of matrices with the truth down."""
-        return cls(
-            *(
-                np.asarray(part, dtype=np.float64)
-                for part in (np.einsum("dkk->dk", tables), tables.sum(axis=2), tables.sum(axis=1))
-            )
-        )
+        """Of matrices whose rows are the true classes."""
+        parts = (np.einsum("dkk->dk", tables), tables.sum(axis=2), tables.sum(axis=1))
+        return cls(*(np.asarray(part, dtype=np.float64) for part in parts))
 
     @property
     def total(self) -> Floats:
-        """All mass of each matrix."""
+        """Sum of each matrix."""
         values: Floats = self.truth.sum(axis=1)
         return values
 
@@ -41,29 +37,34 @@ class Margins(NamedTuple):
 
 
 def class_values(margins: Margins, metric: str, average: str | None) -> Floats:
-    """A metric of many K-class matrices at once, averaged over the classes; nan where it is undefined."""
+    """A metric of many K-class matrices, averaged over the classes unless `average` is None; nan where undefined."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return METRICS[metric].of_classes(margins) if average is None else averaged(margins, metric, average)  # type: ignore[misc]
+        if average is not None:
+            return averaged(margins, metric, average)
+        of_classes = cell_metric_named(metric).of_classes
+        if of_classes is None:
+            raise ValueError(f"{metric} has no K-class definition without averaging")
+        values: Floats = of_classes(margins)
+        return values
 
 
 def averaged(margins: Margins, metric: str, average: str) -> Floats:
     """A metric of each class against the rest, averaged over the classes."""
-    facts = METRICS[metric]
+    facts = cell_metric_named(metric)
     cells = margins.cells
     if average == "micro":
-        values: Floats = facts.cells(*(cell.sum(axis=1) for cell in cells), **facts.parameters)  # type: ignore[misc]
+        values: Floats = facts.cells(*(cell.sum(axis=1) for cell in cells), **facts.parameters)
         return values
     truth = margins.truth
-    shares = (
-        truth / truth.sum(axis=1, keepdims=True)
-        if average == "weighted"
-        else np.full(truth.shape, 1.0 / truth.shape[1])
-    )
+    if average == "weighted":
+        shares = truth / truth.sum(axis=1, keepdims=True)
+    else:
+        shares = np.full(truth.shape, 1.0 / truth.shape[1])
     if average == "f_of_means":
-        precision, recall = (_mean(METRICS[part].cells(*cells), shares) for part in ("precision", "recall"))  # type: ignore[misc]
+        precision, recall = (_mean(cell_metric_named(part).cells(*cells), shares) for part in ("precision", "recall"))
         square = facts.parameters.get("beta", 1.0) ** 2
         return (1.0 + square) * precision * recall / (square * precision + recall)
-    return _mean(facts.cells(*cells, **facts.parameters), shares)  # type: ignore[misc]
+    return _mean(facts.cells(*cells, **facts.parameters), shares)
 
 
 def _mean(values: Floats, shares: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Metrics of K scores per row: correlation by class pairs, and AUROC averaged over classes."""
+"""Metrics of K-class scores: correlations by pairs of classes, averaged AUROC, losses and calibration errors."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import InputError, Undefined, shown
-from tallymark.metrics.declare import metric
+from tallymark.metrics.declare import GUBBELS, metric
 from tallymark.metrics.probability import log_to_one
 from tallymark.metrics.ranking import auroc_of
-from tallymark.metrics.references import GUBBELS
 from tallymark.registry import METRICS, require_one_of
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.moments import Moments
@@ -26,17 +25,28 @@ Scheme = Literal["ovo", "ovr"]
 def spcc_one_vs_one(data: Moments | ClassScores) -> Floats:
     """K×K correlations: row i, column j is component i's sPCC between classes i and j; zero diagonal.
 
-    An inverse confusion matrix: a low value says that the score for class i does not tell i from j. ``nan`` where
-    one of the two classes has no rows or the component is constant on them. Gubbels (2023).
+    A low value means that the score for class i does not separate i from j. ``nan`` where one of the two classes has no
+    rows or the component is constant on them. Gubbels (2023).
 
+    Parameters
+    ----------
+    data : Moments or ClassScores
+        A score for each class.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> m = tm.moments(["a", "a", "b", "b"], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
     >>> tm.metrics.spcc_one_vs_one(m).round(4).tolist()
     [[0.0, 0.9285], [0.9285, 0.0]]
     """
     moments = _moments(data, "spcc_one_vs_one")
-    own = np.diag(moments.mean)[:, None], np.diag(moments.m2)[:, None], moments.mass[:, None]
-    values = _correlation(*own, moments.mean.T, moments.m2.T, moments.mass[None, :])
+    of_class = np.diag(moments.mean)[:, None], np.diag(moments.m2)[:, None], moments.mass[:, None]
+    values = _correlation(*of_class, moments.mean.T, moments.m2.T, moments.mass[None, :])
     np.fill_diagonal(values, 0.0)
     return values
 
@@ -44,6 +54,17 @@ def spcc_one_vs_one(data: Moments | ClassScores) -> Floats:
 def spcc_one_vs_rest(data: Moments | ClassScores) -> Floats:
     """K correlations: component i's sPCC between class i and all other rows. Gubbels (2023).
 
+    Parameters
+    ----------
+    data : Moments or ClassScores
+        A score for each class.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> m = tm.moments(["a", "a", "b", "b"], [[0.9, 0.1], [0.7, 0.3], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
     >>> tm.metrics.spcc_one_vs_rest(m).round(4).tolist()
@@ -52,11 +73,11 @@ def spcc_one_vs_rest(data: Moments | ClassScores) -> Floats:
     moments = _moments(data, "spcc_one_vs_rest")
     others = moments.mass[:, None] * (1.0 - np.eye(len(moments.labels)))
     mass = others.sum(axis=0)
-    own = np.diag(moments.mean)
+    class_mean = np.diag(moments.mean)
     with np.errstate(invalid="ignore"):
-        mean = own + (others * (moments.mean - own)).sum(axis=0) / mass
+        mean = class_mean + (others * (moments.mean - class_mean)).sum(axis=0) / mass
     m2 = np.where(others > 0, moments.m2 + others * (moments.mean - mean) ** 2, 0.0).sum(axis=0)
-    return _correlation(own, np.diag(moments.m2), moments.mass, mean, m2, mass)
+    return _correlation(class_mean, np.diag(moments.m2), moments.mass, mean, m2, mass)
 
 
 def _moments(data: object, name: str) -> Moments:
@@ -76,22 +97,18 @@ def _correlation(mean1: Floats, m2_1: Floats, mass1: Floats, mean0: Floats, m2_0
     return np.where((mass1 > 0) & (mass0 > 0), np.clip(r, -1.0, 1.0), np.nan)
 
 
-def _least(values: Floats) -> float:
-    return float(values.min())
-
-
 def _geometric(values: Floats) -> float:
     if (values < 0).any():
         raise Undefined("the geometric mean needs correlations of 0 or more, some are negative")
     return float(np.exp(np.mean(np.log(values)))) if (values > 0).all() else 0.0
 
 
-#: Correlations nearer to 1 or -1 than this are equal to it up to rounding.
+#: Correlations closer to 1 or -1 than this are equal to it up to rounding.
 _TO_ONE = 1e-12
 
 
 def _fisher(values: Floats) -> float:
-    # A correlation of 1 that rounding missed has an endless one's arctanh all the same.
+    # A correlation of 1 up to rounding has an infinite arctanh.
     values = np.where(np.abs(values) >= 1.0 - _TO_ONE, np.sign(values), values)
     if (values == 1.0).any() and (values == -1.0).any():
         raise Undefined("the Fisher average of 1 and -1 is undefined")
@@ -100,14 +117,14 @@ def _fisher(values: Floats) -> float:
 
 
 _REDUCTIONS: dict[str, tuple[Callable[[Floats], float], str, str]] = {
-    "min": (_least, r"\min r", "The worst of"),
+    "min": (np.min, r"\min r", "The worst of"),
     "geometric": (_geometric, r"\left(\prod r\right)^{1/m}", "Geometric mean of"),
     "fisher": (_fisher, r"\tanh\left(\tfrac1m \sum \mathrm{artanh}\, r\right)", "Fisher average of"),
 }
 
 
 def reduce_spcc(moments: Moments, scheme: Scheme, how: str) -> float:
-    """One number for all class pairs (`ovo`) or classes (`ovr`): ``min``, ``geometric`` or ``fisher``."""
+    """Minimum, geometric mean or Fisher average (`how`) of the sPCC over class pairs (`ovo`) or classes (`ovr`)."""
     require_one_of("scheme", scheme, ("ovo", "ovr"))
     if scheme == "ovo":
         values = spcc_one_vs_one(moments)[~np.eye(len(moments.labels), dtype=np.bool_)]
@@ -160,7 +177,7 @@ def _auroc(tally: Tally) -> float:
 @metric(
     title="AUROC one-vs-rest, macro", family="ranking", needs="multiclass", low=0.0, high=1.0, better="higher",
     chance=0.5, rank_only=True, formula=r"\frac1K \sum_c \mathrm{AUROC}_c",
-    meaning="Mean over classes of the chance that a row of the class scores higher for it than a random row of another class.",
+    meaning="Mean over classes of the chance that a row of the class scores higher for it than a row of another class.",
     reference="Provost & Domingos (2000), NYU CeDER working paper.",
 )  # fmt: skip
 def auroc_ovr(scores: ClassScores) -> float:
@@ -171,7 +188,7 @@ def auroc_ovr(scores: ClassScores) -> float:
     >>> tm.metrics.auroc_ovr(s)
     1.0
     """
-    return float(np.mean([_auroc(scores.one_vs_rest(i)) for i in range(len(scores.labels))]))
+    return _mean_of_classes(scores, _auroc)
 
 
 @metric(
@@ -181,7 +198,9 @@ def auroc_ovr(scores: ClassScores) -> float:
     reference="Provost & Domingos (2000), NYU CeDER working paper.",
 )  # fmt: skip
 def auroc_ovr_weighted(scores: ClassScores) -> float:
-    r"""One-vs-rest AUROC weighted by class size, :math:`\sum_c \frac{n_c}{n}\mathrm{AUROC}_c`. Provost & Domingos (2000).
+    r"""One-vs-rest AUROC weighted by class size, :math:`\sum_c \frac{n_c}{n}\mathrm{AUROC}_c`.
+
+    Provost & Domingos (2000).
 
     >>> import tallymark as tm
     >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
@@ -195,11 +214,11 @@ def auroc_ovr_weighted(scores: ClassScores) -> float:
 @metric(
     title="AUROC one-vs-one (Hand–Till M)", family="ranking", needs="multiclass", low=0.0, high=1.0, better="higher",
     chance=0.5, prevalence_free=True, rank_only=True, formula=r"\frac{1}{K(K-1)} \sum_{i \ne j} A(i \mid j)",
-    meaning="Mean over pairs of classes of how well the score for one tells it from the other.",
+    meaning="Mean over pairs of classes of the AUROC between the two.",
     reference=_HAND_TILL,
 )  # fmt: skip
 def auroc_ovo(scores: ClassScores) -> float:
-    r"""Hand and Till's M, :math:`\frac{1}{K(K-1)}\sum_{i\ne j} A(i \mid j)`; does not move with class sizes.
+    r"""Hand and Till's M, :math:`\frac{1}{K(K-1)}\sum_{i\ne j} A(i \mid j)`; independent of class sizes.
 
     >>> import tallymark as tm
     >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
@@ -216,15 +235,15 @@ def _shares(moments: Moments) -> Floats:
 
 
 def _require_distributions(moments: Moments, name: str) -> None:
-    """Probabilities of a row add up to one, so their means by class do."""
-    held = moments.mass > 0
-    if not held.any():
+    """Refuse scores that are no probabilities: those of a row add up to 1, so the means by class do."""
+    means = moments.mean[moments.mass > 0]
+    if not len(means):
         raise Undefined(f"{name}: there are no rows")
-    if (moments.mean[held] < 0.0).any() or (np.abs(moments.mean[held].sum(axis=1) - 1.0) > _SUM).any():
+    if (means < 0.0).any() or (np.abs(means.sum(axis=1) - 1.0) > _SUM).any():
         raise Undefined(f"{name}: the scores are no probabilities that add up to 1 in each row")
 
 
-#: How far the mean of a row's probabilities may be from one.
+#: Tolerance of the sum of mean probabilities.
 _SUM = 1e-4
 
 
@@ -237,11 +256,14 @@ _SUM = 1e-4
     better="lower",
     chance=lambda moments: 1.0 - float(np.sum(_shares(moments) ** 2)),
     formula=r"\frac1n \sum_i \sum_c (p_{ic} - y_{ic})^2",
-    meaning="Mean squared distance of the probabilities from what happened, summed over the classes; half of it for two classes is the Brier score.",
+    meaning="Mean squared distance of the probabilities from the outcome, summed over the classes: twice the Brier "
+    "score for two classes.",
     reference="Brier (1950), Mon. Weather Rev. 78(1).",
 )
 def brier_multiclass(moments: Moments) -> float:
-    r"""Brier's own score, :math:`\frac1n\sum_i\sum_c (p_{ic} - y_{ic})^2`: from 0 to 2, twice :func:`brier` for two classes.
+    r"""Brier score of K classes, :math:`\frac1n\sum_i\sum_c (p_{ic} - y_{ic})^2`.
+
+    From 0 to 2, twice :func:`brier` for two classes. Brier (1950).
 
     >>> import tallymark as tm
     >>> m = tm.moments(["a", "b"], [[0.8, 0.2], [0.4, 0.6]], classes=["a", "b"])
@@ -249,9 +271,9 @@ def brier_multiclass(moments: Moments) -> float:
     0.2
     """
     _require_distributions(moments, "brier_multiclass")
-    held = moments.mass > 0
-    off = (moments.mean - np.eye(len(moments.labels)))[held] ** 2 + (moments.m2[held] / moments.mass[held][:, None])
-    return float(np.sum(_shares(moments)[held] * off.sum(axis=1)))
+    some = moments.mass > 0
+    errors = (moments.mean - np.eye(len(moments.labels)))[some] ** 2 + (moments.m2[some] / moments.mass[some][:, None])
+    return float(np.sum(_shares(moments)[some] * errors.sum(axis=1)))
 
 
 @metric(
@@ -263,7 +285,7 @@ def brier_multiclass(moments: Moments) -> float:
     better="lower",
     chance=lambda scores: -float(sum(p * np.log(p) for p in _shares(scores.moments) if p > 0)),
     formula=r"-\frac1n \sum_i \ln p_{i y_i}",
-    meaning="Mean surprise at the true class; infinite when something said to be impossible occurs.",
+    meaning="Mean of −ln of the true class's probability; infinite when an outcome of probability 0 occurs.",
     reference="Good (1952), J. R. Stat. Soc. B 14(1).",
 )
 def log_loss_multiclass(scores: ClassScores) -> float:
@@ -281,21 +303,36 @@ def log_loss_multiclass(scores: ClassScores) -> float:
 
 @metric(
     title="Class-wise calibration error", family="probability", needs="multiclass", low=0.0, high=1.0, better="lower",
-    chance=lambda scores, **_: float(np.mean([METRICS["ece"].chance(_component(scores, c)) for c in range(len(scores.labels))])),
+    chance=lambda scores, **_: _mean_of_classes(scores, METRICS["ece"].chance),
     formula=r"\frac1K \sum_c \mathrm{ECE}_c",
-    meaning="Mean over classes of the gap between its stated probability and its observed share, over bins of equal width.",
+    meaning="Mean over classes of the gap between stated probability and observed share, over bins of equal width.",
     reference="Kull et al. (2019), NeurIPS; Nixon et al. (2019), CVPR Workshops.",
 )  # fmt: skip
 def ece_classwise(scores: ClassScores, *, bins: int = 10) -> float:
-    r"""Class-wise calibration error, :math:`\frac1K\sum_c \mathrm{ECE}_c`, each class's probability against the rest. Kull et al. (2019).
+    r"""Class-wise calibration error, :math:`\frac1K\sum_c \mathrm{ECE}_c`, each class against the rest.
 
+    Kull et al. (2019), NeurIPS.
+
+    Parameters
+    ----------
+    scores : ClassScores
+        A probability for each class.
+    bins : int
+        Number of bins of equal width.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> s = tm.class_scores(["a", "b"], [[0.8, 0.2], [0.4, 0.6]], classes=["a", "b"])
     >>> round(tm.metrics.ece_classwise(s), 4)
     0.3
     """
     _require_distributions(scores.moments, "ece_classwise")
-    return float(np.mean([METRICS["ece"].compute(_component(scores, c), bins=bins) for c in range(len(scores.labels))]))
+    return _mean_of_classes(scores, lambda tally: METRICS["ece"].compute(tally, bins=bins))
 
 
 @metric(
@@ -307,12 +344,27 @@ def ece_classwise(scores: ClassScores, *, bins: int = 10) -> float:
     better="lower",
     chance=lambda scores, **_: METRICS["ece"].chance(top_label_answers(scores)),
     formula=r"\sum_b \frac{n_b}{n} |\mathrm{acc}_b - \mathrm{conf}_b|",
-    meaning="Mean gap between the probability of the predicted class and how often it is right, over bins of equal width.",
+    meaning="Mean gap between the predicted class's probability and its accuracy, over bins of equal width.",
     reference="Guo et al. (2017), ICML.",
 )
 def ece_top_label(scores: ClassScores, *, bins: int = 10) -> float:
-    r"""Top-label calibration error, :math:`\sum_b \frac{n_b}{n}|\mathrm{acc}_b - \mathrm{conf}_b|` of the highest probability. Guo et al. (2017).
+    r"""Top-label calibration error, :math:`\sum_b \frac{n_b}{n}|\mathrm{acc}_b - \mathrm{conf}_b|`. Guo et al. (2017).
 
+    The calibration error of the highest probability of each row.
+
+    Parameters
+    ----------
+    scores : ClassScores
+        A probability for each class.
+    bins : int
+        Number of bins of equal width.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> s = tm.class_scores(["a", "b"], [[0.8, 0.2], [0.4, 0.6]], classes=["a", "b"])
     >>> round(tm.metrics.ece_top_label(s), 4)
@@ -322,19 +374,13 @@ def ece_top_label(scores: ClassScores, *, bins: int = 10) -> float:
     return METRICS["ece"].compute(top_label_answers(scores), bins=bins)
 
 
-def _component(scores: ClassScores, c: int) -> Tally:
-    return scores.one_vs_rest(c)
+def _mean_of_classes(scores: ClassScores, value: Callable[[Tally], float]) -> float:
+    """The mean of a metric over classes, each against the rest."""
+    return float(np.mean([value(scores.one_vs_rest(c)) for c in range(len(scores.labels))]))
 
 
 def top_label_answers(scores: ClassScores) -> Tally:
-    """Probability of the predicted class, of the rows it is wrong and right for."""
+    """Probability of the predicted class, for rows that are predicted wrongly (negative) and correctly (positive)."""
     if scores.answers is None:
         raise Undefined("ece_top_label: these class scores were stored without the probability of the predicted class")
     return Tally(scores.answers, (False, True))
-
-
-__all__ = [
-    "auroc_ovo", "auroc_ovr", "auroc_ovr_weighted", "brier_multiclass", "ece_classwise", "ece_top_label",
-    "log_loss_multiclass", "reduce_spcc", "spcc_one_vs_one", "spcc_one_vs_rest",
-    "spcc_ovo_fisher", "spcc_ovo_geometric", "spcc_ovo_min", "spcc_ovr_fisher", "spcc_ovr_geometric", "spcc_ovr_min",
-]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The area under part of the ROC curve, by each of its definitions."""
+"""Partial area under the ROC curve, by each of its definitions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tallymark.summaries.tally import Tally
 
 Range = tuple[float, float]
 
-#: A range narrower than this is rounding noise.
+#: Narrower ranges are rounding noise.
 _NARROWEST = 1e-9
 
-#: The false positive rate up to which the area goes unless told.
+#: Default upper limit of the false positive rate.
 UP_TO = 0.1
 
 Standard = Literal["none", "mcclish", "box", "concordant"]
 
 
 def roc_path(tally: Tally) -> tuple[Floats, Floats]:
-    """Fpr and tpr of the ROC curve's corners from (0, 0) to (1, 1), tied scores as slanted stretches."""
+    """Fpr and tpr of the ROC curve's corners from (0, 0) to (1, 1), tied scores as slanted segments."""
     steps = tally.steps()
     tp = steps.tp / tally.positives
     fpr = np.empty(2 * len(tp) + 2)
@@ -58,7 +58,7 @@ def _bound(tally: Tally, *, standard: Standard = "none", **ends: Range | None) -
     best, worst = tally.extremes
     if standard != "concordant":
         return partial_auc(worst, standard=standard, **ends), partial_auc(best, standard=standard, **ends)
-    # Not monotone itself, but the difference of two parts that are: from fpr 0 up, or from recall 1 down.
+    # Not monotone, but the difference of two areas that are: from fpr 0 upwards, or from recall 1 downwards.
     low, high = _ends(ends.get("fpr"), ends.get("tpr"))
     if ends.get("tpr"):
 
@@ -84,13 +84,30 @@ def _bound(tally: Tally, *, standard: Standard = "none", **ends: Range | None) -
 def partial_auc(
     tally: Tally, *, fpr: Range | None = None, tpr: Range | None = None, standard: Standard = "none"
 ) -> float:
-    r"""Area under the ROC curve over a range of false positive rates (default (0, 0.1)) or of recalls.
+    r"""Area under the ROC curve over a range of false positive rates or of recalls.
 
-    `standard`: ``none`` is the raw area :math:`A = \int_a^b \mathrm{tpr}\,d\mathrm{fpr}` (for `tpr`,
-    :math:`\int_a^b (1-\mathrm{fpr})\,d\mathrm{tpr}`); ``box`` divides by b − a; ``mcclish`` maps chance to ½ and
-    perfect to 1, :math:`\frac12 (1 + \frac{A - m}{M - m})`; ``concordant`` is half the vertical plus half the
-    horizontal area of that part of the curve, so that parts add up to AUROC. McClish (1989), Carrington et al. (2020).
+    McClish (1989), Med. Decis. Making 9(3); Carrington et al. (2020), BMC Med. Inform. Decis. Mak. 20:4.
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores.
+    fpr : tuple of float, optional
+        Range (a, b) of false positive rates; (0, 0.1) by default.
+    tpr : tuple of float, optional
+        Range (a, b) of recalls in its place.
+    standard : {"none", "box", "mcclish", "concordant"}
+        ``none`` is the raw area :math:`A = \int_a^b \mathrm{tpr}\,d\mathrm{fpr}` (for `tpr`,
+        :math:`\int_a^b (1-\mathrm{fpr})\,d\mathrm{tpr}`); ``box`` divides by b − a; ``mcclish`` maps chance to ½ and
+        perfect to 1, :math:`\frac12 (1 + \frac{A - m}{M - m})`; ``concordant`` is half the vertical plus half the
+        horizontal area of that part of the curve, so that parts add up to AUROC.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> [tm.metrics.partial_auc(t, fpr=(0, 0.5), standard=s) for s in ("none", "box", "mcclish", "concordant")]
@@ -98,7 +115,7 @@ def partial_auc(
     """
     low, high = _ends(fpr, tpr)
     require_one_of("standard", standard, ("none", "mcclish", "box", "concordant"))
-    x, y = _stretch(*roc_path(tally), low, high, by_recall=tpr is not None)
+    x, y = _segment(*roc_path(tally), low, high, by_recall=tpr is not None)
     vertical, horizontal = float(np.trapezoid(y, x)), float(np.trapezoid(1.0 - x, y))
     area = vertical if tpr is None else horizontal
     if standard == "box":
@@ -109,10 +126,10 @@ def partial_auc(
     return (vertical + horizontal) / 2 if standard == "concordant" else area
 
 
-def _stretch(x: Floats, y: Floats, low: float, high: float, *, by_recall: bool) -> tuple[Floats, Floats]:
+def _segment(x: Floats, y: Floats, low: float, high: float, *, by_recall: bool) -> tuple[Floats, Floats]:
     """The part of the curve where fpr (or recall) runs from low to high.
 
-    A jump at an end belongs to the part that stops there, so that adjoining parts share nothing and miss nothing.
+    A jump at an end belongs to the part that stops there, so that adjoining parts are disjoint and complete.
     """
     along = y if by_recall else x
 

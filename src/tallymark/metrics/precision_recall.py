@@ -15,7 +15,7 @@ from tallymark.registry import choose
 from tallymark.summaries.cutoffs import Steps
 from tallymark.summaries.tally import Tally
 
-#: The recall up to which precision is averaged unless told: half of the positives.
+#: Default upper limit of the recall over which precision is averaged.
 UP_TO_RECALL = 0.5
 
 Interpolation = Literal["integral", "step", "trapezoid", "davis_goadrich"]
@@ -26,11 +26,11 @@ def _prevalence(tally: Tally, **_: object) -> float:
 
 
 def _bound(tally: Tally, *, interpolation: Interpolation = "integral") -> tuple[float, float]:
-    """Least and most the area can be, cell by cell.
+    """Lowest and highest possible area, summed over cells.
 
-    Inside a cell recall grows from tp0 to tp1 while the false positives go from fp0 to fp1 in an unknown order, and
-    the positives may share one score or have one each. A step takes the precision at the end of each tied group, so
-    it is lowest when all negatives come first and the positives follow one by one.
+    Inside a cell recall grows from tp0 to tp1 and the false positives from fp0 to fp1 in an unknown order, and the
+    positives may be tied or not. A step takes the precision at the end of each tied group, so it is lowest when all
+    negatives come first and the positives follow untied.
     """
     if interpolation == "integral":
         # Linear in ROC space, so the two extreme orders bracket it.
@@ -44,7 +44,7 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "integral") -> tuple[
         place = np.minimum(np.searchsorted(negative.scores, positive.scores), len(negative) - 1)
         shared = negative.scores[place] == positive.scores
         highest_negative = np.where(shared, negative.hi[place], -np.inf)[::-1]
-    known = one_score & (highest_negative <= positive.scores[::-1])
+    determined = one_score & (highest_negative <= positive.scores[::-1])
     width = tp1 - tp0
     most = width * tp1 / (tp1 + fp0)
     if interpolation == "step":
@@ -55,12 +55,14 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "integral") -> tuple[
         most = np.where(tp0 + fp0 > 0, most, width)
     exact = _AREAS[interpolation](tp0, tp1, fp0, fp1)
     total = float(tally.positives)
-    return float(np.sum(np.where(known, exact, least))) / total, float(np.sum(np.where(known, exact, most))) / total
+    return float(np.sum(np.where(determined, exact, least))) / total, float(
+        np.sum(np.where(determined, exact, most))
+    ) / total
 
 
 @metric(
-    title="Average precision", brief="top of the list", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=_prevalence, rank_only=True, top_heavy=True, aliases=("ap",),
+    title="Average precision", brief="top of the list", family="ranking", needs="tally", low=0.0, high=1.0,
+    better="higher", chance=_prevalence, rank_only=True, top_heavy=True, aliases=("ap",),
     bound=lambda tally: _bound(tally, interpolation="step"),
     formula=r"\sum_k (R_k - R_{k-1})\, \mathrm{precision}_k",
     meaning="Mean precision over the positives, each taken at its own score; depends on prevalence.",
@@ -78,14 +80,30 @@ def average_precision(tally: Tally) -> float:
 
 @metric(
     title="Partial average precision", family="ranking", needs="tally", low=0.0, high=1.0, better="higher",
-    chance=_prevalence, rank_only=True, top_heavy=True, aliases=("pap",), bound=lambda tally, **_: (0.0, 1.0),  # noqa: ARG005
+    chance=_prevalence, rank_only=True, top_heavy=True, aliases=("pap",),
+    bound=lambda tally, **_: (0.0, 1.0),  # noqa: ARG005
     formula=r"\frac1r \sum_{k:\, R_{k-1} < r} (\min(R_k, r) - R_{k-1})\, \mathrm{precision}_k",
     meaning="Mean precision over the first positives of the list, by default up to half of them.",
     reference="Average precision cut at a recall, as in Boyd, Eng & Page (2013), ECML PKDD.",
 )  # fmt: skip
 def partial_average_precision(tally: Tally, *, recall: float = UP_TO_RECALL) -> float:
-    r"""Average precision up to a `recall`, over that recall: :math:`\frac1r\sum (\min(R_k, r) - R_{k-1})\,\mathrm{precision}_k`.
+    r"""Average precision up to a recall, over that recall.
 
+    :math:`\frac1r\sum (\min(R_k, r) - R_{k-1})\,\mathrm{precision}_k`.
+
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores.
+    recall : float
+        Recall r up to which precision is averaged.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.metrics.partial_average_precision(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]))
     1.0
@@ -107,14 +125,25 @@ def partial_average_precision(tally: Tally, *, recall: float = UP_TO_RECALL) -> 
     bound=_bound,
 )  # fmt: skip
 def pr_auc(tally: Tally, *, interpolation: Interpolation = "integral") -> float:
-    r"""Area under the precision–recall curve.
+    r"""Area under the precision–recall curve. Keilwagen, Grosse & Grau (2014), PLoS ONE 9(3).
 
-    `interpolation` names the definition. Between two points the curve that can be reached is linear in TP and FP:
-    ``integral`` is the area under it, :math:`\int \frac{t}{t + f(t)}\,dt / P` (R's PRROC calls it ``auc.integral``);
-    ``davis_goadrich`` joins its points at whole true positives by straight lines, as Davis and Goadrich (2006) do.
-    ``step`` is :func:`average_precision`. ``trapezoid`` joins the points of the data by straight lines, which precision
-    does not follow: with many ties it is too large, without any a little too small. Keilwagen, Grosse & Grau (2014).
+    Parameters
+    ----------
+    tally : Tally
+        Labelled scores.
+    interpolation : {"integral", "step", "trapezoid", "davis_goadrich"}
+        The curve between two points. The achievable one is linear in TP and FP: ``integral`` is the area under it,
+        :math:`\int \frac{t}{t + f(t)}\,dt / P` (``auc.integral`` of R's PRROC); ``davis_goadrich`` joins its points at
+        whole true positives by straight lines (Davis & Goadrich 2006). ``step`` is :func:`average_precision`.
+        ``trapezoid`` joins the points of the data by straight lines: too large with many ties, a little too small
+        without any.
 
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> [round(tm.metrics.pr_auc(t, interpolation=i), 4) for i in ("integral", "step", "trapezoid", "davis_goadrich")]
@@ -129,7 +158,7 @@ def pr_auc(tally: Tally, *, interpolation: Interpolation = "integral") -> float:
 
 
 def _segments(tally: Tally, steps: Steps) -> tuple[Floats, Floats, Floats, Floats]:
-    """Each stretch in which recall grows: TP before and after, FP before and after, in units of positive mass."""
+    """Each segment in which recall grows: TP before and after, FP before and after, in units of positive mass."""
     down, up = tally.scale
     rate = down / up
     return steps.before.astype(np.float64), steps.tp.astype(np.float64), steps.above * rate, steps.fp * rate
@@ -150,11 +179,11 @@ def _davis_goadrich_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> 
     rise = np.divide(fp1 - fp0, tp1 - tp0, out=np.zeros_like(tp0), where=tp1 > tp0)
 
     def precision(tp: Floats, fp: Floats) -> Floats:
-        # Where nothing is predicted positive yet, the curve starts at the precision it goes on with.
+        # Where nothing is predicted positive yet, the curve starts with the precision of its first segment.
         start = np.divide(1.0, 1.0 + rise, out=np.zeros_like(tp), where=rise >= 0)
         return np.divide(tp, tp + fp, out=start, where=tp + fp > 0)
 
-    # All whole points but the ends: their sum is that of t / (t + f), t going up by one.
+    # The points between the ends: t / (t + f) at each whole t.
     values = (precision(tp0, fp0) + precision(tp1, fp1)) / 2
     for i in np.flatnonzero(tp1 - tp0 > 1.0):
         t = np.arange(tp0[i] + 1.0, tp1[i])
@@ -164,7 +193,7 @@ def _davis_goadrich_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> 
 
 def _integral_area(tp0: Floats, tp1: Floats, fp0: Floats, fp1: Floats) -> Floats:
     # With f(t) = fp0 + h (t - tp0): integral of t / (a t + b), a = 1 + h, b = fp0 - h tp0.
-    # Beside a weight of 1, one of 1e-20 adds no width, and no area.
+    # A weight of 1e-20 beside one of 1 adds no width and no area.
     width = tp1 - tp0
     a = 1.0 + np.divide(fp1 - fp0, width, out=np.zeros_like(width), where=width > 0)
     b = fp0 - (a - 1.0) * tp0

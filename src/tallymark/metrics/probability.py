@@ -1,4 +1,4 @@
-"""Metrics of scores that claim to be probabilities."""
+"""Metrics of probabilities: Brier score, log loss, skill scores and binned calibration errors."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def _mean_loss(tally: Tally, of_positive: Callable[[Floats], Floats], of_negativ
 
 
 def _entropy(tally: Tally) -> float:
-    """Log loss of saying the prevalence to every row."""
+    """Log loss of stating the prevalence for every row."""
     p = tally.prevalence
     return -sum(share * math.log(share) for share in (p, 1.0 - p) if share > 0.0)
 
 
 def _variance(tally: Tally) -> float:
-    """Brier score of saying the prevalence to every row."""
+    """Brier score of stating the prevalence for every row."""
     return tally.prevalence * (1.0 - tally.prevalence)
 
 
@@ -45,13 +45,13 @@ def _mean_square(moments: ScoreMoments, target: float) -> float:
 
 
 def log_to_one(s: Floats) -> Floats:
-    """Surprise at a positive of probability s."""
+    """Log loss of a positive with probability s."""
     with np.errstate(divide="ignore"):
         return -np.log(s)
 
 
 def log_to_zero(s: Floats) -> Floats:
-    """Surprise at a negative of probability s."""
+    """Log loss of a negative with probability s."""
     with np.errstate(divide="ignore"):
         return -np.log1p(-s)
 
@@ -60,11 +60,11 @@ def log_to_zero(s: Floats) -> Floats:
     title="Brier score", family="probability", needs="probabilities", low=0.0, high=1.0, better="lower",
     chance=_variance, one_class=True, moments=True, holds_from=(0, 20),
     formula=r"\frac1n \sum_i (s_i - y_i)^2",
-    meaning="Mean squared distance of the probability from what happened; strictly proper.",
+    meaning="Mean squared distance of the probability from the outcome; strictly proper.",
     reference="Brier (1950), Mon. Weather Rev. 78(1).",
 )  # fmt: skip
 def brier(tally: Tally) -> float:
-    r"""Brier score, :math:`\frac1n\sum_i (s_i - y_i)^2`: mean squared distance of probability from outcome. Brier (1950).
+    r"""Brier score, :math:`\frac1n\sum_i (s_i - y_i)^2`. Brier (1950).
 
     >>> import tallymark as tm
     >>> round(tm.metrics.brier(tm.tally([0, 1, 1], [0.5, 0.5, 1.0])), 4)
@@ -78,7 +78,7 @@ def brier(tally: Tally) -> float:
     title="Log loss", family="probability", needs="probabilities", low=0.0, high=math.inf, better="lower",
     chance=_entropy, one_class=True, bound="order",
     formula=r"-\frac1n \sum_i y_i \ln s_i + (1 - y_i) \ln (1 - s_i)",
-    meaning="Mean surprise at what happened; infinite when something said to be impossible occurs.",
+    meaning="Mean of −ln of the outcome's probability; infinite when an outcome of probability 0 occurs.",
     reference="Good (1952), J. R. Stat. Soc. B 14(1).",
 )  # fmt: skip
 def log_loss(tally: Tally) -> float:
@@ -94,7 +94,7 @@ def log_loss(tally: Tally) -> float:
 @metric(
     title="Brier skill score", family="probability", needs="probabilities", low=-math.inf, high=1.0, better="higher",
     chance=0.0, moments=True, formula=r"1 - \frac{\mathrm{Brier}}{\pi (1 - \pi)}", aliases=("bss",),
-    meaning="Share of the Brier score of saying the prevalence to everyone that the model saves; below 0 a constant is better.",
+    meaning="Relative reduction of the Brier score from stating the prevalence for every row; below 0 that is better.",
     reference="Murphy (1973), J. Appl. Meteorol. 12(4).",
 )  # fmt: skip
 def brier_skill(tally: Tally) -> float:
@@ -110,7 +110,7 @@ def brier_skill(tally: Tally) -> float:
 @metric(
     title="Log loss skill score", family="probability", needs="probabilities", low=-math.inf, high=1.0, better="higher",
     chance=0.0, bound="order", formula=r"1 - \frac{\mathrm{log\ loss}}{H(\pi)}", aliases=("mcfadden_r2",),
-    meaning="Share of the log loss of saying the prevalence to everyone that the model saves; below 0 a constant is better.",
+    meaning="Relative reduction of the log loss from stating the prevalence for every row; below 0 that is better.",
     reference="McFadden (1974), Frontiers in Econometrics.",
 )  # fmt: skip
 def log_loss_skill(tally: Tally) -> float:
@@ -126,22 +126,22 @@ def log_loss_skill(tally: Tally) -> float:
 
 
 class Bins(NamedTuple):
-    """Calibration bins that hold something: mass, mean score, share of positives."""
+    """Calibration bins with any rows: mass, mean score, share of positives."""
 
     mass: Floats
     mean_score: Floats
     observed: Floats
 
 
-#: Bins of a calibration error unless told.
+#: Default number of bins of a calibration error.
 BINS = 10
 
-#: More bins than any picture or mean of gaps is made of.
+#: The largest number of bins that is accepted.
 MOST_BINS = 10**6
 
 
 def _starts(tally: Tally, bins: int, by: Binning) -> Floats:
-    """The score from which each bin begins; that of the next where a bin holds nothing, inf where no more follows."""
+    """The lowest score of each bin; that of the next bin where one is empty, inf where none follows."""
     bins = _check.whole(bins, "bins", 1, MOST_BINS)
     require_one_of("by", by, ("width", "mass"))
     if by == "width":
@@ -149,19 +149,19 @@ def _starts(tally: Tally, bins: int, by: Binning) -> Floats:
     total, numbers = mass_above(tally, tally.runs[0].scores.dtype.type(-np.inf), "left")[0], np.arange(bins)
 
     def reached(scores: Scores) -> Bools:
-        """Whether a score is in a bin or a higher one: its own is the one in which the middle of its mass falls."""
-        # The margin keeps a middle that falls on an edge there, whatever the rounding of the weights.
+        """Whether a score is in each bin or a higher one: its bin is the one in which the middle of its mass falls."""
+        # The margin puts a middle on an edge into the bin above, whatever the rounding of the weights.
         above, with_it = (mass_above(tally, scores, side)[0] for side in ("right", "left"))
         middle = (1.0 - (above + with_it) / 2 / total) * bins + 1e-9
-        held: Bools = np.clip(middle, 0, bins - 1).astype(np.int64) >= numbers
-        return held
+        in_bin: Bools = np.clip(middle, 0, bins - 1).astype(np.int64) >= numbers
+        return in_bin
 
     return lowest_scores(tally, reached, bins).astype(np.float64)
 
 
 def _edges(bins: int, dtype: Any) -> Floats:
     """Edges of bins of equal width."""
-    # Tenths as people write them, rounded like the scores: linspace would give 0.30000000000000004.
+    # Quotients rounded like the scores: linspace would give 0.30000000000000004 for 0.3.
     return (np.arange(bins + 1) / bins).astype(dtype).astype(np.float64)
 
 
@@ -173,16 +173,16 @@ def _bin_of_score(scores: Floats, bins: int, dtype: Any) -> Ints:
 def calibration_bins(tally: Tally, bins: int, by: Binning) -> Bins:
     """Rows binned by score: equal `width` over [0, 1] (1.0 falls in the last), or equal `mass`, ties kept together."""
     starts = _starts(tally, bins, by)
-    # The runs are sorted, so a bin is a stretch of each and no row needs to be asked where it belongs.
-    of_class = [in_stretches(run, starts) for run in tally.runs]
+    # The runs are sorted, so a bin is a slice of each.
+    of_class = [in_slices(run, starts) for run in tally.runs]
     mass, sums = (sum(scale * part[i] for scale, part in zip(tally.scale, of_class, strict=True)) for i in (0, 1))
-    held = np.asarray(mass) > 0
-    total, hits = np.asarray(mass)[held], tally.scale[1] * of_class[1][0][held]
-    return Bins(total, np.asarray(sums)[held] / total, hits / total)
+    filled = np.asarray(mass) > 0
+    total, hits = np.asarray(mass)[filled], tally.scale[1] * of_class[1][0][filled]
+    return Bins(total, np.asarray(sums)[filled] / total, hits / total)
 
 
-def in_stretches(run: Run, starts: Floats) -> tuple[Floats, Floats]:
-    """Mass, and mass times score, of the entries from each start to the next; those below the first belong to it."""
+def in_slices(run: Run, starts: Floats) -> tuple[Floats, Floats]:
+    """Mass, and mass times score, between each start and the next; what lies below the first belongs to it."""
     places = np.append(np.searchsorted(run.scores, starts, "left"), len(run))
     places[0] = 0
     mass = np.diff(run.mass_before(places)).astype(np.float64)
@@ -195,7 +195,7 @@ def in_stretches(run: Run, starts: Floats) -> tuple[Floats, Floats]:
 
 
 def calibration_starts(tally: Tally, bins: int, by: Binning) -> Floats:
-    """The lowest score in each bin that holds something."""
+    """The lowest score of each bin with any rows."""
     starts = _starts(tally, bins, by)
     lowest = np.full(len(starts), np.inf)
     for run in tally.runs:
@@ -227,10 +227,10 @@ def _shuffled_calibration(tally: Tally, bins: int, by: Binning, norm: str = "mea
 
 
 def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> tuple[float, float]:
-    """How far binning cells instead of rows can move the mean gap.
+    """Bounds of the mean gap where cells are binned instead of rows.
 
-    Within a cell a score is off by at most its width. A cell that may belong to two bins can have been put whole into the
-    wrong one, spikes of one score in it included, which moves its share in both.
+    A score is off by at most the width of its cell. A cell that may belong to two bins can have been put whole into the
+    wrong one, which changes the shares of both.
     """
     value = _calibration_error(tally, bins, by, norm)
     if norm != "mean":
@@ -248,7 +248,7 @@ def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> t
         first, last = (_bin_of_score(ends, bins, tally.runs[0].scores.dtype) for ends in (lowest, top))
     else:
         upto = np.cumsum(mass) / mass.sum()
-        # Any part of the cell may be one score, and its middle lie anywhere in the cell's mass.
+        # Any part of the cell may be one score, whose middle lies anywhere in the cell's mass.
         first, last = (
             np.floor(ends * bins + side * 1e-6) for ends, side in ((upto - mass / mass.sum(), -1), (upto, 1))
         )
@@ -258,25 +258,51 @@ def _binned_bound(tally: Tally, bins: int, by: Binning, norm: str = "mean") -> t
     return max(0.0, value - slack), min(1.0, value + slack)
 
 
-@metric(
-    title="Expected calibration error",
-    family="probability",
-    needs="probabilities",
-    low=0.0,
-    high=1.0,
-    better="lower",
-    chance=lambda tally, bins=BINS, norm="mean": _shuffled_calibration(tally, bins, "width", norm),
-    one_class=True,
-    formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
-    meaning="Mean gap between stated probability and observed share over bins of equal width.",
-    reference="Naeini, Cooper & Hauskrecht (2015), AAAI.",
-    bound=lambda tally, bins=BINS, norm="mean": _binned_bound(tally, bins, "width", norm),
+Norm = Literal["mean", "rms", "max"]
+
+
+def _calibration_metric(by: Binning, title: str, meaning: str, reference: str) -> metric:
+    """The declaration of a binned calibration error."""
+    return metric(
+        title=title,
+        family="probability",
+        needs="probabilities",
+        better="lower",
+        chance=lambda tally, bins=BINS, norm="mean": _shuffled_calibration(tally, bins, by, norm),
+        one_class=True,
+        formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
+        meaning=meaning,
+        reference=reference,
+        bound=lambda tally, bins=BINS, norm="mean": _binned_bound(tally, bins, by, norm),
+    )
+
+
+@_calibration_metric(
+    "width",
+    "Expected calibration error",
+    "Mean gap between stated probability and observed share over bins of equal width.",
+    "Naeini, Cooper & Hauskrecht (2015), AAAI.",
 )
-def ece(tally: Tally, *, bins: int = BINS, norm: Literal["mean", "rms", "max"] = "mean") -> float:
-    r"""Expected calibration error over equally wide bins, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`.
+def ece(tally: Tally, *, bins: int = BINS, norm: Norm = "mean") -> float:
+    r"""Expected calibration error over bins of equal width, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`.
 
-    Depends on the number of bins, so say it when you publish it. Naeini et al. (2015).
+    It depends on the number of bins, which belongs beside a published value. Naeini et al. (2015).
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled probabilities.
+    bins : int
+        Number of bins.
+    norm : {"mean", "rms", "max"}
+        Weighted mean, root mean square or maximum of the gaps.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> round(tm.metrics.ece(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])), 4)
     0.3375
@@ -284,23 +310,32 @@ def ece(tally: Tally, *, bins: int = BINS, norm: Literal["mean", "rms", "max"] =
     return _calibration_error(tally, bins, "width", norm)
 
 
-@metric(
-    title="Adaptive calibration error",
-    family="probability",
-    needs="probabilities",
-    low=0.0,
-    high=1.0,
-    better="lower",
-    chance=lambda tally, bins=BINS, norm="mean": _shuffled_calibration(tally, bins, "mass", norm),
-    one_class=True,
-    formula=r"\sum_b \frac{n_b}{n} \left| \bar y_b - \bar s_b \right|",
-    meaning="Mean gap between stated probability and observed share over bins that hold equally many rows.",
-    reference="Nixon et al. (2019), CVPR Workshops.",
-    bound=lambda tally, bins=BINS, norm="mean": _binned_bound(tally, bins, "mass", norm),
+@_calibration_metric(
+    "mass",
+    "Adaptive calibration error",
+    "Mean gap between stated probability and observed share over bins that hold equally many rows.",
+    "Nixon et al. (2019), CVPR Workshops.",
 )
-def ace(tally: Tally, *, bins: int = BINS, norm: Literal["mean", "rms", "max"] = "mean") -> float:
-    r"""Calibration error over bins of equal mass, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`. Nixon et al. (2019).
+def ace(tally: Tally, *, bins: int = BINS, norm: Norm = "mean") -> float:
+    r"""Calibration error over bins of equal mass, :math:`\sum_b \frac{n_b}{n}|\bar y_b - \bar s_b|`.
 
+    Nixon et al. (2019), CVPR Workshops.
+
+    Parameters
+    ----------
+    tally : Tally
+        Labelled probabilities.
+    bins : int
+        Number of bins.
+    norm : {"mean", "rms", "max"}
+        Weighted mean, root mean square or maximum of the gaps.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> round(tm.metrics.ace(tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), bins=2), 4)
     0.1875
@@ -319,7 +354,7 @@ class BrierParts(Shown):
 
     @property
     def brier(self) -> float:
-        """The sum of the parts."""
+        """The Brier score: the sum of the parts."""
         return self.reliability - self.resolution + self.uncertainty + self.within_bins
 
     def heading(self) -> str:
@@ -342,12 +377,25 @@ class BrierParts(Shown):
 
 
 def brier_parts(tally: Tally, *, bins: int = BINS) -> BrierParts:
-    r"""Murphy's decomposition over equally wide bins, with what the bins leave over.
+    r"""Murphy's decomposition of the Brier score over bins of equal width, with the remainder within bins.
 
     :math:`\mathrm{BS} = \sum_b \frac{n_b}{n}(\bar s_b - \bar y_b)^2 - \sum_b \frac{n_b}{n}(\bar y_b - \bar y)^2 +
     \bar y(1 - \bar y) + W`. W is 0 when scores within a bin are equal. Murphy (1973), J. Appl. Meteorol. 12(4);
     Stephenson et al. (2008), Weather Forecast. 23(4).
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled probabilities.
+    bins : int
+        Number of bins.
+
+    Returns
+    -------
+    BrierParts
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> parts = tm.brier_parts(tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75]))
     >>> parts.reliability, parts.resolution, parts.uncertainty, parts.within_bins
@@ -358,9 +406,9 @@ def brier_parts(tally: Tally, *, bins: int = BINS) -> BrierParts:
             f"brier_parts takes a Tally, got {type(tally).__name__}. Write tm.brier_parts(tm.tally(y, p))."
         )
     score = METRICS["brier"].compute(tally)
-    found = calibration_bins(tally, bins, "width")
-    share, p = found.mass / found.mass.sum(), tally.prevalence
-    reliability = float(np.sum(share * (found.mean_score - found.observed) ** 2))
-    resolution = float(np.sum(share * (found.observed - p) ** 2))
+    binned = calibration_bins(tally, bins, "width")
+    share, p = binned.mass / binned.mass.sum(), tally.prevalence
+    reliability = float(np.sum(share * (binned.mean_score - binned.observed) ** 2))
+    resolution = float(np.sum(share * (binned.observed - p) ** 2))
     uncertainty = p * (1.0 - p)
     return BrierParts(reliability, resolution, uncertainty, score - reliability + resolution - uncertainty)

@@ -1,4 +1,4 @@
-"""How well scores rank positives above negatives, at all thresholds at once."""
+"""Ranking metrics: AUROC, Gini coefficient, Kolmogorov–Smirnov statistic, area under the ROC convex hull."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from tallymark.summaries.tally import Tally
 
 
 def auroc_of(tally: Tally) -> float:
-    """AUROC of a tally known to have rows of both classes; exactly 1 or 0 where these do not overlap."""
+    """AUROC of a tally with rows of both classes; exactly 1 or 0 where their scores do not overlap."""
     if tally.separation:
         return max(0.0, float(tally.separation))
     return within(tally.wins / (float(tally.positives) * float(tally.negatives)), 0.0, 1.0)
 
 
 def best_informedness(tally: Tally) -> float:
-    """The largest tpr - fpr of any threshold; 0 is always within reach by predicting nothing positive."""
+    """The largest tpr - fpr of any threshold; at least 0, where nothing is predicted positive."""
     gaps = (np.max(s.tp / tally.positives - s.fp / tally.negatives) for s in tally.step_blocks())
     return max(0.0, *map(float, gaps))
 
 
 @metric(
-    title="Area under the ROC curve", brief="the whole list", short="AUROC", family="ranking", needs="tally", low=0.0, high=1.0, better="higher", chance=0.5,
-    prevalence_free=True, rank_only=True, bound="order", aliases=("roc_auc", "auc"),
+    title="Area under the ROC curve", brief="the whole list", short="AUROC", family="ranking", needs="tally", low=0.0,
+    high=1.0, better="higher", chance=0.5, prevalence_free=True, rank_only=True, bound="order",
+    aliases=("roc_auc", "auc"),
     formula=r"\frac{U^+}{P N} = \Pr(s^+ > s^-) + \tfrac12 \Pr(s^+ = s^-)",
     meaning="Chance that a random positive scores higher than a random negative.",
     reference="Hanley & McNeil (1982), Radiology 143(1).",
@@ -43,7 +44,7 @@ def auroc(tally: Tally) -> float:
 @metric(
     title="Gini coefficient", family="ranking", needs="tally", low=-1.0, high=1.0, better="higher", chance=0.0,
     prevalence_free=True, rank_only=True, bound="order", formula=r"2\,\mathrm{AUROC} - 1",
-    meaning="AUROC on a scale where 0 is guessing (Somers' D of score given label).",
+    meaning="AUROC rescaled so that chance is 0 (Somers' D of score given label).",
     reference="Somers (1962), Am. Sociol. Rev. 27(6).",
 )  # fmt: skip
 def gini(tally: Tally) -> float:

@@ -1,4 +1,4 @@
-"""What recalibrating probabilities would change: slope and intercept of the log odds, smooth and isotonic curves."""
+"""Calibration slope and intercept, integrated calibration index, and the CORP decomposition of mean scores."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown
 from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
-from tallymark.metrics.logistic import fit_logistic, log_odds, sigmoid
-from tallymark.metrics.probability import in_stretches, log_to_one, log_to_zero
+from tallymark.metrics.logistic import fit_logistic, logit, sigmoid
+from tallymark.metrics.probability import in_slices, log_to_one, log_to_zero
 from tallymark.registry import METRICS, choose
 from tallymark.summaries.bisection import lowest_scores, mass_above
 from tallymark.summaries.cutoffs import Outcomes
@@ -24,21 +24,21 @@ from tallymark.summaries.tally import Tally
 
 
 def logistic_recalibration(tally: Tally) -> tuple[float, float]:
-    """Slope and intercept that make log odds right on these rows."""
+    """Slope and intercept of the logistic recalibration of the log odds on these rows."""
     lowest, highest = _ends(tally)
     if lowest == highest:
         raise Undefined("all probabilities are equal, so they have no slope")
     negative, positive = (run.scores for run in tally.runs)
     if negative[-1] <= positive[0] or positive[-1] <= negative[0]:
-        # The steeper the better, without end; one score that the classes share does not change that.
+        # Separated classes, or classes that share one score: the likelihood grows without limit with the slope.
         return math.inf if negative[-1] <= positive[0] else -math.inf, math.nan
     x, share, mass, _ = _coarse(tally)
     slope, intercept = fit_logistic(x[None, :], share, mass[None, :])[0].tolist()
-    return _settled(tally, slope, intercept)
+    return _refined(tally, slope, intercept)
 
 
-def _settled(tally: Tally, slope: float, intercept: float) -> tuple[float, float]:
-    """Newton's steps on all rows, without a ridge, from an answer that is nearly right."""
+def _refined(tally: Tally, slope: float, intercept: float) -> tuple[float, float]:
+    """Newton's method on all rows, without a ridge penalty, from a good starting point."""
     total = float(tally.n)
     for _ in range(_STEPS):
         gradient, curve = np.zeros(2), np.zeros(3)
@@ -54,20 +54,20 @@ def _settled(tally: Tally, slope: float, intercept: float) -> tuple[float, float
             break
         step = np.linalg.solve(hessian, gradient)
         slope, intercept = slope + float(step[0]), intercept + float(step[1])
-        if np.abs(step).max() < _SETTLED * max(1.0, abs(slope)):
+        if np.abs(step).max() < _CONVERGED * max(1.0, abs(slope)):
             return slope, intercept
-    # Never seen; the slow way that halves steps.
+    # Not converged, which no test has met: the slower method with step halving.
     scores, share, mass = tally.outcomes
-    found = fit_logistic(_logit(scores)[None, :], share, mass[None, :])[0].tolist()
-    return found[0], found[1]
+    slope, intercept = fit_logistic(logit(scores)[None, :], share, mass[None, :])[0].tolist()
+    return slope, intercept
 
 
-#: Cells in which a first answer is found; a step or two on all rows then settle it.
+#: Cells of the starting point; a step or two on all rows then converge.
 _COARSE = 2**12
 
 
 class _Coarse(NamedTuple):
-    """Log odds with their shares of positives and masses; `exact` where they are all there are."""
+    """Log odds with their shares of positives and masses; `exact` where no scores were merged."""
 
     x: Floats
     share: Floats
@@ -76,28 +76,28 @@ class _Coarse(NamedTuple):
 
 
 def _coarse(tally: Tally) -> _Coarse:
-    """Every distinct score where there are few; else the middle of each of a few stretches of the classes' runs."""
+    """Every distinct score where there are few; else the middle scores of slices of the classes' runs."""
     if _few_scores(tally, _COARSE):
         scores, share, mass = tally.outcomes
-        return _Coarse(_logit(scores), share, mass, exact=True)
+        return _Coarse(logit(scores), share, mass, exact=True)
     parts = []
-    # Short ones towards both ends, where neighbouring scores lie far apart.
+    # Shorter slices towards both ends, where neighbouring scores lie far apart.
     shares = (1.0 - np.cos(np.linspace(0.0, math.pi, _COARSE + 1))) / 2
     for run, scale, y in _classes(tally):
         edges = np.unique(np.round(shares * len(run)).astype(np.int64))
         mass = scale * np.diff(run.mass_before(edges))
-        parts.append((_logit(run.scores[(edges[:-1] + edges[1:]) // 2]), np.full(len(mass), y), mass))
+        parts.append((logit(run.scores[(edges[:-1] + edges[1:]) // 2]), np.full(len(mass), y), mass))
     x, share, mass = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return _Coarse(x, share, mass, exact=False)
 
 
 def _few_scores(tally: Tally, most: int) -> bool:
-    """Whether there are at most so many distinct scores; classes that alone have more are not merged to tell."""
+    """Whether there are at most so many distinct scores; classes are merged only if neither alone has more."""
     return max(run.n_distinct for run in tally.runs) <= most and len(tally.outcomes.scores) <= most
 
 
 def _classes(tally: Tally) -> Iterator[tuple[Run, float, float]]:
-    """The run of each class, what a unit of its mass counts at the prevalence looked at, and its outcome."""
+    """The run of each class, the scale of its mass at the tally's prevalence, and its outcome."""
     return zip(tally.runs, tally.scale, (0.0, 1.0), strict=True)
 
 
@@ -105,29 +105,24 @@ def _row_blocks(tally: Tally) -> Iterator[tuple[Floats, float, Any]]:
     """Log odds, outcome and mass of all rows, in blocks that stay in a core's cache."""
     for run, scale, y in _classes(tally):
         for block in blocks(len(run), _ROWS):
-            yield _logit(run.scores[block]), y, scale if run.kind == "unit" else scale * run.mass[block]
+            yield logit(run.scores[block]), y, scale if run.kind == "unit" else scale * run.mass[block]
 
 
-#: Rows per block: a handful of columns of as many fit in a core's own cache.
+#: Rows per block: a few columns of as many fit in a core's cache.
 _ROWS = 2**14
-
-
-def _logit(scores: Any) -> Floats:
-    log_p, minus_log_q = log_odds(scores)
-    return log_p + minus_log_q
 
 
 def _ends(tally: Tally) -> tuple[float, float]:
     """Log odds of the lowest and of the highest score."""
     scores = [run.scores[place] for run in tally.runs if len(run) for place in (0, -1)]
-    low, high = _logit(np.array([min(scores), max(scores)])).tolist()
+    low, high = logit(np.array([min(scores), max(scores)])).tolist()
     return low, high
 
 
 @metric(
     title="Calibration slope", family="probability", needs="probabilities", low=-math.inf, high=math.inf,
     better="neither", chance=0.0, formula=r"b \text{ in } \mathrm{logit}\,\Pr(y=1) = a + b\,\mathrm{logit}(s)",
-    meaning="By what log odds should be multiplied: 1 is right, below 1 the probabilities are too extreme.",
+    meaning="Factor by which log odds should be multiplied: 1 is calibrated, below 1 probabilities are too extreme.",
     reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
     bound=lambda tally: (-math.inf, math.inf), holds_from=(50, 50),  # noqa: ARG005
 )  # fmt: skip
@@ -144,34 +139,31 @@ def calibration_slope(tally: Tally) -> float:
 
 
 def in_the_large(tally: Tally) -> float:
-    """What must be added to the log odds so that the probabilities add up to the positives."""
+    """The shift of the log odds with which the probabilities add up to the number of positives."""
     few, share, few_mass, exact = _coarse(tally)
-    wanted = float(np.sum(few_mass * share) / few_mass.sum())
-    # The mean probability rises with a, so its root lies where it is too low on one side and too high on the other.
+    target = float(np.sum(few_mass * share) / few_mass.sum())
+    # Bisection: the mean probability increases with the shift.
     lowest, highest = _ends(tally)
     low, high = -highest - _FAR, -lowest + _FAR
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if float(np.sum(few_mass * sigmoid(few + middle))) / few_mass.sum() < wanted
-            else (low, middle)
-        )
-    values = (low + high) / 2
+        too_low = float(np.sum(few_mass * sigmoid(few + middle))) / few_mass.sum() < target
+        low, high = (middle, high) if too_low else (low, middle)
+    shift = (low + high) / 2
     for _ in range(0 if exact else _STEPS):
         mean = slope = 0.0
         for x, _, mass in _row_blocks(tally):
-            p = sigmoid(x + values)
+            p = sigmoid(x + shift)
             weighted = mass * p
             mean += float(np.sum(weighted))
             slope += float(np.sum(weighted * (1.0 - p)))
         if not slope > 0.0:
             break
-        step = (wanted * float(few_mass.sum()) - mean) / slope
-        values += min(max(step, -1.0), 1.0)
-        if abs(step) < _SETTLED:
+        step = (target * float(few_mass.sum()) - mean) / slope
+        shift += min(max(step, -1.0), 1.0)
+        if abs(step) < _CONVERGED:
             break
-    return values
+    return shift
 
 
 @metric(
@@ -183,7 +175,8 @@ def in_the_large(tally: Tally) -> float:
     better="zero",
     chance=in_the_large,
     formula=r"a \text{ in } \mathrm{logit}\,\Pr(y=1) = a + \mathrm{logit}(s)",
-    meaning="What must be added to the log odds so that the probabilities add up to the positives: 0 is right, below 0 they are too high.",
+    meaning="Shift of the log odds with which the probabilities add up to the positives: 0 is calibrated, below 0 they "
+    "are too high.",
     reference="Cox (1958), Biometrika 45; Van Calster et al. (2019), BMC Med. 17:230.",
     bound=lambda tally: (-math.inf, math.inf),  # noqa: ARG005
 )
@@ -199,27 +192,19 @@ def calibration_intercept(tally: Tally) -> float:
     return in_the_large(tally)
 
 
-#: Log odds beyond which a probability is 0 or 1, and halvings that leave no more than rounding of the stretch between.
+#: Log odds beyond which a probability is 0 or 1, and the bisection steps that reduce the interval to rounding.
 _FAR, _HALVINGS = 40.0, 70
 
-#: Newton's steps on all rows at most, and one so small that the next would be rounding.
-_STEPS, _SETTLED = 20, 1e-7
+#: Maximum of Newton steps on all rows, and the size of a step at which they have converged.
+_STEPS, _CONVERGED = 20, 1e-7
 
 
-#: Points at which the smooth curve is computed, cells the scores are put into first, and the share of rows in its window.
+#: Points at which the smooth curve is computed, cells of the scores, and the share of rows in its window.
 _POINTS, _CELLS, _WINDOW = 50, 250, 2.0 / 3.0
 
 
-def smooth_outcomes(tally: Tally) -> tuple[Floats, Floats, Floats]:
-    """Scores, their mass, and the share of positives there by a local straight line (lowess without robustness steps).
-
-    Around each point the two thirds of the rows nearest to it count, by the tricube of their distance. Cleveland (1979).
-    """
-    return _smooth(_in_cells(tally))
-
-
 def smoother_of(tally: Tally) -> tuple[Outcomes, Floats]:
-    """What happened in cells of scores, and the matrix that takes their shares of positives to the curve, before it is clipped."""
+    """Outcomes in cells of scores, and the matrix from their shares of positives to the curve before clipping."""
     outcomes = _in_cells(tally)
     scores, _, mass = outcomes
     at, lines = _local_lines(scores, mass)
@@ -227,6 +212,10 @@ def smoother_of(tally: Tally) -> tuple[Outcomes, Floats]:
 
 
 def _smooth(outcomes: Outcomes) -> tuple[Floats, Floats, Floats]:
+    """Scores, their mass, and their smoothed share of positives (lowess without robustness steps).
+
+    Local straight lines over the nearest two thirds of the rows with tricube weights. Cleveland (1979).
+    """
     scores, share, mass = outcomes
     at, lines = _local_lines(scores, mass)
     fitted = np.einsum("pc,c->p", lines, share)
@@ -234,13 +223,13 @@ def _smooth(outcomes: Outcomes) -> tuple[Floats, Floats, Floats]:
 
 
 def _local_lines(scores: Floats, mass: Floats) -> tuple[Floats, Floats]:
-    """Points at which local straight lines are read off, and the weight of every score there (a row for each point)."""
+    """Points of the smooth curve, and the weight of every score in each (a row per point)."""
     at = scores[np.unique(np.linspace(0, len(scores) - 1, _POINTS).astype(np.int64))]
     reach = _reach(at, scores, mass)
     far = np.abs(scores[None, :] - at[:, None])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         part = np.minimum(far / reach[:, None], 1.0)
-        # Products: a power of 3 takes ten times as long.
+        # Products, because a power of 3 takes ten times as long.
         rest = 1.0 - part * part * part
         near = rest * rest * rest
     if not (reach > 0.0).all():
@@ -258,9 +247,9 @@ def _local_lines(scores: Floats, mass: Floats) -> tuple[Floats, Floats]:
 
 
 def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
-    """The distance within which each point has a window's mass: that of the last row taken in.
+    """Half-width of each point's window: the distance of the farthest row among the nearest ones.
 
-    From each score up, the first one with which the window is full; the nearest of these stretches is the window.
+    From each score upwards, the range that holds a window's mass; the range nearest to the point is its window.
     """
     upto = np.concatenate(([0.0], np.cumsum(mass)))
     last = np.searchsorted(upto, upto[:-1] + _WINDOW * upto[-1] * (1.0 - 1e-12), "left") - 1
@@ -272,25 +261,23 @@ def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
 
 
 def _in_cells(tally: Tally) -> Outcomes:
-    """What happened at every score, neighbouring ones joined into cells of about equal mass where there are many."""
+    """Outcomes by score; where scores are many, neighbours are merged into cells of about equal mass."""
     if _few_scores(tally, _FEW):
         return _joined(tally.outcomes)
     total = float(mass_above(tally, tally.runs[0].scores.dtype.type(-np.inf), "left")[0])
     upto = np.linspace(0.0, total, _CELLS, endpoint=False)
-    # A cell begins with the first score that takes the mass beyond its share.
+    # A cell begins with the first score whose cumulative mass exceeds its share.
     starts = np.unique(
         lowest_scores(tally, lambda scores: total - mass_above(tally, scores, "right")[0] > upto, _CELLS)
     )
     (down, sums_down), (up, sums_up) = (
-        (scale * mass, scale * sums)
-        for run, scale, _ in _classes(tally)
-        for mass, sums in [in_stretches(run, starts.astype(np.float64))]
+        scale * np.stack(in_slices(run, starts.astype(np.float64))) for run, scale, _ in _classes(tally)
     )
     return Outcomes((sums_down + sums_up) / (down + up), up / (down + up), down + up)
 
 
 def _joined(outcomes: Outcomes) -> Outcomes:
-    """The same of scores that are merged already."""
+    """The same of the outcomes of distinct scores."""
     scores, share, mass = outcomes
     if len(scores) <= _CELLS:
         return outcomes
@@ -301,27 +288,27 @@ def _joined(outcomes: Outcomes) -> Outcomes:
     return Outcomes(sums / total, hits / total, total)
 
 
-#: Distinct scores up to which the classes are merged before they are put into cells.
+#: Distinct scores up to which the classes are merged before they are binned into cells.
 _FEW = 2**16
 
 
-def _distance_from(tally: Tally, said: float) -> float:
-    """Mean distance of the probabilities from a number."""
-    return sum(scale * run.sum_of(lambda s: np.abs(s - said)) for run, scale, _ in _classes(tally)) / float(tally.n)
+def _distance_from(tally: Tally, value: float) -> float:
+    """Mean distance of the probabilities from a value."""
+    return sum(scale * run.sum_of(lambda s: np.abs(s - value)) for run, scale, _ in _classes(tally)) / float(tally.n)
 
 
 @metric(
     title="Integrated calibration index (ICI)", family="probability", needs="probabilities", low=0.0, high=1.0,
     better="lower", chance=lambda tally: _distance_from(tally, tally.prevalence),
     formula=r"\frac1n \sum_i |\hat f(s_i) - s_i|", aliases=("ici",),
-    meaning="Mean distance of the probabilities from a smooth curve of what happened: a calibration error without bins.",
+    meaning="Mean distance of the probabilities from a smooth calibration curve: a calibration error without bins.",
     reference="Austin & Steyerberg (2019), Stat. Med. 38(21).", bound=lambda tally: (0.0, 1.0),  # noqa: ARG005
 )  # fmt: skip
 def integrated_calibration_index(tally: Tally) -> float:
     r"""Integrated calibration index, :math:`\frac1n\sum_i|\hat f(s_i) - s_i|`, with :math:`\hat f` a lowess curve.
 
-    The curve is Cleveland's local line over two thirds of the rows, without robustness steps, as ``val.prob`` of R's rms
-    draws it, at fifty points with straight lines between. Austin & Steyerberg (2019).
+    The curve is Cleveland's local line over two thirds of the rows, without robustness steps, as in ``val.prob`` of R's
+    rms, at fifty points with straight lines between. Austin & Steyerberg (2019).
 
     >>> import tallymark as tm
     >>> round(tm.metrics.integrated_calibration_index(tm.tally([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.5, 0.6, 0.9])), 4)
@@ -331,7 +318,7 @@ def integrated_calibration_index(tally: Tally) -> float:
 
 
 def index_of_outcomes(outcomes: Outcomes) -> float:
-    """The same of distinct scores that are merged already."""
+    """The integrated calibration index of the outcomes of distinct scores."""
     return _mean_gap(_joined(outcomes))
 
 
@@ -351,7 +338,7 @@ class ScoreParts(Shown):
 
     @property
     def value(self) -> float:
-        """The score itself: the sum of the parts."""
+        """The mean score: the sum of the parts."""
         return self.miscalibration - self.discrimination + self.uncertainty
 
     def heading(self) -> str:
@@ -374,12 +361,25 @@ class ScoreParts(Shown):
 
 
 def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") -> ScoreParts:
-    r"""The Brier score or log loss taken apart without bins (CORP).
+    r"""CORP decomposition of the Brier score or log loss, without bins.
 
     With :math:`\hat s` the probabilities recalibrated by isotonic regression and :math:`\bar y` the prevalence,
-    :math:`S(s) = [S(s) - S(\hat s)] - [S(\bar y) - S(\hat s)] + S(\bar y)`: what calibrating would save, what the ranking
-    is worth, and what a constant would cost. No part is negative. Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8).
+    :math:`S(s) = [S(s) - S(\hat s)] - [S(\bar y) - S(\hat s)] + S(\bar y)`: miscalibration, discrimination and
+    uncertainty. No part is negative. Dimitriadis, Gneiting & Jordan (2021), PNAS 118(8).
 
+    Parameters
+    ----------
+    tally : Tally
+        Labelled probabilities.
+    score : {"brier", "log_loss"}
+        The mean score to decompose.
+
+    Returns
+    -------
+    ScoreParts
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> parts = tm.score_parts(tm.tally([0, 1, 0, 1], [0.25, 0.25, 0.75, 0.75]))
     >>> parts.miscalibration, parts.discrimination, parts.uncertainty
@@ -392,26 +392,25 @@ def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") 
             f"score_parts takes a Tally, got {type(tally).__name__}. Write tm.score_parts(tm.tally(y, p))."
         )
     loss = choose("score", score, _LOSSES)
-    own = METRICS[score].compute(tally)
+    value = METRICS[score].compute(tally)
     _, share, mass = tally.outcomes
     weight = mass / mass.sum()
     fitted = isotonic_regression(share, weights=mass).x
     recalibrated = float(np.sum(weight * loss(fitted, share)))
     uncertainty = METRICS[score].chance(tally)
     return ScoreParts(
-        METRICS[score].name, max(0.0, own - recalibrated), max(0.0, uncertainty - recalibrated), uncertainty
+        METRICS[score].name, max(0.0, value - recalibrated), max(0.0, uncertainty - recalibrated), uncertainty
     )
 
 
-def _squared(said: Floats, share: Floats) -> Floats:
-    return share * (1.0 - said) ** 2 + (1.0 - share) * said**2
+def _squared(stated: Floats, share: Floats) -> Floats:
+    return share * (1.0 - stated) ** 2 + (1.0 - share) * stated**2
 
 
-def _surprise(said: Floats, share: Floats) -> Floats:
-    # An outcome that never occurs costs nothing, whatever was said of it.
-    return np.where(share > 0.0, share * log_to_one(np.maximum(said, 1e-300)), 0.0) + np.where(
-        share < 1.0, (1.0 - share) * log_to_zero(np.minimum(said, 1.0 - 1e-16)), 0.0
-    )
+def _logarithmic(stated: Floats, share: Floats) -> Floats:
+    # An outcome that does not occur has no loss, whatever its probability.
+    of_positives = np.where(share > 0.0, share * log_to_one(np.maximum(stated, 1e-300)), 0.0)
+    return of_positives + np.where(share < 1.0, (1.0 - share) * log_to_zero(np.minimum(stated, 1.0 - 1e-16)), 0.0)
 
 
-_LOSSES = {"brier": _squared, "log_loss": _surprise}
+_LOSSES = {"brier": _squared, "log_loss": _logarithmic}

@@ -1,4 +1,4 @@
-"""Metrics at one threshold: formulas of true and false positives and negatives."""
+"""Metrics at one threshold: formulas of the four cells tp, fp, fn, tn of a confusion matrix."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import Undefined
-from tallymark.metrics.declare import cell_metric, metric
+from tallymark.metrics.declare import GUBBELS, cell_metric, metric
 from tallymark.metrics.margins import Margins
-from tallymark.metrics.references import GUBBELS
-from tallymark.registry import COSTS
+from tallymark.metrics.parameters import COSTS
 from tallymark.summaries.confusion import Confusion
 
 _NO_POSITIVES = {"P": "there are no positives"}
 _NO_NEGATIVES = {"N": "there are no negatives"}
-_NONE_CALLED = {"PP": "nothing was classified positive"}
-_ALL_CALLED = {"PN": "nothing was classified negative"}
+_NONE_PREDICTED = {"PP": "nothing was classified positive"}
+_ALL_PREDICTED = {"PN": "nothing was classified negative"}
 _BOTH = _NO_POSITIVES | _NO_NEGATIVES
 _NO_ROWS = {"n": "there are no rows"}
 
@@ -39,7 +38,7 @@ def _by_chance(margins: Margins) -> Floats:
 
 def _kappa(margins: Margins) -> Floats:
     by_chance = _by_chance(margins)
-    # Counted, for sums of weights leave rounding where 0 / 0 belongs.
+    # Counted, because rounding of sums of weights would hide 0 / 0.
     one_class = np.count_nonzero(margins.truth + margins.predicted, axis=1) < 2
     return np.where(one_class, np.nan, (_accuracy(margins) - by_chance) / (1.0 - by_chance))
 
@@ -89,16 +88,24 @@ recall = cell_metric(
     prevalence_free=True,
     aliases=("tpr", "sensitivity"),
     undefined=_NO_POSITIVES,
-    meaning="Share of the positives that were found.",
+    meaning="Share of the positives that were predicted positive.",
     reference=_FAWCETT,
     proportion=(("tp",), ("fn",)),
     example=0.8953,
 )
 specificity = cell_metric(
-    "specificity", "tn / N", title="Specificity (true negative rate)", brief="negatives left alone", prevalence_free=True, aliases=("tnr",),
-    undefined=_NO_NEGATIVES, meaning="Share of the negatives that were left alone.", reference=_FAWCETT,
-    proportion=(("tn",), ("fp",)), example=0.6279,
-)  # fmt: skip
+    "specificity",
+    "tn / N",
+    title="Specificity (true negative rate)",
+    brief="negatives left alone",
+    prevalence_free=True,
+    aliases=("tnr",),
+    undefined=_NO_NEGATIVES,
+    meaning="Share of the negatives that were predicted negative.",
+    reference=_FAWCETT,
+    proportion=(("tn",), ("fp",)),
+    example=0.6279,
+)
 fpr = cell_metric(
     "fpr", "fp / N", title="False positive rate", better="lower", prevalence_free=True, undefined=_NO_NEGATIVES,
     meaning="Share of the negatives that were predicted positive.", reference=_FAWCETT,
@@ -106,7 +113,7 @@ fpr = cell_metric(
 )  # fmt: skip
 fnr = cell_metric(
     "fnr", "fn / P", title="False negative rate (miss rate)", better="lower", prevalence_free=True,
-    undefined=_NO_POSITIVES, meaning="Share of the positives that were missed.", reference=_FAWCETT,
+    undefined=_NO_POSITIVES, meaning="Share of the positives that were predicted negative.", reference=_FAWCETT,
     proportion=(("fn",), ("tp",)), example=0.1047,
 )  # fmt: skip
 precision = cell_metric(
@@ -115,7 +122,7 @@ precision = cell_metric(
     title="Precision (positive predictive value)",
     brief="alarms that are right",
     aliases=("ppv",),
-    undefined=_NONE_CALLED,
+    undefined=_NONE_PREDICTED,
     meaning="Share of the rows predicted positive that are positive; lower where positives are rarer.",
     reference=_FAWCETT,
     proportion=(("tp",), ("fp",)),
@@ -125,7 +132,7 @@ npv = cell_metric(
     "npv",
     "tn / PN",
     title="Negative predictive value",
-    undefined=_ALL_CALLED,
+    undefined=_ALL_PREDICTED,
     meaning="Share of the rows predicted negative that are negative.",
     reference="Altman & Bland (1994), BMJ 309:102.",
     proportion=(("tn",), ("fn",)),
@@ -136,7 +143,7 @@ fdr = cell_metric(
     "fp / PP",
     title="False discovery rate",
     better="lower",
-    undefined=_NONE_CALLED,
+    undefined=_NONE_PREDICTED,
     meaning="Share of the rows predicted positive that are not.",
     reference="Benjamini & Hochberg (1995), J. R. Stat. Soc. B 57(1).",
     proportion=(("fp",), ("tp",)),
@@ -147,7 +154,7 @@ false_omission_rate = cell_metric(
     "fn / PN",
     title="False omission rate",
     better="lower",
-    undefined=_ALL_CALLED,
+    undefined=_ALL_PREDICTED,
     meaning="Share of the rows predicted negative that are positive.",
     reference=_POWERS,
     proportion=(("fn",), ("tn",)),
@@ -176,7 +183,7 @@ label_bias = cell_metric(
     low=-1.0,
     better="zero",
     undefined=_NO_ROWS,
-    meaning="How far counting the predicted positives overshoots the true share.",
+    meaning="Predicted minus true share of positives.",
     reference=GUBBELS,
     example=0.0145,
 )
@@ -206,7 +213,7 @@ g_measure = cell_metric(
     "g_measure",
     "sqrt(tp / PP * (tp / P))",
     title="G-measure (Fowlkes–Mallows)",
-    undefined=_NONE_CALLED | _NO_POSITIVES,
+    undefined=_NONE_PREDICTED | _NO_POSITIVES,
     meaning="Geometric mean of precision and recall.",
     reference="Fowlkes & Mallows (1983), J. Am. Stat. Assoc. 78(383).",
     example=0.8868,
@@ -220,7 +227,7 @@ balanced_accuracy = cell_metric(
     aliases=("ba",),
     undefined=_BOTH,
     of_classes=_mean_recall,
-    meaning="Mean of the two classes' recalls; 0.5 for any constant answer.",
+    meaning="Mean of the two classes' recalls; 0.5 for any constant prediction.",
     reference="Brodersen et al. (2010), ICPR.",
     example=0.7616,
 )
@@ -231,7 +238,7 @@ geometric_mean = cell_metric(
     prevalence_free=True,
     aliases=("gm",),
     undefined=_BOTH,
-    meaning="Like balanced accuracy, but 0 as soon as one class is missed altogether.",
+    meaning="Like balanced accuracy, but 0 as soon as no row of one class is predicted correctly.",
     reference="Kubat & Matwin (1997), ICML.",
     example=0.7498,
 )
@@ -242,7 +249,7 @@ mcc = cell_metric(
     brief="correlation of truth and call",
     short="MCC",
     low=-1.0,
-    undefined=_BOTH | _NONE_CALLED | _ALL_CALLED,
+    undefined=_BOTH | _NONE_PREDICTED | _ALL_PREDICTED,
     of_classes=_mcc,
     meaning="Correlation of truth and prediction; high only if all four cells are good.",
     reference="Matthews (1975), Biochim. Biophys. Acta 405(2); Gorodkin (2004) for K classes.",
@@ -276,7 +283,7 @@ markedness = cell_metric(
     "tp / PP + tn / PN - 1",
     title="Markedness",
     low=-1.0,
-    undefined=_NONE_CALLED | _ALL_CALLED,
+    undefined=_NONE_PREDICTED | _ALL_PREDICTED,
     meaning="Precision plus negative predictive value minus 1: how far a prediction can be trusted.",
     reference=_POWERS,
     example=0.545,
@@ -287,7 +294,7 @@ jaccard = cell_metric(
     title="Jaccard index (critical success index)",
     aliases=("csi",),
     undefined={"tp + fp + fn": "there are no positives and nothing was classified positive"},
-    meaning="Hits among everything that is positive or was called so.",
+    meaning="True positives as a share of the rows that are positive or predicted positive.",
     reference="Jaccard (1901); Gilbert (1884).",
     example=0.7966,
 )
@@ -342,7 +349,7 @@ expected_cost = cell_metric(
     "(cost_fp * fp + cost_fn * fn) / n",
     title="Expected cost per row",
     short="Expected cost",
-    brief="at the costs asked for",
+    brief="at the given costs",
     high=math.inf,
     better="lower",
     undefined=_NO_ROWS,
@@ -359,7 +366,8 @@ net_benefit = cell_metric(
     undefined=_NO_ROWS,
     parameters={"odds_at": 0.5},
     threshold_parameter="odds_at",
-    meaning="True positives per row less false positives weighted by the odds of the probability t at which one would act: the threshold, unless costs or odds_at say otherwise.",
+    meaning="True positives per row minus false positives weighted by the odds of the probability t at which one would "
+    "act: the threshold, unless costs or odds_at are given.",
     reference="Vickers & Elkin (2006), Med. Decis. Making 26(6).",
     example=0.5785,
 )

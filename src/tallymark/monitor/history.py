@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from tallymark._database import Kind, checksum, damaged, located, opened, told, transaction
+from tallymark._database import Kind, checksum, damaged, database_errors, located, opened, transaction
 from tallymark._display import plain
 from tallymark._periods import in_order
 
@@ -34,7 +34,7 @@ def remember(
     reference, as long as its rows are the same: an alarm is not unsaid because the files before it are gone.
     """
     place = located(path, _KIND)
-    with opened(place, _KIND, write=True) as connection, told(place, _KIND), transaction(connection):
+    with opened(place, _KIND, write=True) as connection, database_errors(place, _KIND), transaction(connection):
         if connection.execute("PRAGMA user_version").fetchone()[0] < _KIND.form:
             _add_checksums(connection)
         known = _known(connection, place)

@@ -77,7 +77,7 @@ class DataSource:
 def described(value: Any) -> Any:
     """A value as JSON that changes whenever it would compute something else."""
     if isinstance(value, str):
-        own = QUANTIFIERS[value].kernel if value in QUANTIFIERS.own else None
+        own = QUANTIFIERS[value].kernel if value in QUANTIFIERS.user_defined else None
         return value if own is None else [value, described(own)]
     if value is None or isinstance(value, bool | int | float):
         return value

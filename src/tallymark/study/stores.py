@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark._database import Kind, checksum, damaged, located, opened, told, transaction
+from tallymark._database import Kind, checksum, damaged, database_errors, located, opened, transaction
 from tallymark._version import __version__
 from tallymark.errors import InputError
 from tallymark.study.units import Outcome
@@ -86,29 +86,29 @@ class Store:
             estimates,
             outcome.seconds,
         )
-        with told(self.path, _KIND), transaction(self._connection):
+        with database_errors(self.path, _KIND), transaction(self._connection):
             marks = ", ".join("?" * (len(row) + 1))
             self._connection.execute(f"INSERT OR REPLACE INTO cells VALUES ({marks})", (*row, checksum(*row)))
 
     def status(self) -> dict[str, str | None]:
         """Every cell's key, and its error where it failed."""
-        with told(self.path, _KIND):
+        with database_errors(self.path, _KIND):
             return dict(self._connection.execute("SELECT key, error FROM cells"))
 
     def damaged(self) -> list[str]:
         """The keys of cells that are not as they were written."""
-        with told(self.path, _KIND):
+        with database_errors(self.path, _KIND):
             rows = self._connection.execute("SELECT * FROM cells")
             return [row[0] for row in rows if _cell(row) is None]
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove cells, to be worked on again."""
-        with told(self.path, _KIND), transaction(self._connection):
+        with database_errors(self.path, _KIND), transaction(self._connection):
             self._connection.executemany("DELETE FROM cells WHERE key = ?", [(key,) for key in keys])
 
     def cells(self, keys: Iterable[str] | None = None) -> Iterator[Cell]:
         """Stored cells, all or those named, in the order of the names."""
-        with told(self.path, _KIND):
+        with database_errors(self.path, _KIND):
             if keys is None:
                 for row in self._connection.execute("SELECT * FROM cells ORDER BY dataset, method, fold, key"):
                     yield self._sound(row)
@@ -179,7 +179,7 @@ def reading(path: str | PathLike[str]) -> Iterator[Store]:
 def _alone(place: Path) -> Iterator[None]:
     """Hold a lock of the operating system, which a killed process cannot leave behind."""
     held = place.with_name(f"{place.name}.lock")
-    with told(held, _KIND):
+    with database_errors(held, _KIND):
         if held.exists() and (not held.is_file() or held.stat().st_size):
             raise InputError(
                 f"{str(held)!r} is not a lock of Tallymark's, which is an empty file; move it away, or name the study otherwise."

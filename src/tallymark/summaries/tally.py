@@ -17,10 +17,10 @@ from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
 from tallymark._numbers import noun
 from tallymark._numbers import number as shown_number
+from tallymark._policies import parse_policy
 from tallymark._rounding import rounding
 from tallymark.errors import InputError
 from tallymark.notes import Note, emit
-from tallymark.registry import parse_policy
 from tallymark.summaries import invariants, score_grid, storage
 from tallymark.summaries.clusters import Clusters
 from tallymark.summaries.confusion import BinaryConfusion, Cells

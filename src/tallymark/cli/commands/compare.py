@@ -38,7 +38,7 @@ from tallymark.cli.reading import read_columns
 from tallymark.comparison.compare import compare
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
-from tallymark.simple import WithoutSimple, without_simple
+from tallymark.simple import NoSimple, without_simple
 from tallymark.sources.constructors import panel as panel_of
 from tallymark.sources.duck import Progress
 from tallymark.sources.filepanel import FilePanel
@@ -157,13 +157,13 @@ def _of_predictions(file: str, label: str, predicted: list[str], rows: Clustered
     )
 
 
-def _simple(reduced: WithoutSimple | None) -> dict[str, Any]:
+def _simple(reduced: NoSimple | None) -> dict[str, Any]:
     if reduced is None:
         return {}
     return {"simple": {"rows": reduced.n_simple, "share": reduced.share, "verdict": reduced.verdict}}
 
 
-def _print(comparison: Comparison, file: str, reduced: WithoutSimple | None, output: Output) -> None:
+def _print(comparison: Comparison, file: str, reduced: NoSimple | None, output: Output) -> None:
     if reduced is not None:
         output.text(
             f"{reduced.n_simple} of {reduced.n} rows are right for every model at any threshold "

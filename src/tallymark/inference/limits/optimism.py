@@ -11,6 +11,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark._display import Limited, Row, Shown, plain
+from tallymark._policies import parse_policy
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import Limits
@@ -20,7 +21,8 @@ from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in, masses_above
 from tallymark.inference.scales import normal_quantile
 from tallymark.metrics.declare import cell_settings
-from tallymark.registry import METRICS, Metric, asked_parameters, parse_policy
+from tallymark.metrics.parameters import stated_parameters
+from tallymark.registry import METRICS, Metric
 from tallymark.summaries.tally import Tally
 
 #: Resamples in which the choice is made anew; the mean of their optimism needs no more.
@@ -220,7 +222,7 @@ def chosen_threshold(
         raise InputError(f"{metric} is not a metric at one threshold; take one such as f1 or balanced_accuracy.")
     if unknown := set(parameters) - set(facts.parameters):
         cell_settings(facts, {name: parameters[name] for name in unknown})
-    given = {k: v for k, v in asked_parameters(policy, parameters).items() if k in facts.parameters}
+    given = {k: v for k, v in stated_parameters(policy, parameters).items() if k in facts.parameters}
     threshold = float(chooser.choose(tally, *numbers))
     choices = Choices.of(tally, policy, sampling=sampling, replicates=replicates, seed=seed, jobs=jobs)
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats
+from tallymark._policies import parse_policy
 from tallymark.errors import Undefined
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.values import at_rates
-from tallymark.metrics.declare import PARAMETER_RANGES
-from tallymark.registry import Metric, parse_policy
+from tallymark.registry import PARAMETERS, Metric
 from tallymark.summaries.tally import Tally
 
 #: True and false positives, positives and negatives, each for many thresholds.
@@ -48,6 +48,6 @@ def at_choices(facts: Metric, cuts: Floats, rates: Rates, given: Mapping[str, fl
     settings: dict[str, Any] = {**facts.parameters, **given}
     own = facts.threshold_parameter
     if own is not None and own not in given:
-        low, high = PARAMETER_RANGES[own]
-        settings[own] = np.where((cuts >= low) & (cuts <= high), cuts, np.nan)
+        parameter = PARAMETERS[own]
+        settings[own] = np.where((cuts >= parameter.low) & (cuts <= parameter.high), cuts, np.nan)
     return at_rates(facts, *rates, settings)
