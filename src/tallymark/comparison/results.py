@@ -16,7 +16,7 @@ from tallymark._numbers import number
 from tallymark.comparison.letters import alike
 from tallymark.errors import InputError, UnknownNameError, shown
 from tallymark.inference.guards import FEW_ROWS
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value, normal_quantile
 from tallymark.measures import SAMPLED
 from tallymark.notes import Note
 from tallymark.registry import METRICS
@@ -176,7 +176,7 @@ class Comparison(Shown):
         from scipy.special import ndtr
 
         ratio = abs(_check.real(difference, "difference")) / self._error(pair)
-        z = normal_quantile(0.5 + self.level / 2)
+        z = critical_value(self.level)
         return float(ndtr(ratio - z) + ndtr(-ratio - z))
 
     def sample_size(
@@ -193,7 +193,7 @@ class Comparison(Shown):
         gap = abs(_check.real(difference, "difference"))
         if not gap or not 0.0 < _check.real(power, "power") < 1.0:
             raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
-        z = normal_quantile(0.5 + self.level / 2) + normal_quantile(power)
+        z = critical_value(self.level) + normal_quantile(power)
         factor = (z * self._error(pair) / gap) ** 2
         fewest = min(self.positives, self.n - self.positives)
         low, high = (float(chdtri(fewest - 1, tail)) / (fewest - 1) for tail in (0.95, 0.05))

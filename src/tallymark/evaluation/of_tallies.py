@@ -21,7 +21,7 @@ from tallymark.measures import Evaluation, Measure
 from tallymark.notes import Note
 from tallymark.registry import METRICS, asked_parameters, policy_in
 from tallymark.summaries.confusion import Confusion
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, matrix_at
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _matrix_at(
     if policy and not (tally.positives and tally.negatives):
         return None, f"the policy {policy!r} needs rows of both classes", policy, ()
     try:
-        matrix, notes = tally.cut_at(threshold)
+        matrix, notes = matrix_at(tally, threshold)
     except Undefined as error:
         return None, error.reason, policy, ()
     return matrix, None, policy, notes

@@ -161,7 +161,6 @@ def by_sample_size(
         raise InputError(
             f"sizes must lie below {n} and hold a row of each class, here {math.ceil(n / min(up, n - up))} or more; got {wanted}."
         )
-    pool.placements  # noqa: B018 - cached before threads share it
 
     def sample(part: tuple[tuple[int, int], np.random.SeedSequence]) -> Floats:
         (size, p), entropy = part

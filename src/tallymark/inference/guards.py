@@ -248,7 +248,7 @@ def _inverted(tally: Tally) -> Iterator[Note]:
 
 
 def _ties(tally: Tally) -> Iterator[Note]:
-    if tally.n_rows < FEW_ROWS / _HEAVY_TIE or not tally.exact or tally.untied:
+    if tally.n_rows < FEW_ROWS / _HEAVY_TIE or not tally.exact or tally.views.untied:
         return
     cut = tally.cutoffs
     heaviest = float(np.max(np.diff(cut.tp + cut.fp))) / float(tally.n)
@@ -260,7 +260,7 @@ def _ties(tally: Tally) -> Iterator[Note]:
 def _skewed(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]:
     if not any(metric.normal_theory for metric in metrics):
         return
-    worst = max((moments.skewness for moments in tally.scaled_moments), key=abs)
+    worst = max((moments.skewness for moments in tally.views.scaled_moments), key=abs)
     if abs(worst) > _SKEWED:
         said = (
             f"the scores of one class are strongly skewed ({worst:.1f}); sPCC and d′ see two moments only, read them beside AUROC "

@@ -13,7 +13,7 @@ from tallymark.errors import Undefined
 from tallymark.metrics.declare import metric
 from tallymark.metrics.ranking import auroc_of, best_informedness
 from tallymark.metrics.references import GUBBELS
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, extremes
 
 
 class _Spread(NamedTuple):
@@ -24,12 +24,12 @@ class _Spread(NamedTuple):
 
 def _spread(tally: Tally) -> _Spread:
     """Difference of the class means and the two variances."""
-    down, up = tally.scaled_moments
+    down, up = tally.views.scaled_moments
     if math.isnan(up.variance + down.variance) and tally.n_rows > 1:
         raise Undefined(
             "the scores are so large or so small that the moments of their cells are lost; scale them first"
         )
-    return _Spread(tally.scaled_gap, up.variance, down.variance)
+    return _Spread(tally.views.scaled_gap, up.variance, down.variance)
 
 
 def _ratio(name: str, gap: float, spread: float) -> float:
@@ -174,7 +174,7 @@ def _log_normal_mass(edges: Floats) -> Floats:
 def _tied(tally: Tally, power: int) -> float:
     """The sum over tied groups of their share of the mass to a power, at the prevalence looked at."""
     down, up = tally.scale
-    if tally.untied:
+    if tally.views.untied:
         # Every row is a group of its own, so the classes need not be merged to find them.
         return float(
             sum(len(run) * (scale / float(tally.n)) ** power for run, scale in zip(tally.runs, (down, up), strict=True))
@@ -267,7 +267,7 @@ def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -
     """Concordance between its extremes, tied mass between what must share a score and all that shares a cell."""
     power = 3 if formula is _spearman else 2
     most, least = _tied(tally, power), _surely_tied(tally, power)
-    halves = [_concordance(extreme) for extreme in tally.extremes]
+    halves = [_concordance(extreme) for extreme in extremes(tally)]
     items = [formula(tally, half, ties) for half in halves for ties in (least, most)]
     return max(-1.0, min(items)), min(1.0, max(items))
 

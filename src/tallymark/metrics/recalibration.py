@@ -57,7 +57,7 @@ def _settled(tally: Tally, slope: float, intercept: float) -> tuple[float, float
         if np.abs(step).max() < _SETTLED * max(1.0, abs(slope)):
             return slope, intercept
     # Never seen; the slow way that halves steps.
-    scores, share, mass = tally.outcomes
+    scores, share, mass = tally.views.outcomes(tally.scale)
     found = fit_logistic(_logit(scores)[None, :], share, mass[None, :])[0].tolist()
     return found[0], found[1]
 
@@ -78,7 +78,7 @@ class _Coarse(NamedTuple):
 def _coarse(tally: Tally) -> _Coarse:
     """Every distinct score where there are few; else the middle of each of a few stretches of the classes' runs."""
     if _few_scores(tally, _COARSE):
-        scores, share, mass = tally.outcomes
+        scores, share, mass = tally.views.outcomes(tally.scale)
         return _Coarse(_logit(scores), share, mass, exact=True)
     parts = []
     # Short ones towards both ends, where neighbouring scores lie far apart.
@@ -93,7 +93,7 @@ def _coarse(tally: Tally) -> _Coarse:
 
 def _few_scores(tally: Tally, most: int) -> bool:
     """Whether there are at most so many distinct scores; classes that alone have more are not merged to tell."""
-    return max(run.n_distinct for run in tally.runs) <= most and len(tally.outcomes.scores) <= most
+    return max(run.n_distinct for run in tally.runs) <= most and len(tally.views.outcomes(tally.scale).scores) <= most
 
 
 def _classes(tally: Tally) -> Iterator[tuple[Run, float, float]]:
@@ -274,7 +274,7 @@ def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
 def _in_cells(tally: Tally) -> Outcomes:
     """What happened at every score, neighbouring ones joined into cells of about equal mass where there are many."""
     if _few_scores(tally, _FEW):
-        return _joined(tally.outcomes)
+        return _joined(tally.views.outcomes(tally.scale))
     total = float(mass_above(tally, tally.runs[0].scores.dtype.type(-np.inf), "left")[0])
     upto = np.linspace(0.0, total, _CELLS, endpoint=False)
     # A cell begins with the first score that takes the mass beyond its share.
@@ -393,7 +393,7 @@ def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") 
         )
     loss = choose("score", score, _LOSSES)
     own = METRICS[score].compute(tally)
-    _, share, mass = tally.outcomes
+    _, share, mass = tally.views.outcomes(tally.scale)
     weight = mass / mass.sum()
     fitted = isotonic_regression(share, weights=mass).x
     recalibrated = float(np.sum(weight * loss(fitted, share)))

@@ -35,7 +35,7 @@ from tallymark.summaries.moments import Moments
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.score_notes import hard_labels, hard_labels_of
 from tallymark.summaries.tallies import Tallies
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, unpacked
 
 
 @overload
@@ -440,7 +440,7 @@ def load(path: str | PathLike[str]) -> Any:
     The file is checked before it is believed; nothing in it is ever executed.
     """
     kinds = {
-        "tally": Tally.unpack,
+        "tally": unpacked,
         "tallies": Tallies.unpack,
         "confusion": Confusion.unpack,
         "moments": Moments.unpack,

@@ -12,7 +12,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark.errors import InputError
 from tallymark.summaries import invariants, storage
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, packed, unpacked
 
 Key = Any
 
@@ -69,13 +69,13 @@ class Tallies(Shown, Keyed[Tally]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
-        packed = [(key, tally.pack()) for key, tally in self.entries.items()]
+        parts = [(key, *packed(tally)) for key, tally in self.entries.items()]
         header = {
             "names": self.names,
             "by_model": self.by_model,
-            "entries": [{"key": key, "header": head} for key, (head, _) in packed],
+            "entries": [{"key": key, "header": head} for key, head, _ in parts],
         }
-        arrays = {f"{i}/{name}": array for i, (_, (_, found)) in enumerate(packed) for name, array in found.items()}
+        arrays = {f"{i}/{name}": array for i, (*_, columns) in enumerate(parts) for name, array in columns.items()}
         storage.write(path, "tallies", header, arrays)
 
     @classmethod
@@ -90,6 +90,6 @@ class Tallies(Shown, Keyed[Tally]):
             key = tuple(map(_check.plain_label, entry["key"]))
             invariants.require(len(key) == len(names) and key not in entries, "keys do not fit their names")
             prefix = f"{i}/"
-            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            entries[key] = Tally.unpack(entry["header"], own)
+            columns = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            entries[key] = unpacked(entry["header"], columns)
         return cls(names, entries, header["by_model"])

@@ -14,7 +14,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.inference.interval import Interval, checked_level, require_separate_rows
 from tallymark.inference.limits.rank_effects import auroc_effect
-from tallymark.inference.scales import normal_quantile, on_scale, scale_of
+from tallymark.inference.scales import critical_value, on_scale, scale_of
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import require_one_of
 from tallymark.summaries.panel import Panel
@@ -211,7 +211,7 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row
             "DeLong, logit",
             confidence,
         )
-    reach = normal_quantile(0.5 + confidence / 2) * error
+    reach = critical_value(confidence) * error
     name = "DeLong, plain" if method == "plain" else method
     return Interval(value, max(0.0, value - reach), min(1.0, value + reach), name, confidence)
 

@@ -13,7 +13,7 @@ from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import Design
 from tallymark.inference.limits.mover import Mover, difference_limits
 from tallymark.inference.limits.proportions import unseen
-from tallymark.inference.scales import NO_SPREAD
+from tallymark.inference.scales import NO_SPREAD, student_value
 from tallymark.registry import Metric
 from tallymark.summaries.confusion import Confusion
 
@@ -63,13 +63,13 @@ def student_difference(difference: float, error: float, method: str, freedom: fl
 
     Identical models give p = 1; a difference other than 0 without any variance is undefined, for it comes from few rows.
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtr
 
     if error <= NO_SPREAD * abs(difference) and difference != 0.0:
         raise Undefined("the rows show a difference but no variance of it; too few, or too much alike, to compare")
 
     def limits(level: float) -> tuple[float, float]:
-        reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
+        reach = student_value(level, freedom) * error
         return difference - reach, difference + reach
 
     p = 2.0 * float(stdtr(freedom, -abs(difference) / error)) if error > 0.0 else 1.0

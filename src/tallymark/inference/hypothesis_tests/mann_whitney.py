@@ -99,7 +99,7 @@ def mann_whitney(
     if method == "exact" and p * n > _MOST_PAIRS:
         raise InputError(f"An exact p-value of {p} by {n} rows takes too long to count; use method='normal'.")
     exact = method == "exact" or (method == "auto" and not tied and p * n <= _EXACT_PAIRS)
-    u_plus, pairs, total = tally.wins, float(p) * n, float(p + n)
+    u_plus, pairs, total = tally.views.wins, float(p) * n, float(p + n)
     variance = pairs / 12.0 * (total + 1.0 - float(np.sum(groups**3 - groups)) / (total * (total - 1.0)))
     spread = math.sqrt(max(variance, 0.0))
     counts = _null_counts(p, n) if exact else None

@@ -116,7 +116,6 @@ class Resampler:
     def _entries(self, model: str, most: int | None) -> tuple[Pool, list[Ints]]:
         """A model's pool of distinct scores, and the entry of every row of each class."""
         pool = Pool.of(self._panel.tally(model), self._panel.n if most is None else most)
-        pool.placements  # noqa: B018 - cached before threads share it
         return pool, [
             np.searchsorted(stratum.cells, self._panel.scores[model][rows], "right") - 1
             for rows, stratum in zip(self._sides, pool.strata, strict=True)

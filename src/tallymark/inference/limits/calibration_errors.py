@@ -11,7 +11,7 @@ from tallymark.inference.interval import Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.influence import masses, sums_between
 from tallymark.inference.resampling.parallel import seeds
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value
 from tallymark.metrics.multiclass import top_label_answers
 from tallymark.metrics.probability import BINS, Binning, calibration_starts
 from tallymark.metrics.recalibration import smoother_of
@@ -74,7 +74,7 @@ def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
     value = float((weight * gaps).sum())
     # Other rows would have other scores, and with them other gaps.
     spread = math.sqrt(float((weight * (gaps - value) ** 2).sum()) / n)
-    low, high, method = _around(value, math.hypot(margin, normal_quantile(0.5 + level / 2) * spread))
+    low, high, method = _around(value, math.hypot(margin, critical_value(level) * spread))
     calibrated = value <= float(np.quantile(distances(scores, scores), 0.5 + level / 2))
     return (0.0 if calibrated else low), high, method
 

@@ -25,7 +25,7 @@ from tallymark.inference.limits.influence import (
 )
 from tallymark.inference.limits.mover import Mover
 from tallymark.inference.limits.pseudo_observation import Bounded
-from tallymark.inference.scales import NO_SPREAD, normal_quantile
+from tallymark.inference.scales import NO_SPREAD, critical_value
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
@@ -73,7 +73,7 @@ class Effect(ABC):
             return low, high
         # The prevalence multiplies the distance from the anchor, so its error adds on a logarithmic scale.
         size = abs(value - bounded.anchor)
-        step = normal_quantile(0.5 + np.asarray(level) / 2) * math.sqrt(noise) / size
+        step = critical_value(np.asarray(level)) * math.sqrt(noise) / size
         less, more = size * -np.expm1(-step), size * np.expm1(step)
         down, up = (less, more) if value > bounded.anchor else (more, less)
         return value - np.hypot(value - low, down), value + np.hypot(high - value, up)
@@ -112,7 +112,7 @@ class RankEffect(Effect):
 
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of each row's cell."""
-        first = self.tally.first_of_score
+        first = self.tally.views.first_of_score
         distinct = self.tally.positive.scores if first is None else self.tally.positive.scores[first]
         cell = np.searchsorted(distinct, scores, "left") + np.searchsorted(distinct, scores, "right")
         values: Floats = (self.of_positive if positive else self.of_negative)[cell]
@@ -172,8 +172,8 @@ def rank_cells(tally: Tally) -> tuple[Entries, Entries]:
 
 
 def _cells_of(tally: Tally) -> tuple[Entries, Entries]:
-    below, at_or_below = tally.placements
-    first = tally.first_of_score
+    below, at_or_below = tally.views.placements
+    first = tally.views.first_of_score
     starts = np.arange(len(tally.positive)) if first is None else first
     edges = np.empty(2 * len(starts) + 2, dtype=np.int64)
     edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = 0, below[starts], at_or_below[starts], len(tally.negative)

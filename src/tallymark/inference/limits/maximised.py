@@ -19,7 +19,7 @@ from tallymark.inference.limits.effect import Effect, ScoreEffect
 from tallymark.inference.limits.influence import Design
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.limits.rank_effects import auroc_effect
-from tallymark.inference.scales import NO_SPREAD, normal_quantile
+from tallymark.inference.scales import NO_SPREAD, critical_value
 from tallymark.metrics.cost import Prices, aucc_prices, constant_loss, h_prices
 from tallymark.metrics.hull import Hull, roc_hull
 from tallymark.metrics.ranking import auroc_of, best_informedness
@@ -36,7 +36,7 @@ _EXTRA = 0.75
 
 def with_overshoot(value: float, low: float, high: float, overshoot: float, level: float) -> tuple[float, float]:
     r"""Limits around :math:`v - 1.5 o` that reach :math:`\sqrt{(v-L)^2 + (z o)^2}` down and likewise up."""
-    centre, noise = value - _SHORT_OF * overshoot, normal_quantile(0.5 + level / 2) * overshoot
+    centre, noise = value - _SHORT_OF * overshoot, critical_value(level) * overshoot
     return centre - math.hypot(value - low, noise), centre + math.hypot(high - value, noise)
 
 
@@ -72,7 +72,7 @@ def _h_measure(tally: Tally) -> Effect:
 
 
 def _ks(tally: Tally) -> Effect:
-    steps = tally.steps()
+    steps = tally.views.steps()
     tpr, fpr = steps.tp / tally.positives, steps.fp / tally.negatives
     # From the highest threshold down; the lowest of equals, as the policy takes it.
     best = len(tpr) - 1 - int(first_largest((tpr - fpr)[::-1], tally.rounding))

@@ -18,7 +18,7 @@ from tallymark.inference.resampling.bootstrapping import over_replicates
 from tallymark.inference.resampling.cluster_draws import clustered_resamples
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in, masses_above
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value
 from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS, Metric, asked_parameters, parse_policy
 from tallymark.summaries.tally import Tally
@@ -116,7 +116,7 @@ def with_choice(
     metrics that range from 0 to infinity. It speaks of the value that the chosen
     threshold has in the population. Found by simulation (docs); the optimism is Efron & Gong's (1983), Am. Stat. 37(1).
     """
-    z = normal_quantile(0.5 + level / 2)
+    z = critical_value(level)
     found, off = {}, {}
     for name, (low, high, method) in limits.items():
         facts = METRICS[name]

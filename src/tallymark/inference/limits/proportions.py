@@ -12,7 +12,7 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.inference.interval import Interval, checked_level
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value
 from tallymark.registry import choose
 
 ProportionMethod = Literal["mid_p", "wilson", "clopper_pearson", "jeffreys", "agresti_coull"]
@@ -20,7 +20,7 @@ Ends = tuple[Floats, Floats]
 
 
 def _wilson(k: Floats, n: Floats, level: float) -> Ends:
-    z2 = normal_quantile(0.5 + level / 2) ** 2
+    z2 = critical_value(level) ** 2
     middle = (k + z2 / 2) / (n + z2)
     reach = np.sqrt(z2) / (n + z2) * np.sqrt(k * (n - k) / n + z2 / 4)
     # At 0 and n the formula gives 0 and 1 up to rounding.
@@ -28,7 +28,7 @@ def _wilson(k: Floats, n: Floats, level: float) -> Ends:
 
 
 def _agresti_coull(k: Floats, n: Floats, level: float) -> Ends:
-    z2 = normal_quantile(0.5 + level / 2) ** 2
+    z2 = critical_value(level) ** 2
     middle = (k + z2 / 2) / (n + z2)
     reach = np.sqrt(z2 * middle * (1.0 - middle) / (n + z2))
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.inference.scales import NO_SPREAD, scale_of
+from tallymark.inference.scales import NO_SPREAD, scale_of, student_value
 from tallymark.registry import Metric
 
 #: A metric undefined in more resamples than this leaves has no interval.
@@ -24,8 +24,6 @@ def replicated_limits(
     the bias of metrics that are maxima (KS, hulls): these overshoot in every resample. `fewest` is the number of rows of the
     smallest class, and `shrink` the error of all rows over that of the rows that were resampled.
     """
-    from scipy.special import stdtrit
-
     known = drawn[np.isfinite(drawn)]
     if not facts.low < value < facts.high or len(known) < _DEFINED * len(drawn):
         return None
@@ -35,6 +33,6 @@ def replicated_limits(
     scale = scale_of(facts.low, facts.high)
     slope = scale.slope(value)
     bias = (float(known.mean()) - value) * shrink**2 * slope
-    reach = math.hypot(float(stdtrit(max(fewest - 1, 1), 0.5 + level / 2)) * error * shrink * slope, bias)
-    centre = scale.there(value) - bias
-    return scale.back(centre - reach), scale.back(centre + reach)
+    reach = math.hypot(student_value(level, max(fewest - 1, 1)) * error * shrink * slope, bias)
+    centre = scale.forward(value) - bias
+    return scale.inverse(centre - reach), scale.inverse(centre + reach)

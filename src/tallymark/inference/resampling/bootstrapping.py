@@ -43,7 +43,6 @@ def over_replicates(
     require_separate_rows(tally.clusters, "The bootstrap")
     checked_number(replicates, "replicates", 2)
     pool = Pool.of(tally, most, edges)
-    pool.placements  # noqa: B018 - cached before threads share it
     per_block = max(1, min(64, _BLOCK // pool.size))
     sizes = [min(per_block, replicates - start) for start in range(0, replicates, per_block)]
 

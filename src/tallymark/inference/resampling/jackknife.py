@@ -17,7 +17,7 @@ from tallymark.inference.limits.proportions import limits
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.values import values_of
-from tallymark.inference.scales import NO_SPREAD, normal_quantile, on_scale, scale_of
+from tallymark.inference.scales import NO_SPREAD, critical_value, on_scale, scale_of, student_value
 from tallymark.summaries.clusters import Clusters
 from tallymark.summaries.tally import Tally
 
@@ -72,8 +72,6 @@ class Jackknife:
         Of a value between two ends they are those of a proportion in a sample that is as sure: at an end, where nothing was seen to
         vary, in a sample of as many rows as there are groups.
         """
-        from scipy.special import stdtrit
-
         if math.isnan(self.error):
             return math.nan, math.nan
         # What is left of equal numbers is rounding.
@@ -85,7 +83,7 @@ class Jackknife:
                 on_scale(value, self.error, self.freedom, level, scale_of(low, high)) if known else (math.nan, math.nan)
             )
         p = (value - low) / (high - low)
-        shrunk = (normal_quantile(0.5 + level / 2) / float(stdtrit(self.freedom, 0.5 + level / 2))) ** 2
+        shrunk = (critical_value(level) / student_value(level, self.freedom)) ** 2
         rows = p * (1.0 - p) / (self.error / (high - low)) ** 2 if varies and 0.0 < p < 1.0 else self.groups
         ends = limits(p * rows * shrunk, rows * shrunk, level)
         return low + float(ends[0]) * (high - low), low + float(ends[1]) * (high - low)

@@ -1,4 +1,4 @@
-"""Seeds and threads: the same numbers for any number of jobs."""
+"""Threads, and a random seed for each block of work: the same numbers for any number of threads."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import numpy as np
 
 from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_number
+from tallymark.summaries.sorting import machine_threads
 
 
 def in_threads(work: Callable[[Any], Any], parts: Iterable[Any], jobs: int | None) -> list[Any]:
-    """Work on each part, in order; NumPy works outside the interpreter lock, so two threads nearly halve the time."""
-    with ThreadPoolExecutor(2 if jobs is None else checked_number(jobs, "jobs", 1)) as workers:
+    """Work on each part, results in order, in `jobs` threads; None for one for each core, at most 8.
+
+    NumPy works outside of the interpreter lock, so that threads are enough.
+    """
+    with ThreadPoolExecutor(machine_threads() if jobs is None else checked_number(jobs, "jobs", 1)) as workers:
         return list(workers.map(work, parts))
 
 
 def seeds(seed: Seed, blocks: int) -> list[np.random.SeedSequence]:
-    """One seed for each block of work, the same whatever number of jobs does them."""
+    """A seed for each block of work, whatever the number of threads."""
     if isinstance(seed, np.random.Generator):
         return list(np.random.SeedSequence(int(seed.integers(2**63))).spawn(blocks))
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:

@@ -116,21 +116,19 @@ class Pool:
     tally: Tally
     negative: Stratum
     positive: Stratum
+    #: For each positive entry, the negative entries strictly below it and at or below it.
+    placements: tuple[Ints, Ints]
 
     @classmethod
     def of(cls, tally: Tally, most: int = MOST, edges: Iterable[float] = ()) -> Pool:
         """The entries of a tally, in at most about `most` cells; `edges` are thresholds no cell may straddle."""
-        return cls(tally, *strata_of(tally.runs, most, edges))
+        negative, positive = strata_of(tally.runs, most, edges)
+        return cls(tally, negative, positive, placements(negative.cells, positive.cells))
 
     @property
     def strata(self) -> tuple[Stratum, Stratum]:
         """Negatives, positives."""
         return self.negative, self.positive
-
-    @cached_property
-    def placements(self) -> tuple[Ints, Ints]:
-        """For each positive entry, the negative entries strictly below it and at or below it."""
-        return placements(self.negative.cells, self.positive.cells)
 
     @cached_property
     def places_by_cell(self) -> tuple[Ints, Ints]:
