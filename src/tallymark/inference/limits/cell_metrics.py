@@ -30,7 +30,7 @@ _DRAWS = 2**13
 _HELD = 8
 
 
-class Asked(NamedTuple):
+class RateQuery(NamedTuple):
     """Metrics of one binary matrix, and the parameters of each where they are not its defaults."""
 
     names: Sequence[str]
@@ -50,10 +50,10 @@ def rate_limits(
     `stratified` holds the class sizes (or the stated prevalence) fixed; `plain` draws all rows at random. `parameters`
     are those of each metric, where they are not its defaults.
     """
-    return limits_of_many([Asked(list(names), confusion, parameters or {})], level, sampling)[0]
+    return limits_of_many([RateQuery(list(names), confusion, parameters or {})], level, sampling)[0]
 
 
-def limits_of_many(asked: Sequence[Asked], level: float, sampling: Sampling = "stratified") -> list[dict[str, Limits]]:
+def limits_of_many(asked: Sequence[RateQuery], level: float, sampling: Sampling = "stratified") -> list[dict[str, Limits]]:
     """The same of many matrices at once."""
     if not asked:
         return []
@@ -73,7 +73,7 @@ def limits_of_many(asked: Sequence[Asked], level: float, sampling: Sampling = "s
     return [{name: limit[name] for name in one.names if name in limit} for one, limit in zip(asked, items, strict=True)]
 
 
-def _by_kind(asked: Sequence[Asked], sampling: Sampling) -> tuple[dict[str, list[int]], list[int]]:
+def _by_kind(asked: Sequence[RateQuery], sampling: Sampling) -> tuple[dict[str, list[int]], list[int]]:
     """Which matrices each proportion is asked of, and which matrices have to be drawn for other metrics."""
     proportions: dict[str, list[int]] = {}
     drawn: dict[int, None] = {}
@@ -103,7 +103,7 @@ def _is_proportion(name: str, confusion: Confusion, sampling: Sampling) -> bool:
 
 
 def _quantiles_of_metrics(
-    asked: Sequence[Asked], draws: tuple[Floats, Floats, Floats, Floats], level: float, sampling: Sampling
+    asked: Sequence[RateQuery], draws: tuple[Floats, Floats, Floats, Floats], level: float, sampling: Sampling
 ) -> Iterable[tuple[int, str, tuple[float, float]]]:
     """Limits of the metrics that are drawn, by matrix and name."""
     wanted: dict[tuple[str, tuple[tuple[str, float], ...]], list[int]] = {}
