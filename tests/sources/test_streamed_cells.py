@@ -143,9 +143,9 @@ def test_a_bad_row_far_down_is_refused_in_the_usual_words(tmp_path, used, column
 
 
 def test_a_file_whose_rows_lie_outside_of_its_notes_is_refused(path, monkeypatch):
-    monkeypatch.setattr(engine.Engine, "noted_range", lambda *_: (0.4, 0.6))
+    monkeypatch.setattr(engine.Engine, "stored_range", lambda *_: (0.4, 0.6))
     for options in ({"exact": False, "threads": 2}, {"exact": False, "threads": 4}, {"exact": True}):
-        with pytest.raises(tm.InputError, match="beyond those the file notes; it is damaged"):
+        with pytest.raises(tm.InputError, match="outside the range in the file's statistics; it is damaged"):
             tm.scan(path, label="y", score="p", **options)
 
 

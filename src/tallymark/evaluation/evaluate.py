@@ -90,14 +90,16 @@ def evaluate(
     ----------
     data
         What :func:`tallymark.tally`, :func:`tallymark.panel`, :func:`tallymark.confusion` and the like made.
+    *columns
+        Not accepted: raises an error that says how to make a summary of columns.
     metrics
         Names of metrics; all that fit the data by default.
     threshold
         A number, or a policy such as ``"youden"`` that chooses one. By default 0.5 where all scores lie in [0, 1], and
         ``"youden"`` elsewhere.
     level
-        Level of the confidence intervals; None leaves them out. Where a policy chose the threshold on these rows, default
-        intervals include the choice, and `optimism` says by how much each metric is too good.
+        Level of the confidence intervals; None leaves them out. Where a policy chose the threshold on these rows,
+        default intervals include the choice, and `optimism` says by how much each metric is too good.
     prevalence
         Prevalence to compute metrics at that depend on it, taken as known; by default the sample's.
     interval
@@ -114,7 +116,8 @@ def evaluate(
     progress
         Called with the percentage of the groups that are done.
     **parameters
-        Parameters of metrics, such as ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them too.
+        Parameters of metrics, such as ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them
+        too.
 
     Returns
     -------
@@ -188,8 +191,8 @@ def _averages(metrics: Metrics) -> tuple[list[str], list[str]]:
 @singledispatch
 def _evaluate(data: object, _: Request) -> Any:
     raise InputError(
-        f"evaluate takes a Tally, Tallies, Panel, ClassPanel, Confusion, Moments or ClassScores, got {type(data).__name__}. "
-        "Write tm.evaluate(tm.tally(y, scores))."
+        "evaluate takes a Tally, Tallies, Panel, ClassPanel, Confusion, Moments or ClassScores, got "
+        f"{type(data).__name__}. Write tm.evaluate(tm.tally(y, scores))."
     )
 
 

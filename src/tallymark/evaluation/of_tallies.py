@@ -22,7 +22,6 @@ from tallymark.registry import METRICS, asked_parameters, policy_in
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally, matrix_at
 
-
 #: Limits by metric, and by how much each metric at a chosen threshold is too optimistic.
 _LimitsAndOptimism = tuple[dict[str, Limits], dict[str, float]]
 
@@ -144,7 +143,7 @@ def _by_default(one: _Pending, level: float, rates: dict[str, Limits]) -> _Limit
 
 
 def _bootstrapped(one: _Pending, level: float) -> _LimitsAndOptimism:
-    """Percentile or BCa intervals, which hold the threshold fixed; the optimism of choosing it is given all the same."""
+    """Percentile or BCa intervals, which hold the threshold fixed; and the optimism of choosing it."""
     request = one.request
     replicates = bootstrap(
         one.tally,
@@ -170,7 +169,8 @@ def _clustered(one: _Pending, level: float) -> _LimitsAndOptimism:
         )
     if request.sampling != "plain":
         raise InputError(
-            f"sampling={request.sampling!r} is for independent rows; clusters are taken as drawn at random. Leave it out."
+            f"sampling={request.sampling!r} is for independent rows; clusters are taken as drawn at random. "
+            "Leave it out."
         )
     names = [name for name in one.defined if name not in one.at_threshold or name in one.settings]
     values = {name: one.measures[name].value for name in names}

@@ -94,8 +94,8 @@ class Request:
         """Refuse options of intervals, which moments alone do not have."""
         if self.level not in {None, 0.95} or self.interval != "default" or self.sampling != "plain":
             raise InputError(
-                "level=, interval= and sampling= are options of intervals, which moments alone do not have; evaluate the rows: "
-                "tm.class_panel(y, scores, classes=…)."
+                "level=, interval= and sampling= are options of intervals, which moments alone do not have; "
+                "evaluate the rows: tm.class_panel(y, scores, classes=…)."
             )
 
     def refuse_binary_options(self) -> None:

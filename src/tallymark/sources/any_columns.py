@@ -1,4 +1,4 @@
-"""Columns of whatever holds a table: a dataframe, or files by path."""
+"""Named columns of a dataframe, of files, or of arrays by name, as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
 def numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
     """A column as floats, nan where a value is missing."""
     try:
-        made = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+        floats = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
     except (TypeError, ValueError):
         raise InputError(f"{name} holds values that are no numbers; convert the column first.") from None
-    return np.asarray(made, dtype=np.float64)
+    return np.asarray(floats, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Histogram of scores by class, counted in NumPy as the rows stream out of an engine: faster than its GROUP BY.
 
-The upper bits of a score are the index of its cell in a table, so nothing is sorted or hashed. Each thread has tables of
-its own, which are merged at the end. Only clean rows are counted; anything else raises :class:`Uncountable`.
+The upper bits of a score are the index of its cell in a table, so nothing is sorted or hashed. Each thread has tables
+of its own, which are merged at the end. Only clean rows are counted; anything else raises :class:`Uncountable`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from tallymark.summaries.score_grid import SPLITTER, Grid, cell_key
 
 Codes = NDArray[np.uint8]
 
-#: Lower bits of a double that are zero in a key; bits that number the cells between two powers of two, a *page* of cells.
+#: Lower bits of a double that are zero in a key; bits that number the cells between two powers of two, a *page* of
+#: cells.
 _ZERO_BITS, _PAGE_BITS = 39, 13
 _PAGE = 2**_PAGE_BITS
 
@@ -53,7 +54,7 @@ class Uncountable(Exception):
 
 
 class Counted(NamedTuple):
-    """Rows, lowest and highest score of each class (`code` 0 or 1) and cell, ascending; sums of powers of each class."""
+    """Rows, lowest and highest score by class (`code` 0 or 1) and cell, ascending; sums of powers of each class."""
 
     code: Ints
     n: Ints

@@ -1,4 +1,4 @@
-"""Columns already read, tallied by model and group."""
+"""Tallies of columns in memory, by model and group."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Columns = Mapping[str, NDArray[Any]]
 SMALL = 2_000_000
 
 
-def tallies_of_columns(
-    columns: Columns,
-    roles: Roles,
-) -> Tallies:
-    """Tallies by score column and group, from columns already read."""
+def tallies_of_columns(columns: Columns, roles: Roles) -> Tallies:
+    """Tallies by score column and group."""
     is_positive, labels = None, None
     if roles.label is not None:
         # Which label is positive is settled on all rows; a single group may lack a class.
         is_positive, labels = _check.binary_labels(columns[roles.label], roles.pos_label, roles.label)
     n, w = checked_mass(*(None if name is None else columns[name] for name in (roles.count, roles.weight)))
-    own = None if roles.cluster is None else checked_cluster(columns[roles.cluster], roles.cluster)
+    cluster = None if roles.cluster is None else checked_cluster(columns[roles.cluster], roles.cluster)
     groups = list(rows_by_group([_check.groups(columns[name], name) for name in roles.by]))
     entries: dict[tuple[Any, ...], Tally] = {}
     for name in roles.scores:
         s = _check.scores(columns[name], name)
-        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w, "cluster": own})
+        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w, "cluster": cluster})
         for key, rows in groups:
-            part, truth, repeated, weighed, cluster = (
-                None if a is None else a[rows] for a in (s, is_positive, n, w, own)
+            entries[name, *key] = Tally.of(
+                s[rows],
+                None if is_positive is None else is_positive[rows],
+                labels,
+                counts=None if n is None else n[rows],
+                weights=None if w is None else w[rows],
+                cluster=None if cluster is None else cluster[rows],
             )
-            made = Tally.of(part, truth, labels, counts=repeated, weights=weighed, cluster=cluster)  # type: ignore[arg-type]
-            entries[name, *key] = made
     return Tallies(("model", *roles.by), entries)
 
 

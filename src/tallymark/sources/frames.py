@@ -1,4 +1,4 @@
-"""Columns of any dataframe as NumPy arrays, through Narwhals."""
+"""Columns of dataframes as NumPy arrays, through Narwhals."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def is_frame(data: object) -> bool:
 
 #: Parameters of public functions that name columns of a dataframe.
 _COLUMNS = frozenset({
-    "label", "score", "by", "weight", "count", "cluster", "period", "value", "product", "price", "quantity", "predicted", "inclusion",
-    "stratum",
+    "label", "score", "by", "weight", "count", "cluster", "period", "value", "product", "price", "quantity",
+    "predicted", "inclusion", "stratum",
 })  # fmt: skip
 
 
 def named_columns(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of a dataframe whose columns may be named by whole numbers, as pandas numbers those that have no name."""
+    """Decorator of a function of a dataframe whose columns may be named by whole numbers, as pandas does."""
 
     @functools.wraps(function)
     def by_text(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -81,7 +81,7 @@ def is_relation(data: object) -> bool:
 
 
 def lazy_frame(frame: Any, wanted: Sequence[Wanted]) -> Any:
-    """A lazy frame as Narwhals sees it, with the wanted columns there; None when the frame is eager."""
+    """A lazy frame as a Narwhals frame that has the wanted columns; None when the frame is eager."""
     import narwhals as nw
 
     data = _with_columns(frame, wanted)
@@ -139,7 +139,7 @@ def as_array(series: Any) -> NDArray[Any]:
         series = series.cast(nw.Float64)
     missing = series.is_null().to_numpy()
     if not missing.any():
-        # A categorical's own to_numpy may give its codes or objects; its values are what was meant.
+        # to_numpy of a categorical may give codes or objects instead of its values.
         values = np.array(series.to_list()) if series.dtype in (nw.Categorical, nw.Enum) else series.to_numpy()
         array: NDArray[Any] = values
         return array

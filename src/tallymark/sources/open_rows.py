@@ -1,4 +1,4 @@
-"""Rows of files, open: read whole while they are few, else counted by the engine."""
+"""Rows of open files: read whole while they are few, else counted by the engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tallymark.summaries.tallies import Tallies
 
 
 class Table:
-    """What an open engine knows of rows whose columns play parts; each thing is asked once."""
+    """Rows of open files whose columns have roles; each query is run once."""
 
     def __init__(self, source: Engine, roles: Roles, where: str | None) -> None:
         self.source = source
@@ -46,7 +46,7 @@ class Table:
 
     @cached_property
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The columns that play a part, read whole."""
+        """The columns that have a role, read whole."""
         return columns_of(self.source, self.roles.wanted, self.where)
 
     def choose_positive(self, written: str | None) -> None:
@@ -56,8 +56,8 @@ class Table:
 
     def _labels(self) -> list[Label]:
         name = quoted(self.roles.label or "")
-        asked = f"SELECT DISTINCT {name} AS c FROM {self.source.reader} WHERE {name} IS NOT NULL"
-        items = self.columns[self.roles.label or ""] if self._read else self.source.query(asked)["c"]
+        query = f"SELECT DISTINCT {name} AS c FROM {self.source.reader} WHERE {name} IS NOT NULL"
+        items = self.columns[self.roles.label or ""] if self._read else self.source.query(query)["c"]
         present = items.compressed() if hasattr(items, "compressed") else items
         return _check.distinct(
             _check.labels(self._reading(present)(present), self.roles.label or ""), self.roles.label or ""
@@ -71,8 +71,8 @@ class Table:
         return "columns" in self.__dict__
 
     def tallies(self, *, exact: bool | None = None, thresholds: Iterable[float] = (0.5,)) -> Tallies:
-        """The tally of every model and group: exact while the rows are few; `exact` True never quantises, False always."""
-        # Cells of the engine do not know whose rows they hold.
+        """The tally of every model and group, exact while rows are few; `exact` True never quantises, False always."""
+        # Cells do not keep the clusters of their rows.
         if exact or self.roles.cluster is not None or (exact is None and self.small):
             return tallies_of_columns(self.columns, self.roles)
         return tallies_by_cells(self.source, self.roles, self.where, thresholds)
@@ -94,10 +94,10 @@ class Table:
         """Rows, or the sum of their counts or weights."""
         if self.roles.mass is None:
             return float(self.n)
-        asked = (
+        query = (
             f"SELECT coalesce(sum({quoted(self.roles.mass)}), 0)::DOUBLE AS m FROM {self.source.reader}{self.condition}"
         )
-        return float(self.source.query(asked)["m"][0])
+        return float(self.source.query(query)["m"][0])
 
     @cached_property
     def rows(self) -> str:
@@ -106,15 +106,16 @@ class Table:
         scores = ", ".join(f"{quoted(model)}::DOUBLE + 0.0 AS s{i}" for i, model in enumerate(roles.scores))
         positive = ", ".join(map(text, self._positive))
         return f"""SELECT {quoted(roles.label or "")}::VARCHAR IN ({positive}) AS positive,
-                   {"1" if roles.mass is None else quoted(roles.mass)} AS m, {scores} FROM {self.source.reader}{self.condition}"""
+                   {"1" if roles.mass is None else quoted(roles.mass)} AS m, {scores}
+                   FROM {self.source.reader}{self.condition}"""
 
     @property
     def _positive(self) -> list[str]:
         """The positive label as the engine writes it."""
         label = self.roles.label or ""
         columns = self.source.query(
-            f"SELECT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t, count(*) AS n FROM {self.source.reader}{self.condition} "
-            "GROUP BY 1, 2"
+            f"SELECT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t, count(*) AS n "
+            f"FROM {self.source.reader}{self.condition} GROUP BY 1, 2"
         )
         is_positive, _ = _check.binary_labels(
             self._reading(columns["c"])(columns["c"]), self.roles.pos_label, label, rows=columns["n"]

@@ -42,7 +42,7 @@ def streamed_cells(source: Engine, roles: Roles, where: str | None, score: str, 
     """The cells of a score; None where the engine has to count them (and to say what is wrong, if anything is)."""
     if roles.mass is not None or roles.by:
         return None
-    ends = source.noted_range(score)
+    ends = source.stored_range(score)
     labels = None if ends is None else _labels(source, roles.label)
     if ends is None or labels is None:
         return None

@@ -1,4 +1,4 @@
-"""Truth against prediction, counted."""
+"""Confusion matrices of two or K classes."""
 
 from __future__ import annotations
 
@@ -30,21 +30,34 @@ class Cells(NamedTuple):
 
     @property
     def independent(self) -> Cells:
-        """The cells expected of predictions with these shares that know nothing of the truth."""
+        """Expected cells if prediction and truth were independent, with the same margins."""
         tp, fp, fn, tn = self
-        up, down, called = tp + fn, fp + tn, tp + fp
+        up, down, predicted = tp + fn, fp + tn, tp + fp
         n = up + down
-        return Cells(up * called / n, down * called / n, up * (n - called) / n, down * (n - called) / n)
+        rest = n - predicted
+        return Cells(up * predicted / n, down * predicted / n, up * rest / n, down * rest / n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Confusion(Shown, Sealed):
-    """K×K masses: rows are the truth, columns the prediction.
+    """Confusion matrix: rows are the truth, columns the prediction.
 
-    `positive` is the index of the positive class: a matrix that has one is a :class:`BinaryConfusion`.
-    `prior` is the prevalence the matrix is looked at (:meth:`at_prevalence`); the counts stay what they are.
-    `of_probabilities` says whether the scores behind `threshold` all lie in [0, 1].
-    For weighted data `squares` and `rows_per_cell` hold the sum of squared weights and the number of rows per cell.
+    Parameters
+    ----------
+    matrix
+        K×K counts, or sums of weights.
+    labels
+        Names of the classes.
+    positive
+        Index of the positive class; a matrix that has one is a :class:`BinaryConfusion`.
+    prior
+        Prevalence the classes are reweighted to (:meth:`at_prevalence`); None for the sample's. The counts stay.
+    threshold
+        Where scores were cut; None for predicted labels.
+    squares, rows_per_cell
+        For weighted data, the sum of squared weights and the number of rows of each cell.
+    of_probabilities
+        Whether the scores all lie in [0, 1].
 
     >>> import tallymark as tm
     >>> c = tm.confusion([1, 1, 0, 0, 0], [1, 0, 0, 0, 1])
@@ -62,7 +75,7 @@ class Confusion(Shown, Sealed):
     of_probabilities: bool = True
 
     def __new__(cls, *cells: Any, **named: Any) -> Self:
-        """A matrix with a positive class is one of two classes, whoever makes it."""
+        """A matrix with a positive class is a :class:`BinaryConfusion`."""
         positive = cells[2] if len(cells) > 2 else named.get("positive")
         return super().__new__(BinaryConfusion if cls is Confusion and positive is not None else cls)  # type: ignore[return-value]
 
@@ -70,7 +83,7 @@ class Confusion(Shown, Sealed):
         k = len(self.labels)
         if np.shape(self.matrix) != (k, k):
             raise InputError(f"The matrix has shape {np.shape(self.matrix)} for {k} labels; rows are the truth.")
-        # A copy: the caller's own array stays writable.
+        # A copy: the caller's array stays writable.
         object.__setattr__(self, "matrix", np.array(self.matrix))
         if self.matrix.dtype.kind not in "iufb":
             raise InputError(
@@ -82,7 +95,8 @@ class Confusion(Shown, Sealed):
             )
         if self.positive is not None and (k != 2 or self.positive not in (0, 1)):
             raise InputError(
-                f"positive={self.positive!r} of {k} classes: the positive class is the first (0) or the second (1) of two."
+                f"positive={self.positive!r} of {k} classes: "
+                "the positive class is the first (0) or the second (1) of two."
             )
         if self.matrix.dtype.kind in "iu":
             _check.countable(float(self.matrix.sum(dtype=np.float64)), "The cells")
@@ -94,7 +108,7 @@ class Confusion(Shown, Sealed):
     def of_cells(
         cls, *, tp: float, fp: float, fn: float, tn: float, labels: tuple[Label, Label] = (0, 1)
     ) -> BinaryConfusion:
-        """From the four counts, when nothing else is at hand.
+        """From the four counts.
 
         >>> Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).n
         344
@@ -183,17 +197,17 @@ class Confusion(Shown, Sealed):
 
     @property
     def predicted_prevalence(self) -> float:
-        """Share predicted positive, p′, at the prevalence looked at."""
+        """Share predicted positive, p′, at the stated prevalence."""
         return self.binary.predicted_prevalence
 
     @property
     def cells(self) -> Cells:
-        """tp, fp, fn, tn as metrics see them."""
+        """tp, fp, fn, tn at the stated prevalence."""
         return self.binary.cells
 
     @property
     def seen(self) -> Masses:
-        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
+        """The matrix that metrics use: each true class rescaled to the stated prevalence."""
         return self.matrix
 
     @property
@@ -201,7 +215,8 @@ class Confusion(Shown, Sealed):
         """The matrix itself, where it has two classes and a known positive one; else the call that makes one."""
         if len(self.labels) == 2:
             raise InputError(
-                f"Which of {shown(self.labels)} is positive? Say tm.confusion(y, predicted, pos_label={self.labels[1]!r})."
+                f"Which of {shown(self.labels)} is positive? "
+                f"Say tm.confusion(y, predicted, pos_label={self.labels[1]!r})."
             )
         raise InputError(
             f"tp, fp, fn and tn need two classes, this matrix has {len(self.labels)} ({shown(self.labels)}). "
@@ -209,7 +224,7 @@ class Confusion(Shown, Sealed):
         )
 
     def at_prevalence(self, prevalence: float | None) -> BinaryConfusion:
-        """The same matrix seen at another prevalence; None takes the stated one away.
+        """Reweight the classes to another prevalence; None for the sample's.
 
         >>> c = Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).at_prevalence(0.25)
         >>> c.tp, c.prevalence
@@ -218,16 +233,16 @@ class Confusion(Shown, Sealed):
         return self.binary.at_prevalence(prevalence)
 
     def independent(self) -> Confusion:
-        """The matrix expected of predictions with these shares that know nothing of the truth."""
-        seen = self.seen
-        expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
+        """Expected matrix if prediction and truth were independent, with the same margins."""
+        matrix = self.seen
+        expected = np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) / matrix.sum()
         return type(self)(
             expected, self.labels, self.positive, threshold=self.threshold, of_probabilities=self.of_probabilities
         )
 
     @property
     def acts_from(self) -> float | None:
-        """The threshold as a probability from which one would act: nan where scores are none, None without a threshold."""
+        """The threshold where it is a probability, nan where it is another score; None without a threshold."""
         return self.threshold if self.threshold is None or self.of_probabilities else math.nan
 
     def one_vs_rest(self, label: Label) -> BinaryConfusion:
@@ -250,13 +265,13 @@ class Confusion(Shown, Sealed):
         )
 
     def known(self, classes: Sequence[Label]) -> tuple[Label, ...]:
-        """Classes of the matrix that someone named, each once."""
+        """The given classes, each once; refuse one that the matrix does not have."""
         if isinstance(classes, str) or not isinstance(classes, Iterable) or not list(classes):
             raise InputError(f"classes is {classes!r}, expected a list of some of {shown(self.labels)}.")
         return tuple(self.labels[self._index(label)] for label in dict.fromkeys(classes))
 
     def overall(self, classes: Sequence[Label] | None = None) -> BinaryConfusion:
-        """Sum of the one-vs-rest matrices, of all classes or some. Of all it totals K·n and has FP = FN."""
+        """Sum of the one-vs-rest matrices, of all classes (its total is K·n, and FP = FN) or of some."""
         parts = [self.one_vs_rest(label).matrix for label in (self.labels if classes is None else self.known(classes))]
         return BinaryConfusion(np.sum(parts, axis=0), ("rest", "class"), positive=1)
 
@@ -350,7 +365,7 @@ class Confusion(Shown, Sealed):
         invariants.require(
             prior is None or (positive is not None and matrix.sum(axis=1).all()), "a prevalence of one class"
         )
-        # Files written before this was kept have no such entry.
+        # Older files do not have it.
         of_probabilities = header.get("of_probabilities", True)
         invariants.require(
             isinstance(of_probabilities, bool), "whether scores are probabilities is neither true nor false"
@@ -374,7 +389,7 @@ class Confusion(Shown, Sealed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinaryConfusion(Confusion):
-    """Truth against prediction of two classes, one of which is the positive one."""
+    """Confusion matrix of two classes, one of which is positive; parameters as of :class:`Confusion`."""
 
     positive: int = 1
 
@@ -407,7 +422,7 @@ class BinaryConfusion(Confusion):
 
     @property
     def predicted_prevalence(self) -> float:
-        """Share predicted positive, p′, at the prevalence looked at."""
+        """Share predicted positive, p′, at the stated prevalence."""
         cells = self.cells
         return float((cells.tp + cells.fp) / sum(cells))
 
@@ -418,7 +433,7 @@ class BinaryConfusion(Confusion):
 
     @property
     def seen(self) -> Masses:
-        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
+        """The matrix that metrics use: each true class rescaled to the stated prevalence."""
         if self.prior is None:
             return self.matrix
         wanted = np.full(2, 1.0 - self.prior)
@@ -428,13 +443,13 @@ class BinaryConfusion(Confusion):
 
     @property
     def cells(self) -> Cells:
-        """tp, fp, fn, tn as metrics see them."""
+        """tp, fp, fn, tn at the stated prevalence."""
         i, j = self.positive, 1 - self.positive
         matrix = self.seen
         return Cells(matrix[i, i].item(), matrix[j, i].item(), matrix[i, j].item(), matrix[j, j].item())
 
     def at_prevalence(self, prevalence: float | None) -> BinaryConfusion:
-        """The same matrix seen at another prevalence; None takes the stated one away."""
+        """Reweight the classes to another prevalence; None for the sample's."""
         prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
         if prior is not None and not self.truth.all():
             raise InputError("Another prevalence needs rows of both classes; this matrix has one class only.")

@@ -1,4 +1,4 @@
-"""What a stored summary must keep to be believed. Each check raises an InputError that says what is broken."""
+"""Invariants checked when a stored summary is loaded. Each check raises an InputError that says what is broken."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tallymark.errors import InputError
 _ROUNDING = 1e-6
 
 
-def require(kept: object, what: str) -> None:
-    """Refuse a file in which something does not hold."""
-    if not kept:
+def require(satisfied: object, what: str) -> None:
+    """Refuse a file that violates an invariant."""
+    if not satisfied:
         raise InputError(what)
 
 
@@ -100,5 +100,5 @@ def _between(value: float, low: float, high: float, size: np.float64, what: str)
 
 
 def only(arrays: Mapping[str, Any], allowed: set[str]) -> None:
-    """No array that nobody asked for."""
+    """No arrays but the allowed ones."""
     require(set(arrays) <= allowed, f"there are unknown parts: {sorted(set(arrays) - allowed)}")

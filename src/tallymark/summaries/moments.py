@@ -1,4 +1,4 @@
-"""Counts, means and spreads of K score components within each class."""
+"""Mergeable moments of K score components within each class."""
 
 from __future__ import annotations
 
@@ -18,10 +18,20 @@ from tallymark.summaries import invariants, storage
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments(Shown, Sealed):
-    """Per class (row) and score component (column): mean and second and third central sums.
+    """Mean and central sums of each score component (column) within each class (row).
 
-    `mass` is the count or weight of each class; `squares` and `n_rows` hold the sum of squared weights and the
-    number of rows per class, so that the error of a mean can be told with weights too.
+    Make one with :func:`tallymark.moments`.
+
+    Parameters
+    ----------
+    labels
+        Names of the classes.
+    mass
+        Count or sum of weights of each class.
+    squares, n_rows
+        Sum of squared weights and number of rows of each class.
+    mean, m2, m3
+        Mean, and sums of the squares and cubes of the distances from it.
 
     >>> import tallymark as tm
     >>> m = tm.moments(["a", "b", "b"], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
@@ -58,7 +68,7 @@ class Moments(Shown, Sealed):
         squares: Floats = totals if weights is None else np.bincount(codes, weights**2, k).astype(np.float64)
         n_rows = totals.astype(np.int64) if weights is None else np.bincount(codes, weights > 0, k).astype(np.int64)
         divisor = np.where(totals > 0, totals, 1.0)
-        # Around a row of their own, so that equal scores have their exact mean and no spread.
+        # Around one of the rows, so that equal scores have their exact mean and no spread.
         first = np.zeros(k, dtype=np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         mean, m2, m3 = (np.zeros((k, components.shape[1])) for _ in range(3))

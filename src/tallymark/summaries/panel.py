@@ -1,4 +1,4 @@
-"""Rows kept side by side: labels, one score column per model, and whatever else belongs to a row."""
+"""Row-level data: labels, one score column per model, and further columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,24 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Panel(Shown, Sealed):
-    """Labels and the scores of several models on the same rows, for what needs the rows themselves.
+    """Labels and the scores of several models on the same rows.
+
+    Make one with :func:`tallymark.panel`.
+
+    Parameters
+    ----------
+    is_positive
+        Which rows are positive.
+    labels
+        Names of the negative and of the positive class.
+    scores
+        A score column for each model.
+    counts, weights
+        How often each row occurs, or its weight.
+    extra
+        Further columns, by name.
+    cluster
+        Cluster of each row; None when rows are independent.
 
     >>> import tallymark as tm
     >>> p = tm.panel([0, 0, 1], {"a": [0.1, 0.3, 0.2], "b": [0.2, 0.1, 0.9]})
@@ -37,7 +54,6 @@ class Panel(Shown, Sealed):
     counts: Ints | None = None
     weights: Floats | None = None
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    #: Names of the clusters the rows belong to; None where each stands for itself.
     cluster: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -65,8 +81,13 @@ class Panel(Shown, Sealed):
         if model not in self.scores:
             raise InputError(f"No model {model!r}; the panel has {shown(self.models)}.")
         return Tally.of(
-            self.scores[model], self.is_positive, self.labels, counts=self.counts, weights=self.weights, cluster=self.cluster
-        )  # fmt: skip
+            self.scores[model],
+            self.is_positive,
+            self.labels,
+            counts=self.counts,
+            weights=self.weights,
+            cluster=self.cluster,
+        )
 
     def tallies(self) -> Tallies:
         """The tally of every model."""
@@ -74,13 +95,13 @@ class Panel(Shown, Sealed):
 
     @property
     def mass(self) -> Masses:
-        """What each row counts."""
+        """Count or weight of each row."""
         if self.weights is not None:
             return self.weights
         return np.ones(self.n, dtype=np.int64) if self.counts is None else self.counts
 
     def without_masses(self) -> Panel:
-        """The same rows, each counting one."""
+        """The same rows without counts and weights."""
         return replace(self, counts=None, weights=None)
 
     def keep(self, rows: Bools | Ints) -> Panel:
@@ -100,7 +121,8 @@ class Panel(Shown, Sealed):
         mine, theirs = self._arrays(), other._arrays()
         if mine.keys() != theirs.keys() or self.labels != other.labels:
             raise InputError(
-                f"Cannot merge panels with columns {shown(mine)} and {shown(theirs)}, labels {self.labels} and {other.labels}."
+                f"Cannot merge panels with columns {shown(mine)} and {shown(theirs)}, "
+                f"labels {self.labels} and {other.labels}."
             )
         return self._with_arrays(self.labels, {name: np.concatenate((mine[name], theirs[name])) for name in mine})
 
@@ -151,7 +173,7 @@ class Panel(Shown, Sealed):
         return cls._with_arrays(labels, named)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Every column under a name that tells its part, so that a model may be called anything."""
+        """Every column under its part and name, so that a model may be called anything."""
         parts: dict[str, NDArray[Any] | None] = {
             "is_positive": self.is_positive,
             "counts": self.counts,

@@ -1,4 +1,4 @@
-"""Notes on scores that are no scores."""
+"""Notes on scores that look like predicted labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def hard_labels(tally: Tally, name: str) -> tuple[Note, ...]:
     low, high = tally.range
     if tally.n_rows <= 2 or not tally.n or not all(_only_ends(run.scores, low, high) for run in tally.runs):
         return ()
-    said = (
-        f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics need the score "
-        "behind them; for labels use tm.confusion(y, predicted)"
+    message = (
+        f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. "
+        "Ranking metrics need the score behind them; for labels use tm.confusion(y, predicted)"
     )
-    return (Note("TM101", said),)
+    return (Note("TM101", message),)
 
 
 def hard_labels_of(tallies: Tallies) -> tuple[Note, ...]:
@@ -30,7 +30,7 @@ def hard_labels_of(tallies: Tallies) -> tuple[Note, ...]:
 
 
 def _only_ends(ascending: NDArray[Any], low: float, high: float) -> bool:
-    # The one in the middle tells of nearly all columns that there is more.
+    # Nearly every column is settled by its median.
     if len(ascending) and low < ascending[len(ascending) // 2] < high:
         return False
     return bool(np.searchsorted(ascending, low, "right") == np.searchsorted(ascending, high, "left"))

@@ -39,9 +39,9 @@ def sort_in_place(columns: Sequence[Scores]) -> None:
 def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
     """How many of the ascending haystack lie strictly below, and at or below, each of the ascending needles.
 
-    The same as two ``np.searchsorted``, faster on long needles: a block of needles falls between the places of its first
-    and last one, so each search runs over a short range, and the second one only where something is tied. When nothing
-    is tied, both results are one array.
+    The same as two ``np.searchsorted``, faster on long needles: a block of needles falls between the places of its
+    first and last one, so each search runs over a short range, and the second one only where something is tied. When
+    nothing is tied, both results are one array.
     """
     if 0 < len(needles) <= BLOCK and len(haystack):
         below = np.searchsorted(haystack, needles, "left")

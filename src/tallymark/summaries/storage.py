@@ -1,4 +1,4 @@
-"""Summaries on disk: arrays and a JSON header in one checked file, never a pickle."""
+"""File format of summaries: NumPy arrays and a JSON header in one zip archive, checked when read; no pickles."""
 
 from __future__ import annotations
 
@@ -69,12 +69,19 @@ def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, 
         raise InputError(f"{shown} is not a readable tallymark file: {str(reason).removesuffix('.')}.") from None
 
 
-#: What reading a file that somebody damaged or made up can raise. Nothing in it is executed, and nothing larger than
-#: the file is made of it.
+#: What reading a damaged or forged file can raise. Nothing in it is executed, and no array is larger than the file.
 _BROKEN = (
-    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, OSError, EOFError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def _arrays(archive: zipfile.ZipFile, size: int) -> dict[str, NDArray[Any]]:
@@ -102,7 +109,7 @@ _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.
 }
 
 
-def _require_header(header: Any, known: Iterable[str]) -> str:
+def _require_header(header: Any, kinds: Iterable[str]) -> str:
     if not isinstance(header, dict):
         raise InputError("it has no header")
     if header.get("version") != _VERSION:
@@ -111,6 +118,6 @@ def _require_header(header: Any, known: Iterable[str]) -> str:
             "save it again with a matching version"
         )
     kind = header.get("kind")
-    if not isinstance(kind, str) or kind not in known:
-        raise InputError(f"it holds a {kind!r}, expected {' or '.join(known)}")
+    if not isinstance(kind, str) or kind not in kinds:
+        raise InputError(f"it holds a {kind!r}, expected {' or '.join(kinds)}")
     return kind

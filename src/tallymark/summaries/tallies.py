@@ -1,4 +1,4 @@
-"""Many tallies under one roof: by model, by group, or both."""
+"""Tallies by model, by group, or both."""
 
 from __future__ import annotations
 
@@ -19,10 +19,18 @@ Key = Any
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tallies(Shown, Keyed[Tally]):
-    """An immutable mapping to :class:`Tally`.
+    """An immutable mapping from models and groups to :class:`Tally`.
 
-    `names` says what the parts of a key are (``("model",)``, ``("model", "region")``, …), `by_model` whether the first
-    is the model. With one part the key is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
+    With one name the key is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
+
+    Parameters
+    ----------
+    names
+        What the parts of a key are: ``("model",)``, ``("model", "region")``, …
+    entries
+        The tallies by key.
+    by_model
+        Whether the first part of a key is the model.
     """
 
     what: ClassVar[str] = "tally"

@@ -352,7 +352,7 @@ class Tally(Shown):
     def _clusters_with(self, other: Tally) -> Clusters | None:
         if (self.clusters is None) != (other.clusters is None):
             raise InputError(
-                "Cannot merge a tally that knows its clusters with one that does not; give both cluster=, or neither."
+                "Cannot merge a tally that has clusters with one that does not; give both cluster=, or neither."
             )
         return None if self.clusters is None or other.clusters is None else self.clusters.merge(other.clusters)
 
@@ -441,9 +441,7 @@ def packed(tally: Tally) -> tuple[dict[str, Any], dict[str, Any]]:
         "labels": tally.labels,
         "prior": tally.prior,
         "grid": None if tally.grid is None else (tally.grid.thresholds, tally.grid.dtype),
-        "moments": [
-            None if (m := run.known_moments) is None else (m.mass, m.mean, m.m2, m.m3) for run in tally.runs
-        ],
+        "moments": [None if (m := run.known_moments) is None else (m.mass, m.mean, m.m2, m.m3) for run in tally.runs],
     }
     arrays = {f"{i}.{name}": array for i, run in enumerate(tally.runs) for name, array in run.columns().items()}
     return header, arrays if tally.clusters is None else arrays | tally.clusters.pack()
@@ -461,19 +459,15 @@ def unpacked(header: dict[str, Any], arrays: dict[str, Any]) -> Tally:
         {name.removeprefix(f"{i}."): array for name, array in arrays.items() if name.startswith(f"{i}.")}
         for i in range(len(moments))
     ]
-    together = {
-        name.removeprefix("cluster."): array for name, array in arrays.items() if name.startswith("cluster.")
-    }
+    together = {name.removeprefix("cluster."): array for name, array in arrays.items() if name.startswith("cluster.")}
     invariants.require(sum(map(len, parts)) + len(together) == len(arrays), "there are unknown parts")
-    runs = tuple(checked_run(part, known) for part, known in zip(parts, moments, strict=True))
+    runs = tuple(checked_run(part, stored) for part, stored in zip(parts, moments, strict=True))
     require_same_kind(runs[0], runs[-1])
     grid = None if header["grid"] is None else score_grid.Grid.unpack(header["grid"])
     cells = [run.lo is not None for run in runs]
     invariants.require(all(cells) if grid else not any(cells), "cells and grid do not belong together")
     prior = invariants.prior(header["prior"])
-    invariants.require(
-        prior is None or (labels and all(map(len, runs))), "a prevalence is stated of a single class"
-    )
+    invariants.require(prior is None or (labels and all(map(len, runs))), "a prevalence is stated of a single class")
     clusters = Clusters.unpack(together, runs) if "names" in together else None
     invariants.require(clusters is not None or not together, "clusters have no names")
     return Tally(runs, labels, prior, grid, clusters)  # type: ignore[arg-type]

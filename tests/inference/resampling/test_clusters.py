@@ -154,7 +154,7 @@ def test_many_clusters_are_dealt_to_groups():
         (lambda t: tm.intervals.bootstrap(t, "auroc"), "rows one by one"),
         (tm.intervals.roc_band, "rows one by one"),
         (tm.intervals.auroc, "rows one by one"),
-        (lambda t: t.merge(tm.tally([0, 1], [0.2, 0.3])), "knows its clusters"),
+        (lambda t: t.merge(tm.tally([0, 1], [0.2, 0.3])), "that has clusters"),
     ],
 )
 def test_what_takes_rows_one_by_one_is_refused(work, message):

@@ -101,7 +101,7 @@ def no_disagreement(span: float, rows: float, method: str) -> Difference:
     return Difference(0.0, 0.0, 1.0, method, limits)
 
 
-def own_limits(how: Mover, effect: Effect, value: float, design: Design, freedom: float) -> LimitsAt:
+def model_limits(how: Mover, effect: Effect, value: float, design: Design, freedom: float) -> LimitsAt:
     """A model's own limits at any level, for the test of its difference from another."""
     from scipy.special import ndtr, stdtrit
 
@@ -114,7 +114,7 @@ def own_limits(how: Mover, effect: Effect, value: float, design: Design, freedom
     return limits
 
 
-def own_rate_limits(facts: Metric, confusion: Confusion) -> LimitsAt:
+def model_rate_limits(facts: Metric, confusion: Confusion) -> LimitsAt:
     """A model's own limits of a proportion at any level: mid-p, which is a little too wide where class sizes were fixed."""
 
     @cache

@@ -187,8 +187,7 @@ def _columns(run: Run) -> tuple[Ints, Floats, Floats]:
 
 
 def _of_run(run: Run) -> Stratum:
-    scores = run.scores.astype(np.float64)
-    return Stratum(run.scores, scores if run.hi is None else (scores + run.hi) / 2, *_columns(run))
+    return Stratum(run.scores, run.centres.astype(np.float64), *_columns(run))
 
 
 def _quantiles(run: Run, most: int) -> Scores:
@@ -204,7 +203,7 @@ def _joined(run: Run, cuts: Scores) -> Stratum:
     starts[0] = 0
     ends = np.append(starts[1:], len(run))
     held = ends > starts
-    middle = run.scores if run.hi is None else (run.scores + run.hi) / 2
+    middle = run.centres
     if run.kind == "unit":
         # Rows are counted by their places: columns of ones as long as the run need not be made to be added up.
         rows = (ends - starts)[held]
