@@ -58,11 +58,11 @@ def sample_size(
     r"""Rows needed to tell two models on the same rows apart by their AUROC, before any data.
 
     Scores are taken as normal in each class, those of the positives `sd_ratio` times as spread as the negatives'. With
-    :math:`V_1, V_2` the variances of AUROCs of `auroc` ± `difference`/2 for P positives and r the `correlation` of the two
-    estimates, P is the least number with
-    :math:`L \ge z_{\mathrm{power}} \sqrt{V_1 + V_2 - 2 r \sqrt{V_1 V_2}}`, L the lower limit that the default test
-    (MOVER) then expects. From a pilot, use ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish
-    (1997), Stat. Med. 16(13), with the limits of Zou & Donner (2008), Stat. Med. 27(10).
+    :math:`V_1, V_2` the variances of AUROCs of `auroc` ± `difference`/2 for P positives and r the `correlation` of the
+    two estimates, P is the least number with :math:`L \ge z_{\mathrm{power}} \sqrt{V_1 + V_2 - 2 r \sqrt{V_1 V_2}}`, L
+    the lower limit that the default test (MOVER) then expects. From a pilot, use
+    ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish (1997), Stat. Med. 16(13), with the
+    limits of Zou & Donner (2008), Stat. Med. 27(10).
 
     >>> import tallymark as tm
     >>> tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1).positives
@@ -141,8 +141,8 @@ class _Planned:
 def binormal_placements(auroc: float, sd_ratio: float) -> tuple[float, float]:
     r"""Variances of the placements of normal scores: of the negatives, and of the positives.
 
-    :math:`\mathrm{Var}(1 - G(X^-))` and :math:`\mathrm{Var}(\Phi(X^+))`, by Gauss–Hermite quadrature; over the rows of the
-    classes their sum is the variance of the AUROC.
+    :math:`\mathrm{Var}(1 - G(X^-))` and :math:`\mathrm{Var}(\Phi(X^+))`, by Gauss–Hermite quadrature; over the rows of
+    the classes their sum is the variance of the AUROC.
     """
     from scipy.special import ndtr, ndtri
 

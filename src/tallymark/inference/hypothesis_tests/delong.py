@@ -148,8 +148,8 @@ def covariance(
 ) -> Floats:
     """Covariance of estimates, given the influence of every row (columns) on each (rows).
 
-    `by_mass` is how much each estimate moves with the logarithm of the negatives' and of the positives' mass. With `plain`
-    these masses are as random as the rows; else class sizes are fixed and only uneven weights move them.
+    `by_mass` is how much each estimate moves with the logarithm of the negatives' and of the positives' mass. With
+    `plain` these masses are as random as the rows; else class sizes are fixed and only uneven weights move them.
     """
     values = np.zeros((len(influence), len(influence)))
     slopes = np.zeros((len(influence), 2)) if by_mass is None else by_mass
@@ -177,11 +177,11 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row
     r"""AUROC with its confidence interval.
 
     `extra_row`, the default, adds a third of an imaginary row in the worst place (for the upper limit, the best) to
-    DeLong's placements and takes the quantile of a Beta distribution with their mean and variance: never too sure because no
-    positive happened to score low, and defined for a perfect ranking too. `logit` takes DeLong's standard error to the
-    logit scale, with Student's t; `plain` is :math:`A \pm z\,\mathrm{SE}`; `hanley_mcneil` is plain with the standard
-    error of exponential scores. The last three have no spread at a perfect ranking.
-    Qin & Hotilovac (2008), Stat. Methods Med. Res. 17(2); Hanley & McNeil (1982).
+    DeLong's placements and takes the quantile of a Beta distribution with their mean and variance: never too sure
+    because no positive happened to score low, and defined for a perfect ranking too. `logit` takes DeLong's standard
+    error to the logit scale, with Student's t; `plain` is :math:`A \pm z\,\mathrm{SE}`; `hanley_mcneil` is plain with
+    the standard error of exponential scores. The last three have no spread at a perfect ranking. Qin & Hotilovac
+    (2008), Stat. Methods Med. Res. 17(2); Hanley & McNeil (1982).
 
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])

@@ -25,7 +25,8 @@ from tallymark.summaries.tally import Tally
 def delong_in_files(table: Table) -> tuple[DeLong, dict[str, float], Tallies]:
     """AUROCs and their covariance, how far each AUROC can be off on either side, and the tallies behind them.
 
-    Tallies in a first pass; in a second, sums of products of each row's placements, looked up by the cells of its scores.
+    Tallies in a first pass; in a second, sums of products of each row's placements, looked up by the cells of its
+    scores.
     """
     tallies = table.tallies(exact=False)
     lookups, slack, aurocs = {}, {}, {}

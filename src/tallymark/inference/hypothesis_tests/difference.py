@@ -61,7 +61,8 @@ def _least_alpha(holds: Callable[[float], bool], most: float) -> float:
 def student_difference(difference: float, error: float, method: str, freedom: float = math.inf) -> Difference:
     """From a difference and its standard error; normal unless degrees of freedom are given.
 
-    Identical models give p = 1; a difference other than 0 without any variance is undefined, for it comes from few rows.
+    Identical models give p = 1; a difference other than 0 without any variance is undefined, for it comes from few
+    rows.
     """
     from scipy.special import stdtr
 
@@ -89,7 +90,8 @@ def known_up_to(difference: float, error: float, slack: float) -> Difference:
 
 
 def no_disagreement(span: float, rows: float, method: str) -> Difference:
-    r"""Two models that do the same on every row: up to :math:`1 - (\alpha/2)^{1/m}` of a class of m rows may yet differ.
+    r"""Two models that do the same on every row: up to :math:`1 - (\alpha/2)^{1/m}` of a class of m rows may yet
+    differ.
 
     `span` is how far the metric can move; where it has no end nothing can be said.
     """
@@ -134,9 +136,9 @@ def mover_difference(
 ) -> Difference:
     """From each model's own limits and their correlation (MOVER).
 
-    Unlike a normal or Student's test of the difference it keeps its size with few positives and with scores of different
-    shapes; near a perfect ranking it rejects too seldom. `slack` is how far the difference can be off because scores share
-    cells. Zou & Donner (2008), Stat. Med. 27(10).
+    Unlike a normal or Student's test of the difference it keeps its size with few positives and with scores of
+    different shapes; near a perfect ranking it rejects too seldom. `slack` is how far the difference can be off because
+    scores share cells. Zou & Donner (2008), Stat. Med. 27(10).
     """
     d = values[0] - values[1]
 

@@ -26,7 +26,8 @@ FEWEST = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Heterogeneity(Shown):
-    """Cochran's Q of a metric over groups, for a proportion Pearson's: `q` on `freedom` degrees of freedom, its `p_value`, and the `common` value that fits best.
+    """Cochran's Q of a metric over groups, for a proportion Pearson's: `q` on `freedom` degrees of freedom, its
+    `p_value`, and the `common` value that fits best.
 
     `groups` are those that took part, `left_out` those with too few rows of a class, or without an interval.
     """
@@ -63,12 +64,13 @@ class Heterogeneity(Shown):
 def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") -> Heterogeneity:
     r"""A test that a metric is the same in every group.
 
-    A proportion (recall, precision, accuracy) at a given threshold is tested by Pearson's :math:`\chi^2` of hits and misses by group,
-    with the exact mean and variance of the statistic given the margins (Dawson 1954, Biometrika 41). Any other metric is tested by
-    Cochran's :math:`Q = \min_\mu \sum_g \left((m_g - \mu) / s_g\right)^2`, where :math:`s_g` is the distance of the group's own limit on the
-    side of :math:`\mu`, divided by the normal quantile of the level, so that groups with skewed limits count as they are
-    shown. Groups with fewer than ten rows of a class are left out. Not to reject is not to show that groups are alike.
-    Cochran (1954), Biometrics 10(1); sides as in MOVER, Zou & Donner (2008), Stat. Med. 27(10).
+    A proportion (recall, precision, accuracy) at a given threshold is tested by Pearson's :math:`\chi^2` of hits and
+    misses by group, with the exact mean and variance of the statistic given the margins (Dawson 1954, Biometrika 41).
+    Any other metric is tested by Cochran's :math:`Q = \min_\mu \sum_g \left((m_g - \mu) / s_g\right)^2`, where
+    :math:`s_g` is the distance of the group's own limit on the side of :math:`\mu`, divided by the normal quantile of
+    the level, so that groups with skewed limits count as they are shown. Groups with fewer than ten rows of a class are
+    left out. Not to reject is not to show that groups are alike. Cochran (1954), Biometrics 10(1); sides as in MOVER,
+    Zou & Donner (2008), Stat. Med. 27(10).
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -131,8 +133,8 @@ def _hits_and_misses(one: Evaluation, facts: Metric) -> tuple[float, float] | No
 def pearson(table: Floats) -> tuple[float, float, float]:
     """Pearson's statistic of hits and misses (columns) by group, its p-value and the share of hits.
 
-    Its distribution given the margins is matched by a multiple of chi-square in mean and variance, which holds where few hits or
-    misses are expected too. Dawson (1954), Biometrika 41.
+    Its distribution given the margins is matched by a multiple of chi-square in mean and variance, which holds where
+    few hits or misses are expected too. Dawson (1954), Biometrika 41.
     """
     from scipy.special import chdtrc
 

@@ -271,10 +271,11 @@ def percentile_difference(
 ) -> Difference:
     r"""From the differences of paired resamples: their percentiles, without any correction of bias.
 
-    :math:`p = 2 (c + 1) / (B + 1)` with c of the B differences on the other side of 0 or at it. Below what B resamples can
-    tell, and everywhere with `at_least_student`, limits are never narrower than Student's with the resamples' standard error.
-    Of a `maximum` over thresholds resamples overshoot the estimate by about as much as it overshoots the truth, and more for
-    the model with more thresholds: the limit on that side also lies further out by 1.5 times the overshoot.
+    :math:`p = 2 (c + 1) / (B + 1)` with c of the B differences on the other side of 0 or at it. Below what B resamples
+    can tell, and everywhere with `at_least_student`, limits are never narrower than Student's with the resamples'
+    standard error. Of a `maximum` over thresholds resamples overshoot the estimate by about as much as it overshoots
+    the truth, and more for the model with more thresholds: the limit on that side also lies further out by 1.5 times
+    the overshoot.
     """
     known = np.sort(_known(estimate, drawn))
     error = float(known.std(ddof=1))

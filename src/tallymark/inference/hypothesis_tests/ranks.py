@@ -1,7 +1,7 @@
 r"""Ranks of several methods on several data sets: Friedman's test and what follows it.
 
-Kernels: tables are clean arrays with a line for each data set and a column for each method. Ranks are 1 for the best; equal
-values share the mean of their ranks.
+Kernels: tables are clean arrays with a line for each data set and a column for each method. Ranks are 1 for the best;
+equal values share the mean of their ranks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Friedman(NamedTuple):
 
 
 def friedman_statistic(ranks: Floats) -> Friedman:
-    r""":math:`\chi^2_F = \frac{12N}{k(k+1)}\left(\sum_j R_j^2 - \frac{k(k+1)^2}{4}\right)`. Friedman (1937), J. Am. Stat. Assoc. 32.
+    r""":math:`\chi^2_F = \frac{12N}{k(k+1)}\left(\sum_j R_j^2 - \frac{k(k+1)^2}{4}\right)`. Friedman (1937), J. Am.
+    Stat. Assoc. 32.
 
     The correction divides by what ties leave of the ranks' variance; nan where every line is one tie.
     """

@@ -9,8 +9,8 @@ import numpy as np
 
 from tallymark._check import Floats
 
-#: What becomes of differences of zero: their ranks are split between the signs, they are ranked and then left out (Pratt), or left
-#: out before anything is ranked (Wilcoxon).
+#: What becomes of differences of zero: their ranks are split between the signs, they are ranked and then left out
+#: (Pratt), or left out before anything is ranked (Wilcoxon).
 Zeros = Literal["split", "pratt", "wilcox"]
 
 #: Differences up to which the distribution is enumerated.
@@ -71,7 +71,8 @@ def normal_z(found: SignedRanks) -> float:
 def signed_rank_posterior(differences: Floats, rope: float, draws: int, rng: np.random.Generator) -> Floats:
     """Draws of the three probabilities that a new difference is below, within and above the region of equivalence.
 
-    A Dirichlet process with half a pseudo-observation at 0, of the mean of two observations. Benavoli et al. (2014), ICML.
+    A Dirichlet process with half a pseudo-observation at 0, of the mean of two observations. Benavoli et al. (2014),
+    ICML.
     """
     z = np.concatenate(([0.0], differences))
     means = (z[:, None] + z[None, :]) / 2.0
@@ -85,7 +86,8 @@ def signed_rank_posterior(differences: Floats, rope: float, draws: int, rng: np.
 
 
 def correlated_t_probabilities(differences: Floats, rho: float, rope: float) -> tuple[float, float, float]:
-    """Probabilities that the mean difference is below, within and above the region, for differences of correlation `rho`.
+    """Probabilities that the mean difference is below, within and above the region, for differences of correlation
+    `rho`.
 
     Corani & Benavoli (2015), Mach. Learn. 100: Student's t with the variance of Nadeau & Bengio.
     """

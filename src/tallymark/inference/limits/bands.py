@@ -66,11 +66,13 @@ def roc_band(
 ) -> Band:
     r"""Confidence band of the ROC curve.
 
-    `fixed_fpr` gives rows random weights (the Bayesian bootstrap) and looks at the recall reached at each false positive
-    rate, with one more row imagined where it would hurt most (below) and help most (above); `fixed_threshold` gives each threshold's point
-    a Wilson interval in both directions; `kolmogorov` moves the curve by the Kolmogorov–Smirnov limits of both
-    classes, :math:`\pm c/\sqrt N` along and :math:`\pm c/\sqrt P` across, each at level :math:`\sqrt{1-\alpha}`, and
-    always holds for the whole curve. `at` are the false positive rates of `fixed_fpr`'s points, a hundred equal steps if left out. Rubin (1981), Ann. Stat. 9(1); Macskassy & Provost (2004), ROCAI; Campbell (1994), Stat. Med. 13(5-7).
+    `fixed_fpr` gives rows random weights (the Bayesian bootstrap) and looks at the recall reached at each false
+    positive rate, with one more row imagined where it would hurt most (below) and help most (above); `fixed_threshold`
+    gives each threshold's point a Wilson interval in both directions; `kolmogorov` moves the curve by the
+    Kolmogorov–Smirnov limits of both classes, :math:`\pm c/\sqrt N` along and :math:`\pm c/\sqrt P` across, each at
+    level :math:`\sqrt{1-\alpha}`, and always holds for the whole curve. `at` are the false positive rates of
+    `fixed_fpr`'s points, a hundred equal steps if left out. Rubin (1981), Ann. Stat. 9(1); Macskassy & Provost (2004),
+    ROCAI; Campbell (1994), Stat. Med. 13(5-7).
 
     >>> import tallymark as tm
     >>> band = tm.intervals.roc_band(tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]), method="kolmogorov")
@@ -121,8 +123,8 @@ def pr_band(
     """Confidence band of the precision–recall curve: precision at fixed recall.
 
     Rows get random weights (the Bayesian bootstrap), and below and above one more row is imagined where it would hurt
-    most and help most, so that the band is honest where the curve rests on a handful of rows. `sampling` ``plain`` draws
-    the prevalence too, ``stratified`` or a stated prevalence holds it fixed. Rubin (1981), Ann. Stat. 9(1).
+    most and help most, so that the band is honest where the curve rests on a handful of rows. `sampling` ``plain``
+    draws the prevalence too, ``stratified`` or a stated prevalence holds it fixed. Rubin (1981), Ann. Stat. 9(1).
 
     >>> import tallymark as tm
     >>> band = tm.intervals.pr_band(tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]), replicates=200)
@@ -149,7 +151,8 @@ def pr_band(
 def calibration_band(
     tally: Tally, *, bins: int = BINS, by: Binning = "mass", level: float = 0.95, simultaneous: bool = False
 ) -> Band:
-    """Calibration curve with mid-p limits of the observed share in each bin (Clopper–Pearson's with Bonferroni when simultaneous).
+    """Calibration curve with mid-p limits of the observed share in each bin (Clopper–Pearson's with Bonferroni when
+    simultaneous).
 
     >>> import tallymark as tm
     >>> band = tm.intervals.calibration_band(tm.tally([0, 1, 0, 1], [0.2, 0.3, 0.6, 0.9]), bins=2)

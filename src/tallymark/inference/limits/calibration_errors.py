@@ -29,8 +29,8 @@ def calibration_limits(name: str, by: Binning, tally: Tally, level: float, seed:
     r"""Limits of a binned calibration error that hold although it is biased upward by noise.
 
     The error differs from its true value by at most :math:`D = \sum_b \frac{n_b}{n} |g_b - \gamma_b|`, where g are the
-    gaps seen in the bins and γ the true ones. A quantile of D, with the noise of each bin normal, is therefore a margin on
-    either side; the limits are wide rather than wrong.
+    gaps seen in the bins and γ the true ones. A quantile of D, with the noise of each bin normal, is therefore a margin
+    on either side; the limits are wide rather than wrong.
     """
     return _around(METRICS[name].compute(tally), _margin(by, tally, level, seed))
 
@@ -49,10 +49,10 @@ def top_label_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
 def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
     r"""Limits of the integrated calibration index, which noise biases upward too.
 
-    The smooth curve is linear in the outcomes, :math:`\hat f = S y`, so the index differs from that of the curve's expectation by at
-    most the mean of :math:`|S y - S \mathrm{E}y|`: a quantile of it, with outcomes drawn from the curve, is a margin on either side, to which
-    the spread of the gaps over the rows is added.
-    The lower limit is 0 unless the index exceeds what calibrated probabilities would show, with outcomes drawn from the scores.
+    The smooth curve is linear in the outcomes, :math:`\hat f = S y`, so the index differs from that of the curve's
+    expectation by at most the mean of :math:`|S y - S \mathrm{E}y|`: a quantile of it, with outcomes drawn from the
+    curve, is a margin on either side, to which the spread of the gaps over the rows is added. The lower limit is 0
+    unless the index exceeds what calibrated probabilities would show, with outcomes drawn from the scores.
     """
     (scores, share, mass), smoother = smoother_of(tally)
     rng = np.random.default_rng(seeds(seed, 1)[0])

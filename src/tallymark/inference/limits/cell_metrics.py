@@ -267,8 +267,8 @@ def _confidence(dimension: int, hits: Floats, n: Floats) -> Floats:
 def _quantiles(a: float, b: float) -> Floats:
     """Quantiles of a Beta distribution at the nodes, right to seven digits.
 
-    Computed at a few places and interpolated by a polynomial in normal scores of the log odds, which are smooth whatever
-    the distribution. Cached, because groups of a few hundred rows have few different counts.
+    Computed at a few places and interpolated by a polynomial in normal scores of the log odds, which are smooth
+    whatever the distribution. Cached, because groups of a few hundred rows have few different counts.
     """
     from scipy.special import betaincinv, expit, logit
 
@@ -303,8 +303,8 @@ def _nodes() -> Floats:
 def _polynomial() -> tuple[Floats, Floats]:
     """Shares at which a function is computed, and the matrix that interpolates from them to the inner nodes.
 
-    Lagrange's polynomial through Chebyshev's points of the normal scores, in barycentric form. Berrut & Trefethen (2004),
-    SIAM Rev. 46(3).
+    Lagrange's polynomial through Chebyshev's points of the normal scores, in barycentric form. Berrut & Trefethen
+    (2004), SIAM Rev. 46(3).
     """
     from scipy.special import ndtr, ndtri
 

@@ -1,8 +1,10 @@
-r"""Limits of AUROC averaged over classes: the influence of every row, and one imaginary row shared out over the classes.
+r"""Limits of AUROC averaged over classes: the influence of every row, and one imaginary row shared out over the
+classes.
 
-Each of these metrics is :math:`\theta = \sum_{i \ne j} g_{ij} A_{ij}`, with :math:`A_{ij}` the AUROC of score i between rows of class i
-and of class j. A row of class c moves :math:`A_{cj}` by its placement among the rows of j in its own score, and :math:`A_{ic}` by
-its placement among the rows of i in score i. With two classes and complementary scores this is DeLong's influence function.
+Each of these metrics is :math:`\theta = \sum_{i \ne j} g_{ij} A_{ij}`, with :math:`A_{ij}` the AUROC of score i between
+rows of class i and of class j. A row of class c moves :math:`A_{cj}` by its placement among the rows of j in its own
+score, and :math:`A_{ic}` by its placement among the rows of i in score i. With two classes and complementary scores
+this is DeLong's influence function.
 """
 
 from __future__ import annotations
@@ -56,8 +58,8 @@ def one_vs_one(masses: Floats) -> Floats:
 class Placements:
     """AUROC of every pair of classes, and the placements of rows of each class.
 
-    ``own[c][r, j]`` is the share of class j below row r of class c in score c; ``other[c][r, i]`` the share of class i above it in
-    score i. `shrink` is the share of the rows of each class that was placed.
+    ``own[c][r, j]`` is the share of class j below row r of class c in score c; ``other[c][r, i]`` the share of class i
+    above it in score i. `shrink` is the share of the rows of each class that was placed.
     """
 
     areas: Floats

@@ -34,8 +34,8 @@ def class_limits(
 ) -> dict[str, Limits]:
     """Limits of metrics of a K-class matrix: each true class's answers drawn from a Dirichlet posterior.
 
-    A class of n rows is drawn as if it had n - 2, which gives its shares the variance of a sample; one pseudo-row in all
-    is spread over the K × K cells, so that nothing is certain and small classes are hardly pulled towards guessing.
+    A class of n rows is drawn as if it had n - 2, which gives its shares the variance of a sample; one pseudo-row in
+    all is spread over the K × K cells, so that nothing is certain and small classes are hardly pulled towards guessing.
     `plain` draws the class sizes too.
     """
     if not metrics:

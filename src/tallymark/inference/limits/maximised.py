@@ -1,7 +1,7 @@
 """Limits of metrics that take the best of all thresholds: what a fixed choice would give, less what choosing flatters.
 
-A metric such as KS is the value of the threshold that happens to look best. Where each choice is held fixed it is a mean
-over rows, with limits like any other; its resamples overshoot it by about as much as it overshoots the truth.
+A metric such as KS is the value of the threshold that happens to look best. Where each choice is held fixed it is a
+mean over rows, with limits like any other; its resamples overshoot it by about as much as it overshoots the truth.
 """
 
 from __future__ import annotations

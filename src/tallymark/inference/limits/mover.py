@@ -1,7 +1,7 @@
 """Limits of sums, ratios and differences, put together from the limits of each part (MOVER).
 
-Zou & Donner (2008), Stat. Med. 27(10); Donner & Zou (2012), Stat. Methods Med. Res. 21(4). They keep the lopsidedness of the parts, where
-a normal approximation would lose it.
+Zou & Donner (2008), Stat. Med. 27(10); Donner & Zou (2012), Stat. Methods Med. Res. 21(4). They keep the lopsidedness
+of the parts, where a normal approximation would lose it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,8 @@ _REPLICATES = 200
 #: Entries resampled at most: a threshold between two of as many cells is near enough.
 _MOST = 2**13
 
-#: The mean optimism of resamples is about two thirds of what a new sample would show, so it counts one and a half times.
+#: The mean optimism of resamples is about two thirds of what a new sample would show, so it counts one and a half
+#: times.
 _SHORT_OF = 1.5
 
 
@@ -198,10 +199,10 @@ def chosen_threshold(
 ) -> ChosenThreshold:  # fmt: skip
     r"""Resample the choice of a threshold: its spread, and the optimism of judging it on the same rows.
 
-    In each resample the policy chooses anew; the metric there, less the metric of that threshold on the original
-    rows, is the optimism, and its mean is taken off the apparent value (which removes about two thirds of it). Left out,
-    `metric` is what the policy is after: F1 for ``f1``, the expected cost at those costs for ``cost:1,50``. Efron & Gong (1983), Am. Stat. 37(1);
-    Harrell, Lee & Mark (1996), Stat. Med. 15(4).
+    In each resample the policy chooses anew; the metric there, less the metric of that threshold on the original rows,
+    is the optimism, and its mean is taken off the apparent value (which removes about two thirds of it). Left out,
+    `metric` is what the policy is after: F1 for ``f1``, the expected cost at those costs for ``cost:1,50``. Efron &
+    Gong (1983), Am. Stat. 37(1); Harrell, Lee & Mark (1996), Stat. Med. 15(4).
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)

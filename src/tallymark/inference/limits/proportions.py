@@ -95,12 +95,12 @@ def limits(hits: Any, n: Any, level: float, method: str = "mid_p") -> Ends:
 def proportion(hits: float, n: float, *, level: float = 0.95, method: ProportionMethod = "mid_p") -> Interval:
     r"""Confidence interval of a proportion `hits` of `n`.
 
-    `mid_p`, the default, inverts the exact test but counts only half of the table that was seen (Lancaster 1961; Berry &
-    Armitage 1995, The Statistician 44(4)): whatever the truth it covers 92 % or more at 95 %, where `wilson` can fall to
-    83 %. `wilson` inverts the score test, :math:`\left(k + \frac{z^2}{2} \pm z\sqrt{\frac{k(n-k)}{n} + \frac{z^2}{4}}\right)
-    / (n + z^2)`; `clopper_pearson` is exact and never covers less than the level; `jeffreys` takes quantiles of
-    :math:`\mathrm{Beta}(k+\frac12, n-k+\frac12)`; `agresti_coull` is Wald's around Wilson's centre. With weights, pass the
-    effective sample size as `n`. Brown, Cai & DasGupta (2001), Stat. Sci. 16(2).
+    `mid_p`, the default, inverts the exact test but counts only half of the table that was seen (Lancaster 1961; Berry
+    & Armitage 1995, The Statistician 44(4)): whatever the truth it covers 92 % or more at 95 %, where `wilson` can fall
+    to 83 %. `wilson` inverts the score test, :math:`\left(k + \frac{z^2}{2} \pm z\sqrt{\frac{k(n-k)}{n} +
+    \frac{z^2}{4}}\right) / (n + z^2)`; `clopper_pearson` is exact and never covers less than the level; `jeffreys`
+    takes quantiles of :math:`\mathrm{Beta}(k+\frac12, n-k+\frac12)`; `agresti_coull` is Wald's around Wilson's centre.
+    With weights, pass the effective sample size as `n`. Brown, Cai & DasGupta (2001), Stat. Sci. 16(2).
 
     >>> import tallymark as tm
     >>> tm.intervals.proportion(0, 20)
@@ -138,16 +138,17 @@ def effective_rates(hits: Floats, total: Floats, hit_squares: Floats, miss_squar
     return share * n, n
 
 
-#: Student's limits of 95 % on f degrees of freedom are those of a variance larger by about 1 + 2.5/f; the factor is at most 4.
+#: Student's limits of 95 % on f degrees of freedom are those of a variance larger by about 1 + 2.5/f; the factor is at
+#: most 4.
 _STUDENT, _MOST_UNSURE = 2.5, 4.0
 
 
 def unsure_by(rows: Floats, effective: Floats) -> Floats:
     r"""What the variance of a weighted share is to be multiplied with, because a few heavy rows decide it.
 
-    The variance has about :math:`f = (\sum w^2)^2 / \sum w^4` degrees of freedom. Fourth powers are not kept; of lognormal
-    weights f is :math:`n_e / c^3`, with :math:`n_e` the effective rows (Kish) and :math:`c = n / n_e`. The factor is
-    :math:`1 + 2.5 (c^3 - 1) / n_e`, which is 1 where all rows weigh the same.
+    The variance has about :math:`f = (\sum w^2)^2 / \sum w^4` degrees of freedom. Fourth powers are not kept; of
+    lognormal weights f is :math:`n_e / c^3`, with :math:`n_e` the effective rows (Kish) and :math:`c = n / n_e`. The
+    factor is :math:`1 + 2.5 (c^3 - 1) / n_e`, which is 1 where all rows weigh the same.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         uneven = np.maximum((rows / effective) ** 3 - 1.0, 0.0)

@@ -13,12 +13,12 @@ from tallymark.metrics.partial import UP_TO
 from tallymark.metrics.precision_recall import UP_TO_RECALL
 from tallymark.summaries.tally import Tally
 
-#: How much of a row is imagined in the worst place. Found by simulation (docs): less leaves some shapes of scores covered
-#: less than 93 %, more widens every interval.
+#: How much of a row is imagined in the worst place. Found by simulation (docs): less leaves some shapes of scores
+#: covered less than 93 %, more widens every interval.
 _EXTRA_AUROC, _EXTRA_AP, _EXTRA_PARTIAL, _EXTRA_EACH = 0.35, 0.5, 0.5, 0.25
 
-#: Looked at another prevalence, a negative of the sample may stand for so many of those it stands for there that the top
-#: of the list rests on a handful of negatives; beyond this share the imagined row goes into both classes in full.
+#: Looked at another prevalence, a negative of the sample may stand for so many of those it stands for there that the
+#: top of the list rests on a handful of negatives; beyond this share the imagined row goes into both classes in full.
 FEW_NEGATIVES = 0.02
 
 

@@ -17,12 +17,14 @@ _DEFINED = 0.9
 def replicated_limits(
     facts: Metric, value: float, drawn: Floats, fewest: int, level: float, shrink: float = 1.0
 ) -> tuple[float, float] | None:
-    r"""Limits of a metric inside its range from its values in resamples; None where these do not vary, or are undefined.
+    r"""Limits of a metric inside its range from its values in resamples; None where these do not vary, or are
+    undefined.
 
-    With s the standard deviation and b the bias of the resamples on the metric's scale (logit, log or plain), by the derivative
-    there, the limits are :math:`v - b \pm \sqrt{(t s)^2 + b^2}`, so that they lie on both sides of the value. Percentiles would double
-    the bias of metrics that are maxima (KS, hulls): these overshoot in every resample. `fewest` is the number of rows of the
-    smallest class, and `shrink` the error of all rows over that of the rows that were resampled.
+    With s the standard deviation and b the bias of the resamples on the metric's scale (logit, log or plain), by the
+    derivative there, the limits are :math:`v - b \pm \sqrt{(t s)^2 + b^2}`, so that they lie on both sides of the
+    value. Percentiles would double the bias of metrics that are maxima (KS, hulls): these overshoot in every resample.
+    `fewest` is the number of rows of the smallest class, and `shrink` the error of all rows over that of the rows that
+    were resampled.
     """
     known = drawn[np.isfinite(drawn)]
     if not facts.low < value < facts.high or len(known) < _DEFINED * len(drawn):

@@ -98,7 +98,8 @@ class Replicates(Shown, Mapping[str, Floats]):
     def interval(self, name: str, *, level: float = 0.95, method: BootstrapMethod = "percentile") -> Interval:
         """Percentile or BCa interval of one metric; nan limits when it is undefined in many replicates.
 
-        Where no replicate differs from the others the classes do not overlap, and the limits are those of complete separation.
+        Where no replicate differs from the others the classes do not overlap, and the limits are those of complete
+        separation.
         """
         require_one_of("method", method, ("percentile", "bca"))
         confidence, values, estimate = checked_level(level), self[name], self.estimates[METRICS[name].name]

@@ -1,7 +1,7 @@
 """Rows that belong together, left out together: the delete-a-group jackknife.
 
-Leaving out one cluster (or, of many, one of a few hundred groups of them) at a time says how much each moves a metric, and the sum of
-their squares how sure it is, whatever happens inside a cluster. Kott (2001), J. Off. Stat. 17(4).
+Leaving out one cluster (or, of many, one of a few hundred groups of them) at a time says how much each moves a metric,
+and the sum of their squares how sure it is, whatever happens inside a cluster. Kott (2001), J. Off. Stat. 17(4).
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Jackknife:
     def limits(self, value: float, level: float, low: float, high: float) -> tuple[float, float]:
         """Limits of an estimate between its ends.
 
-        Of a value between two ends they are those of a proportion in a sample that is as sure: at an end, where nothing was seen to
-        vary, in a sample of as many rows as there are groups.
+        Of a value between two ends they are those of a proportion in a sample that is as sure: at an end, where nothing
+        was seen to vary, in a sample of as many rows as there are groups.
         """
         if math.isnan(self.error):
             return math.nan, math.nan
