@@ -20,9 +20,9 @@ from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
 from tallymark.inference.declared import inference_of
 from tallymark.inference.guards import comparison_notes
+from tallymark.inference.hypothesis_tests.corrections import holm, holm_levels
 from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
-from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
-from tallymark.inference.hypothesis_tests.paired import PairedInfluence, PairedMethod, metric_named
+from tallymark.inference.hypothesis_tests.paired import PairedInfluence, PairedMethod, Resampling, metric_named
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.influence import FIXED
 from tallymark.inference.limits.proportions import unseen
@@ -121,7 +121,8 @@ def compare(
                 return _compare_files(table, facts, method, confidence, margin, design)
             panel = table.panel()
     panel = panel.keep(panel.mass > 0)
-    problem = Problem(panel, facts, threshold, replicates, seed, jobs, mcnemar_kind, design, parameters)
+    resampling = Resampling(replicates, seed, jobs, design)
+    problem = Problem(panel, facts, threshold, resampling, mcnemar_kind, parameters)
     _refuse_idle_threshold(problem)
     way = problem.default_method if method is None else require_one_of("method", method, METHODS)
     _require_fitting(problem, way)
@@ -159,9 +160,9 @@ def _require_fitting(problem: Problem, way: str) -> None:
     kind, cluster = problem.mcnemar_kind, problem.panel.cluster
     if kind != "mid_p" and way != "mcnemar":
         raise InputError(f"mcnemar_kind={kind!r} goes with method='mcnemar'; this is compared by {way!r}.")
-    if cluster is not None and problem.sampling != "plain":
+    if cluster is not None and problem.resampling.sampling != "plain":
         raise InputError(
-            f"sampling={problem.sampling!r} is for independent rows; clusters are taken as drawn at random. "
+            f"sampling={problem.resampling.sampling!r} is for independent rows; clusters are taken as drawn at random. "
             "Leave it out."
         )
     if cluster is None and way == "clusters":

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -31,13 +31,13 @@ from tallymark.inference.hypothesis_tests.paired import (
     PairedInfluence,
     PairedProportions,
     Resampler,
+    Resampling,
     bootstrap_difference,
     cell_values,
     percentile_difference,
     value_of,
 )
 from tallymark.inference.hypothesis_tests.permutation import permutation_p
-from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.resampling.cluster_draws import fewest_clusters
 from tallymark.inference.resampling.jackknife import Jackknife, jackknifed
 from tallymark.inference.scales import NO_SPREAD
@@ -60,11 +60,8 @@ class Problem:
     panel: Panel
     facts: Metric
     threshold: float | str | None
-    replicates: int
-    seed: Seed
-    jobs: int | None
+    resampling: Resampling
     mcnemar_kind: Literal["exact", "mid_p"]
-    sampling: Sampling
     parameters: Mapping[str, float]
 
     @property
@@ -177,13 +174,13 @@ class Problem:
     @property
     def paired(self) -> PairedInfluence:
         """Each model's influence function, and the covariance of their estimates."""
-        return PairedInfluence.of(self.panel, self.facts.name, plain=self.sampling == "plain")
+        return PairedInfluence.of(self.panel, self.facts.name, plain=self.resampling.sampling == "plain")
 
     @property
     def chosen(self) -> dict[str, Floats]:
         """The metric of every model in every resample, at the thresholds that the policy chooses there."""
         return Resampler(self.panel, self.panel.models, CHOICES).at_choices(
-            self.facts.name, str(self.policy), self.replicates, self.seed, self.jobs, self.sampling, self.given
+            self.facts.name, str(self.policy), self.resampling, self.given
         )
 
     def of_replicates(self, drawn: Mapping[str, Floats], method: str) -> Differences:
@@ -317,42 +314,29 @@ def _by_mcnemar(problem: Problem) -> Differences:
 def _by_bootstrap(problem: Problem) -> Differences:
     if problem.policy is not None:
         return problem.of_replicates(problem.chosen, "paired bootstrap, choice included")
-    if problem.facts.needs == "confusion" and problem.panel.weights is None:
-        drawn = cell_values(
-            problem.panel,
-            problem.facts.name,
-            problem.thresholds,
-            problem.replicates,
-            problem.seed,
-            problem.sampling,
-            problem.settings,
-        )
+    panel, name = problem.panel, problem.facts.name
+    if problem.facts.needs == "confusion" and panel.weights is None:
+        drawn = cell_values(panel, name, problem.thresholds, problem.resampling, problem.settings)
     else:
-        drawn = Resampler(problem.panel, problem.panel.models).values(
-            problem.facts.name,
-            problem.thresholds,
-            problem.replicates,
-            problem.seed,
-            problem.jobs,
-            problem.sampling,
-            problem.settings,
-        )
+        resampler = Resampler(panel, panel.models)
+        drawn = resampler.values(name, problem.thresholds, problem.resampling, problem.settings)
     return problem.of_replicates(drawn, "paired bootstrap")
 
 
 def _by_permutation(problem: Problem) -> Differences:
+    facts, cuts = problem.facts, problem.thresholds
     entries = {}
     for (a, b), d in _by_bootstrap(problem).items():
+        if cuts[a] != cuts[b]:
+            raise InputError("A permutation test exchanges scores, so both models need one threshold.")
         p = permutation_p(
             problem.panel,
-            a,
-            b,
-            problem.facts,
-            problem.thresholds,
+            (a, b),
+            partial(value_of, facts, threshold=cuts[a], parameters=problem.given),
             d.difference,
-            problem.replicates,
-            problem.seed,
-            problem.given,
+            by_rank=facts.rank_only and facts.needs != "confusion",
+            permutations=problem.resampling.replicates,
+            seed=problem.resampling.seed,
         )
         entries[a, b] = replace(d, p_value=p, method="permutation")
     return entries

@@ -138,7 +138,9 @@ def _by_default(one: _Pending, level: float, rates: dict[str, Limits]) -> _Limit
     limits, optimism = _with_choice(one, rates, level)
     rest = [name for name in one.defined if name not in one.at_threshold]
     values = {name: one.measures[name].value for name in rest if not one.measures[name].parameters}
-    limits |= tally_limits(rest, one.tally, level, request.sampling, seed=request.seed, jobs=request.jobs, known=values)
+    limits |= tally_limits(
+        rest, one.tally, level, request.sampling, seed=request.seed, jobs=request.jobs, computed=values
+    )
     return limits, optimism
 
 

@@ -51,7 +51,7 @@ def scale_of(low: float, high: float) -> Scale:
 
 
 def on_scale(value: float, error: float, freedom: float, level: float, scale: Scale) -> tuple[float, float]:
-    """Limits of a Student interval on the scale, put back."""
+    """Limits of a Student interval on the scale, transformed back."""
     reach = student_value(level, freedom) * error * scale.slope(value)
     low, high = (scale.inverse(scale.forward(value) + side * reach) for side in (-1.0, 1.0))
     return including(value, low, high)

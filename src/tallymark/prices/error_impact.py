@@ -22,7 +22,7 @@ from tallymark._check import Bools, Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._periods import in_order
 from tallymark.errors import InputError, shown
-from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import checked_cluster, group_values, rows_by_group

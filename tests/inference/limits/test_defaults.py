@@ -66,7 +66,7 @@ def test_constant_scores_have_no_interval():
 def test_one_row_of_a_class_has_no_interval():
     found = tm.evaluate(tm.tally([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.25]))
     assert all(measure.low is None for measure in found.values())
-    assert any("gather 9 more" in note.message for note in found.warnings)
+    assert any("collect 9 more" in note.message for note in found.warnings)
 
 
 def test_a_stated_prevalence_moves_what_depends_on_it():

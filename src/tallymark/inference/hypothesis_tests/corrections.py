@@ -1,18 +1,37 @@
-"""p-values of several tests corrected together, so that the chance of any false claim stays at the level."""
+"""Corrections of p-values for multiple tests, which control the family-wise error rate."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from tallymark._check import Floats
+from tallymark._check import Floats, Ints
 
 
 def bonferroni(p_values: Floats) -> Floats:
-    """Every p-value times their number."""
+    """Bonferroni's adjustment: every p-value times their number."""
     return np.minimum(p_values * len(p_values), 1.0)
+
+
+def holm(p_values: Floats) -> Floats:
+    """Holm's step-down adjustment. Holm (1979), Scand. J. Stat. 6(2)."""
+    order = np.argsort(p_values, kind="stable")
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    return _placed(order, np.minimum(stepped, 1.0))
+
+
+def holm_levels(p_values: Floats, alpha: float) -> list[float]:
+    """The level at which Holm's procedure tests each hypothesis; those it does not reach have that of the first kept."""
+    order = np.argsort(p_values, kind="stable")
+    levels, allowed = np.empty(len(p_values)), alpha / len(p_values)
+    going = True
+    for step, place in enumerate(order):
+        if going:
+            allowed = alpha / (len(p_values) - step)
+            going = bool(p_values[place] < allowed)
+        levels[place] = 1.0 - allowed
+    return levels.tolist()
 
 
 def hochberg(p_values: Floats) -> Floats:
@@ -29,7 +48,7 @@ def hommel(p_values: Floats) -> Floats:
     p = p_values[order]
     adjusted = np.full(m, np.min(m * p / np.arange(1, m + 1)) if m else 1.0)
     for size in range(m - 1, 1, -1):
-        # The largest of the ranked p-values in turn play the part of the true hypotheses.
+        # The largest p-values in turn are taken as those of the true hypotheses.
         rest = size * p[m - size + 1 :] / np.arange(2, size + 1)
         least = float(rest.min())
         low = np.minimum(size * p[: m - size + 1], least)
@@ -65,7 +84,7 @@ def numbers_of_equal_pairs(methods: int) -> frozenset[int]:
     )
 
 
-def _placed(order: Any, values: Floats) -> Floats:
+def _placed(order: Ints, values: Floats) -> Floats:
     adjusted = np.empty(len(values))
     adjusted[order] = values
     return adjusted

@@ -1,4 +1,4 @@
-"""Which interval each metric gets when none is named (the docs' tables show what was simulated)."""
+"""Default intervals of metrics of a tally (their coverage is in the docs)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tallymark.summaries.tally import Tally
 _MOST = 2**12
 
 
-#: With more entries than this, intervals are computed from as many cells: limits move by far less than they are wide.
+#: With more entries than this, intervals are computed from as many cells, which hardly changes them.
 _THIN = 2**16
 
 #: Replicates of a default bootstrap, which only needs a mean and a standard error.
@@ -35,15 +35,22 @@ _REPLICATES = 400
 
 
 def tally_limits(
-    names: Iterable[str], tally: Tally, level: float, sampling: Sampling = "stratified", *,
-    replicates: int = _REPLICATES, seed: Seed = 0, jobs: int | None = None, known: Mapping[str, float] | None = None,
-) -> dict[str, Limits]:  # fmt: skip
+    names: Iterable[str],
+    tally: Tally,
+    level: float,
+    sampling: Sampling = "stratified",
+    *,
+    replicates: int = _REPLICATES,
+    seed: Seed = 0,
+    jobs: int | None = None,
+    computed: Mapping[str, float] | None = None,
+) -> dict[str, Limits]:
     """Low, high and method of metrics of a whole tally; those without an interval are left out.
 
-    `known` are values of the metrics that were computed already.
+    `computed` are values of the metrics, where the caller has them.
     """
     entries: dict[str, Limits] = {}
-    values = dict(known or {})
+    values = dict(computed or {})
     if sum(map(len, tally.runs)) > _THIN:
         tally, values = Pool.of(tally, _THIN).thinned(), {}
     resampled = []
@@ -53,7 +60,7 @@ def tally_limits(
     for name in dict.fromkeys(multiples[name][0] if name in multiples else name for name in wanted):
         declared = inference_of(name)
         if low == high and METRICS[name].rank_only:
-            # One score for all ranks nothing, and no spread of it tells how sure that is.
+            # With one score for all rows there is no ranking, and no interval.
             continue
         if declared.limits is not None:
             entries[name] = declared.limits(tally, level, seed)
@@ -79,8 +86,8 @@ def _resampled(
     seed: Seed,
     jobs: int | None,
 ) -> dict[str, Limits]:
-    """Limits of metrics that are resampled, from one set of resamples of all."""
-    maxima = {name: own for name in names if (own := inference_of(name).maximum) is not None}
+    """Limits of metrics by the bootstrap, from one set of resamples."""
+    maxima = {name: maximum for name in names if (maximum := inference_of(name).maximum) is not None}
     needed = dict.fromkeys(maxima[name].overshoot if name in maxima else name for name in names)
     drawn = [name for name in needed if name is not None]
     draws = None
@@ -92,25 +99,25 @@ def _resampled(
             limits[name] = _of_maximum(name, maxima[name], tally, level, sampling, draws)
         elif draws is not None:
             limits[name] = _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])
-    return {name: own for name, own in limits.items() if own is not None}
+    return {name: ends for name, ends in limits.items() if ends is not None}
 
 
 def _of_maximum(
-    name: str, own: Maximum, tally: Tally, level: float, sampling: Sampling, draws: Mapping[str, Floats] | None
+    name: str, maximum: Maximum, tally: Tally, level: float, sampling: Sampling, draws: Mapping[str, Floats] | None
 ) -> Limits | None:
-    """Limits of a metric that takes the best of all thresholds."""
+    """Limits of a metric maximised over thresholds."""
     try:
         value = METRICS[name].compute(tally)
         design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
         overshoot = 0.0
-        if own.overshoot is not None and draws is not None:
-            known = draws[own.overshoot][np.isfinite(draws[own.overshoot])]
-            overshoot = float(known.mean()) - METRICS[own.overshoot].compute(tally) if len(known) else 0.0
+        if maximum.overshoot is not None and draws is not None:
+            drawn = draws[maximum.overshoot][np.isfinite(draws[maximum.overshoot])]
+            overshoot = float(drawn.mean()) - METRICS[maximum.overshoot].compute(tally) if len(drawn) else 0.0
     except Undefined:
         return None
     if not math.isfinite(value):
         return None
-    low, high = own.limits(Best(tally, value, overshoot, level, design))
+    low, high = maximum.limits(Best(tally, value, overshoot, level, design))
     return low, high, "beta, extra row, choice included"
 
 
@@ -120,11 +127,11 @@ def _closed_form(
     tally: Tally,
     level: float,
     sampling: Sampling,
-    known: float | None = None,
+    computed: float | None = None,
 ) -> Limits | None:
     facts = METRICS[name]
     try:
-        value = facts.compute(tally) if known is None else known
+        value = facts.compute(tally) if computed is None else computed
         effect = influence(tally)
         plain = sampling == "plain" and tally.prior is None
         design = design_of(name, tally, plain=plain, by_odds=effect.by_odds)
@@ -145,7 +152,7 @@ def _closed_form(
         return _separated(name, tally, level)
     scale = scale_of(facts.low, facts.high)
     low, high = on_scale(value, spread.error, spread.freedom, level, scale)
-    # What adds up over rows, each at most 1, cannot exceed their number, however little is known.
+    # A sum over rows, each at most 1, cannot exceed their number.
     return low, min(high, float(tally.n)) if facts.extensive else high, f"influence, {scale.name}"
 
 

@@ -1,4 +1,4 @@
-"""Limits from resamples: Student's interval on the metric's scale, its centre where the bootstrap's own bias is taken off."""
+"""Bias-corrected Student limits from bootstrap replicates, on the metric's scale."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def replicated_limits(
     `fewest` is the number of rows of the smallest class, and `shrink` the error of all rows over that of the rows that
     were resampled.
     """
-    known = drawn[np.isfinite(drawn)]
-    if not facts.low < value < facts.high or len(known) < _DEFINED * len(drawn):
+    defined = drawn[np.isfinite(drawn)]
+    if not facts.low < value < facts.high or len(defined) < _DEFINED * len(drawn):
         return None
-    error = float(known.std(ddof=1))
+    error = float(defined.std(ddof=1))
     if error <= NO_SPREAD * abs(value):
         return None
     scale = scale_of(facts.low, facts.high)
     slope = scale.slope(value)
-    bias = (float(known.mean()) - value) * shrink**2 * slope
+    bias = (float(defined.mean()) - value) * shrink**2 * slope
     reach = math.hypot(student_value(level, max(fewest - 1, 1)) * error * shrink * slope, bias)
     centre = scale.forward(value) - bias
     return scale.inverse(centre - reach), scale.inverse(centre + reach)
