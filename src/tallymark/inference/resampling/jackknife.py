@@ -116,8 +116,8 @@ def without_each(tally: Tally, edges: Sequence[float] = (), most: int = MOST_GRO
         for place, mass, starts, whole in sides:
             left = np.repeat(whole[None, :], min(size, number - first), axis=0)
             for row in range(len(left)):
-                members = slice(starts[first + row], starts[first + row + 1])
-                left[row] -= np.bincount(place[members], mass[members], len(whole))
+                group_rows = slice(starts[first + row], starts[first + row + 1])
+                left[row] -= np.bincount(place[group_rows], mass[group_rows], len(whole))
             blocks.append(np.maximum(left, 0.0) * (left > 1e-9 * whole))
         yield Resamples(pool, blocks[0], blocks[1])
 
