@@ -217,14 +217,9 @@ def _(data: Tallies, request: Request) -> Evaluations:
     return Evaluations(data.names, dict(zip(data.entries, evaluations, strict=True)), data.by_model)
 
 
-@_evaluate.register
-def _(data: Panel, request: Request) -> Evaluations:
-    evaluations: Evaluations = _evaluate(data.tallies(), request)
-    return evaluations
-
-
-@_evaluate.register
-def _(data: FilePanel, request: Request) -> Evaluations:
+@_evaluate.register(Panel)
+@_evaluate.register(FilePanel)
+def _(data: Panel | FilePanel, request: Request) -> Evaluations:
     evaluations: Evaluations = _evaluate(data.tallies(), request)
     return evaluations
 

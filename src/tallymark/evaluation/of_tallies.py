@@ -15,7 +15,7 @@ from tallymark.inference.limits.cell_metrics import Limits, RateQuery, limits_of
 from tallymark.inference.limits.clustered import clustered_limits
 from tallymark.inference.limits.defaults import tally_limits
 from tallymark.inference.limits.optimism import Choices, with_choice
-from tallymark.inference.resampling.bootstrapping import bootstrap
+from tallymark.inference.resampling.bootstrapping import BootstrapMethod, bootstrap
 from tallymark.measures import Evaluation, Measure
 from tallymark.notes import Note
 from tallymark.registry import METRICS, asked_parameters, policy_in
@@ -112,7 +112,7 @@ def _completed(one: _Pending, rates: dict[str, Limits]) -> Evaluation:
         if tally.clusters is not None:
             limits, optimism = _clustered(one, request.level)
         elif request.interval != "default":
-            limits, optimism = _bootstrapped(one, request.level)
+            limits, optimism = _bootstrapped(one, request.level, request.interval)
         else:
             limits, optimism = _by_default(one, request.level, rates)
         measures = request.with_limits(measures, limits)
@@ -144,7 +144,7 @@ def _by_default(one: _Pending, level: float, rates: dict[str, Limits]) -> _Limit
     return limits, optimism
 
 
-def _bootstrapped(one: _Pending, level: float) -> _LimitsAndOptimism:
+def _bootstrapped(one: _Pending, level: float, method: BootstrapMethod) -> _LimitsAndOptimism:
     """Percentile or BCa intervals, which hold the threshold fixed; and the optimism of choosing it."""
     request = one.request
     replicates = bootstrap(
@@ -156,7 +156,7 @@ def _bootstrapped(one: _Pending, level: float) -> _LimitsAndOptimism:
         jobs=request.jobs,
         parameters=one.settings,
     )
-    intervals = {name: replicates.interval(name, level=level, method=request.interval) for name in one.defined}  # type: ignore[arg-type]
+    intervals = {name: replicates.interval(name, level=level, method=method) for name in one.defined}
     limits = {name: (i.low, i.high, i.interval_method) for name, i in intervals.items() if not math.isnan(i.low)}
     at_threshold = {name: limits[name] for name in one.at_threshold if name in limits}
     return limits, _with_choice(one, at_threshold, level)[1]

@@ -52,7 +52,7 @@ class Request:
     prevalence: float | None
     strict: bool
     level: float | None = None
-    interval: str = "default"
+    interval: IntervalMethod = "default"
     sampling: Sampling = "plain"
     seed: Seed = 0
     parameters: Mapping[str, float] = field(default_factory=dict)

@@ -12,6 +12,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
+from tallymark.curves.base import with_both_classes
 from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_level, checked_number
 from tallymark.inference.resampling.parallel import in_threads, seeds
@@ -168,8 +169,7 @@ def by_sample_size(
     >>> by_size.sizes, by_size.positives
     ((100, 400), (30, 121))
     """
-    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
-        raise InputError("by_sample_size takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    with_both_classes(tally, "by_sample_size")
     confidence = checked_level(level)
     names = tuple(metric_names(metrics))
     checked_number(replicates, "replicates", 2)

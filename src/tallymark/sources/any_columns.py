@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.engine import engine
 from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Wanted
 from tallymark.sources.frames import is_frame, read_columns
 
-Columns = Mapping[str, NDArray[Any]]
+Columns = Mapping[str, Column]
 
 
-def any_columns(data: Any, wanted: Sequence[Wanted], *, where: str | None = None) -> dict[str, NDArray[Any]]:
+def any_columns(data: Any, wanted: Sequence[Wanted], *, where: str | None = None) -> dict[str, Column]:
     """The wanted columns of a dataframe, of files, or of arrays by name; missing values become masked arrays.
 
     Rows of files come in the order they have there, so that messages name the same row every time.
@@ -41,7 +42,7 @@ def any_columns(data: Any, wanted: Sequence[Wanted], *, where: str | None = None
     return read_columns(data, wanted)
 
 
-def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+def is_missing(column: Column) -> NDArray[np.bool_]:
     """Which rows of a column have no value: null, or NaN."""
     mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), np.bool_)
     values = np.ma.getdata(column)
@@ -50,7 +51,7 @@ def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(mask)
 
 
-def numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+def numbers(column: Column, name: str) -> NDArray[np.float64]:
     """A column as floats, nan where a value is missing."""
     try:
         floats = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)

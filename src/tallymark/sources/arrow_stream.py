@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tallymark._check import Column
 
 
 class Interrupted(Exception):
@@ -70,7 +71,7 @@ class _Column:
         }
 
 
-def arrow_blocks(source: Any, kinds: Sequence[np.dtype[Any]]) -> Iterator[list[NDArray[Any]]]:
+def arrow_blocks(source: Any, kinds: Sequence[np.dtype[Any]]) -> Iterator[list[Column]]:
     """Blocks of some thousands of rows: an array for each column of `source`, of the types `kinds`, without nulls."""
     pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

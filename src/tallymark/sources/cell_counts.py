@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark._check import Floats, Ints
+from tallymark._check import Column, Floats, Ints
 from tallymark.sources.class_moments import Span
 from tallymark.summaries.score_grid import SPLITTER, Grid, cell_key
 
@@ -63,7 +63,7 @@ class Counted(NamedTuple):
     sums: tuple[list[int], list[int]]
 
 
-def count_cells(blocks: Iterable[Sequence[NDArray[Any]]], grid: Grid, span: Span, threads: int = 1) -> Counted:
+def count_cells(blocks: Iterable[Sequence[Column]], grid: Grid, span: Span, threads: int = 1) -> Counted:
     """Count rows that come block by block: the class of each (0 or 1), and its score.
 
     The counts are the same for any number of threads and any order of the rows.

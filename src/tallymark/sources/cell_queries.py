@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats
+from tallymark._check import Column, Floats
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Moments, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.class_moments import FINE, Classes, Span
@@ -75,7 +75,7 @@ class Source(Protocol):
     def stored_range(self, name: str) -> tuple[float, float] | None:
         """Lowest and highest value of a column from stored statistics; None without."""
 
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str) -> dict[str, Column]:
         """Run one statement and fetch its columns."""
 
 
@@ -99,12 +99,12 @@ class _Relation:
         del name
         return None
 
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str) -> dict[str, Column]:
         """Run one statement over the relation."""
         import duckdb
 
         try:
-            columns: dict[str, NDArray[Any]] = self.relation.query(self.reader, sql).fetchnumpy()
+            columns: dict[str, Column] = self.relation.query(self.reader, sql).fetchnumpy()
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
         return columns
@@ -207,7 +207,7 @@ class _CellQuery:
         """The fixed-point sum of a value that is at most 1 / `up` in size."""
         return f"sum(TRY_CAST({value} * {double(self._weights[1] * up)} AS HUGEINT))"
 
-    def _as_weights(self, cells: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    def _as_weights(self, cells: dict[str, Column]) -> dict[str, Column]:
         """Fixed-point sums of weights converted to floats."""
         if self.roles.weight is not None:
             exponent, units = self._weights
@@ -216,7 +216,7 @@ class _CellQuery:
                 cells["squares"] = np.ldexp(plain_numbers(cells["squares"]) / units, 2 * exponent)
         return cells
 
-    def _cells(self, score: str, grid: Grid, *, deviations: bool) -> dict[str, NDArray[Any]]:
+    def _cells(self, score: str, grid: Grid, *, deviations: bool) -> dict[str, Column]:
         """Count and extremes by label, group and cell; with `deviations` sums that give the moments of each cell."""
         huge = self._has_huge(score)
         cells = self._grouped(score, grid, deviations=deviations, huge=huge)
@@ -237,7 +237,7 @@ class _CellQuery:
             return _with_checks(cells)
         return cells
 
-    def _grouped(self, score: str, grid: Grid, *, deviations: bool, huge: bool) -> dict[str, NDArray[Any]]:
+    def _grouped(self, score: str, grid: Grid, *, deviations: bool, huge: bool) -> dict[str, Column]:
         """The cell table as the engine counts it; `huge` as for :func:`key_of`."""
         checks = "" if self._mass == "1" else _CHECKS
         sums = f"{self._sums()}, {self._deviations()}" if deviations else self._sums()
@@ -255,9 +255,7 @@ class _CellQuery:
         ends = self.source.stored_range(score) if self.where is None else None
         return ends is None or not max(map(abs, ends)) <= HUGE
 
-    def _class_moments(
-        self, score: str, cells: Mapping[str, NDArray[Any]], streamed: StreamedCells | None
-    ) -> Moments | None:
+    def _class_moments(self, score: str, cells: Mapping[str, Column], streamed: StreamedCells | None) -> Moments | None:
         """Moments of each class and group, by fixed-point sums.
 
         None where a class is so narrow beside the range of all scores that its spread would lose digits.
@@ -283,7 +281,7 @@ class _CellQuery:
         )
         return classes.moments(of_classes, span)
 
-    def _span(self, score: str, cells: Mapping[str, NDArray[Any]]) -> Span:
+    def _span(self, score: str, cells: Mapping[str, Column]) -> Span:
         """The range in the files' statistics, which a condition does not change; or that of the cells."""
         low, high = plain_numbers(cells["lo"]).min(), plain_numbers(cells["hi"]).max()
         stored = self.source.stored_range(score)
@@ -328,7 +326,7 @@ class _CellQuery:
     def _listed_groups(self) -> str:
         return "".join(f"g{i}, " for i in range(len(self.roles.by)))
 
-    def _refuse_bad_rows(self, score: str, cells: Mapping[str, NDArray[Any]]) -> None:
+    def _refuse_bad_rows(self, score: str, cells: Mapping[str, Column]) -> None:
         n = cells["every"]
         if not len(n):
             raise InputError(f"{self.source.shown!r} has no rows" + (" that satisfy where=." if self.where else "."))
@@ -359,14 +357,14 @@ class _CellQuery:
         ends = self._refuse_wrong_statistics(score, cells, "lo", "hi")
         self.source.refuse_lost_digits(score, float(np.abs(ends).max(initial=0.0)))
 
-    def _refuse_wrong_statistics(self, name: str, cells: Mapping[str, NDArray[Any]], *ends: str) -> Floats:
+    def _refuse_wrong_statistics(self, name: str, cells: Mapping[str, Column], *ends: str) -> Floats:
         """Refuse a file whose statistics of a column contradict the ends of its cells; return those ends."""
         values: Floats = np.concatenate([plain_numbers(cells[end])[~missing(cells[end])] for end in ends])
         values = values[np.isfinite(values)]
         refuse_wrong_statistics(self.source.shown, name, self.source.stored_range(name), values)
         return values
 
-    def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, NDArray[Any]]:
+    def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, Column]:
         """Heavy cells of one group counted again in equal parts of their range."""
         parts = _PARTS // len(heavy.key)
         with np.errstate(over="ignore"):
@@ -403,7 +401,7 @@ def _cell_of(grid: Grid) -> str:
     return f"CASE {' '.join(cuts)} ELSE key END" if cuts else "key"
 
 
-def _with_checks(cells: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _with_checks(cells: Mapping[str, Column]) -> dict[str, Column]:
     """A cell table of rows without weights or counts, with the columns that tell bad rows."""
     no_score, good = missing(cells["lo"]), np.zeros(len(cells["n"]))
     finite = np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"]))
@@ -416,6 +414,6 @@ def _is_one_of(column: str, values: Sequence[Any]) -> str:
     return f"{column}::VARCHAR IN ({', '.join(map(text, values))})"
 
 
-def _nothing(column: NDArray[Any]) -> NDArray[np.bool_]:
+def _nothing(column: Column) -> NDArray[np.bool_]:
     """Which entries of a group column are null or NaN."""
     return missing(column) | (np.isnan(np.ma.getdata(column)) if column.dtype.kind == "f" else False)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Ints, Label
+from tallymark._check import Bools, Column, Floats, Ints, Label
 from tallymark.errors import InputError
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.files import Reading
@@ -24,7 +24,7 @@ from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.score_grid import Grid
 from tallymark.summaries.tally import Tally
 
-CellTable = Mapping[str, NDArray[Any]]
+CellTable = Mapping[str, Column]
 
 #: Cells are split finer where AUROC could be off by more than this on either side.
 _AUROC_BOUND = 2e-5
@@ -49,7 +49,7 @@ class Heavy:
 
 
 #: The moments of the rows in some cells (by their places in the table), all of a class and group.
-Moments = Callable[[NDArray[Any]], ScoreMoments]
+Moments = Callable[[Column], ScoreMoments]
 
 
 def tallies_of_cells(
@@ -87,7 +87,7 @@ def tallies_of_cells(
         plain["part"] = np.zeros(len(classes))
         if labels is not None and split is not None and len(part):
             written = [list(dict.fromkeys(np.asarray(column)[part].tolist())) for column in columns]
-            again = _Again(labels, reading, lambda heavy, written=written: split(written, heavy))  # type: ignore[misc]
+            again = _Again(labels, reading, partial(split, written))
             plain, classes = _finer(plain, classes, again)
         yield group, _tally(plain, classes, of_classes, labels, grid, weighted=roles.weight is not None)
 
@@ -137,14 +137,14 @@ def _finer(plain: dict[str, Floats], code: Ints, again: _Again) -> tuple[dict[st
     return joined, np.concatenate((code[~heavy], truth))
 
 
-def missing(column: NDArray[Any]) -> Bools:
+def missing(column: Column) -> Bools:
     """Which entries of a fetched column are null."""
     return (
         np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), dtype=np.bool_)
     )
 
 
-def plain_numbers(column: NDArray[Any]) -> Floats:
+def plain_numbers(column: Column) -> Floats:
     """A fetched column as float64, null as 0."""
     filled = column.filled(0) if isinstance(column, np.ma.MaskedArray) else column
     return np.asarray(filled, dtype=np.float64)
@@ -213,7 +213,7 @@ def _tally(
     return Tally(tuple(runs), labels, grid=grid)
 
 
-def _moments(cells: Mapping[str, NDArray[Any]], of_class: Bools) -> ScoreMoments:
+def _moments(cells: Mapping[str, Column], of_class: Bools) -> ScoreMoments:
     """Moments of a class's rows from each cell's sums of (score - key) and its square.
 
     The third moment inside a cell is left out: a cell is so narrow that it would change the eleventh digit.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Floats, Ints
+from tallymark._check import Column, Floats, Ints
 from tallymark.sources.celltable import Moments, plain_numbers
 from tallymark.summaries.run import ScoreMoments
 from tallymark.summaries.sorting import group_starts
@@ -64,7 +63,7 @@ class Classes:
     spread: Floats
 
     @classmethod
-    def of(cls, cells: Mapping[str, NDArray[Any]], columns: list[str]) -> Classes:
+    def of(cls, cells: Mapping[str, Column], columns: list[str]) -> Classes:
         """Of cells that are ordered by class and group."""
         values = [np.asarray(cells[name]) for name in columns]
         changed = np.any([column[1:] != column[:-1] for column in values], axis=0)
@@ -88,7 +87,7 @@ class Classes:
         """Whether the spread of every class is wide enough in the span to keep its digits."""
         return span.powers_fit and bool(np.all((span.half <= _LOPSIDED * self.spread) | ~(self.high > self.low)))
 
-    def moments(self, sums: Mapping[str, NDArray[Any]], span: Span) -> Moments:
+    def moments(self, sums: Mapping[str, Column], span: Span) -> Moments:
         """A function that gives the moments of the classes of some cells together.
 
         `sums` has a row for each class: its `mass`, and `e0`, `e1`, `e2`, the sums of a score's distance from the
@@ -111,7 +110,7 @@ class Classes:
             m2, m3 = max(second - first**2, 0.0), third - 3.0 * first * second + 2.0 * first**3
             return ScoreMoments(n, span.middle + span.half * first, n * span.half**2 * m2, n * span.half**3 * m3)
 
-        def of(cells: NDArray[Any]) -> ScoreMoments:
+        def of(cells: Column) -> ScoreMoments:
             score_moments = ScoreMoments(0.0, 0.0, 0.0, 0.0)
             for number in np.unique(self.of_cell[cells]).tolist():
                 score_moments = score_moments.merge(of_class(number))
@@ -120,6 +119,6 @@ class Classes:
         return of
 
 
-def _whole(column: NDArray[Any]) -> NDArray[Any]:
+def _whole(column: Column) -> Column:
     """Whole numbers from text, or as they are; a missing sum is 0."""
     return np.array([int(value or 0) for value in column.tolist()], dtype=object)

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Ints, Label
+from tallymark._check import Column, Ints, Label
 from tallymark.errors import InputError
 from tallymark.sources.roles import Roles
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
-Columns = Mapping[str, NDArray[Any]]
+Columns = Mapping[str, Column]
 
 #: Up to this many rows the columns are read whole and nothing is quantised.
 SMALL = 2_000_000
@@ -46,7 +45,7 @@ def tallies_of_columns(columns: Columns, roles: Roles) -> Tallies:
     return Tallies(("model", *roles.by), entries)
 
 
-def rows_by_group(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def rows_by_group(columns: Sequence[Column]) -> Iterable[tuple[tuple[Any, ...], Any]]:
     """Each combination of group values with the rows that have it."""
     if not columns:
         yield (), slice(None)
@@ -63,7 +62,7 @@ def rows_by_group(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, 
     yield from zip(keys, np.split(order, starts[1:]), strict=True)
 
 
-def _coded(column: NDArray[Any]) -> tuple[list[Label], Ints]:
+def _coded(column: Column) -> tuple[list[Label], Ints]:
     """The different labels of a group column in order, and the place of each row's among them."""
     if column.dtype.kind != "O":
         values, codes = np.unique(column, return_inverse=True)
@@ -74,7 +73,7 @@ def _coded(column: NDArray[Any]) -> tuple[list[Label], Ints]:
     return labels, np.fromiter((place[label] for label in listed), np.int64, len(listed))
 
 
-def group_values(column: NDArray[Any]) -> list[Label]:
+def group_values(column: Column) -> list[Label]:
     """Group values as plain labels; dates and the like by their text."""
     if column.dtype.kind == "M":
         days = column.astype("datetime64[D]")
@@ -82,7 +81,7 @@ def group_values(column: NDArray[Any]) -> list[Label]:
     return [v if isinstance(v, bool | int | float | str) else str(v) for v in column.tolist()]
 
 
-def checked_cluster(values: object, name: str = "cluster") -> NDArray[Any]:
+def checked_cluster(values: object, name: str = "cluster") -> Column:
     """Names of clusters: whole numbers, or text."""
     array = _check.groups(values, name)
     if array.dtype.kind == "f" and (np.abs(array) < _check.EXACT_INTEGER).all() and (array == np.floor(array)).all():

@@ -7,10 +7,9 @@ from os import PathLike
 from typing import Any, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Label
+from tallymark._check import Column, Label
 from tallymark.errors import InputError, shown
 from tallymark.notes import emit
 from tallymark.sources.cell_queries import tallies_of_relation
@@ -411,7 +410,8 @@ def class_panel(
             raise InputError(f"labels have one class only, {classes[0]!r}; name every class with classes=[…].")
     codes, s, names, n, w = _class_columns(y, scores, classes, counts, weights)
     # Copies: a panel must not change when the caller's arrays do.
-    return ClassPanel(names, *(None if array is None else array.copy() for array in (s, codes, n, w)))  # type: ignore[arg-type]
+    codes, n, w = (None if array is None else array.copy() for array in (codes, n, w))
+    return ClassPanel(names, s.copy(), codes, n, w)
 
 
 @named_columns
@@ -561,7 +561,7 @@ def _refuse_unused(
     )
 
 
-def _extra(column: object, name: object) -> NDArray[Any]:
+def _extra(column: object, name: object) -> Column:
     array = _check.column(column, f"extra {name!r}")
     return array.astype(str) if array.dtype.kind == "O" else array
 
@@ -600,9 +600,9 @@ def load(path: str | PathLike[str]) -> Any:
 class _FrameColumns(NamedTuple):
     """Columns of a dataframe by their role."""
 
-    truth: NDArray[Any] | None
-    counts: NDArray[Any] | None
-    weights: NDArray[Any] | None
+    truth: Column | None
+    counts: Column | None
+    weights: Column | None
     columns: Columns
 
 
@@ -616,7 +616,7 @@ def _frame_columns(
 
 def _scores_by_class(
     frame: object, score: object, label: str | None, weight: str | None, count: str | None
-) -> tuple[_FrameColumns, list[Label], NDArray[Any]]:
+) -> tuple[_FrameColumns, list[Label], Column]:
     """Columns of a dataframe by their role, the classes, and the scores for each class."""
     if not isinstance(score, Mapping):
         raise InputError('With a dataframe say which column scores each class: score={"cat": "p_cat", "dog": "p_dog"}.')

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
+from tallymark._check import Column
 from tallymark._memory import room
 from tallymark.errors import InputError
 from tallymark.sources.arrow_stream import Interrupted, arrow_blocks
@@ -44,7 +44,7 @@ class Duck:
         self._progress = progress
         self._spill = spill
 
-    def query(self, sql: str, *parameters: Any) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str, *parameters: Any) -> dict[str, Column]:
         """Run one statement and fetch its columns; a second statement is refused, never run."""
         import duckdb
 
@@ -86,7 +86,7 @@ class Duck:
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
 
-    def blocks(self, sql: str, kinds: Sequence[np.dtype[Any]]) -> Generator[list[NDArray[Any]], None, None]:
+    def blocks(self, sql: str, kinds: Sequence[np.dtype[Any]]) -> Generator[list[Column], None, None]:
         """The columns of one statement, of the types `kinds`, block by block and in any order.
 
         Raises :class:`Interrupted` where the engine fails or a value is missing.
@@ -119,7 +119,7 @@ class Duck:
                 "mark the rows in a column of the data instead."
             )
 
-    def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
+    def register(self, name: str, columns: Mapping[str, Column]) -> None:
         """Make arrays available to queries as a table."""
         self._connection.register(name, dict(columns))
 
@@ -127,10 +127,10 @@ class Duck:
         """Give rows in the order they have in the files, which takes longer."""
         self._connection.execute("SET preserve_insertion_order = true")
 
-    def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    def _run(self, work: Callable[[], dict[str, Column]]) -> dict[str, Column]:
         if self._progress is None:
             return work()
-        values: list[dict[str, NDArray[Any]]] = []
+        values: list[dict[str, Column]] = []
         failed: list[Exception] = []
 
         def capture() -> None:

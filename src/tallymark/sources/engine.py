@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
+from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError, shown
 from tallymark.sources.duck import Duck, Progress, connected, quoted, require_condition, text
 from tallymark.sources.file_states import unchanged
@@ -153,7 +154,7 @@ class Engine:
             _refuse_ragged(self._files.names, marks[0])
         return types
 
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str) -> dict[str, Column]:
         """Run one statement over the files and fetch its columns; a second statement is refused, never run."""
         return self._duck.query(sql, self._files.places)
 
@@ -166,7 +167,7 @@ class Engine:
 
     def blocks(
         self, listed: str, where: str | None, kinds: Sequence[np.dtype[Any]]
-    ) -> Generator[list[NDArray[Any]], None, None]:
+    ) -> Generator[list[Column], None, None]:
         """Columns `listed` of the rows, of the types `kinds`, block by block and in any order."""
         # Paths inside of the statement: one with parameters may run to its end before the first row is returned.
         rows = self.reader.replace("?", f"[{', '.join(map(text, self._files.places))}]", 1)
@@ -209,7 +210,7 @@ class Engine:
         low, high = (np.ma.filled(ends[end].astype(np.float64), np.nan)[0] for end in ("low", "high"))
         return float(low), float(high)
 
-    def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
+    def register(self, name: str, columns: Mapping[str, Column]) -> None:
         """Make arrays available to queries as a table."""
         self._duck.register(name, columns)
 
@@ -220,7 +221,7 @@ class Engine:
     def write(
         self,
         path: str,
-        columns: Mapping[str, NDArray[Any]],
+        columns: Mapping[str, Column],
         *,
         parquet: bool,
         kept: str | None = None,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Label
+from tallymark._check import Column, Label
 from tallymark.errors import InputError
 from tallymark.sources.duck import quoted
 from tallymark.sources.engine import Engine, engine
@@ -31,14 +29,14 @@ class Reading:
     values: dict[str, Label] | None
 
     @classmethod
-    def of(cls, column: NDArray[Any], *, untyped: bool) -> Reading:
+    def of(cls, column: Column, *, untyped: bool) -> Reading:
         """The reading of a fetched column; what its file records as text is text."""
         if not untyped or column.dtype.kind != "O":
             return cls(None)
         texts = set(np.ma.compressed(column).tolist())
         return cls(_values(texts) if texts and all(isinstance(text, str) for text in texts) else None)
 
-    def __call__(self, column: NDArray[Any]) -> NDArray[Any]:
+    def __call__(self, column: Column) -> Column:
         """A column of the same texts converted to their values."""
         if self.values is None:
             return column
@@ -74,13 +72,13 @@ def _decimal(text: str) -> float | None:
     return number if np.isfinite(number) and text in {repr(number), repr(number).removesuffix(".0")} else None
 
 
-def read_files(paths: Paths, wanted: Sequence[Wanted]) -> dict[str, NDArray[Any]]:
+def read_files(paths: Paths, wanted: Sequence[Wanted]) -> dict[str, Column]:
     """The wanted columns of files."""
     with engine(paths, wanted) as source:
         return columns_of(source, wanted)
 
 
-def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = None) -> dict[str, NDArray[Any]]:
+def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = None) -> dict[str, Column]:
     """The wanted columns of an open engine's files."""
     names = list(dict.fromkeys(name for name, *_ in wanted))
     listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
@@ -106,7 +104,7 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
     return {name: _whole(column) if name in counts else readings[name](column) for name, column in columns.items()}
 
 
-def refuse_wrong_statistics(shown: str, name: str, stored: tuple[float, float] | None, values: NDArray[Any]) -> None:
+def refuse_wrong_statistics(shown: str, name: str, stored: tuple[float, float] | None, values: Column) -> None:
     """Refuse a file whose statistics contradict its data: the engine may have skipped rows."""
     if stored is not None and len(values) and (values.min() < stored[0] or values.max() > stored[1]):
         raise InputError(
@@ -114,7 +112,7 @@ def refuse_wrong_statistics(shown: str, name: str, stored: tuple[float, float] |
         )
 
 
-def _whole(column: NDArray[Any]) -> NDArray[Any]:
+def _whole(column: Column) -> Column:
     """Counts that were read as floats, as integers; unchanged where one is not whole."""
     if isinstance(column, np.ma.MaskedArray) or column.dtype.kind != "f":
         return column

@@ -8,8 +8,8 @@ from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.formats import Wanted
 
@@ -88,7 +88,7 @@ def lazy_frame(frame: Any, wanted: Sequence[Wanted]) -> Any:
     return data if isinstance(data, nw.LazyFrame) else None
 
 
-def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = False) -> dict[str, NDArray[Any]]:
+def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = False) -> dict[str, Column]:
     """The wanted columns; missing values become a masked array."""
     import narwhals as nw
 
@@ -131,7 +131,7 @@ def _with_columns(frame: Any, wanted: Sequence[Wanted]) -> Any:
     return data
 
 
-def as_array(series: Any) -> NDArray[Any]:
+def as_array(series: Any) -> Column:
     """A Narwhals series as NumPy; missing values become a masked array."""
     import narwhals as nw
 
@@ -141,7 +141,7 @@ def as_array(series: Any) -> NDArray[Any]:
     if not missing.any():
         # to_numpy of a categorical may give codes or objects instead of its values.
         values = np.array(series.to_list()) if series.dtype in (nw.Categorical, nw.Enum) else series.to_numpy()
-        array: NDArray[Any] = values
+        array: Column = values
         return array
     return np.ma.MaskedArray(np.asarray(series.to_list(), dtype=object), mask=missing)
 

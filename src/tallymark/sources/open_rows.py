@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
-
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Label
+from tallymark._check import Column, Label
 from tallymark.sources.cell_queries import tallies_by_cells
 from tallymark.sources.columns import SMALL, tallies_of_columns
 from tallymark.sources.constructors import panel_of_arrays
@@ -45,7 +42,7 @@ class Table:
         return self.n <= SMALL
 
     @cached_property
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> dict[str, Column]:
         """The columns that have a role, read whole."""
         return columns_of(self.source, self.roles.wanted, self.where)
 
@@ -63,7 +60,7 @@ class Table:
             _check.labels(self._reading(present)(present), self.roles.label or ""), self.roles.label or ""
         )
 
-    def _reading(self, labels: NDArray[Any]) -> Reading:
+    def _reading(self, labels: Column) -> Reading:
         return Reading.of(labels, untyped=self.roles.label in self.source.untyped)
 
     @property

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.sources.arrow_stream import Interrupted
 from tallymark.sources.cell_counts import Uncountable, count_cells
 from tallymark.sources.celltable import missing
@@ -33,8 +32,8 @@ _MOST_THREADS = 8
 class StreamedCells:
     """A cell table, ordered by label and score, and the sums that give the moments of each label's scores."""
 
-    cells: Mapping[str, NDArray[Any]]
-    sums: Mapping[str, NDArray[Any]]
+    cells: Mapping[str, Column]
+    sums: Mapping[str, Column]
     span: Span
 
 
@@ -81,7 +80,7 @@ def streamed_cells(source: Engine, roles: Roles, where: str | None, score: str, 
 class _Labels:
     """The two labels of a column, and in SQL which of them a row has: 0 or 1, or 2 if neither."""
 
-    values: NDArray[Any]
+    values: Column
     code: str
 
 

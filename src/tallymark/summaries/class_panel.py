@@ -8,9 +8,8 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Bools, Floats, Ints, Label, Masses
+from tallymark._check import Bools, Column, Floats, Ints, Label, Masses
 from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
 from tallymark.errors import InputError
@@ -115,7 +114,7 @@ class ClassPanel(Shown, Sealed):
         storage.write(path, "class panel", {"labels": self.labels}, self._arrays())
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ClassPanel:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> ClassPanel:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=2)
         invariants.require("scores" in arrays and set(arrays) <= set(_KINDS), "columns are missing or unknown")
@@ -130,7 +129,7 @@ class ClassPanel(Shown, Sealed):
             )
         return cls(labels, **arrays)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, Column]:
         parts = {name: getattr(self, name) for name in _KINDS}
         return {name: array for name, array in parts.items() if array is not None}
 

@@ -63,7 +63,7 @@ class ClassScores(Shown):
         """From clean columns."""
         members = [np.flatnonzero(codes == c) for c in range(len(labels))]
 
-        def run(values: Any, rows: Any) -> Run:
+        def run(values: Floats, rows: Ints) -> Run:
             return Run.of(
                 values[rows], None if counts is None else counts[rows], None if weights is None else weights[rows]
             )
@@ -119,10 +119,10 @@ class ClassScores(Shown):
         storage.write(path, "class scores", header, arrays)
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ClassScores:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> ClassScores:
         """From what :meth:`save` wrote."""
 
-        def under(prefix: str) -> dict[str, Any]:
+        def under(prefix: str) -> storage.Arrays:
             return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
         labels = invariants.labels(header["labels"], least=2)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Bools, Floats, Ints, Scores
+from tallymark._check import Bools, Column, Floats, Ints, Scores
 from tallymark._mappings import Sealed
 from tallymark.summaries import invariants
 
@@ -42,14 +41,14 @@ class Members(Sealed):
 class Clusters(Sealed):
     """The clusters of a tally's rows: their names in order, and the members of each class."""
 
-    names: NDArray[Any]
+    names: Column
     members: tuple[Members, ...]
 
     def __post_init__(self) -> None:
         self.names.flags.writeable = False
 
     @classmethod
-    def of(cls, cluster: NDArray[Any], scores: Scores, parts: Sequence[Bools | slice], mass: Any = None) -> Clusters:
+    def of(cls, cluster: Column, scores: Scores, parts: Sequence[Bools | slice], mass: Any = None) -> Clusters:
         """From clean columns, a part for each class."""
         names, codes = np.unique(cluster, return_inverse=True)
         weights = np.ones(len(codes)) if mass is None else np.asarray(mass, dtype=np.float64)
@@ -81,7 +80,7 @@ class Clusters(Sealed):
             members.append(Members.of(scores, codes, np.concatenate((mine.mass, theirs.mass))))
         return Clusters(names, tuple(members))
 
-    def pack(self) -> dict[str, NDArray[Any]]:
+    def pack(self) -> dict[str, Column]:
         """Arrays for a file."""
         parts = {
             f"cluster.{i}.{name}": getattr(one, name)

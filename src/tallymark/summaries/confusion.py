@@ -9,10 +9,9 @@ from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats, Ints, Label, Masses
+from tallymark._check import Column, Floats, Ints, Label, Masses
 from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
 from tallymark._numbers import number
@@ -135,7 +134,7 @@ class Confusion(Shown, Sealed):
         k = len(labels)
         cell = truth * k + predicted
 
-        def tabulate(mass: Any) -> NDArray[Any]:
+        def tabulate(mass: Any) -> Column:
             return np.bincount(cell, mass, k * k).reshape(k, k)
 
         if weights is not None:
@@ -149,22 +148,22 @@ class Confusion(Shown, Sealed):
         return cls(table.reshape(k, k), tuple(labels), positive)
 
     @property
-    def tp(self) -> Any:
+    def tp(self) -> float:
         """Positives predicted positive."""
         return self.binary.tp
 
     @property
-    def fp(self) -> Any:
+    def fp(self) -> float:
         """Negatives predicted positive."""
         return self.binary.fp
 
     @property
-    def fn(self) -> Any:
+    def fn(self) -> float:
         """Positives predicted negative."""
         return self.binary.fn
 
     @property
-    def tn(self) -> Any:
+    def tn(self) -> float:
         """Negatives predicted negative."""
         return self.binary.tn
 
@@ -189,6 +188,10 @@ class Confusion(Shown, Sealed):
         """Mass of each predicted class."""
         sums: Masses = self.matrix.sum(axis=0)
         return sums
+
+    def _cell(self, truth: int, predicted: int) -> float:
+        value: float = self.matrix[truth, predicted].item()
+        return value
 
     @property
     def prevalence(self) -> float:
@@ -250,9 +253,7 @@ class Confusion(Shown, Sealed):
         i = self._index(label)
         as_counted = self.prior is None
 
-        def fold(matrix: Any) -> Any:
-            if matrix is None:
-                return None
+        def fold(matrix: Column) -> Column:
             hit, row, column = matrix[i, i], matrix[i].sum(), matrix[:, i].sum()
             return np.array([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]])
 
@@ -260,8 +261,8 @@ class Confusion(Shown, Sealed):
             fold(self.seen),
             (f"not {label}", self.labels[i]),
             positive=1,
-            squares=fold(self.squares) if as_counted else None,
-            rows_per_cell=fold(self.rows_per_cell) if as_counted else None,
+            squares=fold(self.squares) if as_counted and self.squares is not None else None,
+            rows_per_cell=fold(self.rows_per_cell) if as_counted and self.rows_per_cell is not None else None,
         )
 
     def known(self, classes: Sequence[Label]) -> tuple[Label, ...]:
@@ -287,23 +288,24 @@ class Confusion(Shown, Sealed):
             raise InputError(f"Cannot merge: positive is {shown(named)}, each in one of the matrices.")
         positive = labels.index(named.pop()) if named and len(labels) == 2 else _check.obvious_positive(labels)
 
-        def add(a: Any, b: Any) -> Any:
-            if a is None:
-                return None
+        def add(a: Column, b: Column) -> Column:
             total = np.zeros((len(labels), len(labels)), dtype=np.result_type(a, b))
             for part, names in ((a, self.labels), (b, other.labels)):
                 at = [labels.index(name) for name in names]
                 total[np.ix_(at, at)] += part
             return total
 
+        rows = None
+        if self.rows_per_cell is not None and other.rows_per_cell is not None:
+            rows = add(self.rows_per_cell, other.rows_per_cell)
         return Confusion(
             add(self.matrix, other.matrix),
             labels,
             positive,
             prior=self.prior,
             threshold=self.threshold if self.threshold == other.threshold else None,
-            squares=add(self.squares, other.squares),
-            rows_per_cell=add(self.rows_per_cell, other.rows_per_cell),
+            squares=None if self.squares is None or other.squares is None else add(self.squares, other.squares),
+            rows_per_cell=rows,
             of_probabilities=self.of_probabilities and other.of_probabilities,
         )
 
@@ -336,7 +338,7 @@ class Confusion(Shown, Sealed):
         header, arrays = self.pack()
         storage.write(path, "confusion", header, arrays)
 
-    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def pack(self) -> tuple[storage.Header, storage.Arrays]:
         """Header and arrays for a file."""
         names = ("labels", "positive", "prior", "threshold", "of_probabilities")
         header = {name: getattr(self, name) for name in names}
@@ -344,7 +346,7 @@ class Confusion(Shown, Sealed):
         return header, {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Confusion:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Confusion:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=1)
         shape, positive, threshold = (len(labels), len(labels)), header["positive"], header["threshold"]
@@ -394,24 +396,24 @@ class BinaryConfusion(Confusion):
     positive: int = 1
 
     @property
-    def tp(self) -> Any:
+    def tp(self) -> float:
         """Positives predicted positive."""
-        return self.matrix[self.positive, self.positive].item()
+        return self._cell(self.positive, self.positive)
 
     @property
-    def fp(self) -> Any:
+    def fp(self) -> float:
         """Negatives predicted positive."""
-        return self.matrix[1 - self.positive, self.positive].item()
+        return self._cell(1 - self.positive, self.positive)
 
     @property
-    def fn(self) -> Any:
+    def fn(self) -> float:
         """Positives predicted negative."""
-        return self.matrix[self.positive, 1 - self.positive].item()
+        return self._cell(self.positive, 1 - self.positive)
 
     @property
-    def tn(self) -> Any:
+    def tn(self) -> float:
         """Negatives predicted negative."""
-        return self.matrix[1 - self.positive, 1 - self.positive].item()
+        return self._cell(1 - self.positive, 1 - self.positive)
 
     @property
     def prevalence(self) -> float:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats, Label
+from tallymark._check import Column, Floats, Label
 from tallymark.errors import InputError
 
 #: Sums that were added in another order agree to this, relative to their size.
@@ -45,7 +44,7 @@ def names(value: Any, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def numbers(array: Any, kinds: str, shape: tuple[int, ...], what: str, *, least: float | None = None) -> NDArray[Any]:
+def numbers(array: Any, kinds: str, shape: tuple[int, ...], what: str, *, least: float | None = None) -> Column:
     """Finite numbers of a kind (NumPy's letters) and shape, none below `least`."""
     require(isinstance(array, np.ndarray) and array.dtype.kind in kinds, f"{what} are of the wrong type")
     require(
@@ -54,11 +53,11 @@ def numbers(array: Any, kinds: str, shape: tuple[int, ...], what: str, *, least:
     require(array.shape == shape, f"{what} have the shape {array.shape} instead of {shape}")
     require(array.dtype.kind == "b" or np.isfinite(array).all(), f"{what} are not finite")
     require(least is None or not (array < least).any(), f"{what} are too small")
-    values: NDArray[Any] = array
+    values: Column = array
     return values
 
 
-def squares_of_weights(squares: Floats, weights: Floats, rows: NDArray[Any]) -> None:
+def squares_of_weights(squares: Floats, weights: Floats, rows: Column) -> None:
     """Sums of squared weights lie between those of equal weights and that of a single one."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         most = weights**2

@@ -135,12 +135,12 @@ class Moments(Shown, Sealed):
         """Write to a file that :func:`tallymark.load` reads."""
         storage.write(path, "moments", *self.pack())
 
-    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def pack(self) -> tuple[storage.Header, storage.Arrays]:
         """Header and arrays for a file."""
         return {"labels": self.labels}, self._arrays()
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Moments:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Moments:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=2)
         k = len(labels)
@@ -153,5 +153,5 @@ class Moments(Shown, Sealed):
         invariants.numbers(arrays["m3"], "f", (k, k), "third moments")
         return cls(labels, **arrays)
 
-    def _arrays(self) -> dict[str, Any]:
+    def _arrays(self) -> storage.Arrays:
         return {name: getattr(self, name) for name in ("mass", "squares", "n_rows", "mean", "m2", "m3")}

@@ -8,9 +8,8 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
+from tallymark._check import Bools, Column, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict, Sealed
 from tallymark.errors import InputError, shown
@@ -53,8 +52,8 @@ class Panel(Shown, Sealed):
     scores: Mapping[str, Scores]
     counts: Ints | None = None
     weights: Floats | None = None
-    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    cluster: NDArray[Any] | None = None
+    extra: Mapping[str, Column] = field(default_factory=dict)
+    cluster: Column | None = None
 
     def __post_init__(self) -> None:
         for name in ("scores", "extra"):
@@ -106,15 +105,7 @@ class Panel(Shown, Sealed):
 
     def keep(self, rows: Bools | Ints) -> Panel:
         """The chosen rows only, marked or by number; this panel stays as it is."""
-        return replace(
-            self,
-            is_positive=self.is_positive[rows],
-            scores={name: array[rows] for name, array in self.scores.items()},
-            counts=None if self.counts is None else self.counts[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            extra={name: array[rows] for name, array in self.extra.items()},
-            cluster=None if self.cluster is None else self.cluster[rows],
-        )
+        return self._with_arrays(self.labels, {name: array[rows] for name, array in self._arrays().items()})
 
     def merge(self, other: Panel) -> Panel:
         """The rows of both, one after the other."""
@@ -153,7 +144,7 @@ class Panel(Shown, Sealed):
         )
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Panel:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Panel:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=2, most=2)
         columns = invariants.names(header["columns"], "columns")
@@ -172,9 +163,9 @@ class Panel(Shown, Sealed):
                 invariants.numbers(array, _KINDS[part], shape, part, least=None if part == "score" else 0)
         return cls._with_arrays(labels, named)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, Column]:
         """Every column under its part and name, so that a model may be called anything."""
-        parts: dict[str, NDArray[Any] | None] = {
+        parts: dict[str, Column | None] = {
             "is_positive": self.is_positive,
             "counts": self.counts,
             "weights": self.weights,
@@ -185,8 +176,8 @@ class Panel(Shown, Sealed):
         return {name: array for name, array in parts.items() if array is not None}
 
     @classmethod
-    def _with_arrays(cls, labels: Any, arrays: Mapping[str, NDArray[Any]]) -> Panel:
-        def named(part: str) -> dict[str, NDArray[Any]]:
+    def _with_arrays(cls, labels: Any, arrays: Mapping[str, Column]) -> Panel:
+        def named(part: str) -> dict[str, Column]:
             return {key.removeprefix(part): array for key, array in arrays.items() if key.startswith(part)}
 
         return cls(

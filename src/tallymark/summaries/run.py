@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats, Ints, Masses, Scores
+from tallymark._check import Column, Floats, Ints, Masses, Scores
 from tallymark._mappings import Sealed
 from tallymark.errors import InputError
 from tallymark.summaries import invariants
@@ -83,15 +82,15 @@ class Run(Sealed):
     @classmethod
     def of(cls, scores: Scores, counts: Ints | None = None, weights: Floats | None = None) -> Run:
         """From clean columns in any order. Rows of mass 0 are left out."""
-        if counts is None and weights is None:
+        mass: Masses | None = weights if counts is None else counts
+        if mass is None:
             return cls.sorted_units(np.sort(scores))
-        mass = counts if counts is not None else weights
-        kept = np.flatnonzero(mass)  # type: ignore[arg-type]
+        kept = np.flatnonzero(mass)
         order = kept[np.argsort(scores[kept])]
         ascending = scores[order] + 0.0
         if counts is not None:
             return _grouped(cls(ascending, counts=counts[order]))
-        ordered = weights[order]  # type: ignore[index]
+        ordered = mass[order]
         return _grouped(cls(ascending, weights=ordered, squares=ordered**2, rows=np.ones(len(ordered), dtype=np.int64)))
 
     @classmethod
@@ -235,12 +234,12 @@ class Run(Sealed):
             return self
         return _grouped(replace(self, counts=np.ones(len(self), dtype=np.int64)))
 
-    def take(self, index: NDArray[Any]) -> Run:
+    def take(self, index: Column) -> Run:
         """The entries at the given places, in that order."""
         columns: Any = {name: array[index] for name, array in self.columns().items()}
         return replace(self, **columns)
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> dict[str, Column]:
         """The arrays this run is made of, by name."""
         names = ("scores", "counts", "weights", "squares", "rows", "lo", "hi")
         return {name: array for name in names if (array := getattr(self, name)) is not None}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.notes import Note
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -29,7 +27,7 @@ def hard_labels_of(tallies: Tallies) -> tuple[Note, ...]:
     return tuple(note for key, tally in tallies.entries.items() for note in hard_labels(tally, str(key[0])))
 
 
-def _only_ends(ascending: NDArray[Any], low: float, high: float) -> bool:
+def _only_ends(ascending: Column, low: float, high: float) -> bool:
     # Nearly every column is settled by its median.
     if len(ascending) and low < ascending[len(ascending) // 2] < high:
         return False

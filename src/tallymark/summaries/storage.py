@@ -14,16 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark._write import replacing
 from tallymark.errors import InputError
+
+#: What a stored summary is: a header of JSON values, and arrays by name.
+Header = dict[str, Any]
+Arrays = dict[str, Column]
 
 _VERSION = 1
 _HEADER = "tallymark"
 
 
-def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write(path: str | PathLike[str], kind: str, header: Header, arrays: Arrays) -> None:
     """Write under a temporary name and rename, so that a kill leaves the old file or none."""
     if any(array.dtype.hasobject for array in arrays.values()):
         raise InputError("A column of Python objects cannot be stored; convert it to numbers or text.")
@@ -45,7 +49,7 @@ def looks_saved(path: str | PathLike[str]) -> bool:
     return start.startswith(b"PK") and f"{_HEADER}.npy".encode() in start
 
 
-def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]]) -> Any:
+def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[Header, Arrays], Any]]) -> Any:
     """Read and check a file; anything unexpected in it is an InputError that names the file."""
     if not isinstance(path, str | PathLike):
         raise InputError(f"The file is {path!r}; expected a path.")
@@ -84,7 +88,7 @@ _BROKEN = (
 )
 
 
-def _arrays(archive: zipfile.ZipFile, size: int) -> dict[str, NDArray[Any]]:
+def _arrays(archive: zipfile.ZipFile, size: int) -> Arrays:
     """The arrays of an archive, none larger than the file says and the file is."""
     members = archive.infolist()
     if len({member.filename for member in members}) != len(members) or sum(m.file_size for m in members) > size:

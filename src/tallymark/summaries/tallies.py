@@ -87,7 +87,7 @@ class Tallies(Shown, Keyed[Tally]):
         storage.write(path, "tallies", header, arrays)
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tallies:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Tallies:
         """From what :meth:`save` wrote."""
         names = invariants.names(header["names"], "names of keys")
         invariants.require(

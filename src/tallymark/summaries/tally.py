@@ -10,10 +10,9 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
+from tallymark._check import Bools, Column, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
 from tallymark._numbers import number as shown_number
 from tallymark._rounding import rounding
@@ -72,7 +71,7 @@ class Tally(Shown):
         *,
         counts: Ints | None = None,
         weights: Floats | None = None,
-        cluster: NDArray[Any] | None = None,
+        cluster: Column | None = None,
     ) -> Tally:
         """From clean columns."""
         if cluster is not None:
@@ -435,7 +434,7 @@ def extremes(tally: Tally) -> tuple[Tally, Tally]:
     return best, worst
 
 
-def packed(tally: Tally) -> tuple[dict[str, Any], dict[str, Any]]:
+def packed(tally: Tally) -> tuple[storage.Header, storage.Arrays]:
     """Header and arrays for a file."""
     header = {
         "labels": tally.labels,
@@ -447,7 +446,7 @@ def packed(tally: Tally) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, arrays if tally.clusters is None else arrays | tally.clusters.pack()
 
 
-def unpacked(header: dict[str, Any], arrays: dict[str, Any]) -> Tally:
+def unpacked(header: storage.Header, arrays: storage.Arrays) -> Tally:
     """From what :func:`packed` gave, with every invariant checked."""
     labels = None if header["labels"] is None else invariants.labels(header["labels"], least=2, most=2)
     moments = header["moments"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from tallymark._check import Bools, Floats, Scores
 from tallymark._display import Row, Shown, plain
+from tallymark.curves.base import with_both_classes
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.inference.interval import Interval, checked_level, require_separate_rows
 from tallymark.inference.limits.rank_effects import auroc_effect
@@ -222,8 +223,7 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row
     >>> tm.intervals.auroc(t, method="hanley_mcneil")
     0.8889 (0.5885 to 1.0000, 95 % hanley_mcneil)
     """
-    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
-        raise InputError("auroc takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    with_both_classes(tally, "intervals.auroc")
     require_one_of("method", method, ("extra_row", "logit", "plain", "hanley_mcneil"))
     require_separate_rows(tally.clusters, "auroc")
     confidence, value = checked_level(level), auroc_of(tally)

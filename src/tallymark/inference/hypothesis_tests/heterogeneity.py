@@ -188,7 +188,8 @@ def _enough(one: Evaluation) -> bool:
 
 
 def _limited(measure: Measure) -> bool:
-    return measure.reason is None and measure.interval is not None and measure.low < measure.high  # type: ignore[operator]
+    ends = measure.interval
+    return measure.reason is None and ends is not None and ends[0] < ends[1]
 
 
 def least_distance(measures: Iterable[Measure]) -> tuple[float, float]:
@@ -197,8 +198,8 @@ def least_distance(measures: Iterable[Measure]) -> tuple[float, float]:
     value = np.array([m.value for m in listed])
     z = np.array([critical_value(m.level or 0.95) for m in listed])
     # A value at the end of its range has one limit only, which is used for both sides.
-    below = np.array([m.value - m.low for m in listed]) / z  # type: ignore[operator]
-    above = np.array([m.high - m.value for m in listed]) / z  # type: ignore[operator]
+    low, high = (np.array(ends, dtype=np.float64) for ends in ([m.low for m in listed], [m.high for m in listed]))
+    below, above = (value - low) / z, (high - value) / z
     below, above = np.where(below > 0.0, below, above), np.where(above > 0.0, above, below)
     best = (np.inf, np.nan)
     # Between two neighbouring values Q is one parabola: its lowest point, or the end nearer to it.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats
+from tallymark._check import Column, Floats
 from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
 from tallymark.inference.interval import Sampling, Seed, checked_level, checked_number, require_separate_rows
@@ -51,13 +50,13 @@ class Band(Curve):
         Whether the band holds for the whole curve.
     """
 
-    points: Mapping[str, NDArray[Any]]
+    points: Mapping[str, Column]
     curve: str
     interval_method: str
     level: float
     simultaneous: bool
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, Column]:
         """The band, by column."""
         return self.points
 
@@ -114,7 +113,7 @@ def roc_band(
     >>> bool((band.points["low"] <= band.points["value"]).all())
     True
     """
-    tally, confidence = with_both_classes(tally, "roc_band"), checked_level(level)
+    tally, confidence = with_both_classes(tally, "intervals.roc_band"), checked_level(level)
     require_separate_rows(tally.clusters, "roc_band")
     require_one_of("method", method, ("fixed_fpr", "fixed_threshold", "kolmogorov"))
     if method == "fixed_fpr":
@@ -187,7 +186,7 @@ def pr_band(
     >>> len(band)
     100
     """
-    tally, confidence = with_both_classes(tally, "pr_band"), checked_level(level)
+    tally, confidence = with_both_classes(tally, "intervals.pr_band"), checked_level(level)
     require_separate_rows(tally.clusters, "pr_band")
     require_one_of("sampling", sampling, ("stratified", "plain"))
     grid = np.linspace(0.0, 1.0, _POINTS)[1:]
@@ -233,7 +232,7 @@ def calibration_band(
     >>> band.points["value"].tolist()
     [0.5, 0.5]
     """
-    tally, confidence = with_both_classes(tally, "calibration_band"), checked_level(level)
+    tally, confidence = with_both_classes(tally, "intervals.calibration_band"), checked_level(level)
     require_separate_rows(tally.clusters, "calibration_band")
     require_probabilities("calibration_band", tally)
     curve, starts = calibration_bins(tally, bins, by), calibration_starts(tally, bins, by)

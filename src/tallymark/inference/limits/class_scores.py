@@ -86,7 +86,7 @@ class _Rows:
         #: Factor from the error of the rows kept to that of all.
         self.scale = math.sqrt(len(kept) / max(n, 1))
         self.labels, self.counted = panel.labels, panel.counts is not None
-        self.codes: Ints = panel.codes[kept]  # type: ignore[index]
+        self.codes: Ints = np.asarray(panel.codes)[kept]
         self.scores: Floats = panel.scores[kept]
         self.mass = panel.mass[kept].astype(np.float64)
         self.members = [np.flatnonzero(self.codes == c) for c in range(k)]

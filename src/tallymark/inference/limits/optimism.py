@@ -11,6 +11,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark._display import Limited, Row, Shown, plain
+from tallymark.curves.base import with_both_classes
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import Limits
@@ -259,8 +260,7 @@ def chosen_threshold(
     >>> choice.corrected < choice.apparent
     True
     """
-    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
-        raise InputError("chosen_threshold takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    with_both_classes(tally, "intervals.chosen_threshold")
     if not isinstance(policy, str):
         raise InputError(f"policy is {policy!r}, expected a policy such as 'f1': a number is not chosen from the data.")
     chooser, numbers = parse_policy(policy)

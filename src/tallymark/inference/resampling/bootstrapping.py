@@ -12,6 +12,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict
+from tallymark.curves.base import with_both_classes
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.declared import inference_of
 from tallymark.inference.interval import Interval, Sampling, Seed, checked_level, checked_number, require_separate_rows
@@ -218,7 +219,7 @@ def bootstrap(
     0.8888888888888888
     """
     names = metric_names(metrics)
-    _require_both(tally)
+    with_both_classes(tally, "intervals.bootstrap")
     checked_number(most, "most", 2)
     if parameters is not None and not (
         isinstance(parameters, Mapping) and all(isinstance(one, Mapping) for one in parameters.values())
@@ -288,10 +289,3 @@ def _skewness_of_groups(
 
 #: Groups of neighbouring scores for a numerical influence function, and the relative step of their mass.
 _GROUPS, _STEP = 256, 1e-4
-
-
-def _require_both(tally: object) -> None:
-    if not isinstance(tally, Tally):
-        raise InputError(f"bootstrap takes a Tally, got {type(tally).__name__}. Write tm.tally(y, scores).")
-    if not tally.labelled or not tally.positives or not tally.negatives:
-        raise InputError("A bootstrap needs a labelled tally with rows of both classes.")
