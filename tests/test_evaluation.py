@@ -198,7 +198,7 @@ def test_strict_turns_guards_into_errors():
 
 
 def test_probabilities_asked_of_decision_scores_are_reported():
-    with pytest.warns(tm.GuardWarning, match="TM102: brier asked of scores from"):
+    with pytest.warns(tm.GuardWarning, match="TM102: brier computed from scores of"):
         tm.evaluate(tm.tally(*normal_sample()), metrics=["brier"])
 
 

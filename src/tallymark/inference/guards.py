@@ -11,6 +11,7 @@ import numpy as np
 from tallymark._check import Masses
 from tallymark.errors import Undefined
 from tallymark.inference.declared import inference_of
+from tallymark.inference.limits.proportions import kish
 from tallymark.inference.limits.rank_effects import FEW_NEGATIVES
 from tallymark.metrics.ranking import auroc_of
 from tallymark.notes import Note
@@ -126,7 +127,8 @@ def _no_probabilities(tally: Tally, metrics: Sequence[Metric]) -> Iterator[Note]
     if needing and not tally.is_probability:
         low, high = tally.range
         message = (
-            f"{', '.join(needing)} asked of scores from {low:.4g} to {high:.4g}; calibrate them to probabilities first"
+            f"{', '.join(needing)} computed from scores of {low:.4g} to {high:.4g}; "
+            "calibrate them to probabilities first"
         )
         yield Note("TM102", message)
 
@@ -185,7 +187,7 @@ def class_notes(moments: Moments) -> tuple[Note, ...]:
 
 def _few_of(labels: Sequence[object], rows: Masses, mass: Masses, squares: Masses) -> tuple[Note, ...]:
     total, of_squares = mass.astype(np.float64), squares.astype(np.float64)
-    effective = np.divide(total**2, of_squares, out=np.zeros_like(total), where=of_squares > 0)
+    effective = kish(total, of_squares)
     return tuple(few_rows_notes(labels, rows.tolist(), effective.tolist()))
 
 

@@ -17,7 +17,7 @@ from tallymark.summaries.sorting import group_starts
 FINE = 2.0**51
 
 #: More than what rounding makes of a distance beside the largest one.
-_HAIR = 1.0 + 2.0**-48
+_WIDER = 1.0 + 2.0**-48
 
 #: Half a range whose third power overflows or vanishes.
 _FAR = 1e100
@@ -34,11 +34,11 @@ class Span(NamedTuple):
 
     @classmethod
     def between(cls, low: float, high: float) -> Span:
-        """From the lowest and the highest score; a hair wider, so that rounding takes no distance beyond it."""
+        """From the lowest and the highest score; slightly wider, so that rounding takes no distance beyond it."""
         with np.errstate(over="ignore", invalid="ignore"):
             middle = float(np.add(low, high) / 2)
             # From the middle as it was rounded, which is nearer to one end where scores are far from 0.
-            return cls(middle, float(max(np.subtract(high, middle), np.subtract(middle, low)) * _HAIR))
+            return cls(middle, float(max(np.subtract(high, middle), np.subtract(middle, low)) * _WIDER))
 
     @property
     def per_half(self) -> float:

@@ -76,7 +76,7 @@ def column_names_of(frame: Any) -> list[str]:
 
 
 def is_relation(data: object) -> bool:
-    """Whether something is a DuckDB relation, which is asked in SQL."""
+    """Whether something is a DuckDB relation, which is queried in SQL."""
     return type(data).__name__ == "DuckDBPyRelation"
 
 

@@ -21,7 +21,7 @@ _MOST_THREADS = 8
 
 
 def machine_threads() -> int:
-    """Threads to use where none are asked for: one for each core of the machine, at most 8."""
+    """Default number of threads: one for each core of the machine, at most 8."""
     return min(os.cpu_count() or 1, _MOST_THREADS)
 
 

@@ -55,7 +55,7 @@ class Views:
 
     @cached_property
     def untied(self) -> bool:
-        """Whether no two rows have the same score, told without merging the classes."""
+        """Whether no two rows have the same score."""
         below, at_or_below = self.placements
         return below is at_or_below and all(run.kind == "unit" and run.n_distinct == len(run) for run in self.runs)
 

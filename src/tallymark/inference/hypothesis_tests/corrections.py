@@ -22,7 +22,7 @@ def holm(p_values: Floats) -> Floats:
 
 
 def holm_levels(p_values: Floats, alpha: float) -> list[float]:
-    """The level at which Holm's procedure tests each hypothesis; those it does not reach have that of the first kept."""
+    """The level at which Holm's procedure tests each hypothesis; the first kept and those after it share one."""
     order = np.argsort(p_values, kind="stable")
     levels, allowed = np.empty(len(p_values)), alpha / len(p_values)
     going = True

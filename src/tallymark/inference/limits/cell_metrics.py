@@ -16,7 +16,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.inference.interval import Sampling
-from tallymark.inference.limits.proportions import effective_rates, limits, unsure_by
+from tallymark.inference.limits.proportions import effective_rates, kish, limits, unsure_by
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import Confusion
@@ -189,8 +189,7 @@ class _Cells(NamedTuple):
         if not self.weighted:
             return k, n
         rows, of_squares = np.asarray(sum(self.rows[c] for c in (*hits, *misses))), squares[0] + squares[1]
-        kish = np.divide((hit + miss) ** 2, of_squares, out=np.zeros_like(n), where=of_squares > 0)
-        unsure = unsure_by(rows, kish)
+        unsure = unsure_by(rows, kish(hit + miss, of_squares))
         return k / unsure, n / unsure
 
     def proportion(self, facts: Metric, level: float) -> tuple[Floats, Floats]:
@@ -220,9 +219,9 @@ class _Cells(NamedTuple):
         return tp, fp, fn, tn
 
     def _uneven_classes(self, share: Floats) -> tuple[Floats, Floats] | None:
-        """Positives and rows behind the prevalence where class sizes are fixed: their weights still vary.
+        """Effective positives and rows for the variance of the prevalence where class sizes are fixed, weights not.
 
-        Rows are 0 where all weigh the same, and the prevalence is known.
+        Rows are 0 where all weigh the same, and the prevalence has no variance.
         """
         if not self.weighted:
             return None

@@ -1,8 +1,8 @@
 r"""Limits of AUROC averaged over classes, by the influence of every row and a pseudo-observation.
 
 Each of these metrics is :math:`\theta = \sum_{i \ne j} g_{ij} A_{ij}`, with :math:`A_{ij}` the AUROC of score i between
-rows of class i and of class j. A row of class c moves :math:`A_{cj}` by its placement among the rows of j in its own
-score, and :math:`A_{ic}` by its placement among the rows of i in score i. With two classes and complementary scores
+rows of class i and of class j. A row of class c moves :math:`A_{cj}` by its placement among the rows of j in score
+c, and :math:`A_{ic}` by its placement among the rows of i in score i. With two classes and complementary scores
 this is DeLong's influence function.
 """
 

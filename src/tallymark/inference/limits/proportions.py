@@ -155,6 +155,12 @@ def effective_rates(hits: Floats, total: Floats, hit_squares: Floats, miss_squar
     return share * n, n
 
 
+def kish(total: Floats, squares: Floats) -> Floats:
+    """Kish's effective sample size from sums of weights and of squared weights; 0 without rows."""
+    values: Floats = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+    return values
+
+
 #: Student's limits of 95 % on f degrees of freedom are those of a variance larger by about 1 + 2.5/f; the factor is at
 #: most 4.
 _STUDENT, _MOST_UNSURE = 2.5, 4.0
