@@ -16,11 +16,11 @@ from tallymark.inference.hypothesis_tests.paired import (
     PairedInfluence,
     PairedProportions,
     Resampler,
-    Resampling,
     cell_values,
     percentile_difference,
 )
 from tallymark.inference.limits.rank_effects import average_precision_effect
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.registry import METRICS
 
 

@@ -22,10 +22,11 @@ from tallymark.inference.declared import inference_of
 from tallymark.inference.guards import comparison_notes
 from tallymark.inference.hypothesis_tests.corrections import holm, holm_levels
 from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
-from tallymark.inference.hypothesis_tests.paired import PairedInfluence, PairedMethod, Resampling, metric_named
+from tallymark.inference.hypothesis_tests.paired import PairedInfluence, PairedMethod, metric_named
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.influence import FIXED
 from tallymark.inference.limits.proportions import unseen
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.notes import emit
 from tallymark.registry import Metric, require_one_of
 from tallymark.sources.filepanel import FilePanel

@@ -31,7 +31,6 @@ from tallymark.inference.hypothesis_tests.paired import (
     PairedInfluence,
     PairedProportions,
     Resampler,
-    Resampling,
     bootstrap_difference,
     cell_values,
     percentile_difference,
@@ -40,6 +39,7 @@ from tallymark.inference.hypothesis_tests.paired import (
 from tallymark.inference.hypothesis_tests.permutation import permutation_p
 from tallymark.inference.resampling.cluster_draws import fewest_clusters
 from tallymark.inference.resampling.jackknife import Jackknife, jackknifed
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.metrics.declare import cell_settings
 from tallymark.registry import Metric, asked_parameters, parse_policy, policy_in, require_one_of

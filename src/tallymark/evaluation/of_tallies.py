@@ -13,8 +13,8 @@ from tallymark.evaluation.request import Request, settings_at
 from tallymark.inference.guards import score_notes
 from tallymark.inference.limits.cell_metrics import Limits, RateQuery, limits_of_many
 from tallymark.inference.limits.clustered import clustered_limits
-from tallymark.inference.limits.defaults import tally_limits
-from tallymark.inference.limits.optimism import Choices, with_choice
+from tallymark.inference.limits.defaults import DEFAULT_REPLICATES, tally_limits
+from tallymark.inference.limits.optimism import REPLICATES, Choices, with_choice
 from tallymark.inference.resampling.bootstrapping import BootstrapMethod, bootstrap
 from tallymark.measures import Evaluation, Measure
 from tallymark.notes import Note
@@ -138,9 +138,7 @@ def _by_default(one: _Pending, level: float, rates: dict[str, Limits]) -> _Limit
     limits, optimism = _with_choice(one, rates, level)
     rest = [name for name in one.defined if name not in one.at_threshold]
     values = {name: one.measures[name].value for name in rest if not one.measures[name].parameters}
-    limits |= tally_limits(
-        rest, one.tally, level, request.sampling, seed=request.seed, jobs=request.jobs, computed=values
-    )
+    limits |= tally_limits(rest, one.tally, level, request.resampling(DEFAULT_REPLICATES), values)
     return limits, optimism
 
 
@@ -189,7 +187,7 @@ def _with_choice(one: _Pending, limits: dict[str, Limits], level: float) -> _Lim
         return limits, {}
     values = {name: one.measures[name].value for name in limits}
     try:
-        choices = Choices.of(one.tally, one.policy, sampling=request.sampling, seed=request.seed, jobs=request.jobs)
+        choices = Choices.of(one.tally, one.policy, request.resampling(REPLICATES))
     except Undefined:
         return limits, {}
     return with_choice(limits, values, choices, asked_parameters(request.threshold, request.parameters), level)

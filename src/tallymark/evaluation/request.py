@@ -10,6 +10,7 @@ from typing import Literal
 from tallymark.errors import InputError, Undefined, nearest
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.scales import including
 from tallymark.measures import Measure
 from tallymark.metrics.declare import cell_settings, check_parameter
@@ -60,6 +61,10 @@ class Request:
     jobs: int | None = None
     #: Names as the caller gave them, averages over classes among them; None for all.
     named: tuple[str, ...] | None = None
+
+    def resampling(self, replicates: int) -> Resampling:
+        """The options of so many resamples."""
+        return Resampling(replicates, self.seed, self.jobs, self.sampling)
 
     def of(self, facts: Metric) -> dict[str, float]:
         """The given parameters that a metric has, set by name or by the policy."""

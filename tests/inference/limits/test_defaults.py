@@ -12,6 +12,7 @@ from tallymark.inference.declared import inference_of
 from tallymark.inference.limits.class_metrics import class_limits
 from tallymark.inference.limits.defaults import tally_limits
 from tallymark.inference.limits.influence import design_of
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.registry import METRICS
 
 _NAMES = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]
@@ -33,7 +34,7 @@ def test_limits_hold_the_value_and_stay_in_range(sample):
 
 def test_perfect_separation_is_not_certain():
     tally = tm.tally([0] * 8 + [1] * 6, np.concatenate([np.linspace(0.1, 0.3, 8), np.linspace(0.7, 0.9, 6)]))
-    found = tally_limits(_NAMES, tally, 0.95, replicates=100)
+    found = tally_limits(_NAMES, tally, 0.95, Resampling(100, sampling="stratified"))
     for name in ("auroc", "gini", "average_precision", "ks", "hull_auc", "h_measure", "aucc", "partial_auc"):
         low, high, _ = found[name]
         assert low < high, name

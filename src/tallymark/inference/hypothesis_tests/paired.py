@@ -14,10 +14,10 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.declared import inference_of
 from tallymark.inference.hypothesis_tests.delong import covariance
 from tallymark.inference.hypothesis_tests.difference import Difference, student_difference
-from tallymark.inference.interval import Sampling, Seed, checked_number
+from tallymark.inference.interval import Sampling, checked_number
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import Design, design_of
-from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.parallel import Resampling, seeds
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in
@@ -33,16 +33,6 @@ _BLOCK = 2**20
 
 #: Entries of a model among which a policy chooses: a threshold between two of as many cells is near enough.
 CHOICES = 2**12
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """Options of a bootstrap: number and seed of the resamples, threads, and sampling design."""
-
-    replicates: int
-    seed: Seed = 0
-    jobs: int | None = None
-    sampling: Sampling = "plain"
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +186,8 @@ class Resampler:
 
     def _each(self, value: Callable[[str, Resamples], Floats], resampling: Resampling) -> dict[str, Floats]:
         """A value of every model in every resample; the same for any number of jobs."""
-        replicates = checked_number(resampling.replicates, "replicates", 2)
-        rows = sum(map(len, self._sides))
-        per_block = max(1, min(64, _BLOCK // rows))
-        sizes = [min(per_block, replicates - start) for start in range(0, replicates, per_block)]
 
-        def block(part: tuple[int, np.random.SeedSequence]) -> dict[str, Floats]:
-            times, entropy = part
+        def block(times: int, entropy: np.random.SeedSequence) -> dict[str, Floats]:
             drawn = self._drawn(np.random.Generator(np.random.SFC64(entropy)), times, resampling.sampling)
             entries = {}
             for model, (pool, places) in self._models.items():
@@ -215,7 +200,7 @@ class Resampler:
                     entries[model] = value(model, Resamples(pool, sides[0], sides[1]))
             return entries
 
-        blocks = in_threads(block, zip(sizes, seeds(resampling.seed, len(sizes)), strict=True), resampling.jobs)
+        blocks = resampling.blocks(block, max(1, min(64, _BLOCK // sum(map(len, self._sides)))))
         return {model: np.concatenate([values[model] for values in blocks]) for model in self._models}
 
 

@@ -12,10 +12,10 @@ from tallymark import _check
 from tallymark._check import Column, Floats
 from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
-from tallymark.inference.interval import Sampling, Seed, checked_level, checked_number, require_separate_rows
+from tallymark.inference.interval import Sampling, Seed, checked_level, require_separate_rows
 from tallymark.inference.limits.calibration_errors import rows_in_bins
 from tallymark.inference.limits.proportions import limits
-from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.metrics.declare import require_probabilities
@@ -123,7 +123,7 @@ def roc_band(
         def curves(spacings: _Spacings) -> tuple[Floats, Floats]:
             return spacings.recall(grid, worst=True), spacings.recall(grid, worst=False)
 
-        low, high = _weighted_limits(tally, curves, confidence, simultaneous, replicates, seed, jobs)
+        low, high = _weighted_limits(tally, curves, confidence, simultaneous, Resampling(replicates, seed, jobs))
         points = {"x": grid, "value": value, "low": np.minimum(low, value), "high": np.maximum(high, value)}
         return Band(points, "ROC curve", method, confidence, simultaneous)
     if at is not None:
@@ -197,7 +197,7 @@ def pr_band(
         worst, best = (spacings.precision(grid, worst=worst, prevalence=prevalence) for worst in (True, False))
         return worst, best
 
-    low, high = _weighted_limits(tally, curves, confidence, simultaneous, replicates, seed, jobs)
+    low, high = _weighted_limits(tally, curves, confidence, simultaneous, Resampling(replicates, seed, jobs))
     points = {"x": grid, "value": value, "low": np.minimum(low, value), "high": np.maximum(high, value)}
     return Band(points, "PR curve", "bayesian bootstrap, extra row", confidence, simultaneous)
 
@@ -347,19 +347,13 @@ def _weighted_limits(
     curves: Callable[[_Spacings], tuple[Floats, Floats]],
     level: float,
     simultaneous: bool,
-    replicates: int,
-    seed: Seed,
-    jobs: int | None,
+    resampling: Resampling,
 ) -> tuple[Floats, Floats]:
-    """Limits from draws of the worst and of the best curve, point by point or for the whole curve at once."""
-    checked_number(replicates, "replicates", 2)
+    """Limits from draws of the worst and of the best curve, pointwise or simultaneous."""
     pool = Pool.of(tally, _MOST)
-    sizes = [min(_BLOCK, replicates - start) for start in range(0, replicates, _BLOCK)]
-
-    def block(part: tuple[int, np.random.SeedSequence]) -> tuple[Floats, Floats]:
-        return curves(_Spacings(pool, np.random.default_rng(part[1]), part[0]))
-
-    drawn = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
+    drawn = resampling.blocks(
+        lambda times, entropy: curves(_Spacings(pool, np.random.default_rng(entropy), times)), _BLOCK
+    )
     worst, best = (np.concatenate([one[side] for one in drawn]) for side in (0, 1))
     tail = (1.0 - level) / 2
     return _lower(worst, tail, simultaneous), 1.0 - _lower(1.0 - best, tail, simultaneous)

@@ -10,7 +10,7 @@ import numpy as np
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.proportions import unsure_by
-from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.metrics.margins import Margins, class_values
 from tallymark.summaries.confusion import Confusion
 
@@ -64,12 +64,9 @@ def _drawn(confusion: Confusion, sampling: Sampling, seed: Seed, jobs: int | Non
     matrix = matrix * np.divide(np.maximum(rows - 2.0, 0.5), rows, out=np.zeros_like(rows), where=rows > 0)
     truth = confusion.truth.astype(np.float64)
     effective = rows[:, 0]
-    step = max(1, min(_DRAWS, _BLOCK // k**2))
-    sizes = [min(step, _DRAWS - start) for start in range(0, _DRAWS, step)]
     digits = np.dtype(np.float32 if k**2 > _MANY_CELLS else np.float64)
 
-    def block(part: tuple[int, Any]) -> Margins:
-        times, entropy = part
+    def block(times: int, entropy: np.random.SeedSequence) -> Margins:
         rng = np.random.default_rng(entropy)
         shares: Any = rng.standard_gamma((matrix + 1.0 / k**2).astype(digits), (times, k, k), dtype=digits)  # type: ignore[arg-type]
         totals = shares.sum(axis=2, keepdims=True)
@@ -83,4 +80,4 @@ def _drawn(confusion: Confusion, sampling: Sampling, seed: Seed, jobs: int | Non
             shares *= (drawn * (truth.sum() / drawn.sum(axis=1, keepdims=True)))[:, :, None].astype(digits)
         return Margins.of(shares)
 
-    return in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
+    return Resampling(_DRAWS, seed, jobs).blocks(block, max(1, min(_DRAWS, _BLOCK // k**2)))

@@ -17,6 +17,7 @@ from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.resampling.bootstrapping import over_replicates
 from tallymark.inference.resampling.cluster_draws import clustered_resamples
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in, masses_above
 from tallymark.inference.scales import critical_value
@@ -24,8 +25,8 @@ from tallymark.metrics.declare import cell_settings
 from tallymark.registry import METRICS, Metric, asked_parameters, parse_policy
 from tallymark.summaries.tally import Tally
 
-#: Resamples in which the choice is made anew; the mean of their optimism needs no more.
-_REPLICATES = 200
+#: Resamples of the choice for a mean optimism.
+REPLICATES = 200
 
 #: Entries resampled at most: enough thresholds to choose from.
 _MOST = 2**13
@@ -54,16 +55,7 @@ class Choices:
     original: tuple[Floats, Floats, Floats, Floats]
 
     @classmethod
-    def of(
-        cls,
-        tally: Tally,
-        policy: str,
-        *,
-        sampling: Sampling = "plain",
-        replicates: int = _REPLICATES,
-        seed: Seed = 0,
-        jobs: int | None = None,
-    ) -> Choices:
+    def of(cls, tally: Tally, policy: str, resampling: Resampling) -> Choices:
         """Resample the rows, or the clusters they come in, and choose anew in each resample.
 
         Resamples in which the policy is undefined, or a class has no rows, are left out.
@@ -74,14 +66,14 @@ class Choices:
             return np.stack((cuts, *rates))
 
         if tally.clusters is not None:
-            blocks = [chosen(block) for block in clustered_resamples(tally, replicates, seed, _MOST)]
+            blocks = [
+                chosen(block) for block in clustered_resamples(tally, resampling.replicates, resampling.seed, _MOST)
+            ]
         else:
-            blocks = over_replicates(
-                tally, chosen, replicates=replicates, sampling=sampling, seed=seed, jobs=jobs, most=_MOST
-            )
+            blocks = over_replicates(tally, chosen, resampling, most=_MOST)
         columns = np.concatenate(blocks, axis=1)
         columns = columns[:, ~np.isnan(columns[0])]
-        if columns.shape[1] < replicates / 2:
+        if columns.shape[1] < resampling.replicates / 2:
             raise Undefined(f"the policy {policy!r} is undefined in most resamples")
         cuts, tp, fp, up, down = columns
         original = np.array([masses_above(tally, cut) for cut in cuts]).T
@@ -271,7 +263,7 @@ def chosen_threshold(
         cell_settings(facts, {name: parameters[name] for name in unknown})
     given = {k: v for k, v in asked_parameters(policy, parameters).items() if k in facts.parameters}
     threshold = float(chooser.choose(tally, *numbers))
-    choices = Choices.of(tally, policy, sampling=sampling, replicates=replicates, seed=seed, jobs=jobs)
+    choices = Choices.of(tally, policy, Resampling(replicates, seed, jobs, sampling))
     tails = [(1.0 - confidence) / 2, (1.0 + confidence) / 2]
     low, high = (float(v) for v in np.quantile(choices.cuts, tails, method="nearest"))
     apparent = facts.compute(tally.at(threshold), **given)

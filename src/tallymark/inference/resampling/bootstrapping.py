@@ -17,7 +17,7 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.declared import inference_of
 from tallymark.inference.interval import Interval, Sampling, Seed, checked_level, checked_number, require_separate_rows
 from tallymark.inference.limits.separation import separation_limits
-from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import MOST, Pool
 from tallymark.inference.resampling.values import values_of
@@ -38,28 +38,20 @@ _UNDEFINED = 0.1
 def over_replicates(
     tally: Tally,
     function: Callable[[Resamples], Any],
+    resampling: Resampling,
     *,
-    replicates: int,
-    sampling: str = "stratified",
-    seed: Seed = 0,
-    jobs: int | None = None,
     most: int = MOST,
     edges: Iterable[float] = (),
 ) -> list[Any]:
     """A function of every block of resamples, in order; the same for any number of jobs."""
-    require_one_of("sampling", sampling, ("stratified", "plain"))
+    require_one_of("sampling", resampling.sampling, ("stratified", "plain"))
     require_separate_rows(tally.clusters, "The bootstrap")
-    checked_number(replicates, "replicates", 2)
     pool = Pool.of(tally, most, edges)
-    per_block = max(1, min(64, _BLOCK // pool.size))
-    sizes = [min(per_block, replicates - start) for start in range(0, replicates, per_block)]
 
-    def block(part: tuple[int, np.random.SeedSequence]) -> Any:
-        times, entropy = part
-        return function(_drawn(pool, np.random.Generator(np.random.SFC64(entropy)), times, sampling))
+    def block(times: int, entropy: np.random.SeedSequence) -> Any:
+        return function(_drawn(pool, np.random.Generator(np.random.SFC64(entropy)), times, resampling.sampling))
 
-    parts = list(zip(sizes, seeds(seed, len(sizes)), strict=True))
-    return in_threads(block, parts, jobs)
+    return resampling.blocks(block, max(1, min(64, _BLOCK // pool.size)))
 
 
 def _drawn(pool: Pool, rng: np.random.Generator, times: int, sampling: str) -> Resamples:
@@ -235,10 +227,7 @@ def bootstrap(
     blocks = over_replicates(
         tally,
         lambda draws: {name: values_of(name, draws, cut, settings.get(name)) for name in names},
-        replicates=replicates,
-        sampling=sampling,
-        seed=seed,
-        jobs=jobs,
+        Resampling(replicates, seed, jobs, sampling),
         most=most,
         edges=edges,
     )
