@@ -212,7 +212,8 @@ def _x(tally: Tally) -> float:
 def _t50(tally: Tally) -> float:
     counted = _as_counted(tally)
     scores = (
-        (steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp)) for steps in counted.views.step_blocks()
+        (steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp))
+        for steps in counted.views.step_blocks()
     )
     return _best(scores, lambda c: -np.abs(c.tp - c.fn) / (c.tp + c.fn), tally.rounding)
 

@@ -142,7 +142,10 @@ def test_cells_of_many_rows_are_those_of_the_merged_scores(prior):
     merged, found = recalibration._joined(tally.views.outcomes(tally.scale)), recalibration._in_cells(tally)
     for own, wanted in zip(found, merged, strict=True):
         assert own == pytest.approx(wanted, rel=1e-12)
-    wanted = np.average(np.abs(tally.views.outcomes(tally.scale).scores - tally.prevalence), weights=tally.views.outcomes(tally.scale).mass)
+    wanted = np.average(
+        np.abs(tally.views.outcomes(tally.scale).scores - tally.prevalence),
+        weights=tally.views.outcomes(tally.scale).mass,
+    )
     assert METRICS["integrated_calibration_index"].chance(tally) == pytest.approx(wanted, rel=1e-12)
 
 
