@@ -151,7 +151,7 @@ def test_labels_only():
     ev = tm.evaluate(tm.confusion([0, 1, 1, 0], [0, 1, 0, 1]))
     assert ev["accuracy"].value == 0.5
     assert "auroc" not in ev
-    with pytest.raises(tm.InputError, match="has its threshold behind it"):
+    with pytest.raises(tm.InputError, match="threshold of a confusion matrix is fixed"):
         tm.evaluate(tm.confusion([0, 1], [0, 1]), threshold=0.5)
 
 
@@ -164,7 +164,7 @@ def test_many_classes():
     assert ev["f1_macro"].value != pytest.approx(ev["f1_of_macro_means"].value)
     assert ev["mcc"].chance == 0.0
     assert ev.per_class["b"]["precision"].value == pytest.approx(2 / 3)
-    with pytest.raises(tm.InputError, match="jaccard speaks of two classes.*average='macro'"):
+    with pytest.raises(tm.InputError, match="jaccard is a binary metric.*average='macro'"):
         tm.evaluate(tm.confusion(y, p), metrics=["jaccard"])
     with pytest.raises(tm.InputError, match="auroc needs scores of two classes"):
         tm.evaluate(tm.confusion(y, p), metrics="auroc")
@@ -198,7 +198,7 @@ def test_strict_turns_guards_into_errors():
 
 
 def test_probabilities_asked_of_decision_scores_are_reported():
-    with pytest.warns(tm.GuardWarning, match="TM102: brier asked of scores from"):
+    with pytest.warns(tm.GuardWarning, match="TM102: brier computed from scores of"):
         tm.evaluate(tm.tally(*normal_sample()), metrics=["brier"])
 
 

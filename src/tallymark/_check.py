@@ -24,6 +24,8 @@ Masses: TypeAlias = NDArray[Any]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
 Label: TypeAlias = bool | int | float | str
+#: A column of any type, such as labels, names of clusters or dates.
+Column: TypeAlias = NDArray[Any]
 
 #: Above this, float64 cannot represent every whole number.
 EXACT_INTEGER = 2**53

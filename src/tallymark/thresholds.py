@@ -60,7 +60,7 @@ def _at_positives(tally: Tally) -> Iterator[tuple[Floats, Cells]]:
     with them.
     """
     yield np.array([np.inf]), tally.cells(np.zeros(1), np.zeros(1))
-    for steps in tally.step_blocks():
+    for steps in tally.views.step_blocks():
         yield steps.thresholds.astype(np.float64), tally.cells(steps.tp, steps.fp)
     yield np.array([min(tally.range)]), tally.cells(np.array([tally.positives]), np.array([tally.negatives]))
 
@@ -206,7 +206,8 @@ def _x(tally: Tally) -> float:
 def _t50(tally: Tally) -> float:
     counted = _as_counted(tally)
     scores = (
-        (steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp)) for steps in counted.step_blocks()
+        (steps.thresholds.astype(np.float64), counted.cells(steps.tp, steps.fp))
+        for steps in counted.views.step_blocks()
     )
     return _best(scores, lambda c: -np.abs(c.tp - c.fn) / (c.tp + c.fn), tally.rounding)
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 import tallymark as tm
 from tallymark.errors import Undefined
-from tallymark.inference.hypothesis_tests.holm import holm, holm_levels
+from tallymark.inference.hypothesis_tests.corrections import holm, holm_levels
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
 from tallymark.inference.hypothesis_tests.paired import (
     PairedInfluence,
@@ -21,6 +21,7 @@ from tallymark.inference.hypothesis_tests.paired import (
     percentile_difference,
 )
 from tallymark.inference.limits.rank_effects import average_precision_effect
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.registry import METRICS
 
 
@@ -58,8 +59,8 @@ def test_influence_and_bootstrap_agree(metric):
 def test_patterns_of_answers_are_resampled_like_rows(metric):
     panel = _panel(500, seed=6, distances=(1.5, 1.0, 1.2))
     cuts = dict.fromkeys("abc", 0.6)
-    quick = cell_values(panel, metric, cuts, 3000, 0)
-    slow = Resampler(panel, panel.models).values(metric, cuts, 3000, 1, None)
+    quick = cell_values(panel, metric, cuts, Resampling(3000))
+    slow = Resampler(panel, panel.models).values(metric, cuts, Resampling(3000, 1))
     for model in "abc":
         assert quick[model].mean() == pytest.approx(slow[model].mean(), abs=0.2 * slow[model].std())
         assert quick[model].std() == pytest.approx(slow[model].std(), rel=0.08)
@@ -312,7 +313,7 @@ def test_the_choice_is_made_anew_in_every_paired_resample(policy, masses):
     columns = {name: np.round(s) if masses == "ties" else s for name, s in panel.scores.items()}
     panel = tm.panel(panel.is_positive, columns, **options)
     resampler = Resampler(panel, panel.models)
-    drawn = resampler.at_choices("f1", policy, 5, 3, 1)
+    drawn = resampler.at_choices("f1", policy, Resampling(5, 3, 1))
     (entropy,) = np.random.SeedSequence(3).spawn(1)
     masses_of = resampler._drawn(np.random.Generator(np.random.SFC64(entropy)), 5, "plain")
     y = np.sort(panel.is_positive)
@@ -482,7 +483,7 @@ def test_a_resampled_choice_is_said():
 def test_many_rows_share_cells_without_moving_the_estimate():
     """Scores of more rows than a policy chooses among are joined; the mean of the replicates stays near the estimate."""
     panel = _panel(12_000, seed=1)
-    found = Resampler(panel, panel.models, 2**8).at_choices("f1", "f1", 40, 0, None)
+    found = Resampler(panel, panel.models, 2**8).at_choices("f1", "f1", Resampling(40))
     exact = tm.metrics.f1(panel.tally("a").at("f1"))
     assert found["a"].mean() == pytest.approx(exact, abs=0.01)
 

@@ -9,6 +9,7 @@ import tallymark as tm
 from samples import normal_sample, probability_sample
 from tallymark.inference.declared import _TABLE, inference_of
 from tallymark.inference.resampling.bootstrapping import over_replicates
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.resampling.values import values_of
 from tallymark.registry import METRICS
 
@@ -121,7 +122,7 @@ def test_a_block_of_resamples_is_a_loop_over_them(kind):
             found[name] = block, np.array(loop)
         return found
 
-    for blocks in over_replicates(tally, both, replicates=8, sampling="plain", seed=1, jobs=1):
+    for blocks in over_replicates(tally, both, Resampling(8, seed=1, jobs=1)):
         for name, (block, loop) in blocks.items():
             assert block == pytest.approx(loop, rel=1e-6, abs=1e-9, nan_ok=True), name
 

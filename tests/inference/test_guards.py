@@ -34,7 +34,7 @@ def codes(data):
 def test_few_rows_of_a_class_are_said_of_whatever_is_evaluated(kind):
     note = next(note for note in tm.evaluate(SMALL[kind]()).warnings if note.code == "TM107")
     assert "only 3 rows of one class;" in note.message or "only 3 rows of class 1;" in note.message
-    assert "gather 7 more" in note.message
+    assert "collect 7 more" in note.message
 
 
 def test_every_kind_that_is_evaluated_is_held_to_it():

@@ -139,10 +139,13 @@ def test_many_rows_are_settled_as_few_are(shape):
 @pytest.mark.parametrize("prior", [None, 0.1])
 def test_cells_of_many_rows_are_those_of_the_merged_scores(prior):
     tally = tm.tally(*probability_sample(200_000, 0.2, decimals=15)).at_prevalence(prior)
-    merged, found = recalibration._joined(tally.outcomes), recalibration._in_cells(tally)
+    merged, found = recalibration._joined(tally.views.outcomes(tally.scale)), recalibration._in_cells(tally)
     for own, wanted in zip(found, merged, strict=True):
         assert own == pytest.approx(wanted, rel=1e-12)
-    wanted = np.average(np.abs(tally.outcomes.scores - tally.prevalence), weights=tally.outcomes.mass)
+    wanted = np.average(
+        np.abs(tally.views.outcomes(tally.scale).scores - tally.prevalence),
+        weights=tally.views.outcomes(tally.scale).mass,
+    )
     assert METRICS["integrated_calibration_index"].chance(tally) == pytest.approx(wanted, rel=1e-12)
 
 

@@ -60,17 +60,18 @@ def test_a_loop_counts_the_same(data, scores, thresholds):
                 assert found == sum(int(part) for part in np.rint(power * FINE))
 
 
-def test_many_rows_in_blocks_of_any_size_count_the_same():
+def test_blocks_and_threads_of_any_number_count_the_same():
     rng = np.random.default_rng(0)
     scores, positive = rng.random(300_000) ** 3, (rng.random(300_000) < 0.3).astype(np.uint8)
     grid, span = Grid((0.25, 0.5)), Span.between(scores.min(), scores.max())
     whole = count_cells([(positive, scores)], grid, span)
     for size in (1_000, 65_537):
         parts = [(positive[i : i + size], scores[i : i + size]) for i in range(0, len(scores), size)]
-        found = count_cells(parts[::-1], grid, span)
-        assert found.sums == whole.sums
-        for a, b in zip(found[:4], whole[:4], strict=True):
-            np.testing.assert_array_equal(a, b)
+        for threads in (1, 2, 5):
+            again = count_cells(parts[::-1], grid, span, threads)
+            assert again.sums == whole.sums
+            for a, b in zip(again[:4], whole[:4], strict=True):
+                np.testing.assert_array_equal(a, b)
     assert whole.n.sum() == len(scores)
     assert whole.n[whole.code == 1].sum() == positive.sum()
 

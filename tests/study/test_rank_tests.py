@@ -13,7 +13,7 @@ from scipy import stats
 
 import tallymark as tm
 from tallymark.inference.hypothesis_tests import corrections, ranks
-from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.hypothesis_tests.signed_ranks import signed_rank_posterior
 
 #: Demšar (2006), table 6: AUC of C4.5, with m, with cf, with both, on 14 data sets.

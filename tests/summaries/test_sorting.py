@@ -24,7 +24,10 @@ def test_placements_are_two_searches_whatever_the_blocks(haystack, needles, bloc
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_placements_of_many_needles_in_two_threads(ties):
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_placements_of_many_needles_in_threads(monkeypatch, threads, ties):
+    monkeypatch.setattr(sorting, "_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(sorting, "machine_threads", lambda: threads)
     rng = np.random.default_rng(0)
     haystack, needles = (
         np.sort(rng.integers(0, 10**4, n) + (0 if ties else rng.random(n))).astype(float) for n in (10**5, 3 * 10**5)

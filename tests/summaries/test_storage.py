@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import tallymark as tm
 from samples import normal_sample
 from tallymark.summaries import storage
+from tallymark.summaries.tally import packed
 
 
 def summaries():
@@ -177,9 +178,10 @@ def moments_of_class(place, value):
 def test_every_promise_is_checked(tmp_path, make, change, message):
     path = tmp_path / "x"
     summary = make()
-    forge(path, "confusion" if make is matrix else "tally", summary.pack(), lambda h, a: None)
+    kind, parts = ("confusion", summary.pack()) if make is matrix else ("tally", packed(summary))
+    forge(path, kind, parts, lambda h, a: None)
     assert tm.load(path).n == pytest.approx(summary.n)
-    forge(path, "confusion" if make is matrix else "tally", summary.pack(), change)
+    forge(path, kind, parts, change)
     with pytest.raises(tm.InputError, match=message):
         tm.load(path)
 

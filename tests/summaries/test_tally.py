@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from samples import labelled_scores, normal_sample, with_counts
+from tallymark.summaries.tally import matrix_at
 
 
 def naive_counts(y, s, threshold):
@@ -32,7 +33,7 @@ def test_cutoffs_are_the_counts_at_every_distinct_score(sample):
 @given(labelled_scores())
 def test_steps_are_the_counts_at_every_distinct_positive_score(sample):
     y, s = sample
-    steps = tm.tally(y, s).steps()
+    steps = tm.tally(y, s).views.steps()
     assert steps.thresholds.tolist() == sorted(set(s[y == 1].tolist()), reverse=True)
     for threshold, tp, before, fp, above in zip(*steps, strict=True):
         assert (tp, fp) == naive_counts(y, s, threshold)[:2]
@@ -43,8 +44,8 @@ def test_steps_are_the_counts_at_every_distinct_positive_score(sample):
 def test_step_blocks_are_the_steps_in_pieces():
     for decimals in (None, 3):
         t = tm.tally(*normal_sample(400_000, 0.5, decimals=decimals))
-        whole = t.steps()
-        pieces = list(t.step_blocks())
+        whole = t.views.steps()
+        pieces = list(t.views.step_blocks())
         assert decimals is not None or len(pieces) > 1
         for column, joined in zip(whole, map(np.concatenate, zip(*pieces, strict=True)), strict=True):
             np.testing.assert_array_equal(column, joined)
@@ -55,7 +56,7 @@ def test_large_samples_take_the_threaded_path_to_the_same_answer():
     t = tm.tally(y, s)
     positive, negative = np.sort(s[y == 1]), np.sort(s[y == 0])
     np.testing.assert_array_equal(t.positive.scores, positive)
-    below, at_or_below = t.placements
+    below, at_or_below = t.views.placements
     np.testing.assert_array_equal(below, np.searchsorted(negative, positive, "left"))
     np.testing.assert_array_equal(at_or_below, np.searchsorted(negative, positive, "right"))
 
@@ -189,5 +190,5 @@ def test_a_percentage_as_threshold_of_probabilities_is_noticed():
             tally.at(threshold)
     assert [note.code for note in tm.evaluate(tally, threshold=50).warnings if note.code == "TM122"]
     for fine in (0.5, 1.0, np.inf, "youden"):
-        assert tally.cut_at(fine)[1] == ()
-    assert tm.tally([0, 1, 0, 1], [1.0, 8.0, 4.0, 3.5]).cut_at(50)[1] == ()
+        assert matrix_at(tally, fine)[1] == ()
+    assert matrix_at(tm.tally([0, 1, 0, 1], [1.0, 8.0, 4.0, 3.5]), 50)[1] == ()

@@ -1,1 +1,1 @@
-"""Which model is better on the same rows, and is it sure."""
+"""Paired comparison of models on the same rows."""

@@ -1,4 +1,4 @@
-"""Which models cannot be told apart: the largest sets without a shown difference (a compact letter display)."""
+"""Compact letter display: maximal sets of models without a shown difference."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Callable, Sequence
 
 
 def alike(names: Sequence[str], apart: Callable[[str, str], bool]) -> tuple[tuple[str, ...], ...]:
-    """The largest sets of names no two of which are apart, in the order of the names.
+    """Maximal sets of names no two of which are apart, in the order of the names.
 
-    Every name is in one at least. Piepho (2004), J. Comput. Graph. Stat. 13(2); the sets are the maximal cliques of
+    Every name is in at least one. Piepho (2004), J. Comput. Graph. Stat. 13(2); the sets are the maximal cliques of
     Bron & Kerbosch (1973), Commun. ACM 16(9).
 
     >>> alike("abcd", lambda x, y: {x, y} in ({"a", "c"}, {"a", "d"}))
     (('a', 'b'), ('b', 'c', 'd'))
     """
     near = {one: {other for other in names if other != one and not apart(one, other)} for one in names}
-    found: list[set[str]] = []
+    cliques: list[set[str]] = []
 
     def extend(chosen: set[str], open_: set[str], done: set[str]) -> None:
         if not open_ and not done:
-            found.append(chosen)
+            cliques.append(chosen)
             return
         pivot = max(open_ | done, key=lambda one: (len(near[one] & open_), -names.index(one)))
         for one in [name for name in names if name in open_ - near[pivot]]:
@@ -28,5 +28,5 @@ def alike(names: Sequence[str], apart: Callable[[str, str], bool]) -> tuple[tupl
             done = done | {one}
 
     extend(set(), set(names), set())
-    ordered = [tuple(name for name in names if name in members) for members in found]
+    ordered = [tuple(name for name in names if name in members) for members in cliques]
     return tuple(sorted(ordered, key=lambda members: [names.index(name) for name in members]))

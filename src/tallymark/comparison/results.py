@@ -1,4 +1,4 @@
-"""What a comparison of models says: every pair, and all of them together."""
+"""Results of a paired comparison: every pair, and all of them together."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tallymark._numbers import number
 from tallymark.comparison.letters import alike
 from tallymark.errors import InputError, UnknownNameError, shown
 from tallymark.inference.guards import FEW_ROWS
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value, normal_quantile
 from tallymark.measures import SAMPLED
 from tallymark.notes import Note
 from tallymark.registry import METRICS
 
-#: The verdict where a class has fewer rows than tests and intervals were found to hold with.
+#: The verdict where a class has fewer rows than tests and intervals need to reach their nominal level.
 _TOO_FEW = "too few rows of a class to tell"
 
 
 @dataclass(frozen=True)
 class Pair(Limited):
-    """Two models: first less second."""
+    """The difference between two models: first less second."""
 
     first: str
     second: str
@@ -40,9 +40,9 @@ class Pair(Limited):
     p_holm: float
     verdict: str
     method: str
-    #: Level of the limits: that of the comparison, or the stricter one at which Holm's correction decided about this pair.
+    #: Level of the limits: that of the comparison, or the stricter one at which Holm's correction tests this pair.
     level: float
-    #: p-value of the two one-sided tests of equivalence, corrected likewise; None where no margin was asked for.
+    #: p-value of the two one-sided tests of equivalence, corrected likewise; None without a margin.
     p_equivalence: float | None = None
 
     @property
@@ -52,17 +52,41 @@ class Pair(Limited):
 
     @property
     def interval_method(self) -> str:
-        """How the limits were found: as the test was made."""
+        """How the limits were computed."""
         return self.method
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
-    """Every pair of models of a panel compared by one metric.
+    """Paired comparison of models by one metric, as :func:`tallymark.compare` returns it.
 
-    `values` are the models' own values. With two models `difference`, `low`, `high` and `p_value` are theirs. Of several
-    pairs p-values, verdicts and limits are corrected together (Holm), so that limits without 0 and "is better" always
-    go together; with fewer than ten rows of a class no model is called better, whatever the p-value.
+    p-values, verdicts and limits of several pairs are corrected together (Holm), so that limits without 0 and "is
+    better" always go together. With fewer than ten rows of a class no model is called better, whatever the p-value.
+
+    Parameters
+    ----------
+    metric
+        Name of the metric.
+    values
+        The metric of each model.
+    pairs
+        Every pair; with two models `difference`, `low`, `high` and `p_value` are its own.
+    level
+        Confidence level.
+    n, positives
+        Number of rows, and of positives.
+    equivalence
+        The margin of the equivalence tests.
+    thresholds
+        Threshold of each model, for metrics of a confusion matrix.
+    sampling
+        What is taken as drawn at random: all rows (plain), rows of each class (stratified), or clusters of rows.
+    parameters
+        Parameters of the metric, such as costs.
+    warnings
+        Notes on the data.
+    policy
+        The policy that chose the thresholds anew in every resample; None where they are numbers.
     """
 
     metric: str
@@ -72,14 +96,10 @@ class Comparison(Shown):
     n: int
     positives: int
     equivalence: float | None = None
-    #: What each model was cut at, for a metric at one threshold.
     thresholds: Mapping[str, float] | None = None
-    #: What is taken as drawn at random: all rows (plain), rows of each class (stratified), or clusters of rows.
     sampling: str = "plain"
-    #: Parameters of the metric, such as the costs, where it has any.
     parameters: Mapping[str, float] | None = None
     warnings: tuple[Note, ...] = ()
-    #: The policy that chose the thresholds anew in every resample; None where they are numbers.
     policy: str | None = None
 
     def __post_init__(self) -> None:
@@ -88,7 +108,7 @@ class Comparison(Shown):
             object.__setattr__(self, "pairs", tuple(map(self._doubted, self.pairs)))
 
     def _doubted(self, pair: Pair) -> Pair:
-        """A pair whose verdict claims nothing."""
+        """The pair without a claim in its verdict."""
         claims = pair.p_holm < 1.0 - self.level or "equivalent" in pair.verdict
         return replace(pair, verdict=_TOO_FEW) if claims else pair
 
@@ -127,7 +147,7 @@ class Comparison(Shown):
 
     @property
     def verdict(self) -> str:
-        """What can be said."""
+        """The conclusion in words."""
         return self._only.verdict
 
     @property
@@ -150,21 +170,18 @@ class Comparison(Shown):
         return first if all(self.told_apart(first, other) for other in self.ranked[1:]) else None
 
     def told_apart(self, one: str, other: str) -> bool:
-        """Whether a difference between two models is shown, all pairs taken together (Holm)."""
+        """Whether a difference between two models is shown, corrected for all pairs (Holm)."""
         pair = next(pair for pair in self.pairs if {pair.first, pair.second} == {one, other})
         return not self.too_few and pair.p_holm < 1.0 - self.level
 
     @property
     def alike(self) -> tuple[tuple[str, ...], ...]:
-        """Sets of models, as large as can be, no two of which are told apart; those with the best models first.
-
-        A model can be in several: not to be told apart is not to be the same.
-        """
+        """Maximal sets of models without a shown difference, those with the best models first; they may overlap."""
         return alike(self.ranked, self.told_apart)
 
     @property
     def letters(self) -> dict[str, str]:
-        """A letter for each set of :attr:`alike` that a model is in: models that share one cannot be told apart."""
+        """Compact letter display: models that share a letter have no shown difference."""
         sets = self.alike
         return {
             model: "".join(letter for letter, members in zip(_letters(), sets, strict=False) if model in members)
@@ -172,11 +189,19 @@ class Comparison(Shown):
         }
 
     def power(self, difference: float, *, pair: tuple[str, str] | None = None) -> float:
-        """Chance that data like this shows a true difference of this size, at the comparison's level."""
+        """Power: the chance that data like this shows a true difference of this size, at the comparison's level.
+
+        Parameters
+        ----------
+        difference
+            The true difference.
+        pair
+            Names of two models; needed with more than two.
+        """
         from scipy.special import ndtr
 
         ratio = abs(_check.real(difference, "difference")) / self._error(pair)
-        z = normal_quantile(0.5 + self.level / 2)
+        z = critical_value(self.level)
         return float(ndtr(ratio - z) + ndtr(-ratio - z))
 
     def sample_size(
@@ -184,16 +209,30 @@ class Comparison(Shown):
     ) -> dict[str, int]:
         """Rows and positives like these that show a true difference of this size with the given power.
 
-        With more than two models say which `pair`. A pilot knows its own variance only roughly: `positives_low` and
-        `positives_high` hold 90 % of what such pilots would say, if differences of influence were normal. Near an AUROC of 1,
-        where MOVER's limits are wider than the standard error says, more are needed (:func:`tallymark.sample_size`).
+        The variance of a pilot is itself uncertain: `positives_low` and `positives_high` are a 90 % interval, if
+        differences of influence are normal. Near an AUROC of 1, where MOVER's limits are wider than the standard error
+        says, more rows are needed (:func:`tallymark.sample_size`).
+
+        Parameters
+        ----------
+        difference
+            The true difference.
+        power
+            The chance to show it.
+        pair
+            Names of two models; needed with more than two.
+
+        Returns
+        -------
+        dict
+            Numbers of rows by name: `n`, `positives`, `positives_low`, `positives_high`.
         """
         from scipy.special import chdtri
 
         gap = abs(_check.real(difference, "difference"))
         if not gap or not 0.0 < _check.real(power, "power") < 1.0:
             raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
-        z = normal_quantile(0.5 + self.level / 2) + normal_quantile(power)
+        z = critical_value(self.level) + normal_quantile(power)
         factor = (z * self._error(pair) / gap) ** 2
         fewest = min(self.positives, self.n - self.positives)
         low, high = (float(chdtri(fewest - 1, tail)) / (fewest - 1) for tail in (0.95, 0.05))
@@ -212,7 +251,8 @@ class Comparison(Shown):
     def _only(self) -> Pair:
         if len(self.pairs) != 1:
             raise InputError(
-                f"{len(self.pairs)} pairs were compared; take one: comparison['a', 'b'] (or pair=('a', 'b')), or .table for all."
+                f"{len(self.pairs)} pairs were compared; take one: comparison['a', 'b'] (or pair=('a', 'b')), "
+                "or .table for all."
             )
         return self.pairs[0]
 
@@ -223,7 +263,7 @@ class Comparison(Shown):
 
     @property
     def conditions(self) -> str:
-        """What the limits and p-values speak of, in words."""
+        """The assumptions of the limits and p-values, in words."""
         sizes = SAMPLED[self.sampling]
         costs = "".join(f", {name} {number(value)}" for name, value in (self.parameters or {}).items())
         return f"{costs}, {sizes}{f', {self.choice}' if self.choice else ''}"

@@ -21,7 +21,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark._numbers import equals_p, noun, number, with_limits
 from tallymark._rounding import first_largest, rounding
 from tallymark.errors import InputError, shown
-from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.interval import Interval, Seed, checked_level
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.sources.any_columns import any_columns, numbers

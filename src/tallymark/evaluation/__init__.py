@@ -1,1 +1,1 @@
-"""Every metric that fits the data, with what belongs beside each number."""
+"""``tm.evaluate``: all metrics of a summary, with intervals, chance levels and diagnostics."""

@@ -1,4 +1,4 @@
-"""``tm.evaluate``: every metric that fits the data, with what belongs beside each number."""
+"""``tm.evaluate``: all metrics of a summary, with intervals, chance levels and diagnostics."""
 
 from __future__ import annotations
 
@@ -35,15 +35,39 @@ Metrics = str | Iterable[str] | None
 
 
 @overload
-def evaluate(data: Tallies | Panel | FilePanel, /, *, metrics: Metrics = ..., threshold: float | str | None = ...,
-             level: float | None = ..., prevalence: float | None = ..., interval: IntervalMethod = ...,
-             sampling: Sampling = ..., seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., progress: Progress | None = ...,
-             **parameters: float) -> Evaluations: ...  # fmt: skip
+def evaluate(
+    data: Tallies | Panel | FilePanel,
+    /,
+    *,
+    metrics: Metrics = ...,
+    threshold: float | str | None = ...,
+    level: float | None = ...,
+    prevalence: float | None = ...,
+    interval: IntervalMethod = ...,
+    sampling: Sampling = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    progress: Progress | None = ...,
+    **parameters: float,
+) -> Evaluations: ...
 @overload
-def evaluate(data: Tally | Confusion | Moments | ClassScores | ClassPanel, /, *, metrics: Metrics = ...,
-             threshold: float | str | None = ..., level: float | None = ..., prevalence: float | None = ...,
-             interval: IntervalMethod = ..., sampling: Sampling = ..., seed: Seed = ..., jobs: int | None = ...,
-             strict: bool = ..., progress: Progress | None = ..., **parameters: float) -> Evaluation: ...  # fmt: skip
+def evaluate(
+    data: Tally | Confusion | Moments | ClassScores | ClassPanel,
+    /,
+    *,
+    metrics: Metrics = ...,
+    threshold: float | str | None = ...,
+    level: float | None = ...,
+    prevalence: float | None = ...,
+    interval: IntervalMethod = ...,
+    sampling: Sampling = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    progress: Progress | None = ...,
+    **parameters: float,
+) -> Evaluation: ...
 def evaluate(
     data: Tally | Tallies | Panel | FilePanel | Confusion | Moments | ClassScores | ClassPanel,
     /,
@@ -60,20 +84,48 @@ def evaluate(
     progress: Progress | None = None,
     **parameters: float,
 ) -> Evaluation | Evaluations:
-    """Every metric that fits the data: an :class:`Evaluation`, or :class:`Evaluations` for several models or groups.
+    """Compute all metrics of a summary, with confidence intervals, chance levels and warnings.
 
-    `threshold` is a number or a policy such as ``"youden"``; left out, it is 0.5 where all scores lie in [0, 1] and
-    ``"youden"`` elsewhere. `prevalence` states the prevalence that prior-dependent numbers should speak of.
-    `metrics` picks some by name. `strict` turns guards into errors. `parameters` are those of metrics, such as
-    ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them too.
+    Parameters
+    ----------
+    data
+        What :func:`tallymark.tally`, :func:`tallymark.panel`, :func:`tallymark.confusion` and the like made.
+    *columns
+        Not accepted: raises an error that says how to make a summary of columns.
+    metrics
+        Names of metrics; all that fit the data by default.
+    threshold
+        A number, or a policy such as ``"youden"`` that chooses one. By default 0.5 where all scores lie in [0, 1], and
+        ``"youden"`` elsewhere.
+    level
+        Level of the confidence intervals; None leaves them out. Where a policy chose the threshold on these rows,
+        default intervals include the choice, and `optimism` says by how much each metric is too good.
+    prevalence
+        Prevalence to compute metrics at that depend on it, taken as known; by default the sample's.
+    interval
+        ``"default"`` takes the method of each metric (named in `interval_method`), ``"percentile"`` and ``"bca"`` the
+        bootstrap.
+    sampling
+        ``"plain"`` takes all rows as drawn at random, ``"stratified"`` the class sizes as fixed by design.
+    seed
+        Seed of the resampling; the same seed gives the same numbers for any `jobs`.
+    jobs
+        Number of threads; by default one for each core, at most 8.
+    strict
+        Raise warnings as errors.
+    progress
+        Called with the percentage of the groups that are done.
+    **parameters
+        Parameters of metrics, such as ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them
+        too.
 
-    `level` is that of the confidence intervals, None leaves them out. The ``"default"`` method of each metric is named in
-    `interval_method`, and the docs show what it covers; ``"percentile"`` and ``"bca"`` are bootstrap intervals. `sampling`
-    ``plain`` takes all rows as drawn at random, ``stratified`` the class sizes as fixed by design; a stated `prevalence`
-    takes that as known. Where a policy chose the threshold on these rows, default intervals include the choice, and
-    `optimism` says how much it flatters each number. `seed` and `jobs` are those of what is resampled; the same seed gives
-    the same numbers for any number of jobs. `progress` is called with the percentage of the groups that are done.
+    Returns
+    -------
+    Evaluation or Evaluations
+        The measures by name; `Evaluations` of several models or groups.
 
+    Examples
+    --------
     >>> import tallymark as tm
     >>> ev = tm.evaluate(tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.6, 0.4, 0.7, 0.9]), threshold=0.5)
     >>> ev["auroc"].value, ev["auroc"].chance
@@ -92,20 +144,28 @@ def evaluate(
             f"{averages[0]} is an average over classes; it needs predicted classes or a score for each class."
         )
     chosen = None if metrics is None else [*metric_names(plainly), *(CLASS_METRICS[name].metric for name in averages)]
-    asked = Request(
-        chosen, threshold, prevalence, strict, None if level is None else checked_level(level),
-        require_one_of("interval", interval, ("default", "percentile", "bca")),
-        require_one_of("sampling", sampling, ("stratified", "plain")), seed, checked_parameters(parameters), progress, jobs,
-        None if metrics is None else (*averages, *metric_names(plainly)),
-    )  # fmt: skip
-    result: Evaluation | Evaluations = _evaluate(data, asked)
+    request = Request(
+        metrics=chosen,
+        threshold=threshold,
+        prevalence=prevalence,
+        strict=strict,
+        level=None if level is None else checked_level(level),
+        interval=require_one_of("interval", interval, ("default", "percentile", "bca")),
+        sampling=require_one_of("sampling", sampling, ("stratified", "plain")),
+        seed=seed,
+        parameters=checked_parameters(parameters),
+        progress=progress,
+        jobs=jobs,
+        named=None if metrics is None else (*averages, *metric_names(plainly)),
+    )
+    result: Evaluation | Evaluations = _evaluate(data, request)
     _refuse_unused(parameters, result)
     emit(result.warnings, strict=strict)
     return result
 
 
 def _refuse_unused(parameters: Mapping[str, float], result: Evaluation | Evaluations) -> None:
-    """Refuse a parameter that no metric of the answer has."""
+    """Refuse a parameter that no evaluated metric has."""
     measures = [
         one for part in (result.values() if isinstance(result, Evaluations) else [result]) for one in part.values()
     ]
@@ -131,79 +191,77 @@ def _averages(metrics: Metrics) -> tuple[list[str], list[str]]:
 @singledispatch
 def _evaluate(data: object, _: Request) -> Any:
     raise InputError(
-        f"evaluate takes a Tally, Tallies, Panel, ClassPanel, Confusion, Moments or ClassScores, got {type(data).__name__}. "
-        "Write tm.evaluate(tm.tally(y, scores))."
+        "evaluate takes a Tally, Tallies, Panel, ClassPanel, Confusion, Moments or ClassScores, got "
+        f"{type(data).__name__}. Write tm.evaluate(tm.tally(y, scores))."
     )
 
 
 @_evaluate.register
-def _(data: Tally, asked: Request) -> Evaluation:
-    return evaluate_tallies([(data, asked)])[0]
+def _(data: Tally, request: Request) -> Evaluation:
+    return evaluate_tallies([(data, request)])[0]
 
 
 @_evaluate.register
-def _(data: Tallies, asked: Request) -> Evaluations:
+def _(data: Tallies, request: Request) -> Evaluations:
     # One default for all groups of a model: a group whose scores happen to lie in [0, 1] is no exception.
     by_model: dict[Any, list[Tally]] = {}
     for key, tally in data.entries.items():
         by_model.setdefault(key[0] if data.by_model else None, []).append(tally)
-    asked_of = {
-        model: asked if asked.threshold is not None else replace(asked, threshold=default_threshold(tallies))
+    request_of = {
+        model: request if request.threshold is not None else replace(request, threshold=default_threshold(tallies))
         for model, tallies in by_model.items()
     }
     evaluations = evaluate_tallies(
-        [(tally, asked_of[key[0] if data.by_model else None]) for key, tally in data.entries.items()]
+        [(tally, request_of[key[0] if data.by_model else None]) for key, tally in data.entries.items()]
     )
     return Evaluations(data.names, dict(zip(data.entries, evaluations, strict=True)), data.by_model)
 
 
-@_evaluate.register
-def _(data: Panel, asked: Request) -> Evaluations:
-    evaluations: Evaluations = _evaluate(data.tallies(), asked)
+@_evaluate.register(Panel)
+@_evaluate.register(FilePanel)
+def _(data: Panel | FilePanel, request: Request) -> Evaluations:
+    evaluations: Evaluations = _evaluate(data.tallies(), request)
     return evaluations
 
 
 @_evaluate.register
-def _(data: FilePanel, asked: Request) -> Evaluations:
-    evaluations: Evaluations = _evaluate(data.tallies(), asked)
-    return evaluations
-
-
-@_evaluate.register
-def _(data: Confusion, asked: Request) -> Evaluation:
-    if asked.threshold is not None:
-        raise InputError("A confusion matrix has its threshold behind it; evaluate a tally to choose one.")
-    asked.refuse_resampling()
+def _(data: Confusion, request: Request) -> Evaluation:
+    if request.threshold is not None:
+        raise InputError("The threshold of a confusion matrix is fixed; evaluate a tally to choose one.")
+    request.refuse_resampling()
     if not isinstance(data, BinaryConfusion):
-        if asked.prevalence is not None:
-            raise InputError("prevalence= speaks of one positive class; take one with .one_vs_rest(label) first.")
-        asked.fitting("confusion")
-        return evaluate_classes(data, asked)
-    seen = data.at_prevalence(asked.prevalence) if asked.prevalence is not None else data
+        if request.prevalence is not None:
+            raise InputError("prevalence= needs one positive class; take one with .one_vs_rest(label) first.")
+        request.fitting("confusion")
+        return evaluate_classes(data, request)
+    reweighted = data.at_prevalence(request.prevalence) if request.prevalence is not None else data
     measures = {
-        name: measure_of(METRICS[name], seen, name, **asked.of(METRICS[name])) for name in asked.fitting("confusion")
+        name: measure_of(METRICS[name], reweighted, name, **request.of(METRICS[name]))
+        for name in request.fitting("confusion")
     }
-    if asked.level is not None:
-        limits = rate_limits(measures, seen, asked.level, asked.sampling, settings_at(measures, seen, asked))
-        measures = asked.with_limits(measures, limits)
+    if request.level is not None:
+        limits = rate_limits(
+            measures, reweighted, request.level, request.sampling, settings_at(measures, reweighted, request)
+        )
+        measures = request.with_limits(measures, limits)
     return Evaluation(
         measures,
         n=data.n,
         n_rows=data.n_rows,
         positives=data.tp + data.fn,
-        prevalence=seen.prior,
+        prevalence=reweighted.prior,
         threshold=data.threshold,
         confusion=data,
-        sampling=asked.sampling,
+        sampling=request.sampling,
         warnings=table_notes(data),
     )
 
 
 @_evaluate.register
-def _(data: Moments, asked: Request) -> Evaluation:
-    asked.refuse_binary_options()
-    asked.refuse_limits()
-    measures = {name: measure_of(METRICS[name], data) for name in asked.fitting("moments")}
+def _(data: Moments, request: Request) -> Evaluation:
+    request.refuse_binary_options()
+    request.refuse_limits()
+    measures = {name: measure_of(METRICS[name], data) for name in request.fitting("moments")}
     return Evaluation(
         measures,
         n=data.n,
@@ -214,11 +272,11 @@ def _(data: Moments, asked: Request) -> Evaluation:
 
 
 @_evaluate.register
-def _(data: ClassScores, asked: Request) -> Evaluation:
-    asked.refuse_binary_options()
-    asked.refuse_resampling()
-    names = asked.fitting("moments", "multiclass", "confusion")
-    labels = evaluate_classes(data.confusion, asked)
+def _(data: ClassScores, request: Request) -> Evaluation:
+    request.refuse_binary_options()
+    request.refuse_resampling()
+    names = request.fitting("moments", "multiclass", "confusion")
+    labels = evaluate_classes(data.confusion, request)
     measures = dict(labels.measures)
     for name in names:
         if METRICS[name].needs == "moments":
@@ -237,9 +295,9 @@ def _(data: ClassScores, asked: Request) -> Evaluation:
 
 
 @_evaluate.register
-def _(data: ClassPanel, asked: Request) -> Evaluation:
-    evaluation: Evaluation = _evaluate(data.class_scores, asked)
-    if asked.level is None:
+def _(data: ClassPanel, request: Request) -> Evaluation:
+    evaluation: Evaluation = _evaluate(data.class_scores, request)
+    if request.level is None:
         return evaluation
     names = [
         name
@@ -247,5 +305,7 @@ def _(data: ClassPanel, asked: Request) -> Evaluation:
         if name in METRICS and METRICS[name].needs in {"moments", "multiclass"} and not math.isnan(measure.value)
     ]
     values = {name: evaluation[name].value for name in names}
-    limits = class_score_limits(names, data, values, asked.level, asked.sampling, asked.seed, asked.jobs)
-    return replace(evaluation, measures=asked.with_limits(dict(evaluation.measures), limits), sampling=asked.sampling)
+    limits = class_score_limits(names, data, values, request.level, request.sampling, request.seed, request.jobs)
+    return replace(
+        evaluation, measures=request.with_limits(dict(evaluation.measures), limits), sampling=request.sampling
+    )

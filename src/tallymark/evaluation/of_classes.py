@@ -1,4 +1,4 @@
-"""Evaluation of K classes: predicted labels, a score for each class, and the rows behind them."""
+"""Evaluation of a K-class confusion matrix: overall metrics, averages over classes, and each class against the rest."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from tallymark.errors import InputError, shown
 from tallymark.evaluation.point_estimates import measure_of
 from tallymark.evaluation.request import Request
 from tallymark.inference.guards import table_notes
-from tallymark.inference.limits.cell_metrics import Asked as RatesAsked
-from tallymark.inference.limits.cell_metrics import limits_of_many
+from tallymark.inference.limits.cell_metrics import RateQuery, limits_of_many
 from tallymark.inference.limits.class_metrics import class_limits
 from tallymark.measures import Evaluation
 from tallymark.metrics.averages import CLASS_METRICS, PER_CLASS
@@ -21,24 +20,22 @@ from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.moments import Moments
 
 
-def evaluate_classes(confusion: Confusion, asked: Request) -> Evaluation:
+def evaluate_classes(confusion: Confusion, request: Request) -> Evaluation:
     """A K-class matrix: metrics of the whole, averages, and each class against the rest."""
-    metrics = asked.metrics
-    known = {one.metric for one in CLASS_METRICS.values()}
+    metrics = request.metrics
+    of_classes = {one.metric for one in CLASS_METRICS.values()}
     for name in metrics or ():
-        if METRICS[name].needs == "confusion" and name not in known:
+        if METRICS[name].needs == "confusion" and name not in of_classes:
             if len(confusion.labels) == 2:
                 raise InputError(
-                    f"{name} speaks of a positive class; say which of {shown(confusion.labels)} it is: "
+                    f"{name} needs a positive class; say which of {shown(confusion.labels)} it is: "
                     f"tm.confusion(y, predicted, pos_label={confusion.labels[1]!r})."
                 )
             average = f" Average it: tm.metrics.{name}(confusion, average='macro')." if METRICS[name].expression else ""
-            raise InputError(f"{name} speaks of two classes, here are {len(confusion.labels)}.{average}")
-    asked_for = asked.named if asked.named is not None else metrics
+            raise InputError(f"{name} is a binary metric; this matrix has {len(confusion.labels)} classes.{average}")
+    wanted = metrics if request.named is None else request.named
     chosen = {
-        name: one
-        for name, one in CLASS_METRICS.items()
-        if asked_for is None or name in asked_for or one.metric in asked_for
+        name: one for name, one in CLASS_METRICS.items() if wanted is None or name in wanted or one.metric in wanted
     }
     measures = {
         name: measure_of(
@@ -48,16 +45,16 @@ def evaluate_classes(confusion: Confusion, asked: Request) -> Evaluation:
     }
     parts = [confusion.one_vs_rest(label) for label in confusion.labels]
     of_each = [{name: measure_of(METRICS[name], part) for name in PER_CLASS} for part in parts]
-    if asked.level is not None:
-        limits = limits_of_many([RatesAsked(PER_CLASS, part) for part in parts], asked.level, asked.sampling)
-        of_each = [asked.with_limits(found, own) for found, own in zip(of_each, limits, strict=True)]
+    if request.level is not None:
+        limits = limits_of_many([RateQuery(PER_CLASS, part) for part in parts], request.level, request.sampling)
+        of_each = [request.with_limits(measured, ends) for measured, ends in zip(of_each, limits, strict=True)]
     per_class = dict(zip(map(str, confusion.labels), of_each, strict=True))
-    if asked.level is not None:
+    if request.level is not None:
         defined = {
             name: (one.metric, one.average) for name, one in chosen.items() if not math.isnan(measures[name].value)
         }
-        measures = asked.with_limits(
-            measures, class_limits(confusion, defined, asked.level, asked.sampling, asked.seed, asked.jobs)
+        measures = request.with_limits(
+            measures, class_limits(confusion, defined, request.level, request.sampling, request.seed, request.jobs)
         )
     return Evaluation(
         measures,
@@ -65,13 +62,13 @@ def evaluate_classes(confusion: Confusion, asked: Request) -> Evaluation:
         n_rows=confusion.n_rows,
         confusion=confusion,
         per_class=per_class,
-        sampling=asked.sampling,
+        sampling=request.sampling,
         warnings=table_notes(confusion),
     )
 
 
 def correlation_tables(moments: Moments) -> Mapping[str, Any]:
-    """How well each class's score tells it from each other class, and from the rest."""
+    """Score-class correlations (SPCC) of each class against every other class, and against the rest."""
     return {
         "classes": list(moments.labels),
         "spcc_one_vs_one": spcc_one_vs_one(moments),

@@ -1,4 +1,4 @@
-"""One metric of one summary, with its chance level, bound and reason."""
+"""Point estimate of a metric, with its chance level, error bound and the reason where it is undefined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOISE = 1e-12
 
 
 def measure_of(facts: Metric, summary: Any, name: str | None = None, **options: Any) -> Measure:
-    """A metric of a summary with what belongs beside it, but its interval."""
+    """A metric of a summary with its chance level, bound and reason, without an interval."""
     name = name or facts.name
     has_prevalence = isinstance(summary, Tally | BinaryConfusion)
     prevalence = summary.prevalence if has_prevalence and not facts.prevalence_free else None
@@ -26,13 +26,13 @@ def measure_of(facts: Metric, summary: Any, name: str | None = None, **options: 
         value = facts.compute(summary, **options)
     except Undefined as error:
         return Measure(name=name, value=math.nan, prevalence=prevalence, reason=error.reason)
-    interval = bound(summary, facts.name, **options) if isinstance(summary, Tally) and not summary.exact else None
+    error_bound = bound(summary, facts.name, **options) if isinstance(summary, Tally) and not summary.exact else None
     return Measure(
         name=name,
         value=value,
         chance=None if facts.better in {"neither", "zero"} else _or_none(lambda: facts.chance(summary, **options)),
         prevalence=prevalence,
-        bound=interval,
+        bound=error_bound,
         parameters={key: value for key, value in options.items() if key in facts.parameters},
     )
 

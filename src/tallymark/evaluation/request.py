@@ -1,4 +1,4 @@
-"""What is asked of an evaluation: metrics, threshold, prevalence, intervals."""
+"""The checked options of an evaluation: metrics, threshold, prevalence, intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Literal
 from tallymark.errors import InputError, Undefined, nearest
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
+from tallymark.inference.resampling.parallel import Resampling
+from tallymark.inference.scales import including
 from tallymark.measures import Measure
 from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.parameters import check_parameter, stated_parameters
@@ -22,11 +24,12 @@ IntervalMethod = Literal["default", "percentile", "bca"]
 
 def checked_parameters(parameters: Mapping[str, float]) -> Mapping[str, float]:
     """Parameters that some metric has, each in its range."""
-    known = {name for facts in METRICS.values() for name in facts.parameters}
+    allowed = sorted({name for facts in METRICS.values() for name in facts.parameters})
     for name, value in parameters.items():
-        if name not in known:
+        if name not in allowed:
             raise InputError(
-                f"evaluate has no option {name!r}.{nearest(name, known)} Parameters of metrics are: {', '.join(sorted(known))}."
+                f"evaluate has no option {name!r}.{nearest(name, allowed)} "
+                f"Parameters of metrics are: {', '.join(allowed)}."
             )
         check_parameter(name, value)
     return parameters
@@ -44,43 +47,43 @@ _LACKING = {
 
 @dataclass(frozen=True)
 class Request:
-    """What a caller asked for, checked."""
+    """The options of :func:`tallymark.evaluate`, checked."""
 
     metrics: list[str] | None
     threshold: float | str | None
     prevalence: float | None
     strict: bool
     level: float | None = None
-    interval: str = "default"
+    interval: IntervalMethod = "default"
     sampling: Sampling = "plain"
     seed: Seed = 0
     parameters: Mapping[str, float] = field(default_factory=dict)
     progress: Progress | None = None
     jobs: int | None = None
-    #: Names as they were asked for, averages over classes among them; None for all.
+    #: Names as the caller gave them, averages over classes among them; None for all.
     named: tuple[str, ...] | None = None
 
+    def resampling(self, replicates: int) -> Resampling:
+        """The options of so many resamples."""
+        return Resampling(replicates, self.seed, self.jobs, self.sampling)
+
     def of(self, facts: Metric) -> dict[str, float]:
-        """The parameters of a metric that were asked for, by name or by the policy."""
-        asked = stated_parameters(self.threshold, self.parameters)
-        return {name: value for name, value in asked.items() if name in facts.parameters}
+        """The given parameters that a metric has, set by name or by the policy."""
+        given = stated_parameters(self.threshold, self.parameters)
+        return {name: value for name, value in given.items() if name in facts.parameters}
 
     def with_limits(self, measures: dict[str, Measure], limits: Mapping[str, Limits]) -> dict[str, Measure]:
-        """The measures with their intervals; an estimate at the end of its range belongs to its interval."""
-        return measures | {
-            name: replace(
-                measures[name],
-                low=min(low, measures[name].value),
-                high=max(high, measures[name].value),
-                interval_method=method,
-                level=self.level,
-            )
-            for name, (low, high, method) in limits.items()
-            if not math.isnan(measures[name].value)
-        }
+        """The measures with their intervals, widened to include the estimate."""
+        completed = dict(measures)
+        for name, (low, high, method) in limits.items():
+            measure = measures[name]
+            if not math.isnan(measure.value):
+                low, high = including(measure.value, low, high)  # noqa: PLW2901
+                completed[name] = replace(measure, low=low, high=high, interval_method=method, level=self.level)
+        return completed
 
     def fitting(self, *needs: str) -> list[str]:
-        """The asked metrics, or all that these summaries can give."""
+        """The chosen metrics, or all that need one of these summaries; refuse one that needs another."""
         if self.metrics is None:
             return [name for name in METRICS if METRICS[name].needs in needs]
         for name in self.metrics:
@@ -89,32 +92,32 @@ class Request:
         return self.metrics
 
     def refuse_resampling(self) -> None:
-        """A matrix alone is not resampled: its default intervals need nothing but the cells."""
+        """Refuse bootstrap intervals of a confusion matrix, which has no scores."""
         if self.level is not None and self.interval != "default":
             raise InputError(f"interval={self.interval!r} resamples scores; labels alone have default intervals only.")
 
     def refuse_limits(self) -> None:
-        """Moments alone have no intervals."""
+        """Refuse options of intervals, which moments alone do not have."""
         if self.level not in {None, 0.95} or self.interval != "default" or self.sampling != "plain":
             raise InputError(
-                "level=, interval= and sampling= speak of intervals, which moments alone do not have; evaluate the rows: "
-                "tm.class_panel(y, scores, classes=…)."
+                "level=, interval= and sampling= are options of intervals, which moments alone do not have; "
+                "evaluate the rows: tm.class_panel(y, scores, classes=…)."
             )
 
     def refuse_binary_options(self) -> None:
-        """A threshold and a prevalence speak of one positive class."""
+        """Refuse a threshold and a prevalence, which need one positive class."""
         if self.threshold is not None or self.prevalence is not None:
             raise InputError(
-                "threshold= and prevalence= speak of two classes; this data has a score for each of K classes."
+                "threshold= and prevalence= are for two classes; this data has a score for each of K classes."
             )
 
 
-def settings_at(names: Iterable[str], matrix: Confusion, asked: Request) -> dict[str, dict[str, float]]:
-    """All parameters of the metrics at a threshold; what has none there has no value either."""
+def settings_at(names: Iterable[str], matrix: Confusion, request: Request) -> dict[str, dict[str, float]]:
+    """All parameters of the metrics at a threshold, without those that are undefined there."""
     entries = {}
     for name in names:
         try:
-            entries[name] = cell_settings(METRICS[name], asked.of(METRICS[name]), matrix.acts_from)
+            entries[name] = cell_settings(METRICS[name], request.of(METRICS[name]), matrix.acts_from)
         except Undefined:
             continue
     return entries

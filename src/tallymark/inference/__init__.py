@@ -1,1 +1,1 @@
-"""Confidence limits, resampling and hypothesis tests: how sure a number is."""
+"""Statistical inference: confidence limits, resampling and hypothesis tests."""

@@ -1,4 +1,4 @@
-"""How metrics scatter with the number of rows: repeated subsamples."""
+"""Learning-curve style precision: metrics of repeated subsamples of growing size."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
+from tallymark.curves.base import with_both_classes
 from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_level, checked_number
 from tallymark.inference.resampling.parallel import in_threads, seeds
@@ -26,20 +27,33 @@ from tallymark.summaries.tally import Tally
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 
 
-#: Fewer positives than this in a subsample tell nothing.
+#: Fewest rows of a class in a subsample.
 _FEWEST = 5
 
 
-#: Rows of which there is one of each class.
+#: Fewest rows of a subsample.
 _HALF = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BySize(Shown):
-    """Metrics of repeated subsamples of growing size. `values` holds, for each size, one row per repeat.
+    """Metrics of repeated subsamples of growing size, as :func:`tallymark.by_sample_size` returns them.
 
-    Subsamples of more than half of the rows hardly differ from each other: `of_half` holds those of half of the rows, from which the
-    scatter of larger samples follows; None where no size is larger.
+    Parameters
+    ----------
+    sizes, positives
+        Rows and positives of the subsamples.
+    metrics
+        Names of the metrics.
+    values
+        For each size a row per replicate and a column per metric.
+    level
+        Level of the central intervals.
+    population
+        Rows the subsamples were drawn from.
+    of_half
+        Values of subsamples of half of the rows, from which the spread of larger ones follows; None where no size is
+        larger.
     """
 
     sizes: tuple[int, ...]
@@ -47,16 +61,18 @@ class BySize(Shown):
     metrics: tuple[str, ...]
     values: tuple[Floats, ...]
     level: float
-    #: Rows the subsamples were drawn from.
     population: int
     of_half: Floats | None = None
 
     def deviations(self, place: int) -> Floats:
-        """How far metrics of samples of a size (by its place) from an endless population lie from their mean, a row per repeat."""
+        """Deviations from the mean of metrics of samples from an infinite population, a row per replicate.
+
+        `place` is the index of the size.
+        """
         n, values, drawn = self.sizes[place], self.values[place], self.sizes[place]
         if self.of_half is not None and n > self.population // 2:
             values, drawn = self.of_half, self.population // 2
-        # Subsamples overlap; samples from an endless population scatter more. The variance falls with the number of rows.
+        # The finite population correction; and the variance falls with the number of rows.
         wider = math.sqrt(drawn / n / (1.0 - drawn / self.population))
         scatter: Floats = wider * (values - np.nanmean(values, axis=0))
         return scatter
@@ -64,7 +80,7 @@ class BySize(Shown):
     def rows(self) -> list[Row]:
         """One line per size: mean and central interval of each metric, and the correlation of the first two.
 
-        Limits are nan where no subsample differs from another (complete separation): nothing tells then how sure the metric is.
+        Limits are nan where all subsamples are equal (complete separation).
         """
         tails = [(1.0 - self.level) / 2, (1.0 + self.level) / 2]
         items: list[Row] = []
@@ -85,19 +101,16 @@ class BySize(Shown):
         return items
 
     def halving(self, metric: str) -> float:
-        """By what factor the number of positives must grow to halve the interval; 4 when width falls as 1/√n.
-
-        The scatter is that of samples from an endless population.
-        """
+        """Factor by which the number of positives must grow to halve the interval; 4 when width falls as 1/√n."""
         name = METRICS[metric].name
         if name not in self.metrics:
             raise InputError(f"{metric} was not computed; there are {', '.join(self.metrics)}.")
         column = self.metrics.index(name)
         widths = [float(np.nanstd(self.deviations(place)[:, column])) for place in range(len(self.sizes))]
-        known = [(math.log(p), math.log(w)) for p, w in zip(self.positives, widths, strict=True) if w > 0]
-        if len(known) < 2:
+        points = [(math.log(p), math.log(w)) for p, w in zip(self.positives, widths, strict=True) if w > 0]
+        if len(points) < 2:
             raise InputError("Two sizes or more with some spread are needed.")
-        x, y = np.array(known).T - np.mean(known, axis=0)[:, None]
+        x, y = np.array(points).T - np.mean(points, axis=0)[:, None]
         slope = float(np.sum(x * y) / np.sum(x * x))
         return 2.0 ** (-1.0 / slope) if slope < 0 else math.inf
 
@@ -121,20 +134,42 @@ def by_sample_size(
     seed: Seed = 0,
     jobs: int | None = None,
 ) -> BySize:
-    """How metrics scatter with the number of rows: repeated stratified subsamples without replacement.
+    """Spread of metrics by sample size, from repeated stratified subsamples without replacement.
 
-    Subsamples overlap; the limits shown are widened to those of samples from an endless population. Beyond half of the rows they
-    follow from subsamples of half of them.
+    Limits have the finite population correction: they are those of samples from an infinite population. Beyond half of
+    the rows they follow from subsamples of half of them.
 
+    Parameters
+    ----------
+    tally
+        A labelled tally.
+    metrics
+        Names of metrics of the whole ranking.
+    sizes
+        Numbers of rows; by default shares of the rows from 2 % to 70 %.
+    replicates
+        Subsamples of each size.
+    level
+        Level of the central intervals.
+    seed
+        Seed of the subsampling.
+    jobs
+        Number of threads; by default one for each core, at most 8.
+
+    Returns
+    -------
+    BySize
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(2000) < 0.3
-    >>> found = tm.by_sample_size(tm.tally(y, rng.normal(y * 1.0)), sizes=[100, 400], replicates=50)
-    >>> found.sizes, found.positives
+    >>> by_size = tm.by_sample_size(tm.tally(y, rng.normal(y * 1.0)), sizes=[100, 400], replicates=50)
+    >>> by_size.sizes, by_size.positives
     ((100, 400), (30, 121))
     """
-    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
-        raise InputError("by_sample_size takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    with_both_classes(tally, "by_sample_size")
     confidence = checked_level(level)
     names = tuple(metric_names(metrics))
     checked_number(replicates, "replicates", 2)
@@ -159,9 +194,9 @@ def by_sample_size(
         )
     if not drawn or any(not 0 < p <= up or not 0 < size - p <= n - up for size, p in drawn):
         raise InputError(
-            f"sizes must lie below {n} and hold a row of each class, here {math.ceil(n / min(up, n - up))} or more; got {wanted}."
+            f"sizes must lie below {n} and hold a row of each class, here {math.ceil(n / min(up, n - up))} or more; "
+            f"got {wanted}."
         )
-    pool.placements  # noqa: B018 - cached before threads share it
 
     def sample(part: tuple[tuple[int, int], np.random.SeedSequence]) -> Floats:
         (size, p), entropy = part
@@ -173,16 +208,21 @@ def by_sample_size(
     if half < _HALF:
         raise InputError(f"by_sample_size needs {2 * _HALF} rows or more to draw half of them; there are {n}.")
     large = [(half, min(max(round(half * up / n), 1), half - 1))] if max(size for size, _ in drawn) > half else []
-    # The seeds of the sizes asked for do not depend on whether half of the rows are drawn too.
+    # The seeds of the given sizes do not depend on whether half of the rows are drawn too.
     values = in_threads(sample, zip([*drawn, *large], seeds(seed, len(drawn) + len(large)), strict=True), jobs)
-    of_half = values[-1] if large else None
     return BySize(
-        tuple(size for size, _ in drawn), tuple(p for _, p in drawn), names, tuple(values[: len(drawn)]), confidence, n, of_half
-    )  # fmt: skip
+        sizes=tuple(size for size, _ in drawn),
+        positives=tuple(p for _, p in drawn),
+        metrics=names,
+        values=tuple(values[: len(drawn)]),
+        level=confidence,
+        population=n,
+        of_half=values[-1] if large else None,
+    )
 
 
 def _correlation(a: Floats, b: Floats) -> float:
-    known = np.isfinite(a) & np.isfinite(b)
-    if np.count_nonzero(known) < 3 or not a[known].std() or not b[known].std():
+    defined = np.isfinite(a) & np.isfinite(b)
+    if np.count_nonzero(defined) < 3 or not a[defined].std() or not b[defined].std():
         return math.nan
-    return float(np.corrcoef(a[known], b[known])[0, 1])
+    return float(np.corrcoef(a[defined], b[defined])[0, 1])

@@ -1,7 +1,7 @@
-"""How sure each metric is: what its limits, resamples and tests are made from, declared once.
+"""Inference methods of each metric, declared once: influence function, limits, resampling and comparison.
 
-Metrics at one threshold need no entry: their formula of the four cells, and the proportion they declare, say it all. A user's
-own, which has no entry, is resampled; of ours each says so itself, with `RESAMPLED`.
+Metrics of a confusion matrix need no entry: their formula of the four cells, and the proportion they declare, suffice.
+A user-defined metric has no entry and is resampled; a built-in one declares that with `RESAMPLED`.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class Inference:
-    """What limits and tests of a metric are made from; where nothing is declared it is resampled."""
+    """How limits and tests of a metric are computed; by resampling where nothing is declared."""
 
     #: Its influence function in closed form.
     influence: Callable[[Tally], Effect] | None = None
-    #: It takes the best of all thresholds.
+    #: How limits of a metric maximised over thresholds are corrected.
     maximum: Maximum | None = None
-    #: Limits by an argument of its own, from a tally, a level and a seed.
+    #: A special method, from a tally, a level and a seed.
     limits: Callable[[Tally, float, Seed], Limits] | None = None
     #: The same for a metric of K scores a row.
     class_limits: Callable[[ClassScores, float, Seed], Limits] | None = None
@@ -82,9 +82,9 @@ class Inference:
     multiple_of: tuple[str, float] | None = None
     #: Its value in a whole block of resamples at once.
     blockwise: Callable[[Resamples], Floats] | None = None
-    #: It is AUROC on another scale, so DeLong's covariance compares it.
+    #: Whether it is a linear function of AUROC, so that DeLong's covariance applies.
     linear_in_auroc: bool = False
-    #: Two models are compared by their own limits and the correlation of the two.
+    #: How MOVER compares two models.
     mover: Mover | None = None
 
 
@@ -93,7 +93,7 @@ RESAMPLED = Inference()
 
 _brier = moments_effect("brier")
 
-#: Found by simulation (docs), with scores of equal and of different shapes.
+#: Chosen by simulation (docs), with scores of equal and of different shapes.
 OF_AREAS, _OF_PRECISIONS = Mover(0.25), Mover(0.15, each=True, student=True)
 
 _TABLE: Mapping[str, Inference] = {
@@ -160,5 +160,5 @@ _TABLE: Mapping[str, Inference] = {
 
 
 def inference_of(name: str) -> Inference:
-    """How sure a metric is, by its name or another spelling."""
+    """The inference methods of a metric, by its name or an alias."""
     return _TABLE.get(METRICS[name].name, RESAMPLED)

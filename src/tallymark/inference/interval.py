@@ -1,4 +1,4 @@
-"""What every interval is, and how an estimate with a standard error becomes one that keeps inside its range."""
+"""The confidence interval as a value, and checks of its options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,18 @@ Sampling = Literal["stratified", "plain"]
 
 @dataclass(frozen=True, repr=False)
 class Interval(Shown, Limited):
-    """An estimate with its confidence limits, the method that gave them and their nominal level.
+    """An estimate with its confidence interval.
+
+    Parameters
+    ----------
+    value
+        The estimate.
+    low, high
+        The limits.
+    interval_method
+        How they were computed.
+    level
+        Nominal confidence level.
 
     >>> import tallymark as tm
     >>> tm.intervals.proportion(5, 5)
@@ -61,11 +72,12 @@ def checked_level(level: object) -> float:
     return value
 
 
-def require_separate_rows(clusters: object, asker: str) -> None:
-    """Refuse rows that belong together where each would be taken for itself."""
+def require_separate_rows(clusters: object, method: str) -> None:
+    """Refuse rows in clusters where a method assumes independent rows."""
     if clusters is not None:
         raise InputError(
-            f"{asker} takes rows one by one, and these come in clusters: use tm.evaluate or tm.compare, or leave cluster= out."
+            f"{method} takes rows one by one, and these come in clusters: "
+            "use tm.evaluate or tm.compare, or leave cluster= out."
         )
 
 

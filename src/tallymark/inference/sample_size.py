@@ -1,4 +1,4 @@
-"""How numbers and their intervals depend on how much data there is, and how much is needed."""
+"""Sample size for a comparison of two AUROCs, before any data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tallymark.inference.scales import normal_quantile
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampleSize(Shown):
-    """Rows and positives needed to show a difference of AUROCs."""
+    """Sample size that shows a difference of AUROCs: rows, positives, and the conditions it was computed for."""
 
     n: int
     positives: int
@@ -33,11 +33,11 @@ class SampleSize(Shown):
         object.__setattr__(self, "conditions", FrozenDict(self.conditions))
 
     def heading(self) -> str:
-        """The answer."""
+        """Rows and positives."""
         return f"{self.n} rows, {self.positives} of them positive"
 
     def rows(self) -> list[Row]:
-        """What it was computed for."""
+        """The conditions."""
         return [dict(self.conditions)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,15 +55,37 @@ def sample_size(
     power: float = 0.8,
     level: float = 0.95,
 ) -> SampleSize:
-    r"""Rows needed to tell two models on the same rows apart by their AUROC, before any data.
+    r"""Sample size of a paired comparison of two AUROCs, before any data.
 
-    Scores are taken as normal in each class, those of the positives `sd_ratio` times as spread as the negatives'. With
-    :math:`V_1, V_2` the variances of AUROCs of `auroc` ± `difference`/2 for P positives and r the `correlation` of the two
-    estimates, P is the least number with
-    :math:`L \ge z_{\mathrm{power}} \sqrt{V_1 + V_2 - 2 r \sqrt{V_1 V_2}}`, L the lower limit that the default test
-    (MOVER) then expects. From a pilot, use ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish
-    (1997), Stat. Med. 16(13), with the limits of Zou & Donner (2008), Stat. Med. 27(10).
+    With :math:`V_1, V_2` the variances of AUROCs of `auroc` ± `difference`/2 for P positives and r the `correlation` of
+    the two estimates, P is the least number with :math:`L \ge z_{\mathrm{power}} \sqrt{V_1 + V_2 - 2 r \sqrt{V_1
+    V_2}}`, L the lower limit that the default test (MOVER) then expects. From a pilot, use
+    ``tm.compare(panel).sample_size(difference)`` instead. Obuchowski & McClish (1997), Stat. Med. 16(13), with the
+    limits of Zou & Donner (2008), Stat. Med. 27(10).
 
+    Parameters
+    ----------
+    auroc
+        Mean of the two AUROCs.
+    difference
+        Their difference.
+    prevalence
+        Share of positives.
+    correlation
+        Correlation of the two estimates.
+    sd_ratio
+        Standard deviation of the positives' scores over that of the negatives', both normal.
+    power
+        The chance to show the difference.
+    level
+        Confidence level of the test.
+
+    Returns
+    -------
+    SampleSize
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.sample_size(auroc=0.85, difference=0.05, prevalence=0.1).positives
     128
@@ -88,7 +110,7 @@ def sample_size(
     )
 
 
-#: Positives below and beyond which a plan is not one.
+#: Fewest and most positives of a plan.
 _FEWEST, _TOO_MANY = 2.0, 1e12
 
 
@@ -120,18 +142,18 @@ class _Planned:
         return _FEWEST if most == least else math.exp(float(brentq(margin, most - 1.0, most)))
 
     def _expected(self, positives: float, level: float) -> tuple[float, float]:
-        """Lower limit of the difference and its standard error, where estimates and variances are as expected."""
+        """Expected lower limit of the difference, and its standard error."""
         negatives = positives * (1.0 - self.prevalence) / self.prevalence
-        own, variances = [], []
+        areas, variances = [], []
         for area, (down, up) in zip(self.aurocs, self._placements, strict=True):
             parts = [down / negatives, up / positives]
             ends = -area, 1.0 - area
             bounded = Bounded(0.0, 1.0, ends, ends, OF_AREAS.extra, each=OF_AREAS.each, capped=True)
             low, high = bounded.limits(area, parts, [negatives, positives], level, math.inf)
-            own.append((area, float(low), float(high)))
+            areas.append((area, float(low), float(high)))
             variances.append(sum(parts))
         shared = 2.0 * self.correlation * math.sqrt(variances[0] * variances[1])
-        return difference_limits(own[0], own[1], self.correlation)[0], math.sqrt(sum(variances) - shared)
+        return difference_limits(areas[0], areas[1], self.correlation)[0], math.sqrt(sum(variances) - shared)
 
     @cached_property
     def _placements(self) -> list[tuple[float, float]]:
@@ -141,8 +163,8 @@ class _Planned:
 def binormal_placements(auroc: float, sd_ratio: float) -> tuple[float, float]:
     r"""Variances of the placements of normal scores: of the negatives, and of the positives.
 
-    :math:`\mathrm{Var}(1 - G(X^-))` and :math:`\mathrm{Var}(\Phi(X^+))`, by Gauss–Hermite quadrature; over the rows of the
-    classes their sum is the variance of the AUROC.
+    :math:`\mathrm{Var}(1 - G(X^-))` and :math:`\mathrm{Var}(\Phi(X^+))`, by Gauss–Hermite quadrature; over the rows of
+    the classes their sum is the variance of the AUROC.
     """
     from scipy.special import ndtr, ndtri
 

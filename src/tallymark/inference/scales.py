@@ -13,8 +13,8 @@ class Scale(NamedTuple):
     """A variance-stabilising transform: forward, inverse and derivative."""
 
     name: str
-    there: Callable[[float], float]
-    back: Callable[[float], float]
+    forward: Callable[[float], float]
+    inverse: Callable[[float], float]
     slope: Callable[[float], float]
 
 
@@ -51,11 +51,26 @@ def scale_of(low: float, high: float) -> Scale:
 
 
 def on_scale(value: float, error: float, freedom: float, level: float, scale: Scale) -> tuple[float, float]:
-    """Limits of a Student interval on the scale, put back."""
+    """Limits of a Student interval on the scale, transformed back."""
+    reach = student_value(level, freedom) * error * scale.slope(value)
+    low, high = (scale.inverse(scale.forward(value) + side * reach) for side in (-1.0, 1.0))
+    return including(value, low, high)
+
+
+def critical_value(level: Any) -> Any:
+    """Normal quantile of a two-sided interval: 1.96 at the level 0.95."""
+    return normal_quantile(0.5 + level / 2)
+
+
+def student_value(level: float, freedom: float) -> float:
+    """Student's quantile of a two-sided interval, with `freedom` degrees of freedom."""
     from scipy.special import stdtrit
 
-    reach = float(stdtrit(freedom, 0.5 + level / 2)) * error * scale.slope(value)
-    low, high = (scale.back(scale.there(value) + side * reach) for side in (-1.0, 1.0))
+    return float(stdtrit(freedom, 0.5 + level / 2))
+
+
+def including(value: float, low: float, high: float) -> tuple[float, float]:
+    """Limits, widened to include the estimate where rounding or a method's approximation leaves it out."""
     return min(low, value), max(high, value)
 
 

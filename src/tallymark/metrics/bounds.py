@@ -9,7 +9,7 @@ import numpy as np
 
 from tallymark.errors import InputError
 from tallymark.registry import METRICS
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, extremes
 
 
 def bound(tally: Tally, name: str, **options: Any) -> tuple[float, float]:
@@ -59,7 +59,7 @@ def bound(tally: Tally, name: str, **options: Any) -> tuple[float, float]:
     if callable(metric.bound):
         low, high = metric.bound(tally, **options)
     else:
-        values = [metric.compute(extreme, **options) for extreme in tally.extremes]
+        values = [metric.compute(extreme, **options) for extreme in extremes(tally)]
         low, high = min(values), max(values)
     return min(low, value), max(high, value)
 
@@ -73,7 +73,7 @@ _USUAL, _TOO_MUCH = 1e-12, 1e-3
 
 def _rounding(tally: Tally) -> float:
     """How far rounding of the means can have moved a metric of stored moments, in units of the scores' spread."""
-    for run, moments in zip(tally.runs, tally.scaled_moments, strict=True):
+    for run, moments in zip(tally.runs, tally.views.scaled_moments, strict=True):
         if (
             len(run)
             and not moments.variance > 0.0
@@ -81,7 +81,7 @@ def _rounding(tally: Tally) -> float:
         ):
             # Scores that differ have lost all of their spread.
             return math.inf
-    spreads = [math.sqrt(m.variance) for m in tally.scaled_moments if m.mass and m.variance > 0.0]
-    sizes = [abs(m.mean) for m in tally.scaled_moments if m.mass]
+    spreads = [math.sqrt(m.variance) for m in tally.views.scaled_moments if m.mass and m.variance > 0.0]
+    sizes = [abs(m.mean) for m in tally.views.scaled_moments if m.mass]
     lost = _ROUNDINGS * float(np.finfo(np.float64).eps) * max(sizes, default=0.0) / min(spreads, default=math.inf)
     return lost if lost > _USUAL else 0.0

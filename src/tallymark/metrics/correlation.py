@@ -12,7 +12,7 @@ from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.metrics.declare import GUBBELS, metric
 from tallymark.metrics.ranking import auroc_of, best_informedness
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, extremes
 
 
 class _Spread(NamedTuple):
@@ -23,12 +23,12 @@ class _Spread(NamedTuple):
 
 def _spread(tally: Tally) -> _Spread:
     """Difference of the class means and the two variances."""
-    down, up = tally.scaled_moments
+    down, up = tally.views.scaled_moments
     if math.isnan(up.variance + down.variance) and tally.n_rows > 1:
         raise Undefined(
             "the scores are so large or so small that the moments of their cells are lost; scale them first"
         )
-    return _Spread(tally.scaled_gap, up.variance, down.variance)
+    return _Spread(tally.views.scaled_gap, up.variance, down.variance)
 
 
 def _ratio(name: str, gap: float, spread: float) -> float:
@@ -175,7 +175,7 @@ def _log_normal_mass(edges: Floats) -> Floats:
 def _tied(tally: Tally, power: int) -> float:
     """Sum over tied groups of their share of the mass to a power, at the tally's prevalence."""
     down, up = tally.scale
-    if tally.untied:
+    if tally.views.untied:
         # Every row is a group, so the classes need not be merged.
         return float(
             sum(len(run) * (scale / float(tally.n)) ** power for run, scale in zip(tally.runs, (down, up), strict=True))
@@ -263,7 +263,7 @@ def _within(correlation: float) -> float:
 def _rank_bound(tally: Tally, formula: Callable[[Tally, float, float], float]) -> tuple[float, float]:
     """Bounds from the extremes of the concordance and of the tied mass."""
     power = 3 if formula is _spearman else 2
-    halves = [_concordance(extreme) for extreme in tally.extremes]
+    halves = [_concordance(extreme) for extreme in extremes(tally)]
     ties = (_surely_tied(tally, power), _tied(tally, power))
     values = [formula(tally, half, tied) for half in halves for tied in ties]
     return max(-1.0, min(values)), min(1.0, max(values))

@@ -27,7 +27,7 @@ def roc_hull(tally: Tally) -> Hull:
 
     Only cut-offs at a positive's score can be corners: any other has more false positives for the same recall.
     """
-    steps = tally.steps()
+    steps = tally.views.steps()
     lowest = min(tally.range)
     fp = np.concatenate(([0.0], steps.fp, [tally.negatives])).astype(np.float64)
     tp = np.concatenate(([0.0], steps.tp, [tally.positives])).astype(np.float64)

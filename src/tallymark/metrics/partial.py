@@ -11,7 +11,7 @@ from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.metrics.declare import metric
 from tallymark.registry import require_one_of
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, extremes
 
 Range = tuple[float, float]
 
@@ -26,7 +26,7 @@ Standard = Literal["none", "mcclish", "box", "concordant"]
 
 def roc_path(tally: Tally) -> tuple[Floats, Floats]:
     """Fpr and tpr of the ROC curve's corners from (0, 0) to (1, 1), tied scores as slanted segments."""
-    steps = tally.steps()
+    steps = tally.views.steps()
     tp = steps.tp / tally.positives
     fpr = np.empty(2 * len(tp) + 2)
     tpr = np.empty_like(fpr)
@@ -55,7 +55,7 @@ def _diagonal(_: Tally, *, fpr: Range | None = None, tpr: Range | None = None, s
 
 
 def _bound(tally: Tally, *, standard: Standard = "none", **ends: Range | None) -> tuple[float, float]:
-    best, worst = tally.extremes
+    best, worst = extremes(tally)
     if standard != "concordant":
         return partial_auc(worst, standard=standard, **ends), partial_auc(best, standard=standard, **ends)
     # Not monotone, but the difference of two areas that are: from fpr 0 upwards, or from recall 1 downwards.

@@ -13,7 +13,7 @@ from tallymark.errors import InputError, Undefined
 from tallymark.metrics.declare import metric
 from tallymark.registry import choose
 from tallymark.summaries.cutoffs import Steps
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, extremes
 
 #: Default upper limit of the recall over which precision is averaged.
 UP_TO_RECALL = 0.5
@@ -34,9 +34,9 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "integral") -> tuple[
     """
     if interpolation == "integral":
         # Linear in ROC space, so the two extreme orders bracket it.
-        best, worst = tally.extremes
+        best, worst = extremes(tally)
         return _total(worst, _integral_area), _total(best, _integral_area)
-    tp0, tp1, fp0, fp1 = _segments(tally, tally.steps())
+    tp0, tp1, fp0, fp1 = _segments(tally, tally.views.steps())
     positive, negative = tally.positive, tally.negative
     one_score = (positive.scores == positive.hi)[::-1] if positive.hi is not None else np.ones(len(tp0), np.bool_)
     highest_negative = np.full(len(tp0), -np.inf)
@@ -111,7 +111,7 @@ def partial_average_precision(tally: Tally, *, recall: float = UP_TO_RECALL) -> 
     end = _check.real(recall, "recall")
     if not 0.0 < end <= 1.0:
         raise InputError(f"recall is {recall!r}, expected a recall above 0 and up to 1 to which precision is averaged.")
-    tp0, tp1, _, fp1 = _segments(tally, tally.steps())
+    tp0, tp1, _, fp1 = _segments(tally, tally.views.steps())
     width = np.clip(np.minimum(tp1, end * float(tally.positives)) - tp0, 0.0, None)
     return float(np.sum(width * tp1 / (tp1 + fp1))) / (end * float(tally.positives))
 
@@ -211,5 +211,5 @@ _AREAS = {
 
 
 def _total(tally: Tally, area: Callable[[Floats, Floats, Floats, Floats], Floats]) -> float:
-    value = (float(np.sum(area(*_segments(tally, steps)))) for steps in tally.step_blocks())
+    value = (float(np.sum(area(*_segments(tally, steps)))) for steps in tally.views.step_blocks())
     return sum(value) / float(tally.positives)

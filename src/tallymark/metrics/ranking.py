@@ -14,12 +14,12 @@ def auroc_of(tally: Tally) -> float:
     """AUROC of a tally with rows of both classes; exactly 1 or 0 where their scores do not overlap."""
     if tally.separation:
         return max(0.0, float(tally.separation))
-    return within(tally.wins / (float(tally.positives) * float(tally.negatives)), 0.0, 1.0)
+    return within(tally.views.wins / (float(tally.positives) * float(tally.negatives)), 0.0, 1.0)
 
 
 def best_informedness(tally: Tally) -> float:
     """The largest tpr - fpr of any threshold; at least 0, where nothing is predicted positive."""
-    gaps = (np.max(s.tp / tally.positives - s.fp / tally.negatives) for s in tally.step_blocks())
+    gaps = (np.max(s.tp / tally.positives - s.fp / tally.negatives) for s in tally.views.step_blocks())
     return max(0.0, *map(float, gaps))
 
 

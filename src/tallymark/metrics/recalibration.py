@@ -57,7 +57,7 @@ def _refined(tally: Tally, slope: float, intercept: float) -> tuple[float, float
         if np.abs(step).max() < _CONVERGED * max(1.0, abs(slope)):
             return slope, intercept
     # Not converged, which no test has met: the slower method with step halving.
-    scores, share, mass = tally.outcomes
+    scores, share, mass = tally.views.outcomes(tally.scale)
     slope, intercept = fit_logistic(logit(scores)[None, :], share, mass[None, :])[0].tolist()
     return slope, intercept
 
@@ -78,7 +78,7 @@ class _Coarse(NamedTuple):
 def _coarse(tally: Tally) -> _Coarse:
     """Every distinct score where there are few; else the middle scores of slices of the classes' runs."""
     if _few_scores(tally, _COARSE):
-        scores, share, mass = tally.outcomes
+        scores, share, mass = tally.views.outcomes(tally.scale)
         return _Coarse(logit(scores), share, mass, exact=True)
     parts = []
     # Shorter slices towards both ends, where neighbouring scores lie far apart.
@@ -93,7 +93,7 @@ def _coarse(tally: Tally) -> _Coarse:
 
 def _few_scores(tally: Tally, most: int) -> bool:
     """Whether there are at most so many distinct scores; classes are merged only if neither alone has more."""
-    return max(run.n_distinct for run in tally.runs) <= most and len(tally.outcomes.scores) <= most
+    return max(run.n_distinct for run in tally.runs) <= most and len(tally.views.outcomes(tally.scale).scores) <= most
 
 
 def _classes(tally: Tally) -> Iterator[tuple[Run, float, float]]:
@@ -263,7 +263,7 @@ def _reach(at: Floats, scores: Floats, mass: Floats) -> Floats:
 def _in_cells(tally: Tally) -> Outcomes:
     """Outcomes by score; where scores are many, neighbours are merged into cells of about equal mass."""
     if _few_scores(tally, _FEW):
-        return _joined(tally.outcomes)
+        return _joined(tally.views.outcomes(tally.scale))
     total = float(mass_above(tally, tally.runs[0].scores.dtype.type(-np.inf), "left")[0])
     upto = np.linspace(0.0, total, _CELLS, endpoint=False)
     # A cell begins with the first score whose cumulative mass exceeds its share.
@@ -393,7 +393,7 @@ def score_parts(tally: Tally, *, score: Literal["brier", "log_loss"] = "brier") 
         )
     loss = choose("score", score, _LOSSES)
     value = METRICS[score].compute(tally)
-    _, share, mass = tally.outcomes
+    _, share, mass = tally.views.outcomes(tally.scale)
     weight = mass / mass.sum()
     fitted = isotonic_regression(share, weights=mass).x
     recalibrated = float(np.sum(weight * loss(fitted, share)))

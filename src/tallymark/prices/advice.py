@@ -17,7 +17,7 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark._periods import in_order
 from tallymark.errors import InputError
-from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.interval import checked_level
 from tallymark.prices.error_impact import ERRORS, Impact
 from tallymark.registry import METRICS, require_one_of

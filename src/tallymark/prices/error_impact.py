@@ -23,7 +23,7 @@ from tallymark._display import Row, Shown, plain
 from tallymark._numbers import noun
 from tallymark._periods import in_order
 from tallymark.errors import InputError
-from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.interval import Interval, checked_level
 from tallymark.notes import Note, emit
 from tallymark.sources.any_columns import any_columns, numbers

@@ -18,7 +18,7 @@ from tallymark.curves.histogram import score_histogram
 from tallymark.decisions.verdicts import RARE_SHARE, leading_metrics
 from tallymark.evaluation.request import Request, settings_at
 from tallymark.inference.limits.bands import pr_band, roc_band
-from tallymark.inference.limits.cell_metrics import Asked, limits_of_many
+from tallymark.inference.limits.cell_metrics import RateQuery, limits_of_many
 from tallymark.inference.resampling.strata import Pool
 from tallymark.measures import Evaluation
 from tallymark.metrics import expressions
@@ -138,7 +138,7 @@ def _limits(tally: Tally, evaluation: Evaluation, thresholds: Sequence[float] | 
     for threshold in map(float, thresholds):
         matrix = seen.at(threshold)
         settings = settings_at(_SHOWN, matrix, request)
-        asked.append(Asked(tuple(settings), matrix, settings))
+        asked.append(RateQuery(tuple(settings), matrix, settings))
     found = limits_of_many(asked, evaluation.level, evaluation.sampling)  # type: ignore[arg-type]
     return {
         name: [[None if name not in one else _short(float(one[name][side])) for one in found] for side in (0, 1)]

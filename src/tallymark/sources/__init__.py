@@ -1,1 +1,1 @@
-"""Doors into the library: whatever holds labels and scores becomes a summary."""
+"""Constructors of summaries from arrays, dataframes and files."""

@@ -1,4 +1,4 @@
-"""Columns of whatever holds a table: a dataframe, or files by path."""
+"""Named columns of a dataframe, of files, or of arrays by name, as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.engine import engine
 from tallymark.sources.files import columns_of
@@ -16,12 +17,12 @@ from tallymark.sources.formats import Wanted
 from tallymark.sources.frames import is_frame, read_columns
 from tallymark.sources.left_out import complete_rows
 
-Columns = Mapping[str, NDArray[Any]]
+Columns = Mapping[str, Column]
 
 
 def any_columns(
     data: Any, wanted: Sequence[Wanted], *, where: str | None = None, drop_missing: bool = False
-) -> dict[str, NDArray[Any]]:
+) -> dict[str, Column]:
     """The wanted columns of a dataframe, of files, or of arrays by name; missing values become masked arrays.
 
     With `drop_missing` rows of files and frames in which a column is missing are left out, and noted.
@@ -46,7 +47,7 @@ def any_columns(
     return read_columns(data, wanted, drop_missing=drop_missing)
 
 
-def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+def is_missing(column: Column) -> NDArray[np.bool_]:
     """Which rows of a column have no value: null, or NaN."""
     mask = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), np.bool_)
     values = np.ma.getdata(column)
@@ -55,10 +56,10 @@ def is_missing(column: NDArray[Any]) -> NDArray[np.bool_]:
     return np.asarray(mask)
 
 
-def numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
+def numbers(column: Column, name: str) -> NDArray[np.float64]:
     """A column as floats, nan where a value is missing."""
     try:
-        made = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
+        floats = np.ma.filled(np.ma.asarray(column).astype(np.float64), np.nan)
     except (TypeError, ValueError):
         raise InputError(f"{name} holds values that are no numbers; convert the column first.") from None
-    return np.asarray(made, dtype=np.float64)
+    return np.asarray(floats, dtype=np.float64)

@@ -1,7 +1,6 @@
-"""Columns of a query's result as they stream out of an engine, by Arrow's C interface.
+"""Columns of a query's result as a stream of NumPy arrays, by Arrow's C stream interface.
 
-The engine hands over one batch of rows at a time; its columns are seen as arrays where they lie, and its memory is given back
-when the last of these is gone. https://arrow.apache.org/docs/format/CStreamInterface.html
+Arrays are views of the engine's batches; a batch is released when the last array of it is deleted. https://arrow.apache.org/docs/format/CStreamInterface.html
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tallymark._check import Column
 
 
 class Interrupted(Exception):
-    """The stream broke off, or has a missing value in it; the message is the engine's."""
+    """The stream failed, or has a missing value; the message is the engine's."""
 
 
 class _Array(ctypes.Structure):
@@ -37,7 +37,7 @@ _Array._fields_ = [
 
 
 class _Batch(_Array):
-    """A batch, and with it all its columns, whose memory is ours to give back."""
+    """A batch of columns that is released with it."""
 
     def __del__(self) -> None:
         if self.release:
@@ -55,7 +55,7 @@ class _Stream(ctypes.Structure):
 
 
 class _Column:
-    """What NumPy needs to see a column, and what keeps its memory."""
+    """NumPy's array interface of a column; keeps the batch alive."""
 
     def __init__(self, batch: _Batch, number: int, kind: np.dtype[Any]) -> None:
         column = batch.children[number].contents
@@ -71,18 +71,18 @@ class _Column:
         }
 
 
-def arrow_blocks(source: Any, kinds: Sequence[np.dtype[Any]]) -> Iterator[list[NDArray[Any]]]:
-    """Blocks of some thousands of rows: an array for each column of `source`, which has the types `kinds` and no nulls."""
+def arrow_blocks(source: Any, kinds: Sequence[np.dtype[Any]]) -> Iterator[list[Column]]:
+    """Blocks of some thousands of rows: an array for each column of `source`, of the types `kinds`, without nulls."""
     pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
     pointer_in.restype, pointer_in.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    # The stream is given back with the capsule that holds it.
+    # The capsule releases the stream.
     capsule = source.__arrow_c_stream__()
     stream = _Stream.from_address(pointer_in(capsule, b"arrow_array_stream"))
-    here = ctypes.byref(stream)
+    pointer = ctypes.byref(stream)
     while True:
         batch = _Batch()
-        if stream.get_next(here, ctypes.byref(batch)):
-            raise Interrupted((stream.get_last_error(here) or b"").decode(errors="replace"))
+        if stream.get_next(pointer, ctypes.byref(batch)):
+            raise Interrupted((stream.get_last_error(pointer) or b"").decode(errors="replace"))
         if not batch.release:
             return
         if batch.length:

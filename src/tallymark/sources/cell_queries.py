@@ -1,8 +1,8 @@
-"""Tallies of tables larger than memory: the engine groups, only cells cross over.
+"""Tallies of tables larger than memory, by SQL queries that group rows into cells.
 
 Each row's score gets a key that every engine computes alike (:mod:`tallymark.summaries.score_grid`); the engine counts
-rows by label and key and notes each cell's lowest and highest score. Repeated scores therefore stay exact, and the
-few heaviest cells are split finer in a second pass.
+rows by label and key, with the lowest and highest score of each cell. Repeated scores therefore stay exact, and the few
+heaviest cells are split finer in a second pass.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats
+from tallymark._check import Column, Floats
 from tallymark.errors import InputError
 from tallymark.sources.celltable import Heavy, Moments, missing, plain_numbers, tallies_of_cells
 from tallymark.sources.class_moments import FINE, Classes, Span
 from tallymark.sources.duck import double, quoted, text, unreadable
 from tallymark.sources.engine import Engine
-from tallymark.sources.files import refuse_false_notes
+from tallymark.sources.files import refuse_wrong_statistics
 from tallymark.sources.formats import is_whole, require_columns
 from tallymark.sources.roles import Roles
 from tallymark.sources.streamed_cells import StreamedCells, streamed_cells
@@ -38,7 +38,7 @@ _PARTS = 2**17
 def key_of(score: str, *, huge: bool = True) -> str:
     """:func:`tallymark.summaries.score_grid.cell_key` of a column, in SQL: the same operations in the same order.
 
-    Where no score is `huge` the question need not be asked of every row.
+    The simpler expression serves where no score is `huge`.
     """
     spread, smaller = f"({score} * {double(SPLITTER)})", f"({score} * {double(SCALE_DOWN)})"
     large = f"({smaller} * {double(SPLITTER)})"
@@ -51,15 +51,15 @@ def key_of(score: str, *, huge: bool = True) -> str:
 
 
 class Source(Protocol):
-    """Something that answers queries about one table."""
+    """A table that can be queried."""
 
     @property
     def reader(self) -> str:
-        """What stands for the table in a query's FROM."""
+        """The table in a query's FROM."""
 
     @property
     def shown(self) -> str:
-        """What the table is called in messages."""
+        """Name of the table in messages."""
 
     @property
     def types(self) -> Mapping[str, str]:
@@ -67,21 +67,21 @@ class Source(Protocol):
 
     @property
     def untyped(self) -> frozenset[str]:
-        """Columns of which the table records no type."""
+        """Columns whose type the table does not store."""
 
     def refuse_lost_digits(self, name: str, largest: float) -> None:
         """Refuse whole numbers that floats cannot tell apart."""
 
-    def noted_range(self, name: str) -> tuple[float, float] | None:
-        """Lowest and highest value of a column where that is noted; None where the rows would have to be asked."""
+    def stored_range(self, name: str) -> tuple[float, float] | None:
+        """Lowest and highest value of a column from stored statistics; None without."""
 
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str) -> dict[str, Column]:
         """Run one statement and fetch its columns."""
 
 
 @dataclass(frozen=True)
 class _Relation:
-    """A DuckDB relation of the user's, asked on the user's own connection."""
+    """A DuckDB relation of the user's, queried on the user's connection."""
 
     relation: Any
     types: Mapping[str, str]
@@ -94,24 +94,24 @@ class _Relation:
         if largest > _check.EXACT_INTEGER and is_whole(self.types[name]):
             raise InputError(_check.too_large(name))
 
-    def noted_range(self, name: str) -> tuple[float, float] | None:
-        """Nothing is noted."""
+    def stored_range(self, name: str) -> tuple[float, float] | None:
+        """No statistics."""
         del name
         return None
 
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str) -> dict[str, Column]:
         """Run one statement over the relation."""
         import duckdb
 
         try:
-            columns: dict[str, NDArray[Any]] = self.relation.query(self.reader, sql).fetchnumpy()
+            columns: dict[str, Column] = self.relation.query(self.reader, sql).fetchnumpy()
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
         return columns
 
 
 def tallies_of_relation(relation: Any, roles: Roles, thresholds: Iterable[float] = (0.5,)) -> Tallies:
-    """Tallies by score column and group of a DuckDB relation, grouped where it lives."""
+    """Tallies by score column and group of a DuckDB relation."""
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     require_columns(roles.wanted, types)
     return tallies_by_cells(_Relation(relation, types), roles, None, thresholds)
@@ -119,37 +119,42 @@ def tallies_of_relation(relation: Any, roles: Roles, thresholds: Iterable[float]
 
 def tallies_by_cells(source: Source, roles: Roles, where: str | None, thresholds: Iterable[float]) -> Tallies:
     """Tallies by score column and group, counted in cells by the engine."""
-    ask = _Scan(source, roles, where, tuple(thresholds))
-    entries = {(name, *key): tally for name in roles.scores for key, tally in ask.tallies(name, source.types[name])}
+    query = _CellQuery(source, roles, where, tuple(thresholds))
+    entries = {(name, *key): tally for name in roles.scores for key, tally in query.tallies(name)}
     return Tallies(("model", *roles.by), entries)
 
 
-#: Parts of a key in which a score's distance from it is counted: a cell is about a 2**12th of its key wide, so the first
+#: Units of a key in which a score's distance from it is summed: a cell is about a 2**12th of its key wide, so the first
 #: keeps all digits of a score, and the square of the second fits into 64 bits.
 _FIRST, _SECOND = 2.0**53, 2.0**43
 
 #: A score's distance from its key is at most the key over this.
 _NARROW = 2.0**12
 
+#: Bad rows of a cell whose rows have weights or counts: `raw` as it is read, `m` as it is summed.
+_CHECKS = """min(raw) AS lightest, max(raw) AS heaviest, count(*) AS every, count(*) - count(raw) AS massless,
+    count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken, count(*) - count(s) AS scoreless,
+    count(*) FILTER (NOT isfinite(s)) AS endless, count(*) FILTER (NOT isfinite(raw)) AS boundless,"""
+
 
 @dataclass(frozen=True)
-class _Scan:
-    """A question to an engine, for any of its score columns."""
+class _CellQuery:
+    """Queries that count the rows of a table by label, group and cell of a score."""
 
     source: Source
     roles: Roles
     where: str | None
     thresholds: tuple[float, ...]
 
-    def tallies(self, score: str, kind: str) -> Iterator[tuple[tuple[Any, ...], Tally]]:
+    def tallies(self, score: str) -> Iterator[tuple[tuple[Any, ...], Tally]]:
         """The tally of each group."""
-        dtype = np.dtype(np.float32 if kind == "FLOAT" else np.float64)
+        dtype = np.dtype(np.float32 if self.source.types[score] == "FLOAT" else np.float64)
         grid = Grid(tuple(sorted({float(dtype.type(t)) for t in self.thresholds})), str(dtype))
         weighted = self.roles.weight is not None
         streamed = None
         if isinstance(self.source, Engine):
             streamed = streamed_cells(self.source, self.roles, self.where, score, grid)
-        cells = self._cells(score, grid, deviations=weighted) if streamed is None else streamed.cells
+        cells = self._cells(score, grid, deviations=weighted) if streamed is None else _with_checks(streamed.cells)
         self._refuse_bad_rows(score, cells)
         moments = None if weighted else self._class_moments(score, cells, streamed)
         if moments is None and not weighted:
@@ -165,7 +170,7 @@ class _Scan:
 
     @property
     def _mass(self) -> str:
-        """What a row counts, in SQL."""
+        """The mass of a row, in SQL."""
         return "1" if self.roles.mass is None else "m"
 
     def _sums(self) -> str:
@@ -175,20 +180,23 @@ class _Scan:
         mass, squares = "sum(m)", "sum(m::DOUBLE * m)"
         if self.roles.weight is not None:
             mass, squares = self._whole_sum("m"), self._whole_sum("m * m")
-        # A row that counts nothing is not there, so it has no part in the extremes either.
+        # Rows of mass 0 have no part in the extremes.
         return f"""count(*) FILTER (m > 0) AS n, {mass} AS mass, {squares} AS squares,
                    min(s) FILTER (m > 0) AS lo, max(s) FILTER (m > 0) AS hi"""
 
+    @property
+    def _condition(self) -> str:
+        return "" if self.where is None else f" WHERE ({self.where})"
+
     @cached_property
     def _weights(self) -> tuple[int, float]:
-        """The power of two that the heaviest weight is below, and the parts of it in which sums of weights are counted.
+        """The power of two above the heaviest weight, and the units in it in which weights are summed.
 
         Whole numbers of 128 bits add up the same in any order, so that results do not depend on the number of threads.
         """
-        condition = "" if self.where is None else f" WHERE ({self.where})"
         column = quoted(self.roles.weight or "")
         columns = self.source.query(
-            f"SELECT max({column})::DOUBLE AS most, count(*) AS n FROM {self.source.reader}{condition}"
+            f"SELECT max({column})::DOUBLE AS most, count(*) AS n FROM {self.source.reader}{self._condition}"
         )
         most = float(plain_numbers(columns["most"])[0])
         if not 0.0 < most < np.inf:
@@ -196,64 +204,59 @@ class _Scan:
         return math.frexp(most)[1], 2.0 ** (124 - int(columns["n"][0]).bit_length())
 
     def _whole_sum(self, value: str, up: float = 1.0) -> str:
-        """The sum of something that is at most 1 / `up` in size, in parts of the heaviest weight."""
+        """The fixed-point sum of a value that is at most 1 / `up` in size."""
         return f"sum(TRY_CAST({value} * {double(self._weights[1] * up)} AS HUGEINT))"
 
-    def _as_weights(self, found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Sums counted in parts of the heaviest weight, in units of weight again."""
+    def _as_weights(self, cells: dict[str, Column]) -> dict[str, Column]:
+        """Fixed-point sums of weights converted to floats."""
         if self.roles.weight is not None:
-            exponent, parts = self._weights
+            exponent, units = self._weights
             with np.errstate(over="ignore"):
-                found["mass"] = np.ldexp(plain_numbers(found["mass"]) / parts, exponent)
-                found["squares"] = np.ldexp(plain_numbers(found["squares"]) / parts, 2 * exponent)
-        return found
+                cells["mass"] = np.ldexp(plain_numbers(cells["mass"]) / units, exponent)
+                cells["squares"] = np.ldexp(plain_numbers(cells["squares"]) / units, 2 * exponent)
+        return cells
 
-    def _cells(self, score: str, grid: Grid, *, deviations: bool, huge: bool | None = None) -> dict[str, NDArray[Any]]:
-        """Count and extremes by label, group and cell; with `deviations` sums that give the moments of each cell.
+    def _cells(self, score: str, grid: Grid, *, deviations: bool) -> dict[str, Column]:
+        """Count and extremes by label, group and cell; with `deviations` sums that give the moments of each cell."""
+        huge = self._has_huge(score)
+        cells = self._grouped(score, grid, deviations=deviations, huge=huge)
+        ends = np.concatenate([plain_numbers(cells[end]) for end in ("lo", "hi")])
+        if not huge and len(ends) and np.abs(ends).max() > HUGE:
+            # The statistics of a damaged file may be wrong.
+            cells = self._grouped(score, grid, deviations=deviations, huge=True)
+        cells["key"] = cell_key(plain_numbers(cells["cell"]))
+        cells["side"] = np.searchsorted(np.array(grid.thresholds), plain_numbers(cells["lo"]), "right")
+        if deviations:
+            first, second = (_FIRST, _SECOND**2) if self.roles.weight is None else self._units_of_deviations
+            # Squares of scores near the largest float overflow, and their moments are not finite.
+            with np.errstate(over="ignore", invalid="ignore"):
+                cells["d1"] = cells["key"] * plain_numbers(cells["d1"]) / first
+                cells["d2"] = cells["key"] ** 2 * plain_numbers(cells["d2"]) / second
+        if self._mass == "1":
+            cells |= dict.fromkeys(("mass", "squares", "every"), cells["n"])
+            return _with_checks(cells)
+        return cells
 
-        `huge` as for :func:`key_of`; None asks the file's own notes.
-        """
-        huge = self._has_huge(score) if huge is None else huge
-        lightest = (
-            ""
-            if self._mass == "1"
-            else "min(raw) AS lightest, count(*) - count(raw) AS massless, count(*) AS every, "
-            "count(*) FILTER (raw IS NOT NULL AND (m IS NULL OR m <> raw)) AS broken, count(*) - count(s) AS scoreless, "
-            "count(*) FILTER (NOT isfinite(s)) AS endless, count(*) FILTER (NOT isfinite(raw)) AS boundless, max(raw) AS heaviest,"
-        )
-        more = f", {self._deviations()}" if deviations else ""
-        entries = self._as_weights(
+    def _grouped(self, score: str, grid: Grid, *, deviations: bool, huge: bool) -> dict[str, Column]:
+        """The cell table as the engine counts it; `huge` as for :func:`key_of`."""
+        checks = "" if self._mass == "1" else _CHECKS
+        sums = f"{self._sums()}, {self._deviations()}" if deviations else self._sums()
+        groups = self._listed_groups()
+        return self._as_weights(
             self.source.query(
-                f"""SELECT label, {self._listed_groups()} {_cell_of(grid)} AS cell, {lightest} {self._sums()}{more}
+                f"""SELECT label, {groups} {_cell_of(grid)} AS cell, {checks} {sums}
                 FROM (SELECT *, {key_of("s", huge=huge)} AS key FROM ({self._plain_rows(score)}))
-                GROUP BY ALL ORDER BY label, {self._listed_groups()} cell"""
+                GROUP BY ALL ORDER BY label, {groups} cell"""
             )
         )
-        ends = np.concatenate([plain_numbers(entries[end]) for end in ("lo", "hi")])
-        if not huge and len(ends) and np.abs(ends).max() > HUGE:
-            # The notes of a damaged file are no better than its rows.
-            return self._cells(score, grid, deviations=deviations, huge=True)
-        entries["key"] = cell_key(plain_numbers(entries["cell"]))
-        entries["side"] = np.searchsorted(np.array(grid.thresholds), plain_numbers(entries["lo"]), "right")
-        if deviations:
-            first, second = (_FIRST, _SECOND**2) if self.roles.weight is None else self._parts_of_deviations
-            # Squares of scores near the largest float overflow; moments that are not finite are known for what they are.
-            with np.errstate(over="ignore", invalid="ignore"):
-                entries["d1"] = entries["key"] * plain_numbers(entries["d1"]) / first
-                entries["d2"] = entries["key"] ** 2 * plain_numbers(entries["d2"]) / second
-        if self._mass == "1":
-            entries |= dict.fromkeys(("mass", "squares", "every"), entries["n"])
-        return entries
 
     def _has_huge(self, score: str) -> bool:
-        """Whether a score may be so large that its key would overflow, where a file's own notes tell."""
-        ends = self.source.noted_range(score) if self.where is None else None
+        """Whether a score may be so large that its key would overflow, by the statistics of the files."""
+        ends = self.source.stored_range(score) if self.where is None else None
         return ends is None or not max(map(abs, ends)) <= HUGE
 
-    def _class_moments(
-        self, score: str, cells: Mapping[str, NDArray[Any]], streamed: StreamedCells | None
-    ) -> Moments | None:
-        """Moments of each class and group, from whole numbers, which add up the same in any order.
+    def _class_moments(self, score: str, cells: Mapping[str, Column], streamed: StreamedCells | None) -> Moments | None:
+        """Moments of each class and group, by fixed-point sums.
 
         None where a class is so narrow beside the range of all scores that its spread would lose digits.
         """
@@ -266,25 +269,26 @@ class _Scan:
             return None
         times = "" if self.roles.count is None else "m::HUGEINT * "
         powers = ("e", "e * e", "e * e * e")
-        # As text, for the engine rounds a large whole number twice when it makes a float of it.
+        # As text, because the engine would round a large whole number twice on the way to a float.
         sums = ", ".join(
             f"sum({times}TRY_CAST({e} * {double(FINE)} AS BIGINT))::VARCHAR AS e{i}" for i, e in enumerate(powers)
         )
-        found = self.source.query(
+        distance = f"(s - {double(span.middle)}) * {double(span.per_half)}"
+        of_classes = self.source.query(
             f"""SELECT {", ".join(columns)}, {"count(*)" if self._mass == "1" else "sum(m)"} AS mass, {sums}
-                FROM (SELECT *, (s - {double(span.middle)}) * {double(span.per_half)} AS e FROM ({self._plain_rows(score)}))
+                FROM (SELECT *, {distance} AS e FROM ({self._plain_rows(score)}))
                 GROUP BY {", ".join(columns)}"""
         )
-        return classes.moments(found, span)
+        return classes.moments(of_classes, span)
 
-    def _span(self, score: str, cells: Mapping[str, NDArray[Any]]) -> Span:
-        """The range that the file notes, which a condition does not change; or that of the cells, where it has them right."""
+    def _span(self, score: str, cells: Mapping[str, Column]) -> Span:
+        """The range in the files' statistics, which a condition does not change; or that of the cells."""
         low, high = plain_numbers(cells["lo"]).min(), plain_numbers(cells["hi"]).max()
-        noted = self.source.noted_range(score)
-        return Span.between(*noted) if noted and noted[0] <= low and high <= noted[1] else Span.between(low, high)
+        stored = self.source.stored_range(score)
+        return Span.between(*stored) if stored and stored[0] <= low and high <= stored[1] else Span.between(low, high)
 
     def _deviations(self) -> str:
-        """Sums of (score - key) and of its square; as whole numbers of key's parts, which add up the same in any order."""
+        """Fixed-point sums of (score - key) and of its square, in units of the key."""
         off = "(s - key) / nullif(key, 0.0)"
         if self.roles.weight is not None:
             first, second = self._whole_sum(f"m * {off}", _NARROW), self._whole_sum(f"m * {off} * {off}", _NARROW**2)
@@ -294,25 +298,25 @@ class _Scan:
         return f"sum({times}{first}) AS d1, sum({times}({second} * {second})) AS d2"
 
     @property
-    def _parts_of_deviations(self) -> tuple[float, float]:
-        """What weighted sums of deviations and of their squares are counted in."""
-        exponent, parts = self._weights
-        unit = math.ldexp(parts, -exponent)
+    def _units_of_deviations(self) -> tuple[float, float]:
+        """Units of weighted sums of deviations and of their squares."""
+        exponent, units = self._weights
+        unit = math.ldexp(units, -exponent)
         return unit * _NARROW, unit * _NARROW**2
 
     def _plain_rows(self, score: str) -> str:
-        """Each row's label, groups, mass and score."""
-        condition = "" if self.where is None else f" WHERE ({self.where})"
-        column = quoted(self.roles.mass or "")
+        """Label, groups, mass and score of each row."""
+        roles = self.roles
         # A count is read as it is and as a whole number, so that a fraction shows; a weight as a part of the heaviest.
-        own = f"TRY_CAST({column} AS BIGINT)"
-        if self.roles.weight is not None:
-            own = f"{column}::DOUBLE * {double(math.ldexp(1.0, -self._weights[0]))}"
-        mass = "" if self.roles.mass is None else f", {column}::DOUBLE AS raw, {own} AS m"
-        groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(self.roles.by))
-        truth = "0" if self.roles.label is None else quoted(self.roles.label)
-        return f"""SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{mass}{groups}
-                   FROM {self.source.reader}{condition}"""
+        column = quoted(roles.mass or "")
+        mass = f"TRY_CAST({column} AS BIGINT)"
+        if roles.weight is not None:
+            mass = f"{column}::DOUBLE * {double(math.ldexp(1.0, -self._weights[0]))}"
+        masses = "" if roles.mass is None else f", {column}::DOUBLE AS raw, {mass} AS m"
+        groups = "".join(f", {quoted(name)} AS g{i}" for i, name in enumerate(roles.by))
+        truth = "0" if roles.label is None else quoted(roles.label)
+        return f"""SELECT {truth} AS label, {quoted(score)}::DOUBLE + 0.0 AS s{masses}{groups}
+                   FROM {self.source.reader}{self._condition}"""
 
     def _rows(self, score: str, grid: Grid) -> str:
         """The same with each score's key and its side of the thresholds."""
@@ -322,48 +326,45 @@ class _Scan:
     def _listed_groups(self) -> str:
         return "".join(f"g{i}, " for i in range(len(self.roles.by)))
 
-    def _refuse_bad_rows(self, score: str, cells: Mapping[str, NDArray[Any]]) -> None:
+    def _refuse_bad_rows(self, score: str, cells: Mapping[str, Column]) -> None:
         n = cells["every"]
         if not len(n):
             raise InputError(f"{self.source.shown!r} has no rows" + (" that satisfy where=." if self.where else "."))
-        bad = {
-            "no score": missing(cells["lo"]) if "scoreless" not in cells else plain_numbers(cells["scoreless"]) > 0,
-            "a NaN or infinite score": plain_numbers(cells["endless"]) > 0
-            if "endless" in cells
-            else ~missing(cells["lo"]) & ~np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"])),
-            f"no {self.roles.label}": missing(cells["label"]),
-            "a NaN or infinite weight": ~np.isfinite(plain_numbers(cells["squares"]))
-            | (plain_numbers(cells["boundless"]) > 0 if "boundless" in cells else False),
-            **{f"no {name}": _nothing(cells[f"g{i}"]) for i, name in enumerate(self.roles.by)},
+        flagged = {
+            name: plain_numbers(cells[name]) > 0 for name in ("scoreless", "endless", "massless", "broken", "boundless")
         }
-        if "lightest" in cells:
-            bad |= {
-                "no weight or count": plain_numbers(cells["massless"]) > 0,
-                "a negative weight or count": plain_numbers(cells["lightest"]) < 0,
-            }
+        bad = {
+            "no score": flagged["scoreless"],
+            "a NaN or infinite score": flagged["endless"],
+            f"no {self.roles.label}": missing(cells["label"]),
+            "a NaN or infinite weight": ~np.isfinite(plain_numbers(cells["squares"])) | flagged["boundless"],
+            **{f"no {name}": _nothing(cells[f"g{i}"]) for i, name in enumerate(self.roles.by)},
+            "no weight or count": flagged["massless"],
+            "a negative weight or count": plain_numbers(cells["lightest"]) < 0,
+        }
         if self.roles.count is not None:
-            bad["a count that is not a whole number"] = plain_numbers(cells["broken"]) > 0
+            bad["a count that is not a whole number"] = flagged["broken"]
         if self.roles.weight is not None:
-            # Sums counted in parts of the heaviest weight would be wrong.
-            self._refuse_false_notes(self.roles.weight, cells, "lightest", "heaviest")
+            # Fixed-point sums in units of the heaviest weight would be wrong.
+            self._refuse_wrong_statistics(self.roles.weight, cells, "lightest", "heaviest")
         for what, where in bad.items():
             if where.any():
                 many = int(n[where].sum())
                 raise InputError(
                     f"{score}: {many} rows have {what}; drop or repair them, or leave them out with where=."
                 )
-        # Rows that count nothing have no part in a cell's ends, which are missing where there are no others.
-        ends = self._refuse_false_notes(score, cells, "lo", "hi")
+        # The ends of a cell are missing where all its rows have mass 0.
+        ends = self._refuse_wrong_statistics(score, cells, "lo", "hi")
         self.source.refuse_lost_digits(score, float(np.abs(ends).max(initial=0.0)))
 
-    def _refuse_false_notes(self, name: str, cells: Mapping[str, NDArray[Any]], *ends: str) -> Floats:
-        """Refuse a file that notes another range of a column than the ends of its cells have; gives back those ends."""
+    def _refuse_wrong_statistics(self, name: str, cells: Mapping[str, Column], *ends: str) -> Floats:
+        """Refuse a file whose statistics of a column contradict the ends of its cells; return those ends."""
         values: Floats = np.concatenate([plain_numbers(cells[end])[~missing(cells[end])] for end in ends])
         values = values[np.isfinite(values)]
-        refuse_false_notes(self.source.shown, name, self.source.noted_range(name), values)
+        refuse_wrong_statistics(self.source.shown, name, self.source.stored_range(name), values)
         return values
 
-    def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, NDArray[Any]]:
+    def _split(self, score: str, grid: Grid, group: Sequence[Sequence[Any]], heavy: Heavy) -> dict[str, Column]:
         """Heavy cells of one group counted again in equal parts of their range."""
         parts = _PARTS // len(heavy.key)
         with np.errstate(over="ignore"):
@@ -386,7 +387,7 @@ class _Scan:
 
 
 def _cell_of(grid: Grid) -> str:
-    """The key in SQL; in cells that a threshold cuts, each part has a number of its own that still rounds to the key."""
+    """The key in SQL; each part of a cell that a threshold cuts has a different number that still rounds to the key."""
     by_key: dict[float, list[float]] = {}
     for threshold, key in zip(grid.thresholds, cell_key(np.array(grid.thresholds)).tolist(), strict=True):
         by_key.setdefault(key, []).append(threshold)
@@ -400,11 +401,19 @@ def _cell_of(grid: Grid) -> str:
     return f"CASE {' '.join(cuts)} ELSE key END" if cuts else "key"
 
 
+def _with_checks(cells: Mapping[str, Column]) -> dict[str, Column]:
+    """A cell table of rows without weights or counts, with the columns that tell bad rows."""
+    no_score, good = missing(cells["lo"]), np.zeros(len(cells["n"]))
+    finite = np.isfinite(plain_numbers(cells["lo"]) + plain_numbers(cells["hi"]))
+    checks = {"scoreless": no_score, "endless": ~no_score & ~finite}
+    return {**cells, **checks, **dict.fromkeys(("massless", "broken", "boundless", "lightest"), good)}
+
+
 def _is_one_of(column: str, values: Sequence[Any]) -> str:
     """A condition that a group column has one of some values, whatever they contain."""
     return f"{column}::VARCHAR IN ({', '.join(map(text, values))})"
 
 
-def _nothing(column: NDArray[Any]) -> NDArray[np.bool_]:
+def _nothing(column: Column) -> NDArray[np.bool_]:
     """Which entries of a group column are null or NaN."""
     return missing(column) | (np.isnan(np.ma.getdata(column)) if column.dtype.kind == "f" else False)

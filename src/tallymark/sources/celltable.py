@@ -1,4 +1,4 @@
-"""From cells that an engine counted to tallies.
+"""Tallies of a cell table that an engine counted.
 
 A cell table has one row per label, group and cell: `label`, `g0`, `g1`, … (groups), `key` and `side` (the cell), `n`,
 `mass` and `squares` (rows, their mass and its squares), `lo` and `hi` (extreme scores), `d1` and `d2` (sums of score
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Ints, Label
+from tallymark._check import Bools, Column, Floats, Ints, Label
 from tallymark.errors import InputError
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.files import Reading
@@ -24,7 +24,7 @@ from tallymark.summaries.run import Run, ScoreMoments
 from tallymark.summaries.score_grid import Grid
 from tallymark.summaries.tally import Tally
 
-CellTable = Mapping[str, NDArray[Any]]
+CellTable = Mapping[str, Column]
 
 #: Cells are split finer where AUROC could be off by more than this on either side.
 _AUROC_BOUND = 2e-5
@@ -33,8 +33,8 @@ _AUROC_BOUND = 2e-5
 _SPLIT_CELLS = 1_024
 
 
-#: Counts the given cells of a group again in finer parts: a cell table with a `part` column. A group is known by the
-#: values each of its columns has in the engine.
+#: Counts the given cells of a group again in finer parts: a cell table with a `part` column. A group is given by the
+#: values of its columns in the engine.
 Split = Callable[[Sequence[Sequence[Any]], "Heavy"], CellTable]
 
 
@@ -49,7 +49,7 @@ class Heavy:
 
 
 #: The moments of the rows in some cells (by their places in the table), all of a class and group.
-Moments = Callable[[NDArray[Any]], ScoreMoments]
+Moments = Callable[[Column], ScoreMoments]
 
 
 def tallies_of_cells(
@@ -62,7 +62,7 @@ def tallies_of_cells(
 ) -> Iterator[tuple[tuple[Any, ...], Tally]]:
     """The tally of each group, its heaviest cells counted again if the engine can.
 
-    Where `moments` are not known, the cells have `d1` and `d2`. `untyped` are columns of a file that records no types.
+    Without `moments`, the cells must have `d1` and `d2`. `untyped` are columns whose type the file does not store.
     """
     cells = {**cells, "place": np.arange(len(cells["n"]))}
     _refuse_bad_mass(cells, roles)
@@ -74,20 +74,22 @@ def tallies_of_cells(
     for group, rows in rows_by_group(
         [_check.groups(column, name) for column, name in zip(read, roles.by, strict=True)]
     ):
-        # Cells of rows that count nothing have no part in a tally; a group of such rows alone has an empty one.
+        # Cells of mass 0 are left out; the tally of a group of such cells is empty.
         part = np.arange(len(code))[rows]
         part = part[counts[part]]
-        own = {name: column[part] for name, column in cells.items()}
-        own_code = code[part]
-        sides = [own_code == side for side in range(1 if labels is None else 2)]
-        known = [_moments(own, side) if moments is None else moments(own["place"][side]) for side in sides]
-        plain = {name: plain_numbers(own[name]) for name in ("key", "side", "n", "mass", "squares", "lo", "hi")}
-        plain["part"] = np.zeros(len(own_code))
+        group_cells = {name: column[part] for name, column in cells.items()}
+        classes = code[part]
+        sides = [classes == side for side in range(1 if labels is None else 2)]
+        of_classes = [
+            _moments(group_cells, side) if moments is None else moments(group_cells["place"][side]) for side in sides
+        ]
+        plain = {name: plain_numbers(group_cells[name]) for name in ("key", "side", "n", "mass", "squares", "lo", "hi")}
+        plain["part"] = np.zeros(len(classes))
         if labels is not None and split is not None and len(part):
             written = [list(dict.fromkeys(np.asarray(column)[part].tolist())) for column in columns]
-            again = _Again(labels, reading, lambda heavy, written=written: split(written, heavy))  # type: ignore[misc]
-            plain, own_code = _finer(plain, own_code, again)
-        yield group, _tally(plain, own_code, known, labels, grid, weighted=roles.weight is not None)
+            again = _Again(labels, reading, partial(split, written))
+            plain, classes = _finer(plain, classes, again)
+        yield group, _tally(plain, classes, of_classes, labels, grid, weighted=roles.weight is not None)
 
 
 def _classes(cells: CellTable, roles: Roles, reading: Reading | None) -> tuple[tuple[Label, Label] | None, Ints]:
@@ -112,7 +114,7 @@ def _refuse_bad_mass(cells: CellTable, roles: Roles) -> None:
 
 
 class _Again(NamedTuple):
-    """How a group's cells are counted again, and what their labels stand for."""
+    """How the cells of a group are counted again, and how their labels are read."""
 
     labels: tuple[Label, Label]
     reading: Reading | None
@@ -127,22 +129,22 @@ def _finer(plain: dict[str, Floats], code: Ints, again: _Again) -> tuple[dict[st
     at = np.flatnonzero(heavy)[np.unique(cell[heavy], return_index=True)[1]]
     parts = again.recount(Heavy(plain["key"][at], plain["side"][at], lows[at], highs[at]))
     if plain_numbers(parts["n"]).sum() != plain["n"][heavy].sum():
-        # The rows changed between the two passes, or the engine's arithmetic did: the first count stands.
+        # The rows changed between the two passes, or the engine's arithmetic did: keep the first count.
         return plain, code
-    found = parts["label"] if again.reading is None else again.reading(parts["label"])
-    truth = (found == again.labels[1]).astype(np.int64)
+    labels = parts["label"] if again.reading is None else again.reading(parts["label"])
+    truth = (labels == again.labels[1]).astype(np.int64)
     joined = {name: np.concatenate((plain[name][~heavy], plain_numbers(parts[name]))) for name in plain}
     return joined, np.concatenate((code[~heavy], truth))
 
 
-def missing(column: NDArray[Any]) -> Bools:
+def missing(column: Column) -> Bools:
     """Which entries of a fetched column are null."""
     return (
         np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), dtype=np.bool_)
     )
 
 
-def plain_numbers(column: NDArray[Any]) -> Floats:
+def plain_numbers(column: Column) -> Floats:
     """A fetched column as float64, null as 0."""
     filled = column.filled(0) if isinstance(column, np.ma.MaskedArray) else column
     return np.asarray(filled, dtype=np.float64)
@@ -170,7 +172,7 @@ def _cell_ends(plain: Mapping[str, Floats], cell: Ints) -> tuple[Floats, Floats]
 
 
 def _heaviest(plain: Mapping[str, Floats], code: Ints) -> tuple[Ints, Bools]:
-    """Cell numbers, and which entries belong to cells that must be split for the ranking to be known well enough."""
+    """Cell numbers, and the entries of cells that must be split to bound the error of AUROC."""
     cell = _cell_numbers(plain)
     lows, highs = _cell_ends(plain, cell)
     pairs = np.ones(cell.max() + 1)
@@ -204,14 +206,14 @@ def _tally(
     else:
         columns |= {"counts": plain["mass"].astype(np.int64)}
     runs = []
-    for side, known in enumerate(moments):
+    for side, of_class in enumerate(moments):
         entries = np.flatnonzero(code == side)
         entries = entries[np.argsort(columns["scores"][entries], kind="stable")]
-        runs.append(Run(**{name: column[entries] for name, column in columns.items()}, known_moments=known))
+        runs.append(Run(**{name: column[entries] for name, column in columns.items()}, known_moments=of_class))
     return Tally(tuple(runs), labels, grid=grid)
 
 
-def _moments(cells: Mapping[str, NDArray[Any]], of_class: Bools) -> ScoreMoments:
+def _moments(cells: Mapping[str, Column], of_class: Bools) -> ScoreMoments:
     """Moments of a class's rows from each cell's sums of (score - key) and its square.
 
     The third moment inside a cell is left out: a cell is so narrow that it would change the eleventh digit.

@@ -1,4 +1,4 @@
-"""Columns already read, tallied by model and group."""
+"""Tallies of columns in memory, by model and group."""
 
 from __future__ import annotations
 
@@ -6,47 +6,46 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Ints, Label
+from tallymark._check import Column, Ints, Label
 from tallymark.errors import InputError
 from tallymark.sources.roles import Roles
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
-Columns = Mapping[str, NDArray[Any]]
+Columns = Mapping[str, Column]
 
 #: Up to this many rows the columns are read whole and nothing is quantised.
 SMALL = 2_000_000
 
 
-def tallies_of_columns(
-    columns: Columns,
-    roles: Roles,
-) -> Tallies:
-    """Tallies by score column and group, from columns already read."""
+def tallies_of_columns(columns: Columns, roles: Roles) -> Tallies:
+    """Tallies by score column and group."""
     is_positive, labels = None, None
     if roles.label is not None:
         # Which label is positive is settled on all rows; a single group may lack a class.
         is_positive, labels = _check.binary_labels(columns[roles.label], roles.pos_label, roles.label)
     n, w = checked_mass(*(None if name is None else columns[name] for name in (roles.count, roles.weight)))
-    own = None if roles.cluster is None else checked_cluster(columns[roles.cluster], roles.cluster)
+    cluster = None if roles.cluster is None else checked_cluster(columns[roles.cluster], roles.cluster)
     groups = list(rows_by_group([_check.groups(columns[name], name) for name in roles.by]))
     entries: dict[tuple[Any, ...], Tally] = {}
     for name in roles.scores:
         s = _check.scores(columns[name], name)
-        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w, "cluster": own})
+        _check.same_length({"labels": is_positive, name: s, "counts": n, "weights": w, "cluster": cluster})
         for key, rows in groups:
-            part, truth, repeated, weighed, cluster = (
-                None if a is None else a[rows] for a in (s, is_positive, n, w, own)
+            entries[name, *key] = Tally.of(
+                s[rows],
+                None if is_positive is None else is_positive[rows],
+                labels,
+                counts=None if n is None else n[rows],
+                weights=None if w is None else w[rows],
+                cluster=None if cluster is None else cluster[rows],
             )
-            made = Tally.of(part, truth, labels, counts=repeated, weights=weighed, cluster=cluster)  # type: ignore[arg-type]
-            entries[name, *key] = made
     return Tallies(("model", *roles.by), entries)
 
 
-def rows_by_group(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, ...], Any]]:
+def rows_by_group(columns: Sequence[Column]) -> Iterable[tuple[tuple[Any, ...], Any]]:
     """Each combination of group values with the rows that have it."""
     if not columns:
         yield (), slice(None)
@@ -63,7 +62,7 @@ def rows_by_group(columns: Sequence[NDArray[Any]]) -> Iterable[tuple[tuple[Any, 
     yield from zip(keys, np.split(order, starts[1:]), strict=True)
 
 
-def _coded(column: NDArray[Any]) -> tuple[list[Label], Ints]:
+def _coded(column: Column) -> tuple[list[Label], Ints]:
     """The different labels of a group column in order, and the place of each row's among them."""
     if column.dtype.kind != "O":
         values, codes = np.unique(column, return_inverse=True)
@@ -74,7 +73,7 @@ def _coded(column: NDArray[Any]) -> tuple[list[Label], Ints]:
     return labels, np.fromiter((place[label] for label in listed), np.int64, len(listed))
 
 
-def group_values(column: NDArray[Any]) -> list[Label]:
+def group_values(column: Column) -> list[Label]:
     """Group values as plain labels; dates and the like by their text."""
     if column.dtype.kind == "M":
         days = column.astype("datetime64[D]")
@@ -82,7 +81,7 @@ def group_values(column: NDArray[Any]) -> list[Label]:
     return [v if isinstance(v, bool | int | float | str) else str(v) for v in column.tolist()]
 
 
-def checked_cluster(values: object, name: str = "cluster") -> NDArray[Any]:
+def checked_cluster(values: object, name: str = "cluster") -> Column:
     """Names of clusters: whole numbers, or text."""
     array = _check.groups(values, name)
     if array.dtype.kind == "f" and (np.abs(array) < _check.EXACT_INTEGER).all() and (array == np.floor(array)).all():

@@ -1,16 +1,15 @@
-"""``tm.tally`` and its sisters: arrays or a dataframe in, a summary out."""
+"""``tm.tally``, ``tm.panel`` and the like: summaries of arrays and dataframes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Label
+from tallymark._check import Column, Label
 from tallymark.errors import InputError, shown
 from tallymark.notes import emit, honours_strict
 from tallymark.sources.cell_queries import tallies_of_relation
@@ -36,7 +35,20 @@ from tallymark.summaries.moments import Moments
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.score_notes import hard_labels, hard_labels_of
 from tallymark.summaries.tallies import Tallies
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, unpacked
+
+
+class _FrameOptions(TypedDict, total=False):
+    """Options of :func:`tally` with a dataframe."""
+
+    label: str | None
+    weight: str | None
+    count: str | None
+    cluster: str | None
+    pos_label: Label | None
+    exact: bool | None
+    drop_missing: bool
+    strict: bool
 
 
 @overload
@@ -51,23 +63,13 @@ def tally(
     strict: bool = ...,
 ) -> Tally: ...
 @overload
-def tally(
-    y: object, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
-    pos_label: Label | None = ..., exact: bool | None = ..., drop_missing: bool = ...,
-    strict: bool = ...,
-) -> Tally: ...  # fmt: skip
+def tally(y: object, *, score: str, **options: Unpack[_FrameOptions]) -> Tally: ...
 @overload
 def tally(
-    y: object, *, label: str | None = ..., score: list[str] | tuple[str, ...], by: str | Sequence[str] = ...,
-    weight: str | None = ..., count: str | None = ..., cluster: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
-    drop_missing: bool = ..., strict: bool = ...,
-) -> Tallies: ...  # fmt: skip
+    y: object, *, score: list[str] | tuple[str, ...], by: str | Sequence[str] = ..., **options: Unpack[_FrameOptions]
+) -> Tallies: ...
 @overload
-def tally(
-    y: object, *, label: str | None = ..., score: str, by: str | Sequence[str],
-    weight: str | None = ..., count: str | None = ..., cluster: str | None = ..., pos_label: Label | None = ..., exact: bool | None = ...,
-    drop_missing: bool = ..., strict: bool = ...,
-) -> Tallies: ...  # fmt: skip
+def tally(y: object, *, score: str, by: str | Sequence[str], **options: Unpack[_FrameOptions]) -> Tallies: ...
 @named_columns
 @honours_strict
 def tally(
@@ -88,40 +90,63 @@ def tally(
     drop_missing: bool = False,
     strict: bool = False,
 ) -> Tally | Tallies:
-    """Summarise labels and scores: the start of everything.
+    """Summarise labels and scores as a :class:`Tally`, from which metrics are computed.
 
-    ``tally(y, scores)`` takes columns, ``tally(scores=…)`` an unlabelled sample, ``tally(frame, label=, score=)`` any
-    dataframe; there several scores or ``by=`` give :class:`Tallies`. `counts` says how often each row occurs,
-    `weights` are survey or expenditure weights, `clusters` (``cluster=`` of a frame) says which rows belong together: lines of one
-    product, say. Intervals then let whole clusters vary. `pos_label` names the positive label where it is not obvious.
-    Lazy frames (Polars, DuckDB, Dask, PySpark, Ibis) of more than two million rows are grouped in their own engine
-    into cells, as :func:`tallymark.scan` does for files; `exact` True never does, False always. Missing values are an
-    error that counts them; `drop_missing` leaves out the rows of a frame that have one and notes how many (TM124). `strict` turns guards into errors.
+    ``tally(y, scores)`` takes arrays, ``tally(scores=…)`` an unlabelled sample, ``tally(frame, label=, score=)`` a
+    dataframe. Missing values are an error that counts them.
 
+    Parameters
+    ----------
+    y
+        Labels; or a dataframe of any library that Narwhals reads.
+    scores
+        Scores, higher for the positive class.
+    label, score, by, weight, count, cluster
+        Names of columns of a dataframe. Several scores, or groups (`by`), give :class:`Tallies`.
+    counts
+        How often each row occurs.
+    weights
+        Survey or expenditure weights.
+    clusters
+        Cluster of each row, such as the product of a line; intervals then let whole clusters vary.
+    pos_label
+        The positive label, where it is not obvious.
+    exact
+        Lazy frames (Polars, DuckDB, Dask, PySpark, Ibis) of more than two million rows are grouped into cells by their
+        engine, as :func:`tallymark.scan` does for files; True never groups, False always does.
+    drop_missing
+        Leave out the rows of a dataframe that have a missing value.
+    strict
+        Raise warnings as errors.
+
+    Returns
+    -------
+    Tally or Tallies
+        `Tallies` of several scores or groups.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.tally(["no", "yes", "no"], [0.1, 0.8, 0.3], pos_label="yes").positives
     1
     >>> tm.tally(scores=[0.2, 0.9]).n
     2
     """
-    _refuse_swallowed(
-        "tally", y, named={"label": label, "score": score, "by": None if isinstance(by, tuple) and not by else by, "weight": weight, "count": count, "cluster": cluster},
-        given={"scores": scores, "counts": counts, "weights": weights, "clusters": clusters},
-    )  # fmt: skip
+    groups = None if isinstance(by, tuple) and not by else by
+    named = {"label": label, "score": score, "by": groups, "weight": weight, "count": count, "cluster": cluster}
+    given = {"scores": scores, "counts": counts, "weights": weights, "clusters": clusters}
+    _refuse_unused("tally", y, named=named, given=given)
     if is_frame(y):
-        return _tally_frame(
-            y,
-            label,
-            score,
-            by,
-            weight,
-            count,
-            cluster,
-            pos_label,
-            exact=exact,
-            drop_missing=drop_missing,
-            strict=strict,
+        if score is None:
+            raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
+        roles = Roles.named(
+            label=label, score=score, by=by, weight=weight, count=count, cluster=cluster, pos_label=pos_label
         )
+        tallies = _tallies_of_frame(y, roles, exact=exact, drop_missing=drop_missing)
+        emit(hard_labels_of(tallies), strict=strict)
+        if isinstance(score, str) and not roles.by:
+            _refuse_weightless_class(tallies[score])
+        return tallies.of_one_model() if isinstance(score, str) else tallies
     if drop_missing or exact is False:
         option = "drop_missing=True leaves out rows" if drop_missing else "exact=False groups rows"
         raise InputError(
@@ -129,9 +154,9 @@ def tally(
         )
     if scores is None:
         raise InputError("No scores. Write tm.tally(y, scores), or tm.tally(scores=…) for an unlabelled sample.")
-    made = tally_of_arrays(y, scores, counts=counts, weights=weights, clusters=clusters, pos_label=pos_label)
-    emit(hard_labels(made, "scores"), strict=strict)
-    return made
+    summary = tally_of_arrays(y, scores, counts=counts, weights=weights, clusters=clusters, pos_label=pos_label)
+    emit(hard_labels(summary, "scores"), strict=strict)
+    return summary
 
 
 def tally_of_arrays(
@@ -151,12 +176,12 @@ def tally_of_arrays(
     is_positive, labels = (
         (None, None) if y is None else _check.binary_labels(y, pos_label, names[0], one_class=one_class)
     )
-    own = None if clusters is None else checked_cluster(clusters)
-    _check.same_length({names[0]: is_positive, names[1]: s, "counts": n, "weights": w, "clusters": own})
-    made = Tally.of(s, is_positive, labels, counts=n, weights=w, cluster=own)
+    cluster = None if clusters is None else checked_cluster(clusters)
+    _check.same_length({names[0]: is_positive, names[1]: s, "counts": n, "weights": w, "clusters": cluster})
+    summary = Tally.of(s, is_positive, labels, counts=n, weights=w, cluster=cluster)
     if not one_class:
-        _refuse_weightless_class(made)
-    return made
+        _refuse_weightless_class(summary)
+    return summary
 
 
 @named_columns
@@ -172,11 +197,31 @@ def confusion(
     counts: object = None,
     weights: object = None,
 ) -> Confusion:
-    """Truth against prediction for any number of classes.
+    """Confusion matrix of any number of classes.
 
-    ``confusion(y, predicted)`` takes columns, ``confusion(frame, "yhat", label="y", weight="w")`` a dataframe. With two classes the positive one is known for bools, 0/1 and −1/+1; otherwise name it with `pos_label` to use
-    tp, fp, fn and tn. `classes` fixes the order (and may name classes that do not occur).
+    ``confusion(y, predicted)`` takes arrays, ``confusion(frame, "yhat", label="y", weight="w")`` a dataframe.
 
+    Parameters
+    ----------
+    y
+        True labels; or a dataframe.
+    predicted
+        Predicted labels; or the name of their column.
+    label, weight, count
+        Names of columns of a dataframe.
+    pos_label
+        The positive label of two classes, needed for tp, fp, fn and tn; obvious for bools, 0/1 and −1/+1.
+    classes
+        The classes in order; may have classes that do not occur.
+    counts, weights
+        How often each row occurs, or its weight.
+
+    Returns
+    -------
+    Confusion
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.confusion(["a", "b", "c", "a"], ["a", "b", "a", "a"])
     Confusion of 4 rows (truth down, prediction across)
@@ -185,26 +230,25 @@ def confusion(
     b      0  1  0
     c      1  0  0
     """
-    _refuse_swallowed(
-        "confusion", y, named={"label": label, "weight": weight, "count": count},
-        given={"counts": counts, "weights": weights},
-    )  # fmt: skip
+    named = {"label": label, "weight": weight, "count": count}
+    _refuse_unused("confusion", y, named=named, given={"counts": counts, "weights": weights})
     if is_frame(y):
         name = require(predicted if isinstance(predicted, str) else None, "predicted", "predicted class")
-        found_in = _named(y, label, weight, count, [Wanted(name, "predicted=")])
-        y, predicted, counts, weights = found_in.truth, found_in.columns[name], found_in.counts, found_in.weights
+        frame = _frame_columns(y, require(label, "label", "label"), weight, count, [Wanted(name, "predicted=")])
+        y, predicted, counts, weights = frame.truth, frame.columns[name], frame.counts, frame.weights
     truth, guess = _check.labels(y, "labels"), _check.labels(predicted, "predicted")
     n, w = checked_mass(counts, weights)
     _check.same_length({"labels": truth, "predicted": guess, "counts": n, "weights": w})
-    found = _check.distinct(truth), _check.distinct(guess, "predicted")
-    if isinstance(found[0][0], str) != isinstance(found[1][0], str):
+    true_classes, predicted_classes = _check.distinct(truth), _check.distinct(guess, "predicted")
+    if isinstance(true_classes[0], str) != isinstance(predicted_classes[0], str):
         raise InputError(
-            f"labels are {shown(found[0])} but predicted is {shown(found[1])}: text on one side, numbers on the other. "
-            "Convert one of them."
+            f"labels are {shown(true_classes)} but predicted is {shown(predicted_classes)}: "
+            "text on one side, numbers on the other. Convert one of them."
         )
-    names = tuple(
-        sorted({*found[0], *found[1]}) if classes is None else map(_check.plain_label, _check.listed(classes))
-    )
+    if classes is None:
+        names = tuple(sorted({*true_classes, *predicted_classes}))
+    else:
+        names = tuple(map(_check.plain_label, _check.listed(classes)))
     if len(set(names)) != len(names):
         raise InputError(f"classes={shown(names)} names a class twice.")
     return Confusion.of_codes(
@@ -220,8 +264,25 @@ def confusion(
 def moments(
     y: object, scores: object, *, classes: Sequence[Label], counts: object = None, weights: object = None
 ) -> Moments:
-    """Class-wise moments of K score columns, one per class in the order of `classes`.
+    """Mean, variance and skewness of K score columns within each class.
 
+    Parameters
+    ----------
+    y
+        True labels.
+    scores
+        A matrix with a row for each label and a score column for each class.
+    classes
+        The classes, in the order of the columns.
+    counts, weights
+        How often each row occurs, or its weight.
+
+    Returns
+    -------
+    Moments
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.moments([0, 1, 1], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=[0, 1]).mass.tolist()
     [1.0, 2.0]
@@ -243,22 +304,42 @@ def class_scores(
     counts: object = None,
     weights: object = None,
 ) -> ClassScores:
-    """Everything a K-class score matrix can tell: argmax confusion, moments and runs by class.
+    """Summarise a K-class score matrix: confusion matrix, moments and score distributions by class.
 
-    ``class_scores(y, matrix, classes=[…])`` takes columns, ``class_scores(frame, score={"cat": "p_cat", …}, label="y")`` a
-    dataframe and the score column of each class.
+    ``class_scores(y, matrix, classes=[…])`` takes arrays,
+    ``class_scores(frame, score={"cat": "p_cat", …}, label="y")`` a dataframe.
 
+    Parameters
+    ----------
+    y
+        True labels; or a dataframe.
+    scores
+        A matrix with a score column for each class.
+    classes
+        The classes, in the order of the columns.
+    label, weight, count
+        Names of columns of a dataframe.
+    score
+        Score column of each class of a dataframe.
+    counts, weights
+        How often each row occurs, or its weight.
+
+    Returns
+    -------
+    ClassScores
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> s = tm.class_scores([0, 1, 2], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=[0, 1, 2])
     >>> tm.metrics.auroc_ovo(s)
     1.0
     """
-    _refuse_swallowed(
-        "class_scores", y, named={"score": score, "label": label, "weight": weight, "count": count},
-        given={"scores": scores, "classes": classes, "counts": counts, "weights": weights},
-    )  # fmt: skip
+    named = {"score": score, "label": label, "weight": weight, "count": count}
+    given = {"scores": scores, "classes": classes, "counts": counts, "weights": weights}
+    _refuse_unused("class_scores", y, named=named, given=given)
     if is_frame(y):
-        columns, classes, scores = _scores_by_class(y, score, label, weight, count)
+        columns, classes, scores = _scores_by_class(y, score, require(label, "label", "label"), weight, count)
         y, counts, weights = columns.truth, columns.counts, columns.weights
     if classes is None:
         raise InputError("Say which class each score column is for: classes=[…], in order.")
@@ -279,12 +360,32 @@ def class_panel(
     counts: object = None,
     weights: object = None,
 ) -> ClassPanel:
-    """Rows with a score for each of K classes: for counting classes, and for intervals of K-class metrics.
+    """Row-level scores for each of K classes, for counting classes and for intervals of K-class metrics.
 
-    ``class_panel(y, matrix, classes=[…])`` takes columns, ``class_panel(scores=matrix, classes=[…])`` rows without labels,
-    ``class_panel(frame, score={"cat": "p_cat", …}, label="y")`` a dataframe and the score column of each class. Where `classes` is
-    left out they are the labels in order.
+    ``class_panel(y, matrix, classes=[…])`` takes arrays, ``class_panel(scores=matrix, classes=[…])`` rows without
+    labels, ``class_panel(frame, score={"cat": "p_cat", …}, label="y")`` a dataframe.
 
+    Parameters
+    ----------
+    y
+        True labels; or a dataframe.
+    scores
+        A matrix with a score column for each class.
+    classes
+        The classes, in the order of the columns; by default the sorted labels.
+    label, weight, count
+        Names of columns of a dataframe.
+    score
+        Score column of each class of a dataframe.
+    counts, weights
+        How often each row occurs, or its weight.
+
+    Returns
+    -------
+    ClassPanel
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.class_panel(scores=[[0.8, 0.1, 0.1], [0.3, 0.6, 0.1]], classes=["a", "b", "c"])
     Class panel of 2 unlabelled rows, 3 classes
@@ -293,12 +394,11 @@ def class_panel(
     b          0.3500
     c          0.1000
     """
-    _refuse_swallowed(
-        "class_panel", y, named={"score": score, "label": label, "weight": weight, "count": count},
-        given={"scores": scores, "classes": classes, "counts": counts, "weights": weights},
-    )  # fmt: skip
+    named = {"score": score, "label": label, "weight": weight, "count": count}
+    given = {"scores": scores, "classes": classes, "counts": counts, "weights": weights}
+    _refuse_unused("class_panel", y, named=named, given=given)
     if is_frame(y):
-        columns, classes, scores = _scores_by_class(y, score, label, weight, count, unlabelled=label is None)
+        columns, classes, scores = _scores_by_class(y, score, label, weight, count)
         y, counts, weights = columns.truth, columns.counts, columns.weights
     if scores is None:
         raise InputError(
@@ -312,7 +412,8 @@ def class_panel(
             raise InputError(f"labels have one class only, {classes[0]!r}; name every class with classes=[…].")
     codes, s, names, n, w = _class_columns(y, scores, classes, counts, weights)
     # Copies: a panel must not change when the caller's arrays do.
-    return ClassPanel(names, *(None if array is None else array.copy() for array in (s, codes, n, w)))  # type: ignore[arg-type]
+    codes, n, w = (None if array is None else array.copy() for array in (codes, n, w))
+    return ClassPanel(names, s.copy(), codes, n, w)
 
 
 @named_columns
@@ -331,39 +432,73 @@ def panel(
     pos_label: Label | None = None,
     extra: Mapping[str, object] | None = None,
 ) -> Panel:
-    """Labels and the scores of several models on the same rows.
+    """Labels and the scores of several models on the same rows, for paired comparison.
 
-    ``panel(y, {"a": score_a, "b": score_b})``, or ``panel(frame, label="y", score=["a", "b"], weight="w")``. `clusters` (``cluster=``) says which
-    rows belong together; `extra` columns (price, period, …) are kept beside the rows.
+    ``panel(y, {"a": score_a, "b": score_b})`` takes arrays, ``panel(frame, label="y", score=["a", "b"])`` a dataframe.
 
+    Parameters
+    ----------
+    y
+        Labels; or a dataframe.
+    scores
+        Scores of each model, by name.
+    label, score, weight, count, cluster
+        Names of columns of a dataframe.
+    counts, weights
+        How often each row occurs, or its weight.
+    clusters
+        Cluster of each row.
+    pos_label
+        The positive label, where it is not obvious.
+    extra
+        Further columns (price, period, …) to keep beside the rows.
+
+    Returns
+    -------
+    Panel
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.panel([0, 1, 0], {"a": [0.2, 0.9, 0.4], "b": [1, 3, 2]}).models
     ('a', 'b')
     """
-    _refuse_swallowed(
-        "panel", y, named={"label": label, "score": score, "weight": weight, "count": count, "cluster": cluster},
-        given={"scores": scores, "counts": counts, "weights": weights, "clusters": clusters},
-    )  # fmt: skip
+    named = {"label": label, "score": score, "weight": weight, "count": count, "cluster": cluster}
+    given = {"scores": scores, "counts": counts, "weights": weights, "clusters": clusters}
+    _refuse_unused("panel", y, named=named, given=given)
     if is_frame(y):
         if score is None:
             raise InputError('With a dataframe name the score columns: tm.panel(frame, label="y", score=["a", "b"]).')
         names = column_names(score, "score=")
         wanted = [Wanted(name, "score=", "number") for name in names]
         wanted += [] if cluster is None else [Wanted(cluster, "cluster=")]
-        named = _named(y, label, weight, count, wanted)
-        y, counts, weights = named.truth, named.counts, named.weights
-        scores = {name: named.columns[name] for name in names}
-        clusters = None if cluster is None else named.columns[cluster]
+        frame = _frame_columns(y, require(label, "label", "label"), weight, count, wanted)
+        y, counts, weights = frame.truth, frame.counts, frame.weights
+        scores = {name: frame.columns[name] for name in names}
+        clusters = None if cluster is None else frame.columns[cluster]
     return panel_of_arrays(
-        y, scores, counts=counts, weights=weights, clusters=clusters, pos_label=pos_label, extra=extra,
+        y,
+        scores,
+        counts=counts,
+        weights=weights,
+        clusters=clusters,
+        pos_label=pos_label,
+        extra=extra,
         name=label or "labels",
-    )  # fmt: skip
+    )
 
 
 def panel_of_arrays(
-    y: object, scores: object, *, counts: object = None, weights: object = None, clusters: object = None,
-    pos_label: Label | None = None, extra: Mapping[str, object] | None = None, name: str = "labels",
-) -> Panel:  # fmt: skip
+    y: object,
+    scores: object,
+    *,
+    counts: object = None,
+    weights: object = None,
+    clusters: object = None,
+    pos_label: Label | None = None,
+    extra: Mapping[str, object] | None = None,
+    name: str = "labels",
+) -> Panel:
     """The panel of columns; `name` is that of the labels in messages."""
     if not isinstance(scores, Mapping) or not scores:
         raise InputError('scores must map each model\'s name to its column: tm.panel(y, {"a": score_a, "b": score_b}).')
@@ -378,8 +513,8 @@ def panel_of_arrays(
         raise InputError(f"Names of models and extra columns must differ, also as text: {shown(names_in_use)}.")
     if not all(used.strip() for used in names_in_use):
         raise InputError(f"Every model and extra column needs a name that can be read; got {shown(names_in_use)}.")
-    own = None if clusters is None else checked_cluster(clusters)
-    _check.same_length({name: is_positive, "counts": n, "weights": w, "clusters": own, **columns, **others})
+    cluster = None if clusters is None else checked_cluster(clusters)
+    _check.same_length({name: is_positive, "counts": n, "weights": w, "clusters": cluster, **columns, **others})
     # Copies: a panel must not change when the caller's arrays do.
     return Panel(
         is_positive.copy(),
@@ -388,12 +523,12 @@ def panel_of_arrays(
         None if n is None else n.copy(),
         None if w is None else w.copy(),
         {str(other): column.copy() for other, column in others.items()},
-        None if own is None else own.copy(),
+        None if cluster is None else cluster.copy(),
     )
 
 
-#: How each maker is written with a dataframe and with arrays.
-_WRITTEN = {
+#: A call of each constructor with a dataframe, and one with arrays.
+_EXAMPLES = {
     "tally": ("tm.tally(frame, label='y', score='p', weight='w')", "tm.tally(y, scores, weights=w, clusters=c)"),
     "confusion": ("tm.confusion(frame, 'yhat', label='y', weight='w')", "tm.confusion(y, predicted, weights=w)"),
     "class_scores": (
@@ -411,9 +546,11 @@ _WRITTEN = {
 }
 
 
-def _refuse_swallowed(maker: str, first: object, *, named: Mapping[str, object], given: Mapping[str, object]) -> None:
-    """Refuse names of columns where there is no dataframe, and columns themselves beside one: neither would be used."""
-    frame, arrays = _WRITTEN[maker]
+def _refuse_unused(
+    constructor: str, first: object, *, named: Mapping[str, object], given: Mapping[str, object]
+) -> None:
+    """Refuse names of columns without a dataframe, and arrays beside one: neither would be used."""
+    frame, arrays = _EXAMPLES[constructor]
     unused = [name for name, value in (given if is_frame(first) else named).items() if value is not None]
     if not unused:
         return
@@ -426,23 +563,32 @@ def _refuse_swallowed(maker: str, first: object, *, named: Mapping[str, object],
     )
 
 
-def _extra(column: object, name: object) -> NDArray[Any]:
+def _extra(column: object, name: object) -> Column:
     array = _check.column(column, f"extra {name!r}")
     return array.astype(str) if array.dtype.kind == "O" else array
 
 
 def is_saved(path: str | PathLike[str]) -> bool:
-    """Whether a file is one that a summary's ``save`` wrote, by the look of its first bytes."""
+    """Whether a file is one that a summary's ``save`` wrote, judged by its first bytes."""
     return storage.looks_saved(path)
 
 
 def load(path: str | PathLike[str]) -> Any:
-    """Read what a summary's ``save`` wrote: a Tally, Tallies, Confusion, Moments, ClassScores, Panel or ClassPanel.
+    """Read a summary that its ``save`` method wrote.
 
-    The file is checked before it is believed; nothing in it is ever executed.
+    The invariants of the summary are checked; nothing in the file is executed.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Tally, Tallies, Confusion, Moments, ClassScores, Panel or ClassPanel
     """
     kinds = {
-        "tally": Tally.unpack,
+        "tally": unpacked,
         "tallies": Tallies.unpack,
         "confusion": Confusion.unpack,
         "moments": Moments.unpack,
@@ -453,82 +599,51 @@ def load(path: str | PathLike[str]) -> Any:
     return storage.read(path, kinds)
 
 
-class _Named(NamedTuple):
-    """Columns of a dataframe by what they are for."""
+class _FrameColumns(NamedTuple):
+    """Columns of a dataframe by their role."""
 
-    truth: NDArray[Any] | None
-    counts: NDArray[Any] | None
-    weights: NDArray[Any] | None
+    truth: Column | None
+    counts: Column | None
+    weights: Column | None
     columns: Columns
 
 
-def _named(frame: object, label: str | None, weight: str | None, count: str | None, others: Sequence[Wanted]) -> _Named:
-    truth = require(label, "label", "label")
-    columns = read_columns(frame, [*Roles(label=truth, weight=weight, count=count).wanted, *others])
-    return _Named(
-        columns[truth], None if count is None else columns[count], None if weight is None else columns[weight], columns
-    )
-
-
-def _unlabelled(frame: object, weight: str | None, count: str | None, others: Sequence[Wanted]) -> _Named:
-    columns = read_columns(frame, [*Roles(weight=weight, count=count).wanted, *others])
-    return _Named(None, None if count is None else columns[count], None if weight is None else columns[weight], columns)
+def _frame_columns(
+    frame: object, label: str | None, weight: str | None, count: str | None, others: Sequence[Wanted]
+) -> _FrameColumns:
+    columns = read_columns(frame, [*Roles(label=label, weight=weight, count=count).wanted, *others])
+    truth, counts, weights = (None if name is None else columns[name] for name in (label, count, weight))
+    return _FrameColumns(truth, counts, weights, columns)
 
 
 def _scores_by_class(
-    frame: object, score: object, label: str | None, weight: str | None, count: str | None, *, unlabelled: bool = False
-) -> tuple[_Named, list[Label], NDArray[Any]]:
-    """Columns of a dataframe by what they are for, the classes, and the score column of each."""
+    frame: object, score: object, label: str | None, weight: str | None, count: str | None
+) -> tuple[_FrameColumns, list[Label], Column]:
+    """Columns of a dataframe by their role, the classes, and the scores for each class."""
     if not isinstance(score, Mapping):
         raise InputError('With a dataframe say which column scores each class: score={"cat": "p_cat", "dog": "p_dog"}.')
     wanted = [Wanted(column, "score=", "number") for column in score.values()]
-    found = _unlabelled(frame, weight, count, wanted) if unlabelled else _named(frame, label, weight, count, wanted)
-    return found, list(score), np.column_stack([_check.scores(found.columns[name], name) for name in score.values()])
+    read = _frame_columns(frame, label, weight, count, wanted)
+    return read, list(score), np.column_stack([_check.scores(read.columns[name], name) for name in score.values()])
 
 
-def _tally_frame(
-    frame: object,
-    label: str | None,
-    score: str | Sequence[str] | None,
-    by: str | Sequence[str],
-    weight: str | None,
-    count: str | None,
-    cluster: str | None,
-    pos_label: Label | None,
-    *,
-    exact: bool | None,
-    drop_missing: bool,
-    strict: bool,
-) -> Tally | Tallies:
-    if score is None:
-        raise InputError("A dataframe needs score= with the name of the score column (or a list of them).")
-    roles = Roles.named(
-        label=label, score=score, by=by, weight=weight, count=count, cluster=cluster, pos_label=pos_label
-    )
-    wanted = roles.wanted
-    lazy = lazy_frame(frame, wanted)
-    if exact is False and (lazy is None or cluster is not None):
+def _tallies_of_frame(frame: object, roles: Roles, *, exact: bool | None, drop_missing: bool) -> Tallies:
+    lazy = lazy_frame(frame, roles.wanted)
+    if exact is False and (lazy is None or roles.cluster is not None):
         why = "a frame in memory is tallied as it is" if lazy is None else "rows in clusters are tallied one by one"
         raise InputError(
             f"exact=False groups the rows of a lazy frame into cells, but {why}. Leave it out, or quantise() the tally."
         )
     if lazy is not None and drop_missing:
-        names = [name for name, *_ in wanted]
+        names = [name for name, *_ in roles.wanted]
         rows, lazy = number_of_rows(lazy), without_missing(lazy, names)
         note_left_out(rows - number_of_rows(lazy), rows, names)
-    if lazy is not None and cluster is None and not exact and (exact is False or number_of_rows(lazy) > SMALL):
-        if is_relation(frame):
-            made = tallies_of_relation(lazy.to_native(), roles)
-        else:
-            made = tallies_of_lazy(lazy, roles)
-    else:
-        # Of a lazy frame they are left out and noted already.
-        columns = read_columns(lazy if drop_missing and lazy is not None else frame, wanted, drop_missing=drop_missing)
-        made = tallies_of_columns(columns, roles)
-    emit(hard_labels_of(made), strict=strict)
-    if isinstance(score, str) and not roles.by:
-        _refuse_weightless_class(made[score])
-    return made.of_one_model() if isinstance(score, str) else made
+    grouped = lazy is not None and roles.cluster is None and not exact
+    if grouped and (exact is False or number_of_rows(lazy) > SMALL):
+        return tallies_of_relation(lazy.to_native(), roles) if is_relation(frame) else tallies_of_lazy(lazy, roles)
+    # Rows of a lazy frame are left out and noted already.
+    source = lazy if drop_missing and lazy is not None else frame
+    return tallies_of_columns(read_columns(source, roles.wanted, drop_missing=drop_missing), roles)
 
 
 def _class_columns(y: object, scores: object, classes: Sequence[Label], counts: object, weights: object) -> Any:
@@ -559,8 +674,8 @@ def _positive_of(names: tuple[Label, ...], pos_label: Label | None) -> int | Non
     return _check.obvious_positive(names)
 
 
-def _refuse_weightless_class(made: Tally) -> None:
-    for label, run in zip(made.labels or (), made.runs, strict=True) if made.labelled else ():
+def _refuse_weightless_class(summary: Tally) -> None:
+    for label, run in zip(summary.labels or (), summary.runs, strict=True) if summary.labelled else ():
         if not len(run):
             raise InputError(
                 f"All rows of class {label!r} have weight 0, so one class only is left; check the weights."

@@ -1,4 +1,4 @@
-"""A connection of our own to the embedded engine: limits, a place to spill to, progress, and errors in plain words."""
+"""A sandboxed DuckDB connection with limits, a folder to spill to, progress, and errors in plain words."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
+from tallymark._check import Column
 from tallymark._memory import room
 from tallymark.errors import InputError
 from tallymark.sources.arrow_stream import Interrupted, arrow_blocks
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]
 
-#: How often a running query is asked how far it is.
+#: How often the progress of a running query is reported.
 _POLL_SECONDS = 0.1
 
 #: Address space that the engine takes when it opens, in all and for each thread.
@@ -44,7 +44,7 @@ class Duck:
         self._progress = progress
         self._spill = spill
 
-    def query(self, sql: str, *parameters: Any) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str, *parameters: Any) -> dict[str, Column]:
         """Run one statement and fetch its columns; a second statement is refused, never run."""
         import duckdb
 
@@ -76,7 +76,7 @@ class Duck:
             raise
 
     def stream(self, sql: str, parameter: Any, size: int) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of one statement, `size` at a time: what was read is gone when the next are fetched."""
+        """The rows of one statement, `size` at a time."""
         import duckdb
 
         try:
@@ -86,10 +86,10 @@ class Duck:
         except duckdb.Error as error:
             raise unreadable(self.shown, error) from None
 
-    def blocks(self, sql: str, kinds: Sequence[np.dtype[Any]]) -> Generator[list[NDArray[Any]], None, None]:
-        """The columns of one statement, of the types `kinds`, block by block as the engine makes them, in any order.
+    def blocks(self, sql: str, kinds: Sequence[np.dtype[Any]]) -> Generator[list[Column], None, None]:
+        """The columns of one statement, of the types `kinds`, block by block and in any order.
 
-        What was read is gone with its arrays. Raises :class:`Interrupted` where the engine fails or a value is missing.
+        Raises :class:`Interrupted` where the engine fails or a value is missing.
         """
         import duckdb
 
@@ -107,7 +107,7 @@ class Duck:
             raise InputError("where= must be one condition, not several statements.")
 
     def require_repeatable(self, where: str) -> None:
-        """Refuse a condition that would choose other rows each time it is asked."""
+        """Refuse a condition that is random, so that each query would choose other rows."""
         volatile = self.query(
             "SELECT DISTINCT function_name AS name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
         )
@@ -115,21 +115,22 @@ class Duck:
         drawn = "a sample" if _SAMPLED.search(_QUOTED.sub("", where)) else None
         if chance := min(called & set(volatile["name"].tolist()), default=drawn):
             raise InputError(
-                f"where={where!r} takes {chance}, and so other rows each time; mark the rows in a column of the data instead."
+                f"where={where!r} takes {chance}, and so other rows each time; "
+                "mark the rows in a column of the data instead."
             )
 
-    def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Let queries see arrays of ours as a table."""
+    def register(self, name: str, columns: Mapping[str, Column]) -> None:
+        """Make arrays available to queries as a table."""
         self._connection.register(name, dict(columns))
 
     def keep_order(self) -> None:
         """Give rows in the order they have in the files, which takes longer."""
         self._connection.execute("SET preserve_insertion_order = true")
 
-    def _run(self, work: Callable[[], dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    def _run(self, work: Callable[[], dict[str, Column]]) -> dict[str, Column]:
         if self._progress is None:
             return work()
-        values: list[dict[str, NDArray[Any]]] = []
+        values: list[dict[str, Column]] = []
         failed: list[Exception] = []
 
         def capture() -> None:
@@ -163,10 +164,9 @@ def connected(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Duck]:
-    """A connection that may open the `allowed` paths and its place to spill to, and nothing else.
+    """A connection that may open the `allowed` paths and its folder to spill to, and nothing else.
 
-    A condition cannot read other files or reach the network. What is spilled to disk is gone when it closes, however that
-    happens.
+    A condition cannot read other files or reach the network. The folder is removed when the connection closes.
     """
     import duckdb
 
@@ -185,10 +185,11 @@ def connected(
             raise InputError(f"memory_limit={memory_limit!r}, threads={threads!r}: {first_sentence(error)}") from None
         # Aggregates over groups need no order, and keeping one costs memory.
         connection.execute("SET preserve_insertion_order = false")
-        # DuckDB would draw on standard output, where a JSON object may be wanted; how far it is, it only knows where it might.
+        # No bar on standard output, which may be JSON; but DuckDB measures progress only if the bar is enabled.
         connection.execute("SET enable_progress_bar_print = false")
         connection.execute(f"SET enable_progress_bar = {progress is not None}")
-        # What takes a file's word for the range of its values crashes, or makes others of them, where a damaged file says it wrong.
+        # These optimisations rely on a file's statistics, and crash or change values where a damaged file has wrong
+        # ones.
         connection.execute("SET perfect_ht_threshold = 0")
         connection.execute("SET disabled_optimizers = 'compressed_materialization'")
         connection.execute("SET autoinstall_known_extensions = false")
@@ -199,17 +200,17 @@ def connected(
 
 
 def _require_room(shown: str, threads: int) -> None:
-    """Refuse to begin where the engine's threads would not get their memory: it crashes then."""
+    """Refuse to open the engine where its threads would not get their memory, and it would crash."""
     left, needed = room(), _ENGINE + threads * _THREAD
     if left is not None and left < needed:
         raise InputError(
-            f"Reading {shown!r} takes {needed // 2**20} MB of address space, and this process may take {left // 2**20} MB more; "
-            "raise its limit (ulimit -v), or use fewer threads."
+            f"Reading {shown!r} takes {needed // 2**20} MB of address space, and this process may take "
+            f"{left // 2**20} MB more; raise its limit (ulimit -v), or use fewer threads."
         )
 
 
 def require_condition(where: object) -> None:
-    """Refuse what is no single condition: nothing, no text, or text that closes a bracket it did not open."""
+    """Refuse a condition that is empty, no text, or closes a bracket that it does not open."""
     if not isinstance(where, str) or not where.strip() or where != where.encode("utf-8", "replace").decode():
         raise InputError(
             f"where={where!r} is no condition; give one in SQL like \"region = 'north'\", or leave it out."
@@ -258,7 +259,10 @@ def first_sentence(error: Exception) -> str:
     if bad := re.search(r"in line (\d+): Failed to cast value to numerical: (.*?) Try", whole):
         return f"a named column holds {bad[2]} in line {bad[1]}, expected numbers."
     if bad := re.search(r'Referenced column "(.*?)" (?:was )?not found', whole):
-        return f"the condition names a column {bad[1]!r}, which is not there; if it is a text, write it in single quotes: '{bad[1]}'."
+        return (
+            f"the condition names a column {bad[1]!r}, which is not there; "
+            f"if it is a text, write it in single quotes: '{bad[1]}'."
+        )
     return lines[0].removesuffix(".") + "."
 
 
@@ -274,5 +278,5 @@ def text(value: object) -> str:
 
 
 def double(value: float) -> str:
-    """A float as SQL, to the last bit: a bare literal may be read as a decimal first and land beside it."""
+    """A float as SQL, to the last bit: a bare literal would be read as a decimal and rounded."""
     return f"'{value!r}'::DOUBLE"

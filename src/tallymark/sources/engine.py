@@ -1,4 +1,4 @@
-"""Files as the embedded engine reads them: how, and with which types."""
+"""Files opened in the embedded engine, with the type of each column."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import _check
+from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError, shown
 from tallymark.sources.duck import Duck, Progress, connected, quoted, require_condition, text
 from tallymark.sources.file_states import unchanged
@@ -27,18 +28,19 @@ from tallymark.sources.formats import (
     is_whole,
     require_columns,
     require_text,
-    types_by_right,
+    types_by_role,
 )
 
-#: What columns that are streamed as arrays of a type are in the engine.
+#: SQL types of streamed columns, by NumPy type.
 _SQL_TYPES = {np.dtype(np.uint8).str: "UTINYINT", np.dtype(np.float64).str: "DOUBLE"}
 
 
 class Engine:
     """Files open for queries.
 
-    `reader` stands for the files in a query's FROM, once in each; `shown` names them in messages; `types` has the type
-    of each column, and `untyped` the columns of which the files record none: those of a CSV, and folders' names.
+    `reader` is the table function for a query's FROM, to be used once in each; `shown` names the files in messages;
+    `types` has the type of each column, and `untyped` the columns whose type the files do not store: those of a CSV,
+    and names of folders.
     """
 
     def __init__(self, files: Files, duck: Duck) -> None:
@@ -51,9 +53,9 @@ class Engine:
         self._duck = duck
 
     def open(self, wanted: Sequence[Wanted], *, thorough: bool) -> None:
-        """Find out how the files are read; refuse a wanted column that is not there or cannot be what it is for.
+        """Settle how the files are read; refuse a wanted column that is missing or does not fit its role.
 
-        `thorough` looks at all rows for the types of columns nobody named (a condition may).
+        `thorough` infers the types of other columns, which a condition may use, from all rows.
         """
         form, folder_columns = self._files.form, self._folder_columns()
         self._options = [
@@ -81,8 +83,8 @@ class Engine:
             self.reader = form.reader(options)
             return
         require_columns([one._replace(kind="text") for one in wanted], dict.fromkeys(self.types, "VARCHAR"))
-        # What a folder's name gives is text already.
-        typed = types_by_right([one for one in wanted if one.column.lower() not in folder_columns])
+        # Columns from names of folders are text already.
+        typed = types_by_role([one for one in wanted if one.column.lower() not in folder_columns])
         if form is JSON:
             _refuse_mixed([one for one in wanted if one.is_text], self.types)
             recorded = {name: "VARCHAR" if kind in _TEXT_IN_JSON else kind for name, kind in self.types.items()}
@@ -92,15 +94,15 @@ class Engine:
         self.reader = form.reader([*options, *([f"{form.typing} = {{{listed}}}"] if typed else [])])
 
     def _folder_columns(self) -> set[str]:
-        """Columns that names of folders (``region=north/``) give: none where a file has one of that name itself."""
+        """Columns from names of folders (``region=north/``); none where a file has a column of that name."""
         keys = self._files.folder_keys
         if not keys:
             return set()
-        own = self._described([*self._files.form.options, "hive_partitioning = false"])
-        return set() if keys & {name.lower() for name in own} else keys
+        in_files = self._described([*self._files.form.options, "hive_partitioning = false"])
+        return set() if keys & {name.lower() for name in in_files} else keys
 
     def _refuse_partial(self, wanted: Sequence[Wanted], options: Sequence[str]) -> None:
-        """Refuse a wanted column that some of the files lack; joined by name its rows would only be missing there."""
+        """Refuse a wanted column that some of the files lack; the engine would fill it with missing values."""
         several = len(self._files.names) > 1 and self._files.form.peek is not None
         for name, place in zip(self._files.names, self._files.places, strict=True) if several else ():
             reader = self._files.form.reader([*options, *(self._files.form.peek or ())])
@@ -110,22 +112,19 @@ class Engine:
                     raise InputError(f"{name!r}: {ColumnError.missing(column, present, option)}")
 
     def _quotes(self, wanted: Sequence[str]) -> list[str]:
-        """How fields are quoted; a quote that only occurs far down must be known from the start.
-
-        Refuses a wanted name that the header has twice.
-        """
+        """Options for quoted fields, also where quotes occur only far down; refuse a name that the header has twice."""
         first = self._files.places[0]
         sniffed = {name: column[0] for name, column in self._duck.query("SELECT * FROM sniff_csv(?)", first).items()}
         quotes = ["quote = '\"'", "escape = '\"'"] if sniffed["Quote"] not in ('"', "'") else []
         if sniffed["HasHeader"]:
-            as_found = [f"delim = {text(sniffed['Delimiter'])}", f"skip = {sniffed['SkipRows']}", *quotes]
-            read = CSV.reader(["header = false", "all_varchar = true", *as_found])
+            dialect = [f"delim = {text(sniffed['Delimiter'])}", f"skip = {sniffed['SkipRows']}", *quotes]
+            read = CSV.reader(["header = false", "all_varchar = true", *dialect])
             header = [str(column[0]) for column in self._duck.query(f"SELECT * FROM {read} LIMIT 1", first).values()]
             self._refuse_twins(header, wanted)
         return quotes
 
     def _refuse_twins(self, header: Sequence[str], wanted: Sequence[str]) -> None:
-        """Refuse a wanted name that several columns have: the engine would number them and take the first."""
+        """Refuse a wanted name that several columns have; the engine would number them and take the first."""
         for name in wanted:
             twins = [column for column in header if column.lower() == name.lower()]
             if len(twins) > 1:
@@ -155,7 +154,7 @@ class Engine:
             _refuse_ragged(self._files.names, marks[0])
         return types
 
-    def query(self, sql: str) -> dict[str, NDArray[Any]]:
+    def query(self, sql: str) -> dict[str, Column]:
         """Run one statement over the files and fetch its columns; a second statement is refused, never run."""
         return self._duck.query(sql, self._files.places)
 
@@ -168,14 +167,14 @@ class Engine:
 
     def blocks(
         self, listed: str, where: str | None, kinds: Sequence[np.dtype[Any]]
-    ) -> Generator[list[NDArray[Any]], None, None]:
-        """What is `listed` of the rows, of the types `kinds`, block by block as they are read, in any order."""
-        # Named in the statement itself: one with parameters may be run to its end before the first row is seen.
+    ) -> Generator[list[Column], None, None]:
+        """Columns `listed` of the rows, of the types `kinds`, block by block and in any order."""
+        # Paths inside of the statement: one with parameters may run to its end before the first row is returned.
         rows = self.reader.replace("?", f"[{', '.join(map(text, self._files.places))}]", 1)
         condition = "" if where is None else f" WHERE ({where})"
         casts = ", ".join(f"c{i}::{_SQL_TYPES[kind.str]}" for i, kind in enumerate(kinds))
         columns = ", ".join(f"c{i}" for i in range(len(kinds)))
-        # The types are settled outside of what a condition can reach: what is read as another type lies elsewhere in memory.
+        # The casts are outside of what a condition can change: a column of another type would be read out of bounds.
         return self._duck.blocks(f"SELECT {casts} FROM (SELECT {listed} FROM {rows}{condition}) AS t({columns})", kinds)
 
     @property
@@ -194,15 +193,15 @@ class Engine:
                 return
             rows = form.reader([*self._options, *form.missing, f"{form.typing} = {{{text(name)}: 'VARCHAR'}}"])
             condition = f"regexp_full_match({column}, '[+-]?[0-9]{{16,}}')"
-        asked = f"SELECT max(abs(TRY_CAST({column} AS DOUBLE))) > {_check.EXACT_INTEGER} OR "
-        asked += (
-            f"max(abs(TRY_CAST({column} AS HUGEINT))) > {_check.EXACT_INTEGER} AS lost FROM {rows} WHERE {condition}"
+        query = (
+            f"SELECT max(abs(TRY_CAST({column} AS DOUBLE))) > {_check.EXACT_INTEGER} "
+            f"OR max(abs(TRY_CAST({column} AS HUGEINT))) > {_check.EXACT_INTEGER} AS lost FROM {rows} WHERE {condition}"
         )
-        if self.query(asked)["lost"].tolist()[0]:
+        if self.query(query)["lost"].tolist()[0]:
             raise InputError(_check.too_large(name))
 
-    def noted_range(self, name: str) -> tuple[float, float] | None:
-        """Lowest and highest value of a column where the files note them; None where the rows would have to be asked."""
+    def stored_range(self, name: str) -> tuple[float, float] | None:
+        """Lowest and highest value of a column from the statistics of Parquet files; None for other files."""
         if self._files.form is not PARQUET:
             return None
         ends = self.query(
@@ -211,8 +210,8 @@ class Engine:
         low, high = (np.ma.filled(ends[end].astype(np.float64), np.nan)[0] for end in ("low", "high"))
         return float(low), float(high)
 
-    def register(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Let queries see arrays of ours as a table."""
+    def register(self, name: str, columns: Mapping[str, Column]) -> None:
+        """Make arrays available to queries as a table."""
         self._duck.register(name, columns)
 
     def keep_order(self) -> None:
@@ -222,7 +221,7 @@ class Engine:
     def write(
         self,
         path: str,
-        columns: Mapping[str, NDArray[Any]],
+        columns: Mapping[str, Column],
         *,
         parquet: bool,
         kept: str | None = None,
@@ -241,7 +240,8 @@ class Engine:
         named = ", ".join(f"c.{quoted(name)}" for name in columns if name != kept)
         condition = "" if kept is None else f" WHERE c.{quoted(kept)}"
         self.query(
-            f"COPY (SELECT {stored}, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) TO {text(path)} ({kind})"
+            f"COPY (SELECT {stored}, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) "
+            f"TO {text(path)} ({kind})"
         )
 
     @property
@@ -255,7 +255,7 @@ class Engine:
         return int(self.query(f"SELECT count(*) AS n FROM {self._verbatim}")["n"][0])
 
     def cells(self, columns: Sequence[str], kept: NDArray[np.bool_] | None = None) -> dict[str, list[str]]:
-        """Cells as they are written, in the order of the rows; only of the rows that are `kept`. A missing one is empty."""
+        """Cells as they are written, in the order of the rows, of all rows or those `kept`; a missing one is empty."""
         self.keep_order()
         listed = ", ".join(f"coalesce(r.{quoted(name)}::VARCHAR, '') AS c{i}" for i, name in enumerate(columns))
         rows, condition = f"{self._verbatim} r", ""
@@ -278,7 +278,8 @@ class Engine:
         names = list(self.types)
         kinds = ("BIGINT", "DOUBLE")
         keeps = ", ".join(
-            f"coalesce(bool_and(coalesce(TRY_CAST({c} AS {kind})::VARCHAR, '') = coalesce({c}, '')), true) AS k{i}_{kind}"
+            f"coalesce(bool_and(coalesce(TRY_CAST({c} AS {kind})::VARCHAR, '') = coalesce({c}, '')), true) "
+            f"AS k{i}_{kind}"
             for i, c in enumerate(map(quoted, names))
             for kind in kinds
         )
@@ -304,10 +305,9 @@ def engine(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Engine]:
-    """An engine over files; what it spills to disk is gone when it closes, however that happens.
+    """An engine over files, which may open these, its folder to spill to and `writes`, and nothing else.
 
-    It may open the files, its place to spill to and `writes`, and nothing else: a condition cannot read other files or
-    reach the network.
+    A condition cannot read other files or reach the network. The folder is removed when the engine closes.
     """
     if where is not None:
         require_condition(where)
@@ -324,7 +324,7 @@ def engine(
             yield source
 
 
-#: What JSON's reader takes for more than text, and labels and groups are not; and the type of a column without values.
+#: Types of the JSON reader that are read as text; and the type of a column without values.
 _TEXT_IN_JSON = {"DATE", "TIME", "TIMESTAMP", "UUID", '"NULL"'}
 
 
@@ -339,7 +339,7 @@ def _refuse_ragged(names: Sequence[str], separator: str) -> None:
     """Name the first line that has more or fewer fields than the header."""
     for name in names:
         opener = gzip.open if name.endswith(".gz") else open
-        # What is no text, or not compressed as its name says, the engine has refused or will.
+        # The engine refuses what is no text, or not compressed as its name says.
         with (
             contextlib.suppress(OSError, EOFError, zlib.error, csv.Error),
             opener(name, "rt", encoding="utf-8", errors="replace", newline="") as file,
@@ -349,7 +349,8 @@ def _refuse_ragged(names: Sequence[str], separator: str) -> None:
             for fields in lines:
                 if len(fields) not in (0, len(header)):
                     raise InputError(
-                        f"Cannot read {name!r}: line {lines.line_num} has {len(fields)} fields, the header {len(header)}."
+                        f"Cannot read {name!r}: line {lines.line_num} has {len(fields)} fields, "
+                        f"the header {len(header)}."
                     )
 
 

@@ -1,4 +1,4 @@
-"""Files that must not change while they are read: rows of two readings are matched by their places."""
+"""Refusal of files that change while they are read: rows of two readings are matched by their row numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallymark.errors import InputError
 
 
 class FileState(NamedTuple):
-    """What changes about a file when somebody writes to it."""
+    """Size, time of modification and inode of a file."""
 
     size: int
     modified: int

@@ -1,4 +1,4 @@
-"""Several models' scores on the same rows of files, compared without reading the rows."""
+"""Scores of several models on the same rows of files, queried by the engine instead of read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FilePanel(Shown):
             return table.n
 
     def open(self) -> AbstractContextManager[Table]:
-        """The rows, open for every question that is asked of them."""
+        """The rows, open for queries."""
         return self.rows_of.open()
 
     def tallies(self) -> Tallies:
@@ -51,7 +51,7 @@ class FilePanel(Shown):
         return replace(self, rows_of=self.rows_of.keep(condition))
 
     def heading(self) -> str:
-        """What it looks at."""
+        """The files and the label column."""
         return f"Panel in {self.rows_of.paths}: {len(self.models)} models, labels in {self.rows_of.roles.label!r}"
 
     def rows(self) -> list[Row]:
@@ -59,22 +59,55 @@ class FilePanel(Shown):
         return [{"model": model} for model in self.models]
 
     def to_dict(self) -> dict[str, Any]:
-        """What it looks at, as plain values."""
+        """Label column, models and number of rows as plain values."""
         return {"label": self.rows_of.roles.label, "models": list(self.models), "n": self.n}
 
 
 @named_columns
 def scan_panel(
-    paths: Paths, *, label: str, score: Iterable[str], weight: str | None = None, count: str | None = None, cluster: str | None = None,
-    where: str | None = None, pos_label: Label | None = None, memory_limit: str | None = None,
-    threads: int | None = None, progress: Progress | None = None, drop_missing: bool = False,
-) -> FilePanel:  # fmt: skip
-    r"""Several models' scores in files of any size, for :func:`tallymark.compare` and :func:`tallymark.without_simple`.
+    paths: Paths,
+    *,
+    label: str,
+    score: Iterable[str],
+    weight: str | None = None,
+    count: str | None = None,
+    cluster: str | None = None,
+    where: str | None = None,
+    pos_label: Label | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    drop_missing: bool = False,
+) -> FilePanel:
+    r"""Scores of several models in files of any size, for :func:`tallymark.compare` and
+    :func:`tallymark.without_simple`.
 
-    Nothing is read until it is asked for. Beyond two million rows the engine does the work: it finds and leaves out
-    simple rows, and sums what DeLong's covariance needs in a second pass (with `cluster`, which says which rows belong together,
-    the rows are read).
+    Rows are read when they are needed. Beyond two million rows the engine leaves out simple rows, and sums what
+    DeLong's covariance needs in a second pass.
 
+    Parameters
+    ----------
+    paths
+        A path, a pattern or a list of either.
+    label, score, weight, count, cluster
+        Names of columns, one score for each model. With `cluster` the rows are read, however many.
+    where
+        An SQL condition on the rows.
+    pos_label
+        The positive label, where it is not obvious.
+    memory_limit, threads
+        Bounds of the engine (``"1GB"``), which spills to disk.
+    progress
+        Called with the percentage done.
+    drop_missing
+        Leave out rows in which a named column is missing.
+
+    Returns
+    -------
+    FilePanel
+
+    Examples
+    --------
     >>> import tallymark as tm, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "scores.csv"
@@ -103,6 +136,6 @@ def scan_panel(
         threads=threads,
         progress=progress,
     )
-    # A column that is not there is refused before any work.
+    # Refuse a missing column now.
     with rows.open():
         return FilePanel(replace(rows, noted=True))

@@ -1,22 +1,20 @@
-"""Whole columns of files that fit into memory, and what the text in them stands for."""
+"""Whole columns of files that fit into memory, with the types of text columns inferred from all values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Label
+from tallymark._check import Column, Label
 from tallymark.errors import InputError
 from tallymark.sources.duck import quoted
 from tallymark.sources.engine import Engine, engine
 from tallymark.sources.formats import Paths, Wanted
 
-#: What programs write for a bool.
+#: Spellings of bools.
 _BOOLS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
@@ -31,15 +29,15 @@ class Reading:
     values: dict[str, Label] | None
 
     @classmethod
-    def of(cls, column: NDArray[Any], *, untyped: bool) -> Reading:
+    def of(cls, column: Column, *, untyped: bool) -> Reading:
         """The reading of a fetched column; what its file records as text is text."""
         if not untyped or column.dtype.kind != "O":
             return cls(None)
         texts = set(np.ma.compressed(column).tolist())
         return cls(_values(texts) if texts and all(isinstance(text, str) for text in texts) else None)
 
-    def __call__(self, column: NDArray[Any]) -> NDArray[Any]:
-        """A column of texts that were there when the reading was settled, as what they stand for."""
+    def __call__(self, column: Column) -> Column:
+        """A column of the same texts converted to their values."""
         if self.values is None:
             return column
         blank = next(iter(self.values.values()))
@@ -48,7 +46,7 @@ class Reading:
 
 
 def _values(texts: set[str]) -> dict[str, Label] | None:
-    """What each text stands for, where that is one to one and all are of one type."""
+    """The value of each text, where that is one to one and all are of one type."""
     parsers: tuple[Callable[[str], Label | None], ...] = (_BOOLS.get, _integer, _decimal)
     for parse in parsers:
         parsed = {text: parse(text) for text in texts}
@@ -59,12 +57,12 @@ def _values(texts: set[str]) -> dict[str, Label] | None:
 
 
 def _integer(text: str) -> int | None:
-    """A whole number in the one way it is written."""
+    """A whole number in canonical spelling."""
     return int(text) if re.fullmatch(r"0|-?[1-9][0-9]{0,17}", text) else None
 
 
 def _decimal(text: str) -> float | None:
-    """A number in the one way it is written: with the fewest digits that tell it from its neighbours, ".0" or not."""
+    """A number in canonical spelling: the shortest digits that identify it, with or without ".0"."""
     if re.fullmatch(r"-?[0-9][0-9.e+-]*", text) is None:
         return None
     try:
@@ -74,13 +72,13 @@ def _decimal(text: str) -> float | None:
     return number if np.isfinite(number) and text in {repr(number), repr(number).removesuffix(".0")} else None
 
 
-def read_files(paths: Paths, wanted: Sequence[Wanted]) -> dict[str, NDArray[Any]]:
+def read_files(paths: Paths, wanted: Sequence[Wanted]) -> dict[str, Column]:
     """The wanted columns of files."""
     with engine(paths, wanted) as source:
         return columns_of(source, wanted)
 
 
-def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = None) -> dict[str, NDArray[Any]]:
+def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = None) -> dict[str, Column]:
     """The wanted columns of an open engine's files."""
     names = list(dict.fromkeys(name for name, *_ in wanted))
     listed = ", ".join(f"{quoted(name)} AS c{i}" for i, name in enumerate(names))
@@ -96,29 +94,27 @@ def columns_of(source: Engine, wanted: Sequence[Wanted], where: str | None = Non
             )
     for name in dict.fromkeys(name for name, _, kind in wanted if kind == "number"):
         values = np.ma.compressed(np.ma.masked_invalid(np.ma.asarray(columns[name], dtype=np.float64)))
-        refuse_false_notes(source.shown, name, source.noted_range(name), values)
+        refuse_wrong_statistics(source.shown, name, source.stored_range(name), values)
     counts = {name for name, _, kind in wanted if kind == "count"}
     readings = {name: Reading.of(column, untyped=name in source.untyped) for name, column in columns.items()}
     classes = [name for name, _, kind in wanted if kind == "class" and name in source.untyped]
     if any(readings[name].values is None for name in classes):
-        # Numbers beside text are text, or no prediction could be right.
+        # Where one of the two columns is text, the other is too: else no prediction would match.
         readings |= dict.fromkeys(classes, Reading(None))
     return {name: _whole(column) if name in counts else readings[name](column) for name, column in columns.items()}
 
 
-def refuse_false_notes(shown: str, name: str, noted: tuple[float, float] | None, values: NDArray[Any]) -> None:
-    """Refuse a file whose rows lie outside of what it notes of them: it is damaged, and the engine may have left out rows."""
-    if noted is not None and len(values) and (values.min() < noted[0] or values.max() > noted[1]):
-        raise InputError(f"Cannot read {shown!r}: {name} has values beyond those the file notes; it is damaged.")
+def refuse_wrong_statistics(shown: str, name: str, stored: tuple[float, float] | None, values: Column) -> None:
+    """Refuse a file whose statistics contradict its data: the engine may have skipped rows."""
+    if stored is not None and len(values) and (values.min() < stored[0] or values.max() > stored[1]):
+        raise InputError(
+            f"Cannot read {shown!r}: {name} has values outside the range in the file's statistics; it is damaged."
+        )
 
 
-def _whole(column: NDArray[Any]) -> NDArray[Any]:
-    """Counts that were read as floats, as integers; left alone where they are none."""
+def _whole(column: Column) -> Column:
+    """Counts that were read as floats, as integers; unchanged where one is not whole."""
     if isinstance(column, np.ma.MaskedArray) or column.dtype.kind != "f":
         return column
-    whole = (
-        np.isfinite(column)
-        & (np.abs(column) < 2.0**53)
-        & (column == np.floor(np.where(np.isfinite(column), column, 0)))
-    )
+    whole = (np.abs(column) < 2.0**53) & (column == np.floor(column))
     return column.astype(np.int64) if whole.all() else column

@@ -1,4 +1,4 @@
-"""Files, their kinds, and how the engine reads each: a named column has its type by right, not by a look at the first rows."""
+"""File formats and how the engine reads each: named columns are typed by their role, never sniffed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
 class Wanted(NamedTuple):
-    """A column someone named, the option that named it, and what belongs into it."""
+    """A column to read, the option that named it, and the kind of its values."""
 
     column: str
     option: str
@@ -28,28 +28,28 @@ class Wanted(NamedTuple):
 
     @property
     def is_text(self) -> bool:
-        """Whether labels or names belong into it, which may be text."""
+        """Whether it holds labels or names, which may be text."""
         return self.kind in {"text", "class"}
 
 
-#: What a named column is read as where the file itself does not say: codes keep their zeros, scores their fractions.
-_BY_RIGHT = {"text": "VARCHAR", "class": "VARCHAR", "number": "DOUBLE", "count": "DOUBLE"}
+#: Type of a named column of a file without types: codes keep their zeros, scores their fractions.
+_TYPE_BY_KIND = {"text": "VARCHAR", "class": "VARCHAR", "number": "DOUBLE", "count": "DOUBLE"}
 
 
 @dataclass(frozen=True)
 class Format:
-    """A kind of file: the ends of its names (``.gz`` and ``.zst`` may follow) and what the engine is told to read it."""
+    """A file format: the extensions (``.gz`` and ``.zst`` may follow) and the options of the engine's reader."""
 
     endings: tuple[str, ...]
     function: str
     options: tuple[str, ...] = ()
-    #: What is written for a missing value.
+    #: Spellings of a missing value.
     missing: tuple[str, ...] = ()
-    #: The reader's option that fixes types, None where the file knows them.
+    #: The reader's option that fixes types; None where the file stores them.
     typing: str | None = None
     #: Further options under which the fields come as they are written.
     verbatim: tuple[str, ...] = ()
-    #: Options under which types are found in all rows, where the default is a look at the first.
+    #: Options under which types are inferred from all rows instead of the first ones.
     thorough: tuple[str, ...] = ()
     #: Further options to see a file's columns fast; None where a column that is absent is a missing value.
     peek: tuple[str, ...] | None = ()
@@ -64,8 +64,8 @@ CSV = Format(
     (".csv", ".tsv", ".txt"),
     "read_csv",
     (
-        # Numbers and text only: DuckDB would read the labels "yes" and "no" as true and false, dates as times, and round
-        # the fractions of a column that begins with whole numbers.
+        # Numbers and text only: DuckDB would read the labels "yes" and "no" as true and false, dates as times, and
+        # round the fractions of a column that begins with whole numbers.
         "auto_type_candidates = ['DOUBLE', 'VARCHAR']",
     ),
     missing=(f"nullstr = {list(MISSING_WORDS)}",),
@@ -94,7 +94,7 @@ class Files:
 
     @property
     def places(self) -> list[str]:
-        """The files as the engine wants them named: absolute, with wildcards turned off."""
+        """Absolute paths for the engine, with wildcards escaped."""
         return [_literal(os.path.abspath(name)) for name in self.names]  # noqa: PTH100 - keeps symbolic links
 
     @property
@@ -131,7 +131,7 @@ class Files:
 
 
 def require_text(name: str) -> None:
-    """Refuse the name of a file that is no text: the engine cannot be told of it."""
+    """Refuse a file name that is not valid UTF-8."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -151,28 +151,32 @@ def column_names(value: object, option: str) -> list[str]:
 
 
 def require_columns(wanted: Sequence[Wanted], present: Mapping[str, str]) -> None:
-    """Refuse a wanted column that is not there, or that holds what cannot be read as numbers."""
+    """Refuse a column that is missing, or whose type does not fit its role."""
     for one in wanted:
         name, option, kind = one
         if name not in present:
-            unnamed = (
-                [column for column in present if re.fullmatch(r"column\d+", column)] if name in MISSING_WORDS else []
-            )
-            raise ColumnError(
-                f"{ColumnError.missing(name, list(present), option)}"
-                + (f" A header {name!r} is read as a missing value, and such a column is named by its place: {shown(unnamed)}. "
-                   "Use that name, or rename the column in the file." if unnamed else "")
-            )  # fmt: skip
-        none = present[name]
-        if not one.is_text and not _NUMERIC.fullmatch(none):
-            raise InputError(f"{name} holds {none}, expected numbers; convert the column first.")
-        if kind == "count" and not is_whole(none):
+            raise ColumnError(f"{ColumnError.missing(name, list(present), option)}{_named_by_place(name, present)}")
+        column_type = present[name]
+        if not one.is_text and not _NUMERIC.fullmatch(column_type):
+            raise InputError(f"{name} holds {column_type}, expected numbers; convert the column first.")
+        if kind == "count" and not is_whole(column_type):
             raise InputError(
-                f"{name} holds {none}, expected whole numbers (how often each row occurs); for survey or expenditure "
-                "weights use weight=."
+                f"{name} holds {column_type}, expected whole numbers (how often each row occurs); "
+                "for survey or expenditure weights use weight=."
             )
-        if one.is_text and _NESTED.search(none):
-            raise InputError(f"{name} holds {none}; expected text, whole numbers or bools.")
+        if one.is_text and _NESTED.search(column_type):
+            raise InputError(f"{name} holds {column_type}; expected text, whole numbers or bools.")
+
+
+def _named_by_place(name: str, present: Mapping[str, str]) -> str:
+    """What to do about a column whose header is read as a missing value."""
+    unnamed = [column for column in present if re.fullmatch(r"column\d+", column)] if name in MISSING_WORDS else []
+    if not unnamed:
+        return ""
+    return (
+        f" A header {name!r} is read as a missing value, and such a column is named by its place: {shown(unnamed)}. "
+        "Use that name, or rename the column in the file."
+    )
 
 
 def is_whole(kind: str) -> bool:
@@ -185,9 +189,9 @@ def is_number(kind: str) -> bool:
     return _NUMERIC.fullmatch(kind) is not None
 
 
-def types_by_right(wanted: Sequence[Wanted]) -> dict[str, str]:
-    """How named columns of a file without types are read; one that is wanted as numbers and as text has numbers."""
-    return {name: _BY_RIGHT[kind] for name, _, kind in sorted(wanted, key=lambda one: not one.is_text)}
+def types_by_role(wanted: Sequence[Wanted]) -> dict[str, str]:
+    """Types of named columns of a file without types; one that is wanted as numbers and as text is numeric."""
+    return {name: _TYPE_BY_KIND[kind] for name, _, kind in sorted(wanted, key=lambda one: not one.is_text)}
 
 
 _NUMERIC = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|BOOLEAN")
@@ -196,7 +200,7 @@ _NESTED = re.compile(r"(STRUCT|MAP|UNION|BLOB|\[)")
 
 
 def expanded(pattern: str) -> list[str]:
-    """The files a pattern stands for; a file that exists under the very name wins over its wildcards."""
+    """The files that match a pattern; a file of that exact name comes before its wildcards."""
     try:
         path = Path(pattern)
         if path.is_dir():
@@ -217,7 +221,7 @@ def expanded(pattern: str) -> list[str]:
 
 
 def _escaped(path: Path) -> str:
-    """The pattern with wildcards turned off in the folders that exist under the very name."""
+    """The pattern with wildcards escaped in the folders that exist under that exact name."""
     for folder in path.parents:
         if folder.is_dir():
             return str(Path(glob.escape(str(folder))) / path.relative_to(folder))
@@ -228,7 +232,8 @@ def _format(file: Path) -> Format:
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
         raise InputError(
-            f"{str(file)!r} is not a regular file; write the rows to disk first, or pipe them into a command with - in place of the file."
+            f"{str(file)!r} is not a regular file; write the rows to disk first, or pipe them into a command with - in "
+            "place of the file."
         )
     if status.st_size == 0:
         raise InputError(f"{str(file)!r} is empty.")
@@ -236,10 +241,10 @@ def _format(file: Path) -> Format:
     for form in _FORMATS:
         if name.endswith(form.endings):
             return form
-    known = ", ".join(ending for form in _FORMATS for ending in form.endings)
-    raise InputError(f"{str(file)!r}: cannot tell the format; use a name that ends in {known}.")
+    endings = ", ".join(ending for form in _FORMATS for ending in form.endings)
+    raise InputError(f"{str(file)!r}: cannot tell the format; use a name that ends in {endings}.")
 
 
 def _literal(path: str) -> str:
-    """The path with wildcards turned off: a file may well be called ``scores[1].csv``."""
+    """The path with wildcards escaped: a file may be called ``scores[1].csv``."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in path)

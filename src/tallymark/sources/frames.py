@@ -1,4 +1,4 @@
-"""Columns of any dataframe as NumPy arrays, through Narwhals."""
+"""Columns of dataframes as NumPy arrays, through Narwhals."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from os import PathLike
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.formats import Wanted
 from tallymark.sources.left_out import note_left_out
@@ -32,13 +32,13 @@ def is_frame(data: object) -> bool:
 
 #: Parameters of public functions that name columns of a dataframe.
 _COLUMNS = frozenset({
-    "label", "score", "by", "weight", "count", "cluster", "period", "value", "product", "price", "quantity", "predicted", "inclusion",
-    "stratum",
+    "label", "score", "by", "weight", "count", "cluster", "period", "value", "product", "price", "quantity",
+    "predicted", "inclusion", "stratum",
 })  # fmt: skip
 
 
 def named_columns(function: Callable[P, R]) -> Callable[P, R]:
-    """A function of a dataframe whose columns may be named by whole numbers, as pandas numbers those that have no name."""
+    """Decorator of a function of a dataframe whose columns may be named by whole numbers, as pandas does."""
 
     @functools.wraps(function)
     def by_text(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -77,19 +77,19 @@ def column_names_of(frame: Any) -> list[str]:
 
 
 def is_relation(data: object) -> bool:
-    """Whether something is a DuckDB relation, which is asked in SQL."""
+    """Whether something is a DuckDB relation, which is queried in SQL."""
     return type(data).__name__ == "DuckDBPyRelation"
 
 
 def lazy_frame(frame: Any, wanted: Sequence[Wanted]) -> Any:
-    """A lazy frame as Narwhals sees it, with the wanted columns there; None when the frame is eager."""
+    """A lazy frame as a Narwhals frame that has the wanted columns; None when the frame is eager."""
     import narwhals as nw
 
     data = _with_columns(frame, wanted)
     return data if isinstance(data, nw.LazyFrame) else None
 
 
-def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = False) -> dict[str, NDArray[Any]]:
+def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = False) -> dict[str, Column]:
     """The wanted columns; missing values become a masked array."""
     import narwhals as nw
 
@@ -148,7 +148,7 @@ def _with_columns(frame: Any, wanted: Sequence[Wanted]) -> Any:
     return data
 
 
-def as_array(series: Any) -> NDArray[Any]:
+def as_array(series: Any) -> Column:
     """A Narwhals series as NumPy; missing values become a masked array."""
     import narwhals as nw
 
@@ -156,9 +156,9 @@ def as_array(series: Any) -> NDArray[Any]:
         series = series.cast(nw.Float64)
     missing = series.is_null().to_numpy()
     if not missing.any():
-        # A categorical's own to_numpy may give its codes or objects; its values are what was meant.
+        # to_numpy of a categorical may give codes or objects instead of its values.
         values = np.array(series.to_list()) if series.dtype in (nw.Categorical, nw.Enum) else series.to_numpy()
-        array: NDArray[Any] = values
+        array: Column = values
         return array
     return np.ma.MaskedArray(np.asarray(series.to_list(), dtype=object), mask=missing)
 

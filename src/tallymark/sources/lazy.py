@@ -1,7 +1,7 @@
-"""Lazy dataframes: the grouping happens in their engine, only cells cross over.
+"""Tallies of lazy dataframes, grouped into cells by the engine of the frame.
 
-Polars, Dask, PySpark and Ibis come in through Narwhals, whose expressions each engine runs in its own way. The key is
-arithmetic only, so the cells are the same everywhere.
+Polars, Dask, PySpark and Ibis are read through Narwhals, whose expressions each engine translates. The key of a cell is
+computed by arithmetic only, so that cells are the same everywhere.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def number_of_rows(frame: Any) -> int:
 
 
 def _refuse_bad_types(schema: Any, roles: Roles) -> None:
-    """Engines answer a column of the wrong type each in its own words, so it is refused before they see it."""
+    """Refuse columns of the wrong type in the same words for every engine."""
     import narwhals as nw
 
     for name in [*roles.scores, *([] if roles.weight is None else [roles.weight])]:
@@ -62,25 +62,25 @@ def _refuse_bad_types(schema: Any, roles: Roles) -> None:
 
 
 def _refuse_bad_rows(frame: Any, roles: Roles, score: str, *, whole: bool) -> None:
-    """Engines differ in what they do with null groups and NaN keys, so such rows are counted before any grouping."""
+    """Refuse rows with missing or infinite values, which engines would group differently."""
     import narwhals as nw
 
     schema = frame.collect_schema()
 
     needed = [name for name in (score, roles.label, roles.mass, *roles.by) if name is not None]
     finite = nw.col(score).cast(nw.Float64)
-    asked = {f"no {name}": nw.col(name).is_null() for name in dict.fromkeys(needed)}
-    asked["a NaN or infinite score"] = finite.is_nan() | (finite.abs() == float("inf"))
-    asked |= {f"no {name}, but NaN": nw.col(name).is_nan() for name in roles.by if schema[name].is_float()}
+    flags = {f"no {name}": nw.col(name).is_null() for name in dict.fromkeys(needed)}
+    flags["a NaN or infinite score"] = finite.is_nan() | (finite.abs() == float("inf"))
+    flags |= {f"no {name}, but NaN": nw.col(name).is_nan() for name in roles.by if schema[name].is_float()}
     if whole:
-        asked["a whole number beyond 2**53, which floats cannot tell apart, for a score"] = finite.abs() > float(2**53)
+        flags["a whole number beyond 2**53, which floats cannot tell apart, for a score"] = finite.abs() > float(2**53)
     if roles.mass is not None:
         mass = nw.col(roles.mass).cast(nw.Float64)
-        asked["a negative, NaN or infinite weight"] = (mass < 0) | mass.is_nan() | (mass == float("inf"))
+        flags["a negative, NaN or infinite weight"] = (mass < 0) | mass.is_nan() | (mass == float("inf"))
     counted = frame.select(
-        *(flag.cast(nw.Int64).sum().alias(f"bad{i}") for i, flag in enumerate(asked.values()))
+        *(flag.cast(nw.Int64).sum().alias(f"bad{i}") for i, flag in enumerate(flags.values()))
     ).collect()
-    for i, what in enumerate(asked):
+    for i, what in enumerate(flags):
         many = counted[f"bad{i}"].to_list()[0] or 0
         if many:
             raise InputError(
@@ -118,17 +118,17 @@ def _cells(frame: Any, roles: Roles, score: str, grid: Grid) -> CellTable:
     rows = rows.with_columns(key=key, side=side).with_columns(d=s - nw.col("key"))
     times = nw.lit(1) if roles.mass is None else nw.col("m")
     rows = rows.with_columns(d1=times * d, d2=times * d * d)
-    # A row that counts nothing is not there, so it has no part in the extremes either.
+    # Rows of mass 0 have no part in the extremes.
     counted = s if roles.mass is None else nw.when(nw.col("m") > 0).then(s).otherwise(None)
     rows = rows.with_columns(counted=counted)
     sums = [nw.len().alias("n"), nw.col("counted").min().alias("lo"), nw.col("counted").max().alias("hi")]
     sums += [nw.col(name).sum().alias(name) for name in ("d1", "d2")]
     if roles.mass is not None:
-        rows = rows.with_columns(squares=nw.col("m") * nw.col("m"), there=(nw.col("m") > 0).cast(nw.Int64))
-        sums += [nw.col("m").sum().alias("mass"), *(nw.col(name).sum().alias(name) for name in ("squares", "there"))]
+        rows = rows.with_columns(squares=nw.col("m") * nw.col("m"), present=(nw.col("m") > 0).cast(nw.Int64))
+        sums += [nw.col("m").sum().alias("mass"), *(nw.col(name).sum().alias(name) for name in ("squares", "present"))]
     keys = [name for name in chosen if name == "label" or name.startswith("g")]
     grouped = rows.group_by(*keys, "key", "side").agg(*sums).collect()
     entries = {name: as_array(grouped[name]) for name in grouped.columns}
     if roles.mass is None:
         return {**entries, "mass": entries["n"], "squares": entries["n"]}
-    return {**entries, "n": plain_numbers(entries["there"])}
+    return {**entries, "n": plain_numbers(entries["present"])}

@@ -1,14 +1,12 @@
-"""Rows of files, open: read whole while they are few, else counted by the engine."""
+"""Rows of open files: read whole while they are few, else counted by the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
-
-from numpy.typing import NDArray
 
 from tallymark import _check
+from tallymark._check import Column
 from tallymark.sources.cell_queries import tallies_by_cells
 from tallymark.sources.columns import SMALL, tallies_of_columns
 from tallymark.sources.constructors import panel_of_arrays
@@ -21,7 +19,7 @@ from tallymark.summaries.tallies import Tallies
 
 
 class Table:
-    """What an open engine knows of rows whose columns play parts; each thing is asked once."""
+    """Rows of open files whose columns have roles; each query is run once."""
 
     def __init__(self, source: Engine, roles: Roles, where: str | None) -> None:
         self.source = source
@@ -44,16 +42,16 @@ class Table:
         return self.n <= SMALL
 
     @cached_property
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """The columns that play a part, read whole."""
+    def columns(self) -> dict[str, Column]:
+        """The columns that have a role, read whole."""
         return columns_of(self.source, self.roles.wanted, self.where)
 
-    def _reading(self, labels: NDArray[Any]) -> Reading:
+    def _reading(self, labels: Column) -> Reading:
         return Reading.of(labels, untyped=self.roles.label in self.source.untyped)
 
     def tallies(self, *, exact: bool | None = None, thresholds: Iterable[float] = (0.5,)) -> Tallies:
-        """The tally of every model and group: exact while the rows are few; `exact` True never quantises, False always."""
-        # Cells of the engine do not know whose rows they hold.
+        """The tally of every model and group, exact while rows are few; `exact` True never quantises, False always."""
+        # Cells do not keep the clusters of their rows.
         if exact or self.roles.cluster is not None or (exact is None and self.small):
             return tallies_of_columns(self.columns, self.roles)
         return tallies_by_cells(self.source, self.roles, self.where, thresholds)
@@ -75,10 +73,10 @@ class Table:
         """Rows, or the sum of their counts or weights."""
         if self.roles.mass is None:
             return float(self.n)
-        asked = (
+        query = (
             f"SELECT coalesce(sum({quoted(self.roles.mass)}), 0)::DOUBLE AS m FROM {self.source.reader}{self.condition}"
         )
-        return float(self.source.query(asked)["m"][0])
+        return float(self.source.query(query)["m"][0])
 
     @cached_property
     def rows(self) -> str:
@@ -87,15 +85,16 @@ class Table:
         scores = ", ".join(f"{quoted(model)}::DOUBLE + 0.0 AS s{i}" for i, model in enumerate(roles.scores))
         positive = ", ".join(map(text, self._positive))
         return f"""SELECT {quoted(roles.label or "")}::VARCHAR IN ({positive}) AS positive,
-                   {"1" if roles.mass is None else quoted(roles.mass)} AS m, {scores} FROM {self.source.reader}{self.condition}"""
+                   {"1" if roles.mass is None else quoted(roles.mass)} AS m, {scores}
+                   FROM {self.source.reader}{self.condition}"""
 
     @property
     def _positive(self) -> list[str]:
         """The positive label as the engine writes it."""
         label = self.roles.label or ""
         columns = self.source.query(
-            f"SELECT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t, count(*) AS n FROM {self.source.reader}{self.condition} "
-            "GROUP BY 1, 2"
+            f"SELECT {quoted(label)} AS c, {quoted(label)}::VARCHAR AS t, count(*) AS n "
+            f"FROM {self.source.reader}{self.condition} GROUP BY 1, 2"
         )
         is_positive, _ = _check.binary_labels(
             self._reading(columns["c"])(columns["c"]), self.roles.pos_label, label, rows=columns["n"]

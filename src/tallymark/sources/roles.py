@@ -1,4 +1,4 @@
-"""Which column plays which part."""
+"""The role of each column: label, score, group, weight, count or cluster."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from tallymark._check import Label
 from tallymark.errors import InputError
 from tallymark.sources.formats import Wanted, column_names
 
-#: How a part is named in messages: by Python's arguments, or by the command line's options.
+#: How a role is spelled in messages: as an argument in Python, or as an option of the command line.
 ARGUMENT, OPTION = "{}=", "--{}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """The columns of labels, scores, groups and masses, by name; and which label is the positive one."""
+    """Names of the columns of labels, scores, groups, masses and clusters; and the positive label."""
 
     label: str | None = None
     scores: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     weight: str | None = None
     count: str | None = None
-    #: The column that says which rows belong together.
     cluster: str | None = None
     pos_label: Label | None = None
-    #: How the parts are named in messages.
+    #: How roles are spelled in messages.
     spelling: str = ARGUMENT
 
     def __post_init__(self) -> None:
@@ -37,31 +36,38 @@ class Roles:
 
     @classmethod
     def named(
-        cls, *, label: str | None = None, score: object = (), by: object = (), weight: str | None = None,
-        count: str | None = None, cluster: str | None = None, pos_label: Label | None = None, spelling: str = ARGUMENT,
-    ) -> Roles:  # fmt: skip
+        cls,
+        *,
+        label: object = None,
+        score: object = (),
+        by: object = (),
+        weight: object = None,
+        count: object = None,
+        cluster: object = None,
+        pos_label: Label | None = None,
+        spelling: str = ARGUMENT,
+    ) -> Roles:
         """From names as people pass them: one score or group, or several."""
-        for part, name in (("label", label), ("weight", weight), ("count", count), ("cluster", cluster)):
+        names: dict[str, str | None] = {}
+        for role, name in (("label", label), ("weight", weight), ("count", count), ("cluster", cluster)):
             if name is not None and not isinstance(name, str):
                 raise InputError(
-                    f"{spelling.format(part)}{name!r}: columns are named by text; rename the column first."
+                    f"{spelling.format(role)}{name!r}: columns are named by text; rename the column first."
                 )
+            names[role] = name
         scores, groups = (
-            tuple(column_names(value, spelling.format(part))) for part, value in (("score", score), ("by", by))
+            tuple(column_names(value, spelling.format(role))) for role, value in (("score", score), ("by", by))
         )
-        return cls(
-            label=label, scores=scores, by=groups, weight=weight, count=count, cluster=cluster, pos_label=pos_label,
-            spelling=spelling,
-        )  # fmt: skip
+        return cls(**names, scores=scores, by=groups, pos_label=pos_label, spelling=spelling)
 
     @property
     def mass(self) -> str | None:
-        """The column that says what a row counts, None when each counts one."""
+        """The column of weights or counts; None when each row counts one."""
         return self.weight if self.weight is not None else self.count
 
     @property
     def wanted(self) -> list[Wanted]:
-        """Every column, with the part it plays and what it must hold."""
+        """Every column, with its role and the kind of its values."""
         parts = [
             *(Wanted(name, "score", "number") for name in self.scores),
             *(Wanted(name, "by") for name in self.by),

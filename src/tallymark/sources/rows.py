@@ -1,4 +1,4 @@
-"""Rows in files, described once: where they are, which column plays which part, and which of them count."""
+"""A declaration of rows in files: the paths, the role of each column, and conditions on the rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallymark.sources.roles import Roles
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """A description; nothing is read until it is opened."""
+    """Rows in files; nothing is read until they are opened."""
 
     paths: Paths
     roles: Roles
@@ -30,7 +30,7 @@ class Rows:
 
     @contextmanager
     def open(self) -> Iterator[Table]:
-        """The rows, open for every question that is asked of them; a column that is not there is refused at once."""
+        """The rows, open for queries; raises where a column is missing."""
         wanted = self.roles.wanted
         with engine(
             self.paths,

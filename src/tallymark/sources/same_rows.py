@@ -1,4 +1,4 @@
-"""Whether the rows of one table are the rows of another at the places that it names."""
+"""Check that the rows of a table are those of a file at the row numbers it lists."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from tallymark.errors import InputError
 from tallymark.sources.engine import engine
 
 
-def require_same_rows(file: str, checked: str, places: Ints, own: Collection[str]) -> None:
+def require_same_rows(file: str, checked: str, places: Ints, added: Collection[str]) -> None:
     """Refuse rows of `checked` that differ from the rows of `file` at their places in a column that both tables have.
 
-    A place says nothing about a file that was sorted, filtered or extended since. `own` are columns of `checked` alone:
-    the places and what was found. Numbers and capitals may be written differently, as
-    spreadsheets do: with nine digits, a decimal comma, TRUE for true.
+    Row numbers mean nothing in a file that was sorted, filtered or extended since. `added` are columns of `checked`
+    alone: the row numbers and the labels. Numbers and capitals may be written differently, as spreadsheets do: with
+    nine digits, a decimal comma, TRUE for true.
     """
     with engine(file) as source, engine(checked) as listed:
-        shared = [name for name in listed.types if name in source.types and name not in own]
+        shared = [name for name in listed.types if name in source.types and name not in added]
         if not shared:
             raise InputError(
-                f"{checked!r} has no column of {file!r} by which its rows can be recognised; keep an identifier, or the "
-                "columns that the plan wrote."
+                f"{checked!r} has no column of {file!r} by which its rows can be recognised; "
+                "keep an identifier, or the columns that the plan wrote."
             )
-        there = np.zeros(source.number_of_rows(), dtype=np.bool_)
-        there[places] = True
-        cells = source.cells(shared, there)
-        expected = {name: dict(zip(np.flatnonzero(there).tolist(), cells[name], strict=True)) for name in shared}
+        drawn = np.zeros(source.number_of_rows(), dtype=np.bool_)
+        drawn[places] = True
+        cells = source.cells(shared, drawn)
+        expected = {name: dict(zip(np.flatnonzero(drawn).tolist(), cells[name], strict=True)) for name in shared}
         for name, texts in listed.cells(shared).items():
             for place, text in zip(places.tolist(), texts, strict=True):
                 if not _same(text, expected[name][place]):
                     raise InputError(
-                        f"Row {place} of {file!r} has {name} {expected[name][place]!r}, but {checked!r} has {text!r}: the "
-                        "file is not the one that the rows were drawn from. Use that file; where the cell was edited by "
-                        "hand, leave that column out of the checked rows."
+                        f"Row {place} of {file!r} has {name} {expected[name][place]!r}, but {checked!r} has {text!r}: "
+                        "the file is not the one that the rows were drawn from. Use that file; "
+                        "where the cell was edited by hand, leave that column out of the checked rows."
                     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import overload
+from typing import TypedDict, Unpack, overload
 
 from tallymark import _check
 from tallymark._check import Label
@@ -19,27 +19,30 @@ from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 
+class _ScanOptions(TypedDict, total=False):
+    label: str | None
+    weight: str | None
+    count: str | None
+    cluster: str | None
+    where: str | None
+    thresholds: Iterable[float]
+    pos_label: Label | None
+    exact: bool | None
+    drop_missing: bool
+    memory_limit: str | None
+    threads: int | None
+    progress: Progress | None
+    strict: bool
+
+
+@overload
+def scan(paths: Paths, *, score: str, **options: Unpack[_ScanOptions]) -> Tally: ...
 @overload
 def scan(
-    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
-    where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
-    exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
-    progress: Progress | None = ..., strict: bool = ...,
-) -> Tally: ...  # fmt: skip
+    paths: Paths, *, score: list[str] | tuple[str, ...], by: str | Sequence[str] = ..., **options: Unpack[_ScanOptions]
+) -> Tallies: ...
 @overload
-def scan(
-    paths: Paths, *, label: str | None = ..., score: list[str] | tuple[str, ...], weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
-    by: str | Sequence[str] = ..., where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
-    exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
-    progress: Progress | None = ..., strict: bool = ...,
-) -> Tallies: ...  # fmt: skip
-@overload
-def scan(
-    paths: Paths, *, label: str | None = ..., score: str, weight: str | None = ..., count: str | None = ..., cluster: str | None = ...,
-    by: str | Sequence[str], where: str | None = ..., thresholds: Iterable[float] = ..., pos_label: Label | None = ...,
-    exact: bool | None = ..., drop_missing: bool = ..., memory_limit: str | None = ..., threads: int | None = ...,
-    progress: Progress | None = ..., strict: bool = ...,
-) -> Tallies: ...  # fmt: skip
+def scan(paths: Paths, *, score: str, by: str | Sequence[str], **options: Unpack[_ScanOptions]) -> Tallies: ...
 @named_columns
 @honours_strict
 def scan(
@@ -61,15 +64,42 @@ def scan(
     progress: Progress | None = None,
     strict: bool = False,
 ) -> Tally | Tallies:
-    r"""Tally files of any size: a path, a pattern or a list; Parquet, CSV, TSV or JSON lines, also compressed.
+    r"""Tally files of any size: Parquet, CSV, TSV or JSON lines, also compressed.
 
-    Up to two million rows the tally is exact. Beyond, scores share cells of about 13 significant bits; a cell of one
-    repeated score is exact, so are the asked `thresholds` and the moments, the heaviest cells are split finer, and
-    :func:`tallymark.bound` says how far each metric can be off. `exact` True never quantises, False always does.
-    `cluster` names the column that says which rows belong together (the rows are then read whole, however many);
-    `where` is an SQL condition on the rows; `drop_missing` leaves out rows in which a named column is missing and notes how many (TM124); `memory_limit` (``"1GB"``) and `threads` bound the engine, which spills to
-    disk; `progress` is called with the percentage done.
+    Up to two million rows the tally is exact. Beyond, scores are rounded to cells of about 13 significant bits, of
+    which the heaviest are split finer; repeated scores, `thresholds` and moments stay exact, and
+    :func:`tallymark.bound` says how far each metric can be off.
 
+    Parameters
+    ----------
+    paths
+        A path, a pattern or a list of either.
+    label, score, weight, count, cluster, by
+        Names of columns. Several scores, or groups (`by`), give :class:`Tallies`. With `cluster` the rows are read
+        whole, however many.
+    where
+        An SQL condition on the rows.
+    thresholds
+        Scores at which cells are cut, so that confusion matrices there are exact.
+    pos_label
+        The positive label, where it is not obvious.
+    exact
+        True never rounds scores, False always does.
+    drop_missing
+        Leave out rows in which a named column is missing.
+    memory_limit, threads
+        Bounds of the engine (``"1GB"``), which spills to disk.
+    progress
+        Called with the percentage done.
+    strict
+        Raise warnings as errors.
+
+    Returns
+    -------
+    Tally or Tallies
+
+    Examples
+    --------
     >>> import tallymark as tm, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "scores.csv"

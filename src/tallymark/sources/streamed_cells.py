@@ -1,16 +1,17 @@
-"""Cells of plain rows, counted here as the engine reads them: rows that count one each, have no groups, and lie in files that
-note the range of their columns."""
+"""Cell tables of Parquet files counted in NumPy while the engine only reads.
+
+For rows that count one each and have no groups, in files that store the range of their columns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.sources.arrow_stream import Interrupted
 from tallymark.sources.cell_counts import Uncountable, count_cells
 from tallymark.sources.celltable import missing
@@ -23,24 +24,24 @@ from tallymark.summaries.score_grid import Grid, cell_key
 #: The types of the two columns that are streamed.
 _CODE_AND_SCORE = (np.dtype(np.uint8), np.dtype(np.float64))
 
-#: With more threads the engine's own GROUP BY is faster: it uses them all, and what is counted here is counted in one.
-_MOST_THREADS = 3
+#: More threads than this take memory and have to wait for the rows.
+_MOST_THREADS = 8
 
 
 @dataclass(frozen=True)
 class StreamedCells:
-    """A cell table, ordered by label and score, and what gives the moments of each label's rows."""
+    """A cell table, ordered by label and score, and the sums that give the moments of each label's scores."""
 
-    cells: Mapping[str, NDArray[Any]]
-    sums: Mapping[str, NDArray[Any]]
+    cells: Mapping[str, Column]
+    sums: Mapping[str, Column]
     span: Span
 
 
 def streamed_cells(source: Engine, roles: Roles, where: str | None, score: str, grid: Grid) -> StreamedCells | None:
-    """The cells of a score; None where they cannot be counted here, and the engine has to: it says what is wrong, if anything."""
-    if roles.mass is not None or roles.by or source.threads > _MOST_THREADS:
+    """The cells of a score; None where the engine has to count them (and to say what is wrong, if anything is)."""
+    if roles.mass is not None or roles.by:
         return None
-    ends = source.noted_range(score)
+    ends = source.stored_range(score)
     labels = None if ends is None else _labels(source, roles.label)
     if ends is None or labels is None:
         return None
@@ -49,14 +50,14 @@ def streamed_cells(source: Engine, roles: Roles, where: str | None, score: str, 
         with closing(
             source.blocks(f"{labels.code} AS code, {quoted(score)}::DOUBLE + 0.0 AS s", where, _CODE_AND_SCORE)
         ) as blocks:
-            counted = count_cells(blocks, grid, span)
+            counted = count_cells(blocks, grid, span, min(source.threads, _MOST_THREADS))
     except (Interrupted, Uncountable):
         return None
-    # The notes of a damaged file are no better than its rows.
+    # The statistics of a damaged file may be wrong.
     if not (len(counted.n) and ends[0] <= counted.lo.min() and counted.hi.max() <= ends[1]):
         return None
     rows = np.bincount(counted.code, counted.n, 2)
-    there = np.flatnonzero(rows)
+    classes = np.flatnonzero(rows)
     return StreamedCells(
         {
             "label": labels.values[counted.code],
@@ -67,9 +68,9 @@ def streamed_cells(source: Engine, roles: Roles, where: str | None, score: str, 
             **dict.fromkeys(("n", "mass", "squares", "every"), counted.n),
         },
         {
-            "label": labels.values[there],
-            "mass": rows[there],
-            **{f"e{i}": np.array([counted.sums[code][i] for code in there], dtype=object) for i in range(3)},
+            "label": labels.values[classes],
+            "mass": rows[classes],
+            **{f"e{i}": np.array([counted.sums[code][i] for code in classes], dtype=object) for i in range(3)},
         },
         span,
     )
@@ -79,7 +80,7 @@ def streamed_cells(source: Engine, roles: Roles, where: str | None, score: str, 
 class _Labels:
     """The two labels of a column, and in SQL which of them a row has: 0 or 1, or 2 if neither."""
 
-    values: NDArray[Any]
+    values: Column
     code: str
 
 
@@ -87,11 +88,11 @@ def _labels(source: Engine, name: str | None) -> _Labels | None:
     if name is None:
         return _Labels(np.zeros(2, dtype=np.int64), "0::UTINYINT")
     column, kind = quoted(name), source.types[name]
-    found = source.query(
+    ends = source.query(
         f"""SELECT unnest([low, high]) AS label, unnest([low::VARCHAR, high::VARCHAR]) AS written
             FROM (SELECT min({column}) AS low, max({column}) AS high FROM {source.reader})"""
     )
-    if missing(found["label"]).any():
+    if missing(ends["label"]).any():
         return None
-    low, high = (f"{text(label)}::{kind}" for label in found["written"].tolist())
-    return _Labels(found["label"], f"(CASE {column} WHEN {high} THEN 1 WHEN {low} THEN 0 ELSE 2 END)::UTINYINT")
+    low, high = (f"{text(label)}::{kind}" for label in ends["written"].tolist())
+    return _Labels(ends["label"], f"(CASE {column} WHEN {high} THEN 1 WHEN {low} THEN 0 ELSE 2 END)::UTINYINT")

@@ -15,7 +15,7 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests import corrections, ranks, signed_ranks
-from tallymark.inference.hypothesis_tests.holm import holm as holm_adjusted
+from tallymark.inference.hypothesis_tests.corrections import holm as holm_adjusted
 from tallymark.inference.interval import checked_level, checked_number
 from tallymark.registry import require_one_of
 from tallymark.study.method_table import Better, MethodTable, table_of

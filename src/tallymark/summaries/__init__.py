@@ -1,1 +1,1 @@
-"""The mergeable summaries everything else is computed from. No metrics live here."""
+"""Mergeable summaries of labels and scores, from which all metrics and counts are computed."""

@@ -1,4 +1,4 @@
-"""Rows with a score for each of K classes, for what needs the rows themselves."""
+"""Row-level scores for each of K classes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Bools, Floats, Ints, Label, Masses
+from tallymark._check import Bools, Column, Floats, Ints, Label, Masses
 from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
 from tallymark._numbers import noun
@@ -21,7 +20,20 @@ from tallymark.summaries.class_scores import ClassScores
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassPanel(Shown, Sealed):
-    """Scores for each of K classes, row by row; `codes` are places of the true classes in `labels`, None without labels.
+    """Scores for each of K classes, row by row.
+
+    Make one with :func:`tallymark.class_panel`.
+
+    Parameters
+    ----------
+    labels
+        Names of the classes.
+    scores
+        A row for each row of data, a column for each class.
+    codes
+        Index of each row's true class in `labels`; None without labels.
+    counts, weights
+        How often each row occurs, or its weight.
 
     >>> import tallymark as tm
     >>> p = tm.class_panel(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
@@ -51,14 +63,14 @@ class ClassPanel(Shown, Sealed):
 
     @property
     def mass(self) -> Masses:
-        """What each row counts."""
+        """Count or weight of each row."""
         if self.weights is not None:
             return self.weights
         return np.ones(self.n, dtype=np.int64) if self.counts is None else self.counts
 
     @cached_property
     def class_scores(self) -> ClassScores:
-        """Everything the rows tell, summarised."""
+        """The summary of the rows."""
         if self.codes is None:
             raise InputError("These rows have no labels; make the panel with tm.class_panel(y, scores, classes=…).")
         return ClassScores.of(self.codes, self.scores, self.labels, counts=self.counts, weights=self.weights)
@@ -72,7 +84,8 @@ class ClassPanel(Shown, Sealed):
         mine, theirs = self._arrays(), other._arrays()
         if mine.keys() != theirs.keys() or self.labels != other.labels:
             raise InputError(
-                f"Cannot merge panels of classes {self.labels} and {other.labels}, with {', '.join(mine)} and {', '.join(theirs)}."
+                f"Cannot merge panels of classes {self.labels} and {other.labels}, "
+                f"with {', '.join(mine)} and {', '.join(theirs)}."
             )
         return ClassPanel(self.labels, **{name: np.concatenate((mine[name], theirs[name])) for name in mine})
 
@@ -102,7 +115,7 @@ class ClassPanel(Shown, Sealed):
         storage.write(path, "class panel", {"labels": self.labels}, self._arrays())
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ClassPanel:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> ClassPanel:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=2)
         invariants.require("scores" in arrays and set(arrays) <= set(_KINDS), "columns are missing or unknown")
@@ -117,7 +130,7 @@ class ClassPanel(Shown, Sealed):
             )
         return cls(labels, **arrays)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def _arrays(self) -> dict[str, Column]:
         parts = {name: getattr(self, name) for name in _KINDS}
         return {name: array for name, array in parts.items() if array is not None}
 

@@ -1,4 +1,4 @@
-"""Scores for each of K classes: everything a K-class score matrix can tell, mergeable."""
+"""Mergeable summary of scores for each of K classes: score distributions, confusion matrix and moments."""
 
 from __future__ import annotations
 
@@ -21,10 +21,22 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassScores(Shown):
-    """One score per class and row, summarised: runs by component and true class, argmax matrix, moments.
+    """Summary of a score for each class and row.
 
-    ``runs[i][c]`` are the scores for class i of the rows whose true class is c. The predicted class is the one
-    with the highest score; the first wins a tie.
+    Make one with :func:`tallymark.class_scores`.
+
+    Parameters
+    ----------
+    labels
+        Names of the classes.
+    runs
+        ``runs[i][c]`` are the scores for class i of the rows whose true class is c.
+    confusion
+        Truth against the class with the highest score; the first wins a tie.
+    moments
+        Moments of each score component within each class.
+    answers
+        Highest scores of the rows predicted wrongly and rightly; None in older files.
 
     >>> import tallymark as tm
     >>> s = tm.class_scores(["a", "b", "c"], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]], classes=["a", "b", "c"])
@@ -36,7 +48,6 @@ class ClassScores(Shown):
     runs: tuple[tuple[Run, ...], ...]
     confusion: Confusion
     moments: Moments
-    #: Highest score of the rows that were predicted wrongly and rightly; None in files that do not have it.
     answers: tuple[Run, Run] | None = None
 
     @classmethod
@@ -52,7 +63,7 @@ class ClassScores(Shown):
         """From clean columns."""
         members = [np.flatnonzero(codes == c) for c in range(len(labels))]
 
-        def run(values: Any, rows: Any) -> Run:
+        def run(values: Floats, rows: Ints) -> Run:
             return Run.of(
                 values[rows], None if counts is None else counts[rows], None if weights is None else weights[rows]
             )
@@ -98,7 +109,7 @@ class ClassScores(Shown):
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
         parts = {"confusion": self.confusion.pack(), "moments": self.moments.pack()}
-        arrays = {f"{part}/{name}": array for part, (_, found) in parts.items() for name, array in found.items()}
+        arrays = {f"{part}/{name}": array for part, (_, columns) in parts.items() for name, array in columns.items()}
         for i, runs in enumerate(self.runs):
             for c, run in enumerate(runs):
                 arrays |= {f"{i}/{c}/{name}": array for name, array in run.columns().items()}
@@ -108,10 +119,10 @@ class ClassScores(Shown):
         storage.write(path, "class scores", header, arrays)
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> ClassScores:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> ClassScores:
         """From what :meth:`save` wrote."""
 
-        def under(prefix: str) -> dict[str, Any]:
+        def under(prefix: str) -> storage.Arrays:
             return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
         labels = invariants.labels(header["labels"], least=2)

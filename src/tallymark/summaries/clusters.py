@@ -1,4 +1,4 @@
-"""Which rows belong together: lines of one product, visits of one patient, firms of one group."""
+"""Clusters of dependent rows: lines of one product, visits of one patient, firms of one group."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Bools, Floats, Ints, Scores
+from tallymark._check import Bools, Column, Floats, Ints, Scores
 from tallymark._mappings import Sealed
 from tallymark.summaries import invariants
 
 
 @dataclass(frozen=True, eq=False)
 class Members(Sealed):
-    """Of one class: how much mass of each cluster stands at each score."""
+    """Mass of each cluster at each score, within one class."""
 
     scores: Scores
     codes: Ints
@@ -28,7 +27,7 @@ class Members(Sealed):
 
     @classmethod
     def of(cls, scores: Scores, codes: Ints, mass: Floats) -> Members:
-        """Rows of one cluster with one score put together; rows that count nothing are left out."""
+        """Rows of one cluster with the same score added up; rows of mass 0 are left out."""
         kept = np.flatnonzero(mass)
         order = kept[np.lexsort((scores[kept], codes[kept]))]
         s, c, m = scores[order] + 0.0, codes[order], mass[order]
@@ -42,29 +41,29 @@ class Members(Sealed):
 class Clusters(Sealed):
     """The clusters of a tally's rows: their names in order, and the members of each class."""
 
-    names: NDArray[Any]
+    names: Column
     members: tuple[Members, ...]
 
     def __post_init__(self) -> None:
         self.names.flags.writeable = False
 
     @classmethod
-    def of(cls, cluster: NDArray[Any], scores: Scores, parts: Sequence[Bools | slice], mass: Any = None) -> Clusters:
+    def of(cls, cluster: Column, scores: Scores, parts: Sequence[Bools | slice], mass: Any = None) -> Clusters:
         """From clean columns, a part for each class."""
         names, codes = np.unique(cluster, return_inverse=True)
         weights = np.ones(len(codes)) if mass is None else np.asarray(mass, dtype=np.float64)
-        made = tuple(Members.of(scores[part], codes[part].astype(np.int64), weights[part]) for part in parts)
-        # A cluster whose rows all count nothing is none.
-        held = np.unique(np.concatenate([one.codes for one in made]))
+        members = tuple(Members.of(scores[part], codes[part].astype(np.int64), weights[part]) for part in parts)
+        # Clusters of mass 0 are left out.
+        present = np.unique(np.concatenate([one.codes for one in members]))
         place = np.full(len(names), -1, dtype=np.int64)
-        place[held] = np.arange(len(held))
-        return cls(names[held], tuple(Members(one.scores, place[one.codes], one.mass) for one in made))
+        place[present] = np.arange(len(present))
+        return cls(names[present], tuple(Members(one.scores, place[one.codes], one.mass) for one in members))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def together(self) -> Clusters:
-        """The same without a look at the classes."""
+        """The same clusters with the classes pooled."""
         columns = zip(*((one.scores, one.codes, one.mass) for one in self.members), strict=True)
         return Clusters(self.names, (Members.of(*map(np.concatenate, columns)),))
 
@@ -74,18 +73,14 @@ class Clusters(Sealed):
         if a.dtype.kind != b.dtype.kind:
             a, b = a.astype(str), b.astype(str)
         names = np.unique(np.concatenate((a, b)))
-        places = [np.searchsorted(names, own) for own in (a, b)]
-        return Clusters(
-            names,
-            tuple(
-                Members.of(*(np.concatenate(pair) for pair in zip(
-                    (x.scores, places[0][x.codes], x.mass), (y.scores, places[1][y.codes], y.mass), strict=True
-                )))
-                for x, y in zip(self.members, other.members, strict=True)
-            ),
-        )  # fmt: skip
+        members = []
+        for mine, theirs in zip(self.members, other.members, strict=True):
+            scores = np.concatenate((mine.scores, theirs.scores))
+            codes = np.concatenate((np.searchsorted(names, a)[mine.codes], np.searchsorted(names, b)[theirs.codes]))
+            members.append(Members.of(scores, codes, np.concatenate((mine.mass, theirs.mass))))
+        return Clusters(names, tuple(members))
 
-    def pack(self) -> dict[str, NDArray[Any]]:
+    def pack(self) -> dict[str, Column]:
         """Arrays for a file."""
         parts = {
             f"cluster.{i}.{name}": getattr(one, name)
@@ -96,13 +91,13 @@ class Clusters(Sealed):
 
     @classmethod
     def unpack(cls, arrays: dict[str, Any], runs: Sequence[Any]) -> Clusters:
-        """From what :meth:`pack` gave, with every promise checked against the runs."""
+        """From what :meth:`pack` gave, with every invariant checked against the runs."""
         names = arrays["names"]
         invariants.require(
             names.ndim == 1 and names.dtype.kind in "biufU" and len(np.unique(names)) == len(names),
             "clusters share a name",
         )
-        made = []
+        members = []
         for i, run in enumerate(runs):
             invariants.require(
                 all(f"{i}.{part}" in arrays for part in ("scores", "codes", "mass")), "members of clusters are missing"
@@ -115,5 +110,5 @@ class Clusters(Sealed):
             invariants.require(
                 np.isclose(mass.sum(), float(run.total), rtol=1e-9), "clusters and rows do not belong together"
             )
-            made.append(Members(scores, codes, mass))
-        return cls(names, tuple(made))
+            members.append(Members(scores, codes, mass))
+        return cls(names, tuple(members))

@@ -1,4 +1,4 @@
-"""Truth against prediction, counted."""
+"""Confusion matrices of two or K classes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from os import PathLike
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats, Ints, Label, Masses
+from tallymark._check import Column, Floats, Ints, Label, Masses
 from tallymark._display import Row, Shown
 from tallymark._mappings import Sealed
 from tallymark._numbers import noun, number
@@ -30,21 +29,34 @@ class Cells(NamedTuple):
 
     @property
     def independent(self) -> Cells:
-        """The cells expected of predictions with these shares that know nothing of the truth."""
+        """Expected cells if prediction and truth were independent, with the same margins."""
         tp, fp, fn, tn = self
-        up, down, called = tp + fn, fp + tn, tp + fp
+        up, down, predicted = tp + fn, fp + tn, tp + fp
         n = up + down
-        return Cells(up * called / n, down * called / n, up * (n - called) / n, down * (n - called) / n)
+        rest = n - predicted
+        return Cells(up * predicted / n, down * predicted / n, up * rest / n, down * rest / n)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Confusion(Shown, Sealed):
-    """K×K masses: rows are the truth, columns the prediction.
+    """Confusion matrix: rows are the truth, columns the prediction.
 
-    `positive` is the index of the positive class: a matrix that has one is a :class:`BinaryConfusion`.
-    `prior` is the prevalence the matrix is looked at (:meth:`at_prevalence`); the counts stay what they are.
-    `of_probabilities` says whether the scores behind `threshold` all lie in [0, 1].
-    For weighted data `squares` and `rows_per_cell` hold the sum of squared weights and the number of rows per cell.
+    Parameters
+    ----------
+    matrix
+        K×K counts, or sums of weights.
+    labels
+        Names of the classes.
+    positive
+        Index of the positive class; a matrix that has one is a :class:`BinaryConfusion`.
+    prior
+        Prevalence the classes are reweighted to (:meth:`at_prevalence`); None for the sample's. The counts stay.
+    threshold
+        Where scores were cut; None for predicted labels.
+    squares, rows_per_cell
+        For weighted data, the sum of squared weights and the number of rows of each cell.
+    of_probabilities
+        Whether the scores all lie in [0, 1].
 
     >>> import tallymark as tm
     >>> c = tm.confusion([1, 1, 0, 0, 0], [1, 0, 0, 0, 1])
@@ -62,7 +74,7 @@ class Confusion(Shown, Sealed):
     of_probabilities: bool = True
 
     def __new__(cls, *cells: Any, **named: Any) -> Self:
-        """A matrix with a positive class is one of two classes, whoever makes it."""
+        """A matrix with a positive class is a :class:`BinaryConfusion`."""
         positive = cells[2] if len(cells) > 2 else named.get("positive")
         return super().__new__(BinaryConfusion if cls is Confusion and positive is not None else cls)  # type: ignore[return-value]
 
@@ -70,7 +82,7 @@ class Confusion(Shown, Sealed):
         k = len(self.labels)
         if np.shape(self.matrix) != (k, k):
             raise InputError(f"The matrix has shape {np.shape(self.matrix)} for {k} labels; rows are the truth.")
-        # A copy: the caller's own array stays writable.
+        # A copy: the caller's array stays writable.
         object.__setattr__(self, "matrix", np.array(self.matrix))
         if self.matrix.dtype.kind not in "iufb":
             raise InputError(
@@ -82,7 +94,8 @@ class Confusion(Shown, Sealed):
             )
         if self.positive is not None and (k != 2 or self.positive not in (0, 1)):
             raise InputError(
-                f"positive={self.positive!r} of {k} classes: the positive class is the first (0) or the second (1) of two."
+                f"positive={self.positive!r} of {k} classes: "
+                "the positive class is the first (0) or the second (1) of two."
             )
         if self.matrix.dtype.kind in "iu":
             _check.countable(float(self.matrix.sum(dtype=np.float64)), "The cells")
@@ -94,7 +107,7 @@ class Confusion(Shown, Sealed):
     def of_cells(
         cls, *, tp: float, fp: float, fn: float, tn: float, labels: tuple[Label, Label] = (0, 1)
     ) -> BinaryConfusion:
-        """From the four counts, when nothing else is at hand.
+        """From the four counts.
 
         >>> Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).n
         344
@@ -121,7 +134,7 @@ class Confusion(Shown, Sealed):
         k = len(labels)
         cell = truth * k + predicted
 
-        def tabulate(mass: Any) -> NDArray[Any]:
+        def tabulate(mass: Any) -> Column:
             return np.bincount(cell, mass, k * k).reshape(k, k)
 
         if weights is not None:
@@ -135,22 +148,22 @@ class Confusion(Shown, Sealed):
         return cls(table.reshape(k, k), tuple(labels), positive)
 
     @property
-    def tp(self) -> Any:
+    def tp(self) -> float:
         """Positives predicted positive."""
         return self.binary.tp
 
     @property
-    def fp(self) -> Any:
+    def fp(self) -> float:
         """Negatives predicted positive."""
         return self.binary.fp
 
     @property
-    def fn(self) -> Any:
+    def fn(self) -> float:
         """Positives predicted negative."""
         return self.binary.fn
 
     @property
-    def tn(self) -> Any:
+    def tn(self) -> float:
         """Negatives predicted negative."""
         return self.binary.tn
 
@@ -176,6 +189,10 @@ class Confusion(Shown, Sealed):
         sums: Masses = self.matrix.sum(axis=0)
         return sums
 
+    def _cell(self, truth: int, predicted: int) -> float:
+        value: float = self.matrix[truth, predicted].item()
+        return value
+
     @property
     def prevalence(self) -> float:
         """Share of the positive class: the stated one, or the sample's."""
@@ -183,17 +200,17 @@ class Confusion(Shown, Sealed):
 
     @property
     def predicted_prevalence(self) -> float:
-        """Share predicted positive, p′, at the prevalence looked at."""
+        """Share predicted positive, p′, at the stated prevalence."""
         return self.binary.predicted_prevalence
 
     @property
     def cells(self) -> Cells:
-        """tp, fp, fn, tn as metrics see them."""
+        """tp, fp, fn, tn at the stated prevalence."""
         return self.binary.cells
 
     @property
     def seen(self) -> Masses:
-        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
+        """The matrix that metrics use: each true class rescaled to the stated prevalence."""
         return self.matrix
 
     @property
@@ -201,7 +218,8 @@ class Confusion(Shown, Sealed):
         """The matrix itself, where it has two classes and a known positive one; else the call that makes one."""
         if len(self.labels) == 2:
             raise InputError(
-                f"Which of {shown(self.labels)} is positive? Say tm.confusion(y, predicted, pos_label={self.labels[1]!r})."
+                f"Which of {shown(self.labels)} is positive? "
+                f"Say tm.confusion(y, predicted, pos_label={self.labels[1]!r})."
             )
         raise InputError(
             f"tp, fp, fn and tn need two classes, this matrix has {len(self.labels)} ({shown(self.labels)}). "
@@ -209,7 +227,7 @@ class Confusion(Shown, Sealed):
         )
 
     def at_prevalence(self, prevalence: float | None) -> BinaryConfusion:
-        """The same matrix seen at another prevalence; None takes the stated one away.
+        """Reweight the classes to another prevalence; None for the sample's.
 
         >>> c = Confusion.of_cells(tp=231, fp=32, fn=27, tn=54).at_prevalence(0.25)
         >>> c.tp, c.prevalence
@@ -218,16 +236,16 @@ class Confusion(Shown, Sealed):
         return self.binary.at_prevalence(prevalence)
 
     def independent(self) -> Confusion:
-        """The matrix expected of predictions with these shares that know nothing of the truth."""
-        seen = self.seen
-        expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
+        """Expected matrix if prediction and truth were independent, with the same margins."""
+        matrix = self.seen
+        expected = np.outer(matrix.sum(axis=1), matrix.sum(axis=0)) / matrix.sum()
         return type(self)(
             expected, self.labels, self.positive, threshold=self.threshold, of_probabilities=self.of_probabilities
         )
 
     @property
     def acts_from(self) -> float | None:
-        """The threshold as a probability from which one would act: nan where scores are none, None without a threshold."""
+        """The threshold where it is a probability, nan where it is another score; None without a threshold."""
         return self.threshold if self.threshold is None or self.of_probabilities else math.nan
 
     def one_vs_rest(self, label: Label) -> BinaryConfusion:
@@ -235,9 +253,7 @@ class Confusion(Shown, Sealed):
         i = self._index(label)
         as_counted = self.prior is None
 
-        def fold(matrix: Any) -> Any:
-            if matrix is None:
-                return None
+        def fold(matrix: Column) -> Column:
             hit, row, column = matrix[i, i], matrix[i].sum(), matrix[:, i].sum()
             return np.array([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]])
 
@@ -245,18 +261,18 @@ class Confusion(Shown, Sealed):
             fold(self.seen),
             (f"not {label}", self.labels[i]),
             positive=1,
-            squares=fold(self.squares) if as_counted else None,
-            rows_per_cell=fold(self.rows_per_cell) if as_counted else None,
+            squares=fold(self.squares) if as_counted and self.squares is not None else None,
+            rows_per_cell=fold(self.rows_per_cell) if as_counted and self.rows_per_cell is not None else None,
         )
 
     def known(self, classes: Sequence[Label]) -> tuple[Label, ...]:
-        """Classes of the matrix that someone named, each once."""
+        """The given classes, each once; refuse one that the matrix does not have."""
         if isinstance(classes, str) or not isinstance(classes, Iterable) or not list(classes):
             raise InputError(f"classes is {classes!r}, expected a list of some of {shown(self.labels)}.")
         return tuple(self.labels[self._index(label)] for label in dict.fromkeys(classes))
 
     def overall(self, classes: Sequence[Label] | None = None) -> BinaryConfusion:
-        """Sum of the one-vs-rest matrices, of all classes or some. Of all it totals K·n and has FP = FN."""
+        """Sum of the one-vs-rest matrices, of all classes (its total is K·n, and FP = FN) or of some."""
         parts = [self.one_vs_rest(label).matrix for label in (self.labels if classes is None else self.known(classes))]
         return BinaryConfusion(np.sum(parts, axis=0), ("rest", "class"), positive=1)
 
@@ -272,23 +288,24 @@ class Confusion(Shown, Sealed):
             raise InputError(f"Cannot merge: positive is {shown(named)}, each in one of the matrices.")
         positive = labels.index(named.pop()) if named and len(labels) == 2 else _check.obvious_positive(labels)
 
-        def add(a: Any, b: Any) -> Any:
-            if a is None:
-                return None
+        def add(a: Column, b: Column) -> Column:
             total = np.zeros((len(labels), len(labels)), dtype=np.result_type(a, b))
             for part, names in ((a, self.labels), (b, other.labels)):
                 at = [labels.index(name) for name in names]
                 total[np.ix_(at, at)] += part
             return total
 
+        rows = None
+        if self.rows_per_cell is not None and other.rows_per_cell is not None:
+            rows = add(self.rows_per_cell, other.rows_per_cell)
         return Confusion(
             add(self.matrix, other.matrix),
             labels,
             positive,
             prior=self.prior,
             threshold=self.threshold if self.threshold == other.threshold else None,
-            squares=add(self.squares, other.squares),
-            rows_per_cell=add(self.rows_per_cell, other.rows_per_cell),
+            squares=None if self.squares is None or other.squares is None else add(self.squares, other.squares),
+            rows_per_cell=rows,
             of_probabilities=self.of_probabilities and other.of_probabilities,
         )
 
@@ -323,7 +340,7 @@ class Confusion(Shown, Sealed):
         header, arrays = self.pack()
         storage.write(path, "confusion", header, arrays)
 
-    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def pack(self) -> tuple[storage.Header, storage.Arrays]:
         """Header and arrays for a file."""
         names = ("labels", "positive", "prior", "threshold", "of_probabilities")
         header = {name: getattr(self, name) for name in names}
@@ -331,7 +348,7 @@ class Confusion(Shown, Sealed):
         return header, {name: array for name, array in arrays.items() if array is not None}
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Confusion:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Confusion:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=1)
         shape, positive, threshold = (len(labels), len(labels)), header["positive"], header["threshold"]
@@ -352,7 +369,7 @@ class Confusion(Shown, Sealed):
         invariants.require(
             prior is None or (positive is not None and matrix.sum(axis=1).all()), "a prevalence of one class"
         )
-        # Files written before this was kept have no such entry.
+        # Older files do not have it.
         of_probabilities = header.get("of_probabilities", True)
         invariants.require(
             isinstance(of_probabilities, bool), "whether scores are probabilities is neither true nor false"
@@ -376,29 +393,29 @@ class Confusion(Shown, Sealed):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinaryConfusion(Confusion):
-    """Truth against prediction of two classes, one of which is the positive one."""
+    """Confusion matrix of two classes, one of which is positive; parameters as of :class:`Confusion`."""
 
     positive: int = 1
 
     @property
-    def tp(self) -> Any:
+    def tp(self) -> float:
         """Positives predicted positive."""
-        return self.matrix[self.positive, self.positive].item()
+        return self._cell(self.positive, self.positive)
 
     @property
-    def fp(self) -> Any:
+    def fp(self) -> float:
         """Negatives predicted positive."""
-        return self.matrix[1 - self.positive, self.positive].item()
+        return self._cell(1 - self.positive, self.positive)
 
     @property
-    def fn(self) -> Any:
+    def fn(self) -> float:
         """Positives predicted negative."""
-        return self.matrix[self.positive, 1 - self.positive].item()
+        return self._cell(self.positive, 1 - self.positive)
 
     @property
-    def tn(self) -> Any:
+    def tn(self) -> float:
         """Negatives predicted negative."""
-        return self.matrix[1 - self.positive, 1 - self.positive].item()
+        return self._cell(1 - self.positive, 1 - self.positive)
 
     @property
     def prevalence(self) -> float:
@@ -409,7 +426,7 @@ class BinaryConfusion(Confusion):
 
     @property
     def predicted_prevalence(self) -> float:
-        """Share predicted positive, p′, at the prevalence looked at."""
+        """Share predicted positive, p′, at the stated prevalence."""
         cells = self.cells
         return float((cells.tp + cells.fp) / sum(cells))
 
@@ -420,7 +437,7 @@ class BinaryConfusion(Confusion):
 
     @property
     def seen(self) -> Masses:
-        """The matrix as metrics see it: each true class rescaled when a prevalence is stated."""
+        """The matrix that metrics use: each true class rescaled to the stated prevalence."""
         if self.prior is None:
             return self.matrix
         wanted = np.full(2, 1.0 - self.prior)
@@ -430,13 +447,13 @@ class BinaryConfusion(Confusion):
 
     @property
     def cells(self) -> Cells:
-        """tp, fp, fn, tn as metrics see them."""
+        """tp, fp, fn, tn at the stated prevalence."""
         i, j = self.positive, 1 - self.positive
         matrix = self.seen
         return Cells(matrix[i, i].item(), matrix[j, i].item(), matrix[i, j].item(), matrix[j, j].item())
 
     def at_prevalence(self, prevalence: float | None) -> BinaryConfusion:
-        """The same matrix seen at another prevalence; None takes the stated one away."""
+        """Reweight the classes to another prevalence; None for the sample's."""
         prior = None if prevalence is None else _check.probability(prevalence, "prevalence")
         if prior is not None and not self.truth.all():
             raise InputError("Another prevalence needs rows of both classes; this matrix has one class only.")

@@ -1,4 +1,4 @@
-"""Masses at or above each cut-off, from two ascending runs."""
+"""Cumulative masses of both classes at each cut-off, from two sorted runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Outcomes(NamedTuple):
 
 
 def outcomes_of(cut: Cutoffs, scale: tuple[float, float]) -> Outcomes:
-    """What happened at every score, with a unit of (negative, positive) mass counting as `scale` says."""
+    """The share of positives at every score, with (negative, positive) mass multiplied by `scale`."""
     down, up = scale
     scores = cut.thresholds[1:].astype(np.float64)[::-1]
     positive, negative = (np.diff(mass)[::-1] for mass in (cut.tp * up, cut.fp * down))
@@ -70,7 +70,7 @@ def steps_at(
 
 
 def all_cutoffs(positive: Run, negative: Run, below: Ints) -> Cutoffs:
-    """Both runs merged: the masses at every distinct score. `below` are the negative entries below each positive one."""
+    """Masses at every distinct score of both runs. `below` are the negative entries below each positive one."""
     total = len(positive) + len(negative)
     from_negative = np.ones(total, dtype=np.bool_)
     from_negative[below + np.arange(len(positive))] = False

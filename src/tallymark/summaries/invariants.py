@@ -1,4 +1,4 @@
-"""What a stored summary must keep to be believed. Each check raises an InputError that says what is broken."""
+"""Invariants checked when a stored summary is loaded. Each check raises an InputError that says what is broken."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats, Label
+from tallymark._check import Column, Floats, Label
 from tallymark.errors import InputError
 
 #: Sums that were added in another order agree to this, relative to their size.
 _ROUNDING = 1e-6
 
 
-def require(kept: object, what: str) -> None:
-    """Refuse a file in which something does not hold."""
-    if not kept:
+def require(satisfied: object, what: str) -> None:
+    """Refuse a file that violates an invariant."""
+    if not satisfied:
         raise InputError(what)
 
 
@@ -45,7 +44,7 @@ def names(value: Any, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def numbers(array: Any, kinds: str, shape: tuple[int, ...], what: str, *, least: float | None = None) -> NDArray[Any]:
+def numbers(array: Any, kinds: str, shape: tuple[int, ...], what: str, *, least: float | None = None) -> Column:
     """Finite numbers of a kind (NumPy's letters) and shape, none below `least`."""
     require(isinstance(array, np.ndarray) and array.dtype.kind in kinds, f"{what} are of the wrong type")
     require(
@@ -54,11 +53,11 @@ def numbers(array: Any, kinds: str, shape: tuple[int, ...], what: str, *, least:
     require(array.shape == shape, f"{what} have the shape {array.shape} instead of {shape}")
     require(array.dtype.kind == "b" or np.isfinite(array).all(), f"{what} are not finite")
     require(least is None or not (array < least).any(), f"{what} are too small")
-    values: NDArray[Any] = array
+    values: Column = array
     return values
 
 
-def squares_of_weights(squares: Floats, weights: Floats, rows: NDArray[Any]) -> None:
+def squares_of_weights(squares: Floats, weights: Floats, rows: Column) -> None:
     """Sums of squared weights lie between those of equal weights and that of a single one."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         most = weights**2
@@ -100,5 +99,5 @@ def _between(value: float, low: float, high: float, size: np.float64, what: str)
 
 
 def only(arrays: Mapping[str, Any], allowed: set[str]) -> None:
-    """No array that nobody asked for."""
+    """No arrays but the allowed ones."""
     require(set(arrays) <= allowed, f"there are unknown parts: {sorted(set(arrays) - allowed)}")

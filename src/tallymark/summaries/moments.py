@@ -1,4 +1,4 @@
-"""Counts, means and spreads of K score components within each class."""
+"""Mergeable moments of K score components within each class."""
 
 from __future__ import annotations
 
@@ -18,10 +18,20 @@ from tallymark.summaries import invariants, storage
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments(Shown, Sealed):
-    """Per class (row) and score component (column): mean and second and third central sums.
+    """Mean and central sums of each score component (column) within each class (row).
 
-    `mass` is the count or weight of each class; `squares` and `n_rows` hold the sum of squared weights and the
-    number of rows per class, so that the error of a mean can be told with weights too.
+    Make one with :func:`tallymark.moments`.
+
+    Parameters
+    ----------
+    labels
+        Names of the classes.
+    mass
+        Count or sum of weights of each class.
+    squares, n_rows
+        Sum of squared weights and number of rows of each class.
+    mean, m2, m3
+        Mean, and sums of the squares and cubes of the distances from it.
 
     >>> import tallymark as tm
     >>> m = tm.moments(["a", "b", "b"], [[0.9, 0.1], [0.2, 0.8], [0.4, 0.6]], classes=["a", "b"])
@@ -58,7 +68,7 @@ class Moments(Shown, Sealed):
         squares: Floats = totals if weights is None else np.bincount(codes, weights**2, k).astype(np.float64)
         n_rows = totals.astype(np.int64) if weights is None else np.bincount(codes, weights > 0, k).astype(np.int64)
         divisor = np.where(totals > 0, totals, 1.0)
-        # Around a row of their own, so that equal scores have their exact mean and no spread.
+        # Around one of the rows, so that equal scores have their exact mean and no spread.
         first = np.zeros(k, dtype=np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         mean, m2, m3 = (np.zeros((k, components.shape[1])) for _ in range(3))
@@ -125,12 +135,12 @@ class Moments(Shown, Sealed):
         """Write to a file that :func:`tallymark.load` reads."""
         storage.write(path, "moments", *self.pack())
 
-    def pack(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def pack(self) -> tuple[storage.Header, storage.Arrays]:
         """Header and arrays for a file."""
         return {"labels": self.labels}, self._arrays()
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Moments:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Moments:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=2)
         k = len(labels)
@@ -143,5 +153,5 @@ class Moments(Shown, Sealed):
         invariants.numbers(arrays["m3"], "f", (k, k), "third moments")
         return cls(labels, **arrays)
 
-    def _arrays(self) -> dict[str, Any]:
+    def _arrays(self) -> storage.Arrays:
         return {name: getattr(self, name) for name in ("mass", "squares", "n_rows", "mean", "m2", "m3")}

@@ -1,4 +1,4 @@
-"""Rows kept side by side: labels, one score column per model, and whatever else belongs to a row."""
+"""Row-level data: labels, one score column per model, and further columns."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tallymark._check import Bools, Floats, Ints, Label, Masses, Scores
+from tallymark._check import Bools, Column, Floats, Ints, Label, Masses, Scores
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict, Sealed
 from tallymark._numbers import noun
@@ -22,7 +21,24 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Panel(Shown, Sealed):
-    """Labels and the scores of several models on the same rows, for what needs the rows themselves.
+    """Labels and the scores of several models on the same rows.
+
+    Make one with :func:`tallymark.panel`.
+
+    Parameters
+    ----------
+    is_positive
+        Which rows are positive.
+    labels
+        Names of the negative and of the positive class.
+    scores
+        A score column for each model.
+    counts, weights
+        How often each row occurs, or its weight.
+    extra
+        Further columns, by name.
+    cluster
+        Cluster of each row; None when rows are independent.
 
     >>> import tallymark as tm
     >>> p = tm.panel([0, 0, 1], {"a": [0.1, 0.3, 0.2], "b": [0.2, 0.1, 0.9]})
@@ -37,9 +53,8 @@ class Panel(Shown, Sealed):
     scores: Mapping[str, Scores]
     counts: Ints | None = None
     weights: Floats | None = None
-    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    #: Names of the clusters the rows belong to; None where each stands for itself.
-    cluster: NDArray[Any] | None = None
+    extra: Mapping[str, Column] = field(default_factory=dict)
+    cluster: Column | None = None
 
     def __post_init__(self) -> None:
         for name in ("scores", "extra"):
@@ -66,8 +81,13 @@ class Panel(Shown, Sealed):
         if model not in self.scores:
             raise InputError(f"No model {model!r}; the panel has {shown(self.models)}.")
         return Tally.of(
-            self.scores[model], self.is_positive, self.labels, counts=self.counts, weights=self.weights, cluster=self.cluster
-        )  # fmt: skip
+            self.scores[model],
+            self.is_positive,
+            self.labels,
+            counts=self.counts,
+            weights=self.weights,
+            cluster=self.cluster,
+        )
 
     def tallies(self) -> Tallies:
         """The tally of every model."""
@@ -75,33 +95,26 @@ class Panel(Shown, Sealed):
 
     @property
     def mass(self) -> Masses:
-        """What each row counts."""
+        """Count or weight of each row."""
         if self.weights is not None:
             return self.weights
         return np.ones(self.n, dtype=np.int64) if self.counts is None else self.counts
 
     def without_masses(self) -> Panel:
-        """The same rows, each counting one."""
+        """The same rows without counts and weights."""
         return replace(self, counts=None, weights=None)
 
     def keep(self, rows: Bools | Ints) -> Panel:
         """The chosen rows only, marked or by number; this panel stays as it is."""
-        return replace(
-            self,
-            is_positive=self.is_positive[rows],
-            scores={name: array[rows] for name, array in self.scores.items()},
-            counts=None if self.counts is None else self.counts[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            extra={name: array[rows] for name, array in self.extra.items()},
-            cluster=None if self.cluster is None else self.cluster[rows],
-        )
+        return self._with_arrays(self.labels, {name: array[rows] for name, array in self._arrays().items()})
 
     def merge(self, other: Panel) -> Panel:
         """The rows of both, one after the other."""
         mine, theirs = self._arrays(), other._arrays()
         if mine.keys() != theirs.keys() or self.labels != other.labels:
             raise InputError(
-                f"Cannot merge panels with columns {shown(mine)} and {shown(theirs)}, labels {self.labels} and {other.labels}."
+                f"Cannot merge panels with columns {shown(mine)} and {shown(theirs)}, "
+                f"labels {self.labels} and {other.labels}."
             )
         return self._with_arrays(self.labels, {name: np.concatenate((mine[name], theirs[name])) for name in mine})
 
@@ -132,7 +145,7 @@ class Panel(Shown, Sealed):
         )
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Panel:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Panel:
         """From what :meth:`save` wrote."""
         labels = invariants.labels(header["labels"], least=2, most=2)
         columns = invariants.names(header["columns"], "columns")
@@ -151,9 +164,9 @@ class Panel(Shown, Sealed):
                 invariants.numbers(array, _KINDS[part], shape, part, least=None if part == "score" else 0)
         return cls._with_arrays(labels, named)
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """Every column under a name that tells its part, so that a model may be called anything."""
-        parts: dict[str, NDArray[Any] | None] = {
+    def _arrays(self) -> dict[str, Column]:
+        """Every column under its part and name, so that a model may be called anything."""
+        parts: dict[str, Column | None] = {
             "is_positive": self.is_positive,
             "counts": self.counts,
             "weights": self.weights,
@@ -164,8 +177,8 @@ class Panel(Shown, Sealed):
         return {name: array for name, array in parts.items() if array is not None}
 
     @classmethod
-    def _with_arrays(cls, labels: Any, arrays: Mapping[str, NDArray[Any]]) -> Panel:
-        def named(part: str) -> dict[str, NDArray[Any]]:
+    def _with_arrays(cls, labels: Any, arrays: Mapping[str, Column]) -> Panel:
+        def named(part: str) -> dict[str, Column]:
             return {key.removeprefix(part): array for key, array in arrays.items() if key.startswith(part)}
 
         return cls(

@@ -1,4 +1,4 @@
-"""The scores of one class, in ascending order."""
+"""Sorted scores of one class, with counts or weights."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats, Ints, Masses, Scores
+from tallymark._check import Column, Floats, Ints, Masses, Scores
 from tallymark._mappings import Sealed
 from tallymark.errors import InputError
 from tallymark.summaries import invariants
@@ -59,9 +58,9 @@ class ScoreMoments:
 
 @dataclass(frozen=True, eq=False)
 class Run(Sealed):
-    """Ascending scores and what stands behind each: one row, `counts` repeated rows, or `weights`.
+    """Ascending scores, each of one row, of `counts` rows, or of a sum of `weights`.
 
-    A unit run may repeat a score; with counts or weights each score stands once. Weights keep their sum of
+    A unit run may repeat a score; with counts or weights each score occurs once. Weights keep their sum of
     squares and the number of rows, which is all a linearised variance needs. In a quantised run an entry is a
     cell: `scores` is the cell's lower edge, `lo` and `hi` this class's lowest and highest score in it, and the
     exact moments are carried along.
@@ -82,16 +81,16 @@ class Run(Sealed):
 
     @classmethod
     def of(cls, scores: Scores, counts: Ints | None = None, weights: Floats | None = None) -> Run:
-        """From clean columns in any order. Rows that count nothing are left out."""
-        if counts is None and weights is None:
+        """From clean columns in any order. Rows of mass 0 are left out."""
+        mass: Masses | None = weights if counts is None else counts
+        if mass is None:
             return cls.sorted_units(np.sort(scores))
-        mass = counts if counts is not None else weights
-        kept = np.flatnonzero(mass)  # type: ignore[arg-type]
+        kept = np.flatnonzero(mass)
         order = kept[np.argsort(scores[kept])]
         ascending = scores[order] + 0.0
         if counts is not None:
             return _grouped(cls(ascending, counts=counts[order]))
-        ordered = weights[order]  # type: ignore[index]
+        ordered = mass[order]
         return _grouped(cls(ascending, weights=ordered, squares=ordered**2, rows=np.ones(len(ordered), dtype=np.int64)))
 
     @classmethod
@@ -106,7 +105,7 @@ class Run(Sealed):
 
     @property
     def kind(self) -> Literal["unit", "counts", "weights"]:
-        """What stands behind each score."""
+        """Whether scores are of single rows, counts or weights."""
         if self.weights is not None:
             return "weights"
         return "unit" if self.counts is None else "counts"
@@ -161,8 +160,13 @@ class Run(Sealed):
         return int(self.total)
 
     @property
+    def centres(self) -> Scores:
+        """The score of each entry, of a cell its middle."""
+        return self.scores if self.hi is None else (self.scores + self.hi) / 2
+
+    @property
     def terms(self) -> int:
-        """How many weights its masses are sums of; 0 where these are whole counts, which add up exactly."""
+        """Number of weights that are added up; 0 for counts, which add up exactly."""
         return self.n_rows if self.kind == "weights" else 0
 
     @cached_property
@@ -185,7 +189,7 @@ class Run(Sealed):
             return self.known_moments
         if not len(self):
             return ScoreMoments(0.0, 0.0, 0.0, 0.0)
-        # Around a score of their own, so that equal scores have their exact mean and no spread.
+        # Around one of the scores, so that equal scores have their exact mean and no spread.
         pivot = float(self.scores[len(self) // 2])
         mean = pivot + self.sum_of(lambda s: s - pivot) / self.total
         return ScoreMoments(float(self.total), mean, *self._central_sums(mean))
@@ -206,7 +210,7 @@ class Run(Sealed):
         """Mass-weighted sum of a function of the score, a block at a time."""
         total = 0.0
         for block in blocks(len(self)):
-            # Scores near the largest float overflow to inf, which the caller answers for.
+            # Scores near the largest float overflow to inf, which callers check.
             with np.errstate(over="ignore", invalid="ignore"):
                 values = function(self.scores[block].astype(np.float64, copy=False))
                 # Not a dot product: BLAS results depend on the number of threads.
@@ -218,7 +222,7 @@ class Run(Sealed):
         require_same_kind(self, other)
         if self.kind == other.kind == "unit" and self.lo is None and other.lo is None:
             both = np.concatenate((self.scores, other.scores))
-            both.sort(kind="stable")  # finds and merges the two sorted stretches
+            both.sort(kind="stable")  # merges the two sorted parts
             return Run(both)
         joined = concatenated(self.counted(), other.counted())
         order = np.argsort(joined.scores, kind="stable")
@@ -230,12 +234,12 @@ class Run(Sealed):
             return self
         return _grouped(replace(self, counts=np.ones(len(self), dtype=np.int64)))
 
-    def take(self, index: NDArray[Any]) -> Run:
+    def take(self, index: Column) -> Run:
         """The entries at the given places, in that order."""
         columns: Any = {name: array[index] for name, array in self.columns().items()}
         return replace(self, **columns)
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> dict[str, Column]:
         """The arrays this run is made of, by name."""
         names = ("scores", "counts", "weights", "squares", "rows", "lo", "hi")
         return {name: array for name in names if (array := getattr(self, name)) is not None}
@@ -277,7 +281,7 @@ def grouped_at(run: Run, starts: Ints) -> Run:
 
 
 def checked_run(columns: Mapping[str, Any], moments: Any = None) -> Run:
-    """A run read from a file, with every promise checked."""
+    """A run read from a file, with every invariant checked."""
     invariants.only(columns, {"scores", "counts", "weights", "squares", "rows", "lo", "hi"})
     invariants.require("scores" in columns, "there are no scores")
     shape = np.shape(columns["scores"])[:1]
@@ -305,5 +309,5 @@ def checked_run(columns: Mapping[str, Any], moments: Any = None) -> Run:
     if moments is None:
         return run
     mass = np.asarray(run.mass, dtype=np.float64)
-    known = invariants.moments(moments, mass, *(np.asarray(columns[end], dtype=np.float64) for end in ("lo", "hi")))
-    return replace(run, known_moments=ScoreMoments(*known))
+    stored = invariants.moments(moments, mass, *(np.asarray(columns[end], dtype=np.float64) for end in ("lo", "hi")))
+    return replace(run, known_moments=ScoreMoments(*stored))

@@ -1,8 +1,8 @@
-"""Scores grouped into narrow cells that every engine computes alike.
+"""Quantised scores: narrow cells that NumPy and SQL engines compute alike.
 
 The key of a score is its value rounded to about 13 significant bits with one multiplication and two
 subtractions (Veltkamp's splitting), so a database and NumPy agree to the last bit, and the relative width of a
-cell is the same at 1e-9 and at 1e9. Asked thresholds split cells, so they are always exact.
+cell is the same at 1e-9 and at 1e9. Given thresholds split cells, so that counts there are exact.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SCALE_DOWN = 2.0**-64
 
 @dataclass(frozen=True)
 class Grid:
-    """Which scores share a cell: those with the same key and on the same side of every asked threshold."""
+    """Which scores share a cell: those with the same key on the same side of every threshold."""
 
     thresholds: tuple[float, ...] = ()
     #: What the scores came as; thresholds are rounded to it.
@@ -97,7 +97,7 @@ def _cells_of(run: Run, grid: Grid) -> Run:
 
 
 def _with_common_edges(runs: Sequence[Run], grid: Grid) -> tuple[Run, ...]:
-    """Give the two classes' halves of a cell one lower edge, the lowest score of either."""
+    """Give the entries of both classes in a cell one lower edge, the lowest score of either."""
     low = np.concatenate([_low(run) for run in runs])
     order = np.argsort(low, kind="stable")
     starts = grid.starts(low[order])

@@ -1,12 +1,10 @@
-"""Notes on scores that are no scores."""
+"""Notes on scores that look like predicted labels."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark.notes import Note
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -17,11 +15,11 @@ def hard_labels(tally: Tally, name: str) -> tuple[Note, ...]:
     low, high = tally.range
     if tally.n_rows <= 2 or not tally.n or not all(_only_ends(run.scores, low, high) for run in tally.runs):
         return ()
-    said = (
-        f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. Ranking metrics need the score "
-        "behind them; for labels use tm.confusion(y, predicted)"
+    message = (
+        f"{name} takes at most two values ({low:g} and {high:g}), like predicted labels. "
+        "Ranking metrics need the score behind them; for labels use tm.confusion(y, predicted)"
     )
-    return (Note("TM101", said),)
+    return (Note("TM101", message),)
 
 
 def hard_labels_of(tallies: Tallies) -> tuple[Note, ...]:
@@ -29,8 +27,8 @@ def hard_labels_of(tallies: Tallies) -> tuple[Note, ...]:
     return tuple(note for key, tally in tallies.entries.items() for note in hard_labels(tally, str(key[0])))
 
 
-def _only_ends(ascending: NDArray[Any], low: float, high: float) -> bool:
-    # The one in the middle tells of nearly all columns that there is more.
+def _only_ends(ascending: Column, low: float, high: float) -> bool:
+    # Nearly every column is settled by its median.
     if len(ascending) and low < ascending[len(ascending) // 2] < high:
         return False
     return bool(np.searchsorted(ascending, low, "right") == np.searchsorted(ascending, high, "left"))

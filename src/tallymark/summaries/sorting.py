@@ -1,7 +1,8 @@
-"""Sorting and searching large columns on two cores, block by block."""
+"""Parallel sorting and searching of large columns, block by block."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,11 +10,19 @@ import numpy as np
 
 from tallymark._check import Bools, Ints, Scores
 
-#: Rows per block: both sides of a search then stay in a core's own cache.
+#: Rows per block: both sides of a search then stay in a core's cache.
 BLOCK = 2**14
 
 #: Below this many rows a second thread costs more than it saves.
 _WORTH_A_THREAD = 2**20
+
+#: Beyond this many threads NumPy waits for memory and for the interpreter lock.
+_MOST_THREADS = 8
+
+
+def machine_threads() -> int:
+    """Default number of threads: one for each core of the machine, at most 8."""
+    return min(os.cpu_count() or 1, _MOST_THREADS)
 
 
 def sort_in_place(columns: Sequence[Scores]) -> None:
@@ -22,7 +31,7 @@ def sort_in_place(columns: Sequence[Scores]) -> None:
         for column in columns:
             column.sort()
     else:
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(machine_threads()) as pool:
             for _ in pool.map(np.ndarray.sort, columns):
                 pass
 
@@ -30,9 +39,9 @@ def sort_in_place(columns: Sequence[Scores]) -> None:
 def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
     """How many of the ascending haystack lie strictly below, and at or below, each of the ascending needles.
 
-    The same as two ``np.searchsorted``, faster on long needles: a block of needles only ever falls between the places
-    of its own ends, so each search runs over a short stretch, and the second one only where something is tied. When
-    nothing is tied, both answers are one array.
+    The same as two ``np.searchsorted``, faster on long needles: a block of needles falls between the places of its
+    first and last one, so each search runs over a short range, and the second one only where something is tied. When
+    nothing is tied, both results are one array.
     """
     if 0 < len(needles) <= BLOCK and len(haystack):
         below = np.searchsorted(haystack, needles, "left")
@@ -46,24 +55,24 @@ def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
     def search(block: int) -> Ints | None:
         rows = slice(block * BLOCK, (block + 1) * BLOCK)
         begin = int(starts[block])
-        stretch, wanted = haystack[begin : ends[block]], needles[rows]
-        places = np.searchsorted(stretch, wanted, "left")
+        nearby, wanted = haystack[begin : ends[block]], needles[rows]
+        places = np.searchsorted(nearby, wanted, "left")
         np.add(places, begin, out=below[rows])
-        if not len(stretch) or not (stretch[np.minimum(places, len(stretch) - 1)] == wanted).any():
+        if not len(nearby) or not (nearby[np.minimum(places, len(nearby) - 1)] == wanted).any():
             return None
-        return np.searchsorted(stretch, wanted, "right") + begin
+        return np.searchsorted(nearby, wanted, "right") + begin
 
     if len(needles) < _WORTH_A_THREAD:
         ties = [search(block) for block in range(len(starts))]
     else:
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(machine_threads()) as pool:
             ties = list(pool.map(search, range(len(starts))))
-    if all(found is None for found in ties):
+    if all(places is None for places in ties):
         return below, below
     at_or_below = below.copy()
-    for block, found in enumerate(ties):
-        if found is not None:
-            at_or_below[block * BLOCK : (block + 1) * BLOCK] = found
+    for block, places in enumerate(ties):
+        if places is not None:
+            at_or_below[block * BLOCK : (block + 1) * BLOCK] = places
     return below, at_or_below
 
 

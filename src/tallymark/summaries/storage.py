@@ -1,4 +1,4 @@
-"""Summaries on disk: arrays and a JSON header in one checked file, never a pickle."""
+"""File format of summaries: NumPy arrays and a JSON header in one zip archive, checked when read; no pickles."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tallymark._check import Column
 from tallymark._write import replacing
 from tallymark.errors import InputError
+
+#: What a stored summary is: a header of JSON values, and arrays by name.
+Header = dict[str, Any]
+Arrays = dict[str, Column]
 
 _VERSION = 1
 _HEADER = "tallymark"
 
 
-def write(path: str | PathLike[str], kind: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write(path: str | PathLike[str], kind: str, header: Header, arrays: Arrays) -> None:
     """Write under a temporary name and rename, so that a kill leaves the old file or none."""
     if any(array.dtype.hasobject for array in arrays.values()):
         raise InputError("A column of Python objects cannot be stored; convert it to numbers or text.")
@@ -45,7 +49,7 @@ def looks_saved(path: str | PathLike[str]) -> bool:
     return start.startswith(b"PK") and f"{_HEADER}.npy".encode() in start
 
 
-def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, Any], dict[str, Any]], Any]]) -> Any:
+def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[Header, Arrays], Any]]) -> Any:
     """Read and check a file; anything unexpected in it is an InputError that names the file."""
     if not isinstance(path, str | PathLike):
         raise InputError(f"The file is {path!r}; expected a path.")
@@ -69,15 +73,22 @@ def read(path: str | PathLike[str], unpackers: Mapping[str, Callable[[dict[str, 
         raise InputError(f"{shown} is not a readable tallymark file: {str(reason).removesuffix('.')}.") from None
 
 
-#: What reading a file that somebody damaged or made up can raise. Nothing in it is executed, and nothing larger than
-#: the file is made of it.
+#: What reading a damaged or forged file can raise. Nothing in it is executed, and no array is larger than the file.
 _BROKEN = (
-    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, OSError, EOFError, RuntimeError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    OSError,
+    EOFError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
-def _arrays(archive: zipfile.ZipFile, size: int) -> dict[str, NDArray[Any]]:
+def _arrays(archive: zipfile.ZipFile, size: int) -> Arrays:
     """The arrays of an archive, none larger than the file says and the file is."""
     members = archive.infolist()
     if len({member.filename for member in members}) != len(members) or sum(m.file_size for m in members) > size:
@@ -102,7 +113,7 @@ _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.
 }
 
 
-def _require_header(header: Any, known: Iterable[str]) -> str:
+def _require_header(header: Any, kinds: Iterable[str]) -> str:
     if not isinstance(header, dict):
         raise InputError("it has no header")
     if header.get("version") != _VERSION:
@@ -111,6 +122,6 @@ def _require_header(header: Any, known: Iterable[str]) -> str:
             "save it again with a matching version"
         )
     kind = header.get("kind")
-    if not isinstance(kind, str) or kind not in known:
-        raise InputError(f"it holds a {kind!r}, expected {' or '.join(known)}")
+    if not isinstance(kind, str) or kind not in kinds:
+        raise InputError(f"it holds a {kind!r}, expected {' or '.join(kinds)}")
     return kind

@@ -1,4 +1,4 @@
-"""Many tallies under one roof: by model, by group, or both."""
+"""Tallies by model, by group, or both."""
 
 from __future__ import annotations
 
@@ -12,17 +12,25 @@ from tallymark._display import Row, Shown, plain
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark.errors import InputError
 from tallymark.summaries import invariants, storage
-from tallymark.summaries.tally import Tally
+from tallymark.summaries.tally import Tally, packed, unpacked
 
 Key = Any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tallies(Shown, Keyed[Tally]):
-    """An immutable mapping to :class:`Tally`.
+    """An immutable mapping from models and groups to :class:`Tally`.
 
-    `names` says what the parts of a key are (``("model",)``, ``("model", "region")``, …), `by_model` whether the first
-    is the model. With one part the key is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
+    With one name the key is that value itself, with several a tuple: ``ts["p"]``, ``ts["p", "north"]``.
+
+    Parameters
+    ----------
+    names
+        What the parts of a key are: ``("model",)``, ``("model", "region")``, …
+    entries
+        The tallies by key.
+    by_model
+        Whether the first part of a key is the model.
     """
 
     what: ClassVar[str] = "tally"
@@ -69,17 +77,17 @@ class Tallies(Shown, Keyed[Tally]):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to a file that :func:`tallymark.load` reads."""
-        packed = [(key, tally.pack()) for key, tally in self.entries.items()]
+        parts = [(key, *packed(tally)) for key, tally in self.entries.items()]
         header = {
             "names": self.names,
             "by_model": self.by_model,
-            "entries": [{"key": key, "header": head} for key, (head, _) in packed],
+            "entries": [{"key": key, "header": head} for key, head, _ in parts],
         }
-        arrays = {f"{i}/{name}": array for i, (_, (_, found)) in enumerate(packed) for name, array in found.items()}
+        arrays = {f"{i}/{name}": array for i, (*_, columns) in enumerate(parts) for name, array in columns.items()}
         storage.write(path, "tallies", header, arrays)
 
     @classmethod
-    def unpack(cls, header: dict[str, Any], arrays: dict[str, Any]) -> Tallies:
+    def unpack(cls, header: storage.Header, arrays: storage.Arrays) -> Tallies:
         """From what :meth:`save` wrote."""
         names = invariants.names(header["names"], "names of keys")
         invariants.require(
@@ -90,6 +98,6 @@ class Tallies(Shown, Keyed[Tally]):
             key = tuple(map(_check.plain_label, entry["key"]))
             invariants.require(len(key) == len(names) and key not in entries, "keys do not fit their names")
             prefix = f"{i}/"
-            own = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            entries[key] = Tally.unpack(entry["header"], own)
+            columns = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            entries[key] = unpacked(entry["header"], columns)
         return cls(names, entries, header["by_model"])

@@ -12,6 +12,7 @@ from tallymark.inference.declared import inference_of
 from tallymark.inference.limits.class_metrics import class_limits
 from tallymark.inference.limits.defaults import tally_limits
 from tallymark.inference.limits.influence import design_of
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.registry import METRICS
 
 _NAMES = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]
@@ -33,7 +34,7 @@ def test_limits_hold_the_value_and_stay_in_range(sample):
 
 def test_perfect_separation_is_not_certain():
     tally = tm.tally([0] * 8 + [1] * 6, np.concatenate([np.linspace(0.1, 0.3, 8), np.linspace(0.7, 0.9, 6)]))
-    found = tally_limits(_NAMES, tally, 0.95, replicates=100)
+    found = tally_limits(_NAMES, tally, 0.95, Resampling(100, sampling="stratified"))
     for name in ("auroc", "gini", "average_precision", "ks", "hull_auc", "h_measure", "aucc", "partial_auc"):
         low, high, _ = found[name]
         assert low < high, name
@@ -66,7 +67,7 @@ def test_constant_scores_have_no_interval():
 def test_one_row_of_a_class_has_no_interval():
     found = tm.evaluate(tm.tally([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.25]))
     assert all(measure.low is None for measure in found.values())
-    assert any("gather 9 more" in note.message for note in found.warnings)
+    assert any("collect 9 more" in note.message for note in found.warnings)
 
 
 def test_a_stated_prevalence_moves_what_depends_on_it():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from tallymark.inference.resampling.jackknife import Jackknife, groups_of, jackknifed, without_each
+from tallymark.summaries.tally import packed, unpacked
 
 
 def copies(rng, clusters, size=12):
@@ -153,7 +154,7 @@ def test_many_clusters_are_dealt_to_groups():
         (lambda t: tm.intervals.bootstrap(t, "auroc"), "rows one by one"),
         (tm.intervals.roc_band, "rows one by one"),
         (tm.intervals.auroc, "rows one by one"),
-        (lambda t: t.merge(tm.tally([0, 1], [0.2, 0.3])), "knows its clusters"),
+        (lambda t: t.merge(tm.tally([0, 1], [0.2, 0.3])), "that has clusters"),
     ],
 )
 def test_what_takes_rows_one_by_one_is_refused(work, message):
@@ -197,9 +198,9 @@ def test_few_clusters_are_said():
 def test_forged_clusters_are_refused():
     y, s, c = copies(np.random.default_rng(4), 12)
     t = tm.tally(y, s, clusters=c)
-    header, arrays = t.pack()
+    header, arrays = packed(t)
     with pytest.raises(Exception, match=r"belong together"):
-        tm.Tally.unpack(json.loads(json.dumps(header)), arrays | {"cluster.0.mass": arrays["cluster.0.mass"] * 2})
+        unpacked(json.loads(json.dumps(header)), arrays | {"cluster.0.mass": arrays["cluster.0.mass"] * 2})
 
 
 def test_one_cluster_says_nothing_of_how_clusters_vary():

@@ -1,1 +1,1 @@
-"""Tests of models on the same rows, and of one model against chance."""
+"""Hypothesis tests: paired comparisons of models, and tests of one model against chance."""

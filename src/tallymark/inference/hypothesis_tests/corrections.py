@@ -1,18 +1,50 @@
-"""p-values of several tests corrected together, so that the chance of any false claim stays at the level."""
+"""Corrections of p-values for multiple tests, which control the family-wise error rate."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from tallymark._check import Floats
+from tallymark._check import Floats, Ints
+
+#: P-values that differ by less, relatively, are equal: identical models give the same one up to rounding.
+_TIED = 1e-9
 
 
 def bonferroni(p_values: Floats) -> Floats:
-    """Every p-value times their number."""
+    """Bonferroni's adjustment: every p-value times their number."""
     return np.minimum(p_values * len(p_values), 1.0)
+
+
+def holm(p_values: Floats) -> Floats:
+    """Holm's step-down adjustment; equal p-values have equal adjusted ones. Holm (1979), Scand. J. Stat. 6(2)."""
+    order, first = _steps(p_values)
+    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(p_values), 0, -1))
+    # Ties are tested together, at their first step.
+    return _placed(order, np.minimum(stepped[first], 1.0))
+
+
+def holm_levels(p_values: Floats, alpha: float) -> list[float]:
+    """The level at which Holm's procedure tests each hypothesis; the first kept and those after it share one."""
+    order, first = _steps(p_values)
+    levels, allowed = np.empty(len(p_values)), alpha / len(p_values)
+    going = True
+    for place, step in zip(order, first, strict=True):
+        if going:
+            allowed = alpha / (len(p_values) - step)
+            going = bool(p_values[place] < allowed)
+        levels[place] = 1.0 - allowed
+    return [float(level) for level in levels]
+
+
+def _steps(p_values: Floats) -> tuple[Ints, Ints]:
+    """The order of the p-values, and the step at which each is tested: that of the first of its ties."""
+    order = np.argsort(p_values, kind="stable")
+    ordered = p_values[order]
+    places = np.arange(len(ordered))
+    new = np.append(True, ~(np.diff(ordered) <= _TIED * ordered[1:]))[: len(ordered)]
+    return order, np.maximum.accumulate(np.where(new, places, 0))
 
 
 def hochberg(p_values: Floats) -> Floats:
@@ -29,7 +61,7 @@ def hommel(p_values: Floats) -> Floats:
     p = p_values[order]
     adjusted = np.full(m, np.min(m * p / np.arange(1, m + 1)) if m else 1.0)
     for size in range(m - 1, 1, -1):
-        # The largest of the ranked p-values in turn play the part of the true hypotheses.
+        # The largest p-values in turn are taken as those of the true hypotheses.
         rest = size * p[m - size + 1 :] / np.arange(2, size + 1)
         least = float(rest.min())
         low = np.minimum(size * p[: m - size + 1], least)
@@ -65,7 +97,7 @@ def numbers_of_equal_pairs(methods: int) -> frozenset[int]:
     )
 
 
-def _placed(order: Any, values: Floats) -> Floats:
+def _placed(order: Ints, values: Floats) -> Floats:
     adjusted = np.empty(len(values))
     adjusted[order] = values
     return adjusted

@@ -1,4 +1,4 @@
-"""DeLong's variance and covariance of AUROCs, in one sort a model."""
+"""DeLong's covariance of AUROCs of several models, and intervals of one AUROC."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from tallymark._check import Bools, Floats, Scores
 from tallymark._display import Row, Shown, plain
+from tallymark.curves.base import with_both_classes
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.inference.interval import Interval, checked_level, require_separate_rows
 from tallymark.inference.limits.rank_effects import auroc_effect
-from tallymark.inference.scales import normal_quantile, on_scale, scale_of
+from tallymark.inference.scales import critical_value, on_scale, scale_of
 from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import require_one_of
 from tallymark.summaries.panel import Panel
@@ -26,7 +27,17 @@ AurocMethod = Literal["extra_row", "logit", "plain", "hanley_mcneil"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeLong(Shown):
-    """AUROCs of several models on the same rows and the covariance of their estimates."""
+    """AUROCs of several models on the same rows and the covariance of their estimates.
+
+    Parameters
+    ----------
+    models
+        Names of the models.
+    aurocs
+        AUROC of each model.
+    covariance
+        Covariance matrix of the estimates.
+    """
 
     models: tuple[str, ...]
     aurocs: Floats
@@ -76,27 +87,37 @@ class DeLong(Shown):
 
 
 def delong(panel: Panel) -> DeLong:
-    r"""AUROCs of the models of a panel and their covariance.
+    r"""AUROCs of the models of a panel and DeLong's covariance of them.
 
     With placements :math:`V_i` (the share of the other class on the right side of a score, ties one half),
     :math:`\mathrm{Cov} = S_{10}/P + S_{01}/N`, S the covariance matrices of the placements of the positives and of
-    the negatives. With weights each row's part is squared: :math:`\sum w_i^2 (V_i - A)(V_i' - A') / (\sum w_i)^2`.
+    the negatives. With weights each row enters by its square: :math:`\sum w_i^2 (V_i - A)(V_i' - A') / (\sum w_i)^2`.
     DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44(3); Sun & Xu (2014), IEEE Signal Process. Lett. 21(11).
 
+    Parameters
+    ----------
+    panel
+        Rows with the scores of the models.
+
+    Returns
+    -------
+    DeLong
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> p = tm.panel([0, 0, 0, 1, 1, 1], {"a": [1, 2, 4, 3, 5, 6], "b": [1, 4, 5, 2, 3, 6]})
-    >>> found = tm.intervals.delong(p)
-    >>> [round(float(a), 4) for a in found.aurocs]
+    >>> [round(float(a), 4) for a in tm.intervals.delong(p).aurocs]
     [0.8889, 0.5556]
     """
     if not isinstance(panel, Panel):
         raise InputError(f'delong takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": scores}}).')
     require_separate_rows(panel.cluster, "delong")
-    there = panel.mass > 0
-    is_positive, mass = panel.is_positive[there], panel.mass[there].astype(np.float64)
+    present = panel.mass > 0
+    is_positive, mass = panel.is_positive[present], panel.mass[present].astype(np.float64)
     if is_positive.all() or not is_positive.any():
         raise InputError("delong needs rows of both classes.")
-    placed = {name: _placements(scores[there], is_positive, mass) for name, scores in panel.scores.items()}
+    placed = {name: _placements(scores[present], is_positive, mass) for name, scores in panel.scores.items()}
     return _of_placements(placed, is_positive, mass, weighted=panel.weights is not None)
 
 
@@ -127,7 +148,7 @@ def error_of_difference(covariances: Floats, i: int, j: int) -> float:
     """Standard error of a difference; two models that do the same have none, up to rounding."""
     variance = float(covariances[i, i] + covariances[j, j] - 2.0 * covariances[i, j])
     if not math.isfinite(variance):
-        raise Undefined("the scores are too large or too small to say how sure their difference is")
+        raise Undefined("the scores are too large or too small for a variance of their difference")
     return math.sqrt(max(0.0, variance))
 
 
@@ -148,26 +169,26 @@ def covariance(
 ) -> Floats:
     """Covariance of estimates, given the influence of every row (columns) on each (rows).
 
-    `by_mass` is how much each estimate moves with the logarithm of the negatives' and of the positives' mass. With `plain`
-    these masses are as random as the rows; else class sizes are fixed and only uneven weights move them.
+    `by_mass` are the derivatives of each estimate with respect to the log mass of the negatives and of the positives.
+    With `plain` class sizes are random; else they are fixed, and only uneven weights change the masses.
     """
     values = np.zeros((len(influence), len(influence)))
     slopes = np.zeros((len(influence), 2)) if by_mass is None else by_mass
     everything = 0.0
     for slope, side in zip(slopes.T, (~is_positive, is_positive), strict=True):
-        own = mass[side]
-        rows = float(len(own)) if weighted else float(own.sum())
+        masses = mass[side]
+        rows = float(len(masses)) if weighted else float(masses.sum())
         if rows < 2:
             raise InputError("Two rows or more of each class are needed.")
         everything += rows
-        # A count of c is c rows of weight 1, so its part is c times that of one row.
-        weight = own / own.sum() if weighted else np.full(len(own), 1.0 / own.sum())
+        # A count of c is c rows of weight 1.
+        weight = (masses if weighted else np.ones(len(masses))) / masses.sum()
         terms = (influence[:, side] + slope[:, None]) * weight - (0.0 if plain else slope[:, None] / rows)
-        terms = terms if weighted else terms * np.sqrt(own)
+        terms = terms if weighted else terms * np.sqrt(masses)
         # Not a matrix product: BLAS results depend on the number of threads.
         values += np.einsum("ik,jk->ij", terms, terms) * (rows / (rows - 1.0))
     if plain:
-        # What all rows have in common does not vary: their number is fixed.
+        # The number of all rows is fixed.
         total = slopes.sum(axis=1)
         values -= np.outer(total, total) / everything
     return values
@@ -176,20 +197,33 @@ def covariance(
 def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row") -> Interval:
     r"""AUROC with its confidence interval.
 
-    `extra_row`, the default, adds a third of an imaginary row in the worst place (for the upper limit, the best) to
-    DeLong's placements and takes the quantile of a Beta distribution with their mean and variance: never too sure because no
-    positive happened to score low, and defined for a perfect ranking too. `logit` takes DeLong's standard error to the
-    logit scale, with Student's t; `plain` is :math:`A \pm z\,\mathrm{SE}`; `hanley_mcneil` is plain with the standard
-    error of exponential scores. The last three have no spread at a perfect ranking.
     Qin & Hotilovac (2008), Stat. Methods Med. Res. 17(2); Hanley & McNeil (1982).
 
+    Parameters
+    ----------
+    tally
+        A labelled tally.
+    level
+        Confidence level.
+    method
+        ``"extra_row"`` adds a pseudo-observation of weight 0.35 in the worst place (for the upper limit, the best) to
+        DeLong's placements and takes the quantile of a Beta distribution with their mean and variance; it is defined
+        for a perfect ranking too. ``"logit"`` takes DeLong's standard error to the logit scale, with Student's t;
+        ``"plain"`` is :math:`A \pm z\,\mathrm{SE}`; ``"hanley_mcneil"`` is plain with the standard error of exponential
+        scores. The last three are undefined for a perfect ranking.
+
+    Returns
+    -------
+    Interval
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
     >>> tm.intervals.auroc(t, method="hanley_mcneil")
     0.8889 (0.5885 to 1.0000, 95 % hanley_mcneil)
     """
-    if not isinstance(tally, Tally) or not tally.labelled or not tally.positives or not tally.negatives:
-        raise InputError("auroc takes a labelled tally with rows of both classes: tm.tally(y, scores).")
+    with_both_classes(tally, "intervals.auroc")
     require_one_of("method", method, ("extra_row", "logit", "plain", "hanley_mcneil"))
     require_separate_rows(tally.clusters, "auroc")
     confidence, value = checked_level(level), auroc_of(tally)
@@ -200,18 +234,18 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row
     if method == "hanley_mcneil":
         error = hanley_mcneil(value, *(float(run.n_rows) for run in reversed(tally.runs)))
     else:
-        interval = effect.spread()
-        error = interval.error
+        spread = effect.spread()
+        error = spread.error
     if not error > 0.0:
         raise Undefined(f"auroc: no {method} interval, for the ranking shows no variance; use method='extra_row'")
     if method == "logit":
         return Interval(
             value,
-            *on_scale(value, error, interval.freedom, confidence, scale_of(0.0, 1.0)),
+            *on_scale(value, error, spread.freedom, confidence, scale_of(0.0, 1.0)),
             "DeLong, logit",
             confidence,
         )
-    reach = normal_quantile(0.5 + confidence / 2) * error
+    reach = critical_value(confidence) * error
     name = "DeLong, plain" if method == "plain" else method
     return Interval(value, max(0.0, value - reach), min(1.0, value + reach), name, confidence)
 
@@ -219,5 +253,5 @@ def auroc(tally: Tally, *, level: float = 0.95, method: AurocMethod = "extra_row
 def hanley_mcneil(auroc: float, positives: float, negatives: float) -> float:
     """Standard error of an AUROC of exponential scores. Hanley & McNeil (1982), Radiology 143(1)."""
     q1, q2 = auroc / (2.0 - auroc), 2.0 * auroc**2 / (1.0 + auroc)
-    spread_of = auroc * (1.0 - auroc) + (positives - 1.0) * (q1 - auroc**2) + (negatives - 1.0) * (q2 - auroc**2)
-    return math.sqrt(max(0.0, spread_of / (positives * negatives)))
+    variance = auroc * (1.0 - auroc) + (positives - 1.0) * (q1 - auroc**2) + (negatives - 1.0) * (q2 - auroc**2)
+    return math.sqrt(max(0.0, variance / (positives * negatives)))

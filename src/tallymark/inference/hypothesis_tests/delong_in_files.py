@@ -1,4 +1,4 @@
-"""DeLong's covariance of models in files, from cells: no row is read."""
+"""DeLong's covariance of models in files, by queries over cells of scores."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from tallymark.summaries.tally import Tally
 
 
 def delong_in_files(table: Table) -> tuple[DeLong, dict[str, float], Tallies]:
-    """AUROCs and their covariance, how far each AUROC can be off on either side, and the tallies behind them.
+    """AUROCs and their covariance, the bound of the error of each AUROC, and the tallies.
 
-    Tallies in a first pass; in a second, sums of products of each row's placements, looked up by the cells of its scores.
+    Tallies in a first pass; in a second, sums of products of each row's placements, looked up by the cells of its
+    scores.
     """
     tallies = table.tallies(exact=False)
     lookups, slack, aurocs = {}, {}, {}
@@ -38,7 +39,7 @@ def delong_in_files(table: Table) -> tuple[DeLong, dict[str, float], Tallies]:
             )
         coarse = _by_key(tally)
         lookups[model], aurocs[model] = _placements_by_key(coarse), auroc_of(tally)
-        # Products are looked up by key, which may join cells that the tally tells apart.
+        # Products are looked up by key, which may join cells that are separate in the tally.
         slack[model] = (high - low) / 2 + abs(aurocs[model] - auroc_of(coarse))
     covariances = np.zeros((len(lookups), len(lookups)))
     for sums in _products(table, lookups):
@@ -50,7 +51,7 @@ def delong_in_files(table: Table) -> tuple[DeLong, dict[str, float], Tallies]:
     return DeLong(tuple(aurocs), np.array(list(aurocs.values())), covariances), slack, tallies
 
 
-#: AUROC must be known this well from cells before ranks are compared by them.
+#: Largest width of the bounds of AUROC from cells for a comparison.
 _SURE = 1e-3
 
 
@@ -74,8 +75,8 @@ def _placements_by_key(coarse: Tally) -> tuple[Floats, Floats, Floats]:
 def _products(table: Table, values: Mapping[str, tuple[Floats, Floats, Floats]]) -> tuple[Floats, Floats]:
     """Sums over the rows of each class of the products of looked-up values, weighted as a covariance needs.
 
-    For each model `values` has the keys of its score cells and what a negative and a positive row there is worth.
-    Gives, for negatives and positives, the matrix of sums and below it (mass, rows).
+    For each model `values` has the keys of its cells and the value of a negative and of a positive row there. Returns,
+    for negatives and positives, the matrix of sums and below it (mass, rows).
     """
     models = list(values)
     chosen = [f"CASE WHEN positive THEN l{i}.up ELSE l{i}.down END AS v{i}" for i in range(len(models))]

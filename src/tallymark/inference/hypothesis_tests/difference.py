@@ -1,4 +1,4 @@
-"""The difference of two models: estimate, p-value and limits at any level."""
+"""The difference of two models as a value: estimate, p-value and limits at any level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import Design
 from tallymark.inference.limits.mover import Mover, difference_limits
 from tallymark.inference.limits.proportions import unseen
-from tallymark.inference.scales import NO_SPREAD
+from tallymark.inference.scales import NO_SPREAD, student_value
 from tallymark.registry import Metric
 from tallymark.summaries.confusion import Confusion
 
@@ -21,13 +21,13 @@ from tallymark.summaries.confusion import Confusion
 LimitsAt = Callable[[float], tuple[float, float]]
 
 
-#: How finely p-values are read off limits, and the least that is told from 0.
+#: Bisections to read a p-value off limits, and the least p-value.
 _HALVINGS, _LEAST_P = 50, 1e-15
 
 
 @dataclass(frozen=True)
 class Difference:
-    """First less second: estimate, standard error, two-sided p, the method behind them, and limits at any level."""
+    """First less second: estimate, standard error, two-sided p-value, method, and limits at any level."""
 
     difference: float
     error: float
@@ -46,7 +46,7 @@ class Difference:
 
 
 def _least_alpha(holds: Callable[[float], bool], most: float) -> float:
-    """The least α up to `most` at which something holds that holds from there on; 1 where it never does."""
+    """The least α up to `most` from which on a condition holds; 1 where it never does."""
     if not holds(most):
         return 1.0
     if holds(_LEAST_P):
@@ -61,15 +61,15 @@ def _least_alpha(holds: Callable[[float], bool], most: float) -> float:
 def student_difference(difference: float, error: float, method: str, freedom: float = math.inf) -> Difference:
     """From a difference and its standard error; normal unless degrees of freedom are given.
 
-    Identical models give p = 1; a difference other than 0 without any variance is undefined, for it comes from few rows.
+    Identical models give p = 1; a difference other than 0 without any variance is undefined.
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtr
 
     if error <= NO_SPREAD * abs(difference) and difference != 0.0:
         raise Undefined("the rows show a difference but no variance of it; too few, or too much alike, to compare")
 
     def limits(level: float) -> tuple[float, float]:
-        reach = float(stdtrit(freedom, 0.5 + level / 2)) * error
+        reach = student_value(level, freedom) * error
         return difference - reach, difference + reach
 
     p = 2.0 * float(stdtr(freedom, -abs(difference) / error)) if error > 0.0 else 1.0
@@ -77,7 +77,7 @@ def student_difference(difference: float, error: float, method: str, freedom: fl
 
 
 def known_up_to(difference: float, error: float, slack: float) -> Difference:
-    """DeLong's z of a difference that is only known up to a slack: limits wider by that much, p at the nearer end."""
+    """DeLong's z of a difference with an error bound: limits wider by `slack`, p-value at the nearer end."""
     cautious = student_difference(math.copysign(max(0.0, abs(difference) - slack), difference), error, "DeLong")
 
     def limits(level: float) -> tuple[float, float]:
@@ -89,9 +89,9 @@ def known_up_to(difference: float, error: float, slack: float) -> Difference:
 
 
 def no_disagreement(span: float, rows: float, method: str) -> Difference:
-    r"""Two models that do the same on every row: up to :math:`1 - (\alpha/2)^{1/m}` of a class of m rows may yet differ.
+    r"""Two models that agree on every row: up to :math:`1 - (\alpha/2)^{1/m}` of a class of m rows may yet differ.
 
-    `span` is how far the metric can move; where it has no end nothing can be said.
+    `span` is the width of the metric's range; limits are nan where it is infinite.
     """
 
     def limits(level: float) -> tuple[float, float]:
@@ -101,8 +101,8 @@ def no_disagreement(span: float, rows: float, method: str) -> Difference:
     return Difference(0.0, 0.0, 1.0, method, limits)
 
 
-def own_limits(how: Mover, effect: Effect, value: float, design: Design, freedom: float) -> LimitsAt:
-    """A model's own limits at any level, for the test of its difference from another."""
+def model_limits(how: Mover, effect: Effect, value: float, design: Design, freedom: float) -> LimitsAt:
+    """Limits of one model at any level, for the test of its difference from another."""
     from scipy.special import ndtr, stdtrit
 
     @cache
@@ -114,8 +114,8 @@ def own_limits(how: Mover, effect: Effect, value: float, design: Design, freedom
     return limits
 
 
-def own_rate_limits(facts: Metric, confusion: Confusion) -> LimitsAt:
-    """A model's own limits of a proportion at any level: mid-p, which is a little too wide where class sizes were fixed."""
+def model_rate_limits(facts: Metric, confusion: Confusion) -> LimitsAt:
+    """Mid-p limits of a model's proportion at any level; a little too wide where class sizes are fixed."""
 
     @cache
     def limits(level: float) -> tuple[float, float]:
@@ -127,21 +127,21 @@ def own_rate_limits(facts: Metric, confusion: Confusion) -> LimitsAt:
 
 def mover_difference(
     values: tuple[float, float],
-    own: tuple[LimitsAt, LimitsAt],
+    model_ends: tuple[LimitsAt, LimitsAt],
     error: float,
     correlation: float,
     slack: float = 0.0,
 ) -> Difference:
-    """From each model's own limits and their correlation (MOVER).
+    """MOVER: from the limits of each model and the correlation of the estimates.
 
-    Unlike a normal or Student's test of the difference it keeps its size with few positives and with scores of different
-    shapes; near a perfect ranking it rejects too seldom. `slack` is how far the difference can be off because scores share
-    cells. Zou & Donner (2008), Stat. Med. 27(10).
+    Unlike a normal or Student's test of the difference it keeps its size with few positives and with scores of
+    different shapes; near a perfect ranking it is conservative. `slack` bounds the error of the difference where scores
+    are rounded to cells. Zou & Donner (2008), Stat. Med. 27(10).
     """
     d = values[0] - values[1]
 
     def limits(level: float) -> tuple[float, float]:
-        first, second = ((value, *ends(level)) for value, ends in zip(values, own, strict=True))
+        first, second = ((value, *ends(level)) for value, ends in zip(values, model_ends, strict=True))
         low, high = difference_limits(first, second, correlation)
         return low - slack, high + slack
 
@@ -149,7 +149,7 @@ def mover_difference(
 
 
 def _p_of_limits(difference: float, limits: LimitsAt) -> float:
-    """The least α at which limits at level 1 - α leave out 0; limits that never do have 1."""
+    """The least α at which limits at level 1 - α exclude 0; 1 where they never do."""
     from scipy.optimize import brentq
 
     def beyond(log_alpha: float) -> float:

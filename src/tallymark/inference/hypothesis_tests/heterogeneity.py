@@ -1,4 +1,4 @@
-"""Whether a metric differs between groups by more than chance explains."""
+"""Test of heterogeneity: does a metric differ between groups?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallymark._check import Floats
 from tallymark._display import Row, Shown
 from tallymark._numbers import equals_p, number
 from tallymark.errors import InputError
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value
 from tallymark.measures import Evaluation, Measure
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import BinaryConfusion
@@ -20,15 +20,26 @@ from tallymark.summaries.confusion import BinaryConfusion
 #: Rows above which the variance of Pearson's statistic is defined.
 _LEAST_ROWS = 3
 
-#: Positives and negatives from which a group takes part: limits of fewer are too rough to be added up.
+#: Fewest positives and negatives of a group that is tested: limits of fewer rows are too rough.
 FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Heterogeneity(Shown):
-    """Cochran's Q of a metric over groups, for a proportion Pearson's: `q` on `freedom` degrees of freedom, its `p_value`, and the `common` value that fits best.
+    """Cochran's Q of a metric over groups; of a proportion Pearson's chi-square.
 
-    `groups` are those that took part, `left_out` those with too few rows of a class, or without an interval.
+    Parameters
+    ----------
+    metric
+        Name of the metric.
+    q, freedom, p_value
+        The statistic, its degrees of freedom and p-value.
+    common
+        The value that fits all groups best.
+    groups
+        The groups tested.
+    left_out
+        Groups with too few rows of a class, or without an interval.
     """
 
     metric: str
@@ -41,7 +52,8 @@ class Heterogeneity(Shown):
 
     def heading(self) -> str:
         """The test in a line."""
-        return f"{self.metric} over {len(self.groups)} groups: Q = {number(self.q)} on {self.freedom} degrees of freedom, {equals_p(self.p_value)}"
+        test = f"Q = {number(self.q)} on {self.freedom} degrees of freedom, {equals_p(self.p_value)}"
+        return f"{self.metric} over {len(self.groups)} groups: {test}"
 
     def rows(self) -> list[Row]:
         """One line."""
@@ -61,22 +73,35 @@ class Heterogeneity(Shown):
 
 
 def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") -> Heterogeneity:
-    r"""A test that a metric is the same in every group.
+    r"""Test that a metric is the same in every group.
 
-    A proportion (recall, precision, accuracy) at a given threshold is tested by Pearson's :math:`\chi^2` of hits and misses by group,
-    with the exact mean and variance of the statistic given the margins (Dawson 1954, Biometrika 41). Any other metric is tested by
-    Cochran's :math:`Q = \min_\mu \sum_g \left((m_g - \mu) / s_g\right)^2`, where :math:`s_g` is the distance of the group's own limit on the
-    side of :math:`\mu`, divided by the normal quantile of the level, so that groups with skewed limits count as they are
-    shown. Groups with fewer than ten rows of a class are left out. Not to reject is not to show that groups are alike.
-    Cochran (1954), Biometrics 10(1); sides as in MOVER, Zou & Donner (2008), Stat. Med. 27(10).
+    A proportion (recall, precision, accuracy) at a given threshold is tested by Pearson's :math:`\chi^2` of hits and
+    misses by group, with the exact mean and variance of the statistic given the margins (Dawson 1954, Biometrika 41).
+    Any other metric is tested by Cochran's :math:`Q = \min_\mu \sum_g \left((m_g - \mu) / s_g\right)^2`, where
+    :math:`s_g` is the distance of the group's limit on the side of :math:`\mu`, divided by the normal quantile of the
+    level. Groups with fewer than ten rows of a class are left out. Cochran (1954), Biometrics 10(1); sides as in MOVER,
+    Zou & Donner (2008), Stat. Med. 27(10).
 
+    Parameters
+    ----------
+    evaluations
+        Evaluations by group.
+    metric
+        Name of the metric.
+
+    Returns
+    -------
+    Heterogeneity
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y, region = rng.random(3000) < 0.2, np.repeat(["east", "north", "west"], 1000)
     >>> frame = pd.DataFrame({"y": y, "region": region, "p": rng.normal(y * np.where(region == "west", 0.5, 2.0))})
     >>> groups = tm.tally(frame, label="y", score="p", by="region")
-    >>> found = tm.intervals.heterogeneity(tm.evaluate(groups, metrics=["auroc"]))
-    >>> found.freedom, found.p_value < 0.001
+    >>> test = tm.intervals.heterogeneity(tm.evaluate(groups, metrics=["auroc"]))
+    >>> test.freedom, test.p_value < 0.001
     (2, True)
     """
     if not isinstance(evaluations, Mapping):
@@ -117,7 +142,7 @@ def heterogeneity(evaluations: Mapping[Any, Evaluation], metric: str = "auroc") 
 
 
 def _hits_and_misses(one: Evaluation, facts: Metric) -> tuple[float, float] | None:
-    """Hits and misses of a metric that is a proportion of rows drawn one by one, at a threshold that was given; None of others."""
+    """Hits and misses of a proportion of independent rows at a fixed threshold; None of other metrics."""
     matrix = one.confusion
     if facts.proportion is None or not isinstance(matrix, BinaryConfusion):
         return None
@@ -131,8 +156,8 @@ def _hits_and_misses(one: Evaluation, facts: Metric) -> tuple[float, float] | No
 def pearson(table: Floats) -> tuple[float, float, float]:
     """Pearson's statistic of hits and misses (columns) by group, its p-value and the share of hits.
 
-    Its distribution given the margins is matched by a multiple of chi-square in mean and variance, which holds where few hits or
-    misses are expected too. Dawson (1954), Biometrika 41.
+    Its distribution given the margins is matched by a multiple of chi-square in mean and variance, which holds where
+    few hits or misses are expected too. Dawson (1954), Biometrika 41.
     """
     from scipy.special import chdtrc
 
@@ -158,22 +183,23 @@ def moments_given_margins(first: Floats, second: Floats) -> tuple[float, float]:
 
 
 def _enough(one: Evaluation) -> bool:
-    """Rows of both classes, by the guard's rule for what is few."""
+    """Whether both classes have enough rows."""
     return one.fewest >= FEWEST
 
 
 def _limited(measure: Measure) -> bool:
-    return measure.reason is None and measure.interval is not None and measure.low < measure.high  # type: ignore[operator]
+    ends = measure.interval
+    return measure.reason is None and ends is not None and ends[0] < ends[1]
 
 
 def least_distance(measures: Iterable[Measure]) -> tuple[float, float]:
-    """Q and the value that all groups are least far from."""
+    """Cochran's Q and the value at which it is least."""
     listed = sorted(measures, key=lambda measure: measure.value)
     value = np.array([m.value for m in listed])
-    z = np.array([normal_quantile(0.5 + (m.level or 0.95) / 2) for m in listed])
-    # A value at the end of its range has no limit beyond: it is as far as on the other side.
-    below = np.array([m.value - m.low for m in listed]) / z  # type: ignore[operator]
-    above = np.array([m.high - m.value for m in listed]) / z  # type: ignore[operator]
+    z = np.array([critical_value(m.level or 0.95) for m in listed])
+    # A value at the end of its range has one limit only, which is used for both sides.
+    low, high = (np.array(ends, dtype=np.float64) for ends in ([m.low for m in listed], [m.high for m in listed]))
+    below, above = (value - low) / z, (high - value) / z
     below, above = np.where(below > 0.0, below, above), np.where(above > 0.0, above, below)
     best = (np.inf, np.nan)
     # Between two neighbouring values Q is one parabola: its lowest point, or the end nearer to it.

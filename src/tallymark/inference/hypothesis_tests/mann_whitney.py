@@ -1,4 +1,4 @@
-"""The Mann–Whitney test: do positives score higher than chance would have it?"""
+"""The Mann–Whitney test of positives against negatives."""
 
 from __future__ import annotations
 
@@ -24,10 +24,24 @@ _EXACT_PAIRS, _MOST_PAIRS = 2_500, 40_000
 
 @dataclass(frozen=True, repr=False)
 class MannWhitney(Shown):
-    """U⁺ of the positives, U = min(U⁺, PN − U⁺), rank sums, p-value and critical value.
+    """Result of the Mann–Whitney test.
 
-    `p_value` is the chance, if labels and scores were unrelated, of a U⁺ at least as far in the direction of
-    `alternative`. `critical` is the largest U that is significant in a two-sided test at `level`, None if no U is.
+    Parameters
+    ----------
+    u_plus, u_minus
+        U⁺ of the positives and PN − U⁺.
+    u
+        The smaller of the two.
+    rank_sum_positive, rank_sum_negative
+        Rank sums of the classes.
+    z
+        Standardised U⁺.
+    p_value
+        Probability of a U⁺ at least as far in the direction of `alternative`, if labels and scores are independent.
+    critical
+        The largest U that is significant in a two-sided test at `level`; None if no U is.
+    method, alternative, level
+        The options of the test.
     """
 
     u_plus: float
@@ -69,9 +83,26 @@ def mann_whitney(
 ) -> MannWhitney:
     r"""Mann–Whitney test of positives against negatives, :math:`U^+ = T_p - P(P+1)/2 = \mathrm{AUROC}\cdot PN`.
 
-    ``exact`` counts all orders (no ties allowed), ``normal`` uses the tie-corrected normal approximation with
-    continuity correction, ``auto`` picks exact for small samples without ties. Mann & Whitney (1947).
+    Mann & Whitney (1947), Ann. Math. Stat. 18(1).
 
+    Parameters
+    ----------
+    tally
+        A labelled tally of exact scores without weights.
+    method
+        ``"exact"`` counts all orders (no ties allowed), ``"normal"`` uses the tie-corrected normal approximation with
+        continuity correction, ``"auto"`` takes exact for small samples without ties.
+    alternative
+        ``"greater"`` if positives score higher.
+    level
+        Level of the critical value.
+
+    Returns
+    -------
+    MannWhitney
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> test = tm.mann_whitney(tm.tally([-1, -1, 1, 1, -1, 1], [-2.93, -4.73, -0.61, 0.96, -2.76, -1.61]))
     >>> test.u_plus, test.rank_sum_negative, test.rank_sum_positive, test.p_value
@@ -99,7 +130,7 @@ def mann_whitney(
     if method == "exact" and p * n > _MOST_PAIRS:
         raise InputError(f"An exact p-value of {p} by {n} rows takes too long to count; use method='normal'.")
     exact = method == "exact" or (method == "auto" and not tied and p * n <= _EXACT_PAIRS)
-    u_plus, pairs, total = tally.wins, float(p) * n, float(p + n)
+    u_plus, pairs, total = tally.views.wins, float(p) * n, float(p + n)
     variance = pairs / 12.0 * (total + 1.0 - float(np.sum(groups**3 - groups)) / (total * (total - 1.0)))
     spread = math.sqrt(max(variance, 0.0))
     counts = _null_counts(p, n) if exact else None

@@ -1,4 +1,4 @@
-"""McNemar's test of two models that are right on different rows."""
+"""McNemar's test of paired proportions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from tallymark.inference.hypothesis_tests.difference import Difference
 
 
 def mcnemar(first: Bools, second: Bools, counts: Masses, kind: Literal["exact", "mid_p"] = "mid_p") -> Difference:
-    r"""McNemar's test of two models that are right on different rows.
+    r"""McNemar's test of the shares of rows that two models classify correctly.
 
-    Of the rows only one model gets right, each should win half: exact binomial, or `mid_p` which counts half of the
-    observed table and is less timid. The interval is Newcombe's for paired shares, from Wilson limits of both.
-    McNemar (1947), Psychometrika 12(2); Fagerland, Lydersen & Laake (2013), BMC Med. Res. Methodol. 13.
+    Of the rows that only one model gets right, each model is expected to get half: exact binomial test, or `mid_p`,
+    which counts half of the probability of the observed table and is less conservative. The interval is Newcombe's for
+    paired shares, from Wilson limits of both. McNemar (1947), Psychometrika 12(2); Fagerland, Lydersen & Laake (2013),
+    BMC Med. Res. Methodol. 13.
     """
     from scipy.stats import binom
 
-    b, c = (int(counts[own & ~other].sum()) for own, other in ((first, second), (second, first)))
+    b, c = (int(counts[one & ~other].sum()) for one, other in ((first, second), (second, first)))
     both, neither = int(counts[first & second].sum()), int(counts[~first & ~second].sum())
     n, m = both + neither + b + c, b + c
     least = min(b, c)

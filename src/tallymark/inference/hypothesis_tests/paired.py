@@ -1,4 +1,4 @@
-"""Tests of two models on the same rows."""
+"""Paired differences of models on the same rows, by influence functions and by the bootstrap."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.declared import inference_of
 from tallymark.inference.hypothesis_tests.delong import covariance
 from tallymark.inference.hypothesis_tests.difference import Difference, student_difference
-from tallymark.inference.interval import Sampling, Seed, checked_number
+from tallymark.inference.interval import Sampling, checked_number
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import Design, design_of
-from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.parallel import Resampling, seeds
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in
@@ -37,7 +37,7 @@ CHOICES = 2**12
 
 @dataclass(frozen=True, eq=False)
 class PairedInfluence:
-    """Each model's influence function and design, and the covariance of their estimates on the same rows."""
+    """Influence function and design of each model, and the covariance of their estimates on the same rows."""
 
     effects: Mapping[str, Effect]
     designs: Mapping[str, Design]
@@ -58,15 +58,19 @@ class PairedInfluence:
             for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
                 rows[i, side] = effects[model].of_rows(panel.scores[model][side], positive=positive)
         covariances = covariance(
-            rows, panel.is_positive, panel.mass.astype(np.float64), weighted=panel.weights is not None,
-            by_mass=np.array([design.by_mass for design in designs.values()]), plain=plain,
-        )  # fmt: skip
+            rows,
+            panel.is_positive,
+            panel.mass.astype(np.float64),
+            weighted=panel.weights is not None,
+            by_mass=np.array([design.by_mass for design in designs.values()]),
+            plain=plain,
+        )
         return cls(effects, designs, covariances)
 
 
 @dataclass(frozen=True, eq=False)
 class PairedProportions:
-    """Each model's confusion matrix, the covariance of their proportions on the same rows, and the fewest rows of any."""
+    """Confusion matrix of each model, the covariance of their proportions, and the fewest effective rows of any."""
 
     confusions: Mapping[str, BinaryConfusion]
     covariance: Floats
@@ -74,10 +78,10 @@ class PairedProportions:
 
     @classmethod
     def of(cls, panel: Panel, facts: Metric, thresholds: Mapping[str, float | None]) -> PairedProportions:
-        """Of a metric that is hits of rows, from what every row adds to its ratio."""
+        """Of a metric that is a proportion, from the contribution of every row to it."""
         hits, misses = facts.proportion or ((), ())
         mass = panel.mass.astype(np.float64)
-        # A count of c is c rows of weight 1, so its part is c times that of one row.
+        # A count of c is c rows of weight 1.
         part = mass if panel.weights is not None else np.sqrt(mass)
         rows, sizes = np.zeros((len(panel.models), panel.n)), []
         for row, model in zip(rows, panel.models, strict=True):
@@ -87,8 +91,8 @@ class PairedProportions:
             total = float(mass[counted].sum())
             if total <= 0.0:
                 raise InputError(
-                    f"{facts.name} of {model!r} is undefined at its threshold: no row is among those it is a share of. Compare at "
-                    "another threshold, or by another metric."
+                    f"{facts.name} of {model!r} is undefined at its threshold: no row is among those it is a share of. "
+                    "Compare at another threshold, or by another metric."
                 )
             row[:] = part * counted * (hit - float(mass[hit].sum()) / total) / total
             sizes.append(total**2 / float((part[counted] ** 2).sum()))
@@ -98,14 +102,14 @@ class PairedProportions:
 
 
 class Resampler:
-    """Rows of a panel, or its clusters of rows, resampled together, so that every model sees the same ones.
+    """Bootstrap of the rows of a panel, or of its clusters, with the same resamples for every model.
 
     Beyond `most` distinct scores of a model neighbouring ones share a cell.
     """
 
     def __init__(self, panel: Panel, models: Sequence[str], most: int | None = None) -> None:
-        there = panel.mass > 0
-        self._sides = [np.flatnonzero(there & side) for side in (~panel.is_positive, panel.is_positive)]
+        present = panel.mass > 0
+        self._sides = [np.flatnonzero(present & side) for side in (~panel.is_positive, panel.is_positive)]
         if min(map(len, self._sides)) < 2:
             raise InputError("Two rows or more of each class are needed.")
         self._panel = panel
@@ -116,7 +120,6 @@ class Resampler:
     def _entries(self, model: str, most: int | None) -> tuple[Pool, list[Ints]]:
         """A model's pool of distinct scores, and the entry of every row of each class."""
         pool = Pool.of(self._panel.tally(model), self._panel.n if most is None else most)
-        pool.placements  # noqa: B018 - cached before threads share it
         return pool, [
             np.searchsorted(stratum.cells, self._panel.scores[model][rows], "right") - 1
             for rows, stratum in zip(self._sides, pool.strata, strict=True)
@@ -147,10 +150,7 @@ class Resampler:
         self,
         metric: str,
         thresholds: dict[str, float | None],
-        replicates: int,
-        seed: Seed,
-        jobs: int | None,
-        sampling: Sampling = "plain",
+        resampling: Resampling,
         parameters: Mapping[str, Mapping[str, float]] | None = None,
     ) -> dict[str, Floats]:
         """The metric of every model in every resample."""
@@ -158,16 +158,13 @@ class Resampler:
         def value(model: str, draws: Resamples) -> Floats:
             return values_of(metric, draws, thresholds[model], None if parameters is None else parameters[model])
 
-        return self._each(value, replicates, seed, jobs, sampling)
+        return self._each(value, resampling)
 
     def at_choices(
         self,
         metric: str,
         policy: str,
-        replicates: int,
-        seed: Seed,
-        jobs: int | None,
-        sampling: Sampling = "plain",
+        resampling: Resampling,
         parameters: Mapping[str, float] | None = None,
     ) -> dict[str, Floats]:
         """The metric of every model in every resample, at the threshold that the policy chooses in that resample.
@@ -179,7 +176,7 @@ class Resampler:
         def value(draws: Resamples) -> Floats:
             return at_choices(facts, *chosen_in(draws, policy), given)
 
-        drawn = self._each(lambda _, draws: value(draws), replicates, seed, jobs, sampling)
+        drawn = self._each(lambda _, draws: value(draws), resampling)
         for model, (pool, _) in self._models.items():
             tally = pool.tally
             if sum(run.n_distinct for run in tally.runs) > pool.size:
@@ -187,23 +184,11 @@ class Resampler:
                 drawn[model] += exact - value(Resamples(pool, *(stratum.mass[None, :] for stratum in pool.strata)))
         return drawn
 
-    def _each(
-        self,
-        value: Callable[[str, Resamples], Floats],
-        replicates: int,
-        seed: Seed,
-        jobs: int | None,
-        sampling: Sampling,
-    ) -> dict[str, Floats]:
+    def _each(self, value: Callable[[str, Resamples], Floats], resampling: Resampling) -> dict[str, Floats]:
         """A value of every model in every resample; the same for any number of jobs."""
-        checked_number(replicates, "replicates", 2)
-        rows = sum(map(len, self._sides))
-        per_block = max(1, min(64, _BLOCK // rows))
-        sizes = [min(per_block, replicates - start) for start in range(0, replicates, per_block)]
 
-        def block(part: tuple[int, np.random.SeedSequence]) -> dict[str, Floats]:
-            times, entropy = part
-            drawn = self._drawn(np.random.Generator(np.random.SFC64(entropy)), times, sampling)
+        def block(times: int, entropy: np.random.SeedSequence) -> dict[str, Floats]:
+            drawn = self._drawn(np.random.Generator(np.random.SFC64(entropy)), times, resampling.sampling)
             entries = {}
             for model, (pool, places) in self._models.items():
                 sides = [
@@ -215,31 +200,29 @@ class Resampler:
                     entries[model] = value(model, Resamples(pool, sides[0], sides[1]))
             return entries
 
-        blocks = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
-        return {model: np.concatenate([found[model] for found in blocks]) for model in self._models}
+        blocks = resampling.blocks(block, max(1, min(64, _BLOCK // sum(map(len, self._sides)))))
+        return {model: np.concatenate([values[model] for values in blocks]) for model in self._models}
 
 
 def cell_values(
     panel: Panel,
     metric: str,
     thresholds: dict[str, float | None],
-    replicates: int,
-    seed: Seed,
-    sampling: Sampling = "plain",
+    resampling: Resampling,
     parameters: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, Floats]:
     """A metric at one threshold of every model in every resample of unweighted rows.
 
-    Which models predict a row positive is all that matters about it, so resampling draws counts of these patterns.
+    A row enters only by the models that predict it positive, so resampling draws counts of these patterns.
     """
-    checked_number(replicates, "replicates", 2)
-    rng = np.random.default_rng(seeds(seed, 1)[0])
+    replicates = checked_number(resampling.replicates, "replicates", 2)
+    rng = np.random.default_rng(seeds(resampling.seed, 1)[0])
     called = np.stack([panel.scores[model] >= thresholds[model] for model in panel.models])
     # The class is one more bit of a row's pattern.
     patterns, which = np.unique(np.vstack((panel.is_positive[None, :], called)), axis=1, return_inverse=True)
     counts = np.bincount(which.ravel(), panel.mass)
     up = patterns[0].astype(np.bool_)
-    sides = [up | ~up] if sampling == "plain" else [~up, up]
+    sides = [up | ~up] if resampling.sampling == "plain" else [~up, up]
     drawn = np.zeros((replicates, len(counts)), dtype=np.int64)
     for side in sides:
         n = counts[side].sum()
@@ -255,12 +238,12 @@ def cell_values(
 
 
 def bootstrap_difference(estimate: float, drawn: Floats, freedom: float) -> Difference:
-    """From the differences of paired resamples: their standard error on either side of the estimate.
+    """Student's test with the standard error of the differences of paired resamples.
 
-    Student's p-value keeps its size where percentiles of few positives do not.
+    It keeps its size where percentiles of few positives do not.
     """
-    known = _known(estimate, drawn)
-    return student_difference(estimate, float(known.std(ddof=1)), "paired bootstrap", freedom)
+    defined = _defined(estimate, drawn)
+    return student_difference(estimate, float(defined.std(ddof=1)), "paired bootstrap", freedom)
 
 
 #: The mean overshoot of resamples counts one and a half times, as in the interval of a single maximum.
@@ -270,24 +253,24 @@ _SHORT_OF = 1.5
 def percentile_difference(
     estimate: float, drawn: Floats, freedom: float, method: str, *, at_least_student: bool, maximum: bool = False
 ) -> Difference:
-    r"""From the differences of paired resamples: their percentiles, without any correction of bias.
+    r"""Percentiles of the differences of paired resamples, without a bias correction.
 
-    :math:`p = 2 (c + 1) / (B + 1)` with c of the B differences on the other side of 0 or at it. Below what B resamples can
-    tell, and everywhere with `at_least_student`, limits are never narrower than Student's with the resamples' standard error.
-    Of a `maximum` over thresholds resamples overshoot the estimate by about as much as it overshoots the truth, and more for
-    the model with more thresholds: the limit on that side also lies further out by 1.5 times the overshoot.
+    :math:`p = 2 (c + 1) / (B + 1)` with c of the B differences on the other side of 0 or at it. Below what B resamples
+    can resolve, and everywhere with `at_least_student`, limits are never narrower than Student's with the resamples'
+    standard error. Resamples of a `maximum` over thresholds exceed the estimate by about as much as it exceeds the true
+    value, and more for the model with more thresholds: the limit on that side is moved out by 1.5 times the overshoot.
     """
-    known = np.sort(_known(estimate, drawn))
-    error = float(known.std(ddof=1))
+    defined = np.sort(_defined(estimate, drawn))
+    error = float(defined.std(ddof=1))
     student = student_difference(estimate, error, method, freedom)
-    size = len(known) + 1
-    overshoot = _SHORT_OF * (float(known.mean()) - estimate) if maximum else 0.0
+    size = len(defined) + 1
+    overshoot = _SHORT_OF * (float(defined.mean()) - estimate) if maximum else 0.0
     below, above = max(overshoot, 0.0), min(overshoot, 0.0)
 
     def limits(level: float) -> tuple[float, float]:
         place = math.ceil((1.0 - level) / 2 * size) - 1
         beyond = max(place, 1)
-        low, high = float(known[beyond - 1]), float(known[-beyond])
+        low, high = float(defined[beyond - 1]), float(defined[-beyond])
         if at_least_student or place < 1:
             least, most = student.limits(level)
             low, high = min(low, least), max(high, most)
@@ -299,8 +282,8 @@ def percentile_difference(
     left = sign * estimate - nearer
     if left <= 0.0:
         return Difference(estimate, error, 1.0, method, limits)
-    # Sums of weights that should cancel leave rounding.
-    other_side = int(np.count_nonzero(sign * known - nearer <= NO_SPREAD * float(np.abs(known).max())))
+    # Sums of weights that cancel leave rounding.
+    other_side = int(np.count_nonzero(sign * defined - nearer <= NO_SPREAD * float(np.abs(defined).max())))
     of_student = student_difference(left, error, method, freedom).p_value
     p = min(1.0, 2.0 * (other_side + 1) / size)
     if at_least_student:
@@ -310,14 +293,14 @@ def percentile_difference(
     return Difference(estimate, error, p, method, limits)
 
 
-def _known(estimate: float, drawn: Floats) -> Floats:
+def _defined(estimate: float, drawn: Floats) -> Floats:
     """The differences of the resamples in which the metric of both models is defined."""
     if not math.isfinite(estimate):
-        raise Undefined("a model's own value is infinite, so there is no difference to compare")
-    known: Floats = drawn[np.isfinite(drawn)]
-    if len(known) < 0.9 * len(drawn):
+        raise Undefined("the metric of a model is infinite, so there is no difference to compare")
+    defined: Floats = drawn[np.isfinite(drawn)]
+    if len(defined) < 0.9 * len(drawn):
         raise Undefined("the metric is undefined in many resamples; more rows are needed")
-    return known
+    return defined
 
 
 def value_of(metric: Metric, tally: Tally, threshold: float | None, parameters: Mapping[str, float]) -> float:
@@ -333,7 +316,7 @@ def metric_named(name: str) -> Metric:
         raise InputError(f"metric is {name!r}; compare by one metric at a time, given by name.")
     facts = METRICS[name]
     if facts.needs not in {"tally", "probabilities", "confusion"}:
-        raise InputError(f"{name} speaks of K classes; compare takes metrics of two.")
+        raise InputError(f"{name} is a metric of K classes; compare takes metrics of two.")
     return facts
 
 

@@ -1,7 +1,7 @@
-r"""Ranks of several methods on several data sets: Friedman's test and what follows it.
+r"""Rank tests of several methods on several data sets: Friedman, Iman–Davenport, Nemenyi.
 
-Kernels: tables are clean arrays with a line for each data set and a column for each method. Ranks are 1 for the best; equal
-values share the mean of their ranks.
+Tables are clean arrays with a line for each data set and a column for each method. Ranks are 1 for the best; ties share
+the mean of their ranks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from tallymark._check import Floats
 
-#: Methods whose ranks can be dealt out in all ways, and sums worked on for one data set, at most.
+#: Most methods whose ranks are permuted, and most sums for one data set, in the exact test.
 _METHODS, _WORK = 6, 1_000_000
 
 
@@ -36,9 +36,10 @@ class Friedman(NamedTuple):
 
 
 def friedman_statistic(ranks: Floats) -> Friedman:
-    r""":math:`\chi^2_F = \frac{12N}{k(k+1)}\left(\sum_j R_j^2 - \frac{k(k+1)^2}{4}\right)`. Friedman (1937), J. Am. Stat. Assoc. 32.
+    r""":math:`\chi^2_F = \frac{12N}{k(k+1)}\left(\sum_j R_j^2 - \frac{k(k+1)^2}{4}\right)`. Friedman (1937), J. Am.
+    Stat. Assoc. 32.
 
-    The correction divides by what ties leave of the ranks' variance; nan where every line is one tie.
+    The correction divides by the share of the ranks' variance that ties leave; nan where every line is one tie.
     """
     n, k = ranks.shape
     plain = 12.0 * n / (k * (k + 1)) * (float((ranks.mean(axis=0) ** 2).sum()) - k * (k + 1) ** 2 / 4.0)
@@ -54,9 +55,9 @@ def iman_davenport_statistic(chi_square: float, n: int, k: int) -> float:
 
 
 def exact_friedman(ranks: Floats) -> float | None:
-    """The chance of rank sums at least as uneven as these, had every line's ranks been dealt out at random.
+    """Exact p-value: the probability of rank sums at least as uneven as these when the ranks of each line are permuted.
 
-    Ties are kept as they are. None where the arrangements are too many.
+    Ties are kept. None where the permutations are too many.
     """
     if ranks.shape[1] > _METHODS:
         return None
@@ -67,9 +68,9 @@ def exact_friedman(ranks: Floats) -> float | None:
             return None
         following: Counter[tuple[int, ...]] = Counter()
         for sums, ways in states.items():
-            for dealt, times in line.items():
-                # Only how uneven the sums are counts, not whose they are.
-                following[tuple(sorted(map(sum, zip(sums, dealt, strict=True))))] += ways * times
+            for permuted, times in line.items():
+                # Sorted, because only the spread of the sums matters.
+                following[tuple(sorted(map(sum, zip(sums, permuted, strict=True))))] += ways * times
         states = following
     observed = float(((2.0 * ranks).sum(axis=0) ** 2).sum())
     total = sum(states.values())
@@ -78,7 +79,10 @@ def exact_friedman(ranks: Floats) -> float | None:
 
 
 def critical_value(k: int, alpha: float, *, control: bool = False) -> float:
-    """Q of the critical difference: the studentised range over √2 (Nemenyi), or the normal one for k − 1 pairs (Bonferroni–Dunn)."""
+    """Quantile of the critical difference: the studentised range over √2 (Nemenyi), or Bonferroni–Dunn's.
+
+    The latter, for k − 1 pairs with a `control`, is a normal quantile.
+    """
     from scipy.stats import norm, studentized_range
 
     if control:

@@ -1,4 +1,4 @@
-"""Two methods on the same data sets: Wilcoxon's signed ranks, and their Bayesian sister."""
+"""Wilcoxon's signed-rank test of two methods on the same data sets, and its Bayesian counterpart."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from tallymark._check import Floats
 
-#: What becomes of differences of zero: their ranks are split between the signs, they are ranked and then left out (Pratt), or left
-#: out before anything is ranked (Wilcoxon).
+#: Treatment of zero differences: their ranks are split between the signs, they are ranked and then left out (Pratt), or
+#: left out before ranking (Wilcoxon).
 Zeros = Literal["split", "pratt", "wilcox"]
 
 #: Differences up to which the distribution is enumerated.
@@ -44,38 +44,39 @@ def signed_ranks(differences: Floats, zeros: Zeros) -> SignedRanks:
     return SignedRanks(plus + half, minus + half, ranks[differences != 0.0], none, shared)
 
 
-def exact_p_value(found: SignedRanks) -> float:
+def exact_p_value(sums: SignedRanks) -> float:
     """The probability of a smaller sum at most this small when every sign is equally likely.
 
     Ties keep their mean ranks. A zero has no sign, so its shared rank is the same whatever the other signs are.
     """
-    doubled = np.rint(2.0 * found.ranks).astype(np.int64)
+    doubled = np.rint(2.0 * sums.ranks).astype(np.int64)
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0
     for rank in doubled:
         shifted = np.zeros_like(ways)
         shifted[rank:] = ways[: len(ways) - rank]
         ways = (ways + shifted) / 2.0
-    least = 2.0 * min(found.plus, found.minus) - float(found.shared.sum())
+    least = 2.0 * min(sums.plus, sums.minus) - float(sums.shared.sum())
     return min(2.0 * float(ways[: math.floor(least + 1e-9) + 1].sum()), 1.0)
 
 
-def normal_z(found: SignedRanks) -> float:
+def normal_z(sums: SignedRanks) -> float:
     """The smaller sum, centred and over its deviation; ties and the ranks of zeros are in the variance."""
-    ranks = np.concatenate((found.ranks, found.shared))
+    ranks = np.concatenate((sums.ranks, sums.shared))
     mean = ranks.sum() / 2.0
     deviation = math.sqrt(float((ranks**2).sum()) / 4.0)
-    return (min(found.plus, found.minus) - mean) / deviation if deviation else 0.0
+    return (min(sums.plus, sums.minus) - mean) / deviation if deviation else 0.0
 
 
 def signed_rank_posterior(differences: Floats, rope: float, draws: int, rng: np.random.Generator) -> Floats:
     """Draws of the three probabilities that a new difference is below, within and above the region of equivalence.
 
-    A Dirichlet process with half a pseudo-observation at 0, of the mean of two observations. Benavoli et al. (2014), ICML.
+    A Dirichlet process with half a pseudo-observation at 0, of the mean of two observations. Benavoli et al. (2014),
+    ICML.
     """
     z = np.concatenate(([0.0], differences))
     means = (z[:, None] + z[None, :]) / 2.0
-    # A hair wider: differences of decimals fall beside the edge by their last bit.
+    # Slightly wider, because differences of decimals miss the edge by rounding.
     edge = rope * (1.0 + 1e-9) + 1e-12
     left, right = (means < -edge).astype(np.float64), (means > edge).astype(np.float64)
     weights = rng.dirichlet(np.concatenate(([0.5], np.ones(len(differences)))), draws)
@@ -85,7 +86,8 @@ def signed_rank_posterior(differences: Floats, rope: float, draws: int, rng: np.
 
 
 def correlated_t_probabilities(differences: Floats, rho: float, rope: float) -> tuple[float, float, float]:
-    """Probabilities that the mean difference is below, within and above the region, for differences of correlation `rho`.
+    """Probabilities that the mean difference is below, within and above the region, for differences of correlation
+    `rho`.
 
     Corani & Benavoli (2015), Mach. Learn. 100: Student's t with the variance of Nadeau & Bengio.
     """

@@ -1,1 +1,1 @@
-"""Confidence limits, by what a metric is made of."""
+"""Confidence limits, by the kind of metric."""

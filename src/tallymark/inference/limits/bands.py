@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Floats
+from tallymark._check import Column, Floats
 from tallymark.curves.base import Curve, with_both_classes
 from tallymark.errors import InputError
-from tallymark.inference.interval import Sampling, Seed, checked_level, checked_number, require_separate_rows
+from tallymark.inference.interval import Sampling, Seed, checked_level, require_separate_rows
 from tallymark.inference.limits.calibration_errors import rows_in_bins
 from tallymark.inference.limits.proportions import limits
-from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.metrics.declare import require_probabilities
@@ -35,15 +34,29 @@ _MOST = 2**13
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Band(Curve):
-    """A curve with limits: `x`, `value`, `low`, `high`, and `x_low`, `x_high` where x is uncertain too."""
+    """A curve with confidence limits.
 
-    points: Mapping[str, NDArray[Any]]
+    Parameters
+    ----------
+    points
+        Columns `x`, `value`, `low`, `high`, and `x_low`, `x_high` where x is uncertain too.
+    curve
+        Name of the curve.
+    interval_method
+        How the limits were computed.
+    level
+        Confidence level.
+    simultaneous
+        Whether the band holds for the whole curve.
+    """
+
+    points: Mapping[str, Column]
     curve: str
     interval_method: str
     level: float
     simultaneous: bool
 
-    def columns(self) -> Mapping[str, NDArray[Any]]:
+    def columns(self) -> Mapping[str, Column]:
         """The band, by column."""
         return self.points
 
@@ -66,18 +79,41 @@ def roc_band(
 ) -> Band:
     r"""Confidence band of the ROC curve.
 
-    `fixed_fpr` gives rows random weights (the Bayesian bootstrap) and looks at the recall reached at each false positive
-    rate, with one more row imagined where it would hurt most (below) and help most (above); `fixed_threshold` gives each threshold's point
-    a Wilson interval in both directions; `kolmogorov` moves the curve by the Kolmogorov–Smirnov limits of both
-    classes, :math:`\pm c/\sqrt N` along and :math:`\pm c/\sqrt P` across, each at level :math:`\sqrt{1-\alpha}`, and
-    always holds for the whole curve. `at` are the false positive rates of `fixed_fpr`'s points, a hundred equal steps if left out. Rubin (1981), Ann. Stat. 9(1); Macskassy & Provost (2004), ROCAI; Campbell (1994), Stat. Med. 13(5-7).
+    Rubin (1981), Ann. Stat. 9(1); Macskassy & Provost (2004), ROCAI; Campbell (1994), Stat. Med. 13(5-7).
 
+    Parameters
+    ----------
+    tally
+        A labelled tally.
+    level
+        Confidence level.
+    method
+        ``"fixed_fpr"`` gives rows random weights (the Bayesian bootstrap) and takes the recall at each false positive
+        rate, with a pseudo-observation in the worst place below and in the best place above. ``"fixed_threshold"``
+        gives the point of each threshold a Wilson interval in both directions. ``"kolmogorov"`` moves the curve by the
+        Kolmogorov–Smirnov limits of both classes, :math:`\pm c/\sqrt N` along and :math:`\pm c/\sqrt P` across, each at
+        level :math:`\sqrt{1-\alpha}`, and is always simultaneous.
+    simultaneous
+        Whether the band holds for the whole curve instead of each point.
+    replicates, seed
+        Number and seed of the resamples.
+    jobs
+        Number of threads; by default one for each core, at most 8.
+    at
+        False positive rates of the points of ``"fixed_fpr"``; by default a hundred equal steps.
+
+    Returns
+    -------
+    Band
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> band = tm.intervals.roc_band(tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]), method="kolmogorov")
     >>> bool((band.points["low"] <= band.points["value"]).all())
     True
     """
-    tally, confidence = with_both_classes(tally, "roc_band"), checked_level(level)
+    tally, confidence = with_both_classes(tally, "intervals.roc_band"), checked_level(level)
     require_separate_rows(tally.clusters, "roc_band")
     require_one_of("method", method, ("fixed_fpr", "fixed_threshold", "kolmogorov"))
     if method == "fixed_fpr":
@@ -87,7 +123,7 @@ def roc_band(
         def curves(spacings: _Spacings) -> tuple[Floats, Floats]:
             return spacings.recall(grid, worst=True), spacings.recall(grid, worst=False)
 
-        low, high = _weighted_limits(tally, curves, confidence, simultaneous, replicates, seed, jobs)
+        low, high = _weighted_limits(tally, curves, confidence, simultaneous, Resampling(replicates, seed, jobs))
         points = {"x": grid, "value": value, "low": np.minimum(low, value), "high": np.maximum(high, value)}
         return Band(points, "ROC curve", method, confidence, simultaneous)
     if at is not None:
@@ -104,7 +140,8 @@ def roc_band(
         along, across = (_kolmogorov(n, confidence) for n in (down, up))
         x_low, x_high = np.maximum(fpr - along, 0.0), np.minimum(fpr + along, 1.0)
         low, high = np.maximum(tpr - across, 0.0), np.minimum(tpr + across, 1.0)
-    points = {"threshold": cut.thresholds, "x": fpr, "value": tpr, "low": low, "high": high, "x_low": x_low, "x_high": x_high}  # fmt: skip
+    points = {"threshold": cut.thresholds, "x": fpr, "value": tpr, "low": low, "high": high}
+    points |= {"x_low": x_low, "x_high": x_high}
     return Band(points, "ROC curve", method, confidence, simultaneous or method == "kolmogorov")
 
 
@@ -120,28 +157,47 @@ def pr_band(
 ) -> Band:
     """Confidence band of the precision–recall curve: precision at fixed recall.
 
-    Rows get random weights (the Bayesian bootstrap), and below and above one more row is imagined where it would hurt
-    most and help most, so that the band is honest where the curve rests on a handful of rows. `sampling` ``plain`` draws
-    the prevalence too, ``stratified`` or a stated prevalence holds it fixed. Rubin (1981), Ann. Stat. 9(1).
+    Rows get random weights (the Bayesian bootstrap), with a pseudo-observation in the worst place below and in the best
+    place above, so that the band keeps its level where the curve depends on a few rows. Rubin (1981), Ann. Stat. 9(1).
 
+    Parameters
+    ----------
+    tally
+        A labelled tally.
+    level
+        Confidence level.
+    simultaneous
+        Whether the band holds for the whole curve instead of each point.
+    sampling
+        ``"plain"`` draws the prevalence too; ``"stratified"``, or a stated prevalence, holds it fixed.
+    replicates, seed
+        Number and seed of the resamples.
+    jobs
+        Number of threads; by default one for each core, at most 8.
+
+    Returns
+    -------
+    Band
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> band = tm.intervals.pr_band(tm.tally([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]), replicates=200)
     >>> len(band)
     100
     """
-    tally, confidence = with_both_classes(tally, "pr_band"), checked_level(level)
+    tally, confidence = with_both_classes(tally, "intervals.pr_band"), checked_level(level)
     require_separate_rows(tally.clusters, "pr_band")
     require_one_of("sampling", sampling, ("stratified", "plain"))
     grid = np.linspace(0.0, 1.0, _POINTS)[1:]
     value = _precision_at(Resamples.of(tally, _MOST), grid)[0]
-    drawn = sampling == "plain" and tally.prior is None
+    prevalence = None if sampling == "plain" and tally.prior is None else tally.prevalence
 
     def curves(spacings: _Spacings) -> tuple[Floats, Floats]:
-        return spacings.precision(grid, worst=True, prevalence=None if drawn else tally.prevalence), spacings.precision(
-            grid, worst=False, prevalence=None if drawn else tally.prevalence
-        )
+        worst, best = (spacings.precision(grid, worst=worst, prevalence=prevalence) for worst in (True, False))
+        return worst, best
 
-    low, high = _weighted_limits(tally, curves, confidence, simultaneous, replicates, seed, jobs)
+    low, high = _weighted_limits(tally, curves, confidence, simultaneous, Resampling(replicates, seed, jobs))
     points = {"x": grid, "value": value, "low": np.minimum(low, value), "high": np.maximum(high, value)}
     return Band(points, "PR curve", "bayesian bootstrap, extra row", confidence, simultaneous)
 
@@ -149,23 +205,43 @@ def pr_band(
 def calibration_band(
     tally: Tally, *, bins: int = BINS, by: Binning = "mass", level: float = 0.95, simultaneous: bool = False
 ) -> Band:
-    """Calibration curve with mid-p limits of the observed share in each bin (Clopper–Pearson's with Bonferroni when simultaneous).
+    """Calibration curve with limits of the observed share in each bin.
 
+    Parameters
+    ----------
+    tally
+        A labelled tally of probabilities.
+    bins
+        Number of bins.
+    by
+        ``"mass"`` for bins of equal mass, ``"width"`` for equal widths.
+    level
+        Confidence level.
+    simultaneous
+        Whether the band holds for the whole curve: Clopper–Pearson's limits with Bonferroni's correction instead of
+        mid-p limits.
+
+    Returns
+    -------
+    Band
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> band = tm.intervals.calibration_band(tm.tally([0, 1, 0, 1], [0.2, 0.3, 0.6, 0.9]), bins=2)
     >>> band.points["value"].tolist()
     [0.5, 0.5]
     """
-    tally, confidence = with_both_classes(tally, "calibration_band"), checked_level(level)
+    tally, confidence = with_both_classes(tally, "intervals.calibration_band"), checked_level(level)
     require_separate_rows(tally.clusters, "calibration_band")
     require_probabilities("calibration_band", tally)
-    found, starts = calibration_bins(tally, bins, by), calibration_starts(tally, bins, by)
+    curve, starts = calibration_bins(tally, bins, by), calibration_starts(tally, bins, by)
     each = 1.0 - (1.0 - confidence) / len(starts) if simultaneous else confidence
     n = rows_in_bins(tally, starts)
-    # Exact limits: at the strict levels of a whole curve others fall short where a bin holds next to nothing.
+    # Exact limits for a whole curve: at its strict levels others fall short where a bin has few positives.
     method = "clopper_pearson" if simultaneous else "mid_p"
-    low, high = limits(found.observed * n, n, each, method)
-    points = {"x": found.mean_score, "value": found.observed, "low": low, "high": high, "n": n}
+    low, high = limits(curve.observed * n, n, each, method)
+    points = {"x": curve.mean_score, "value": curve.observed, "low": low, "high": high, "n": n}
     return Band(points, "Calibration curve", method, confidence, simultaneous)
 
 
@@ -177,7 +253,7 @@ def _rates(at: Sequence[float] | Floats) -> Floats:
 
 
 def _kolmogorov(n: float, level: float) -> float:
-    """Half width of a band that holds a whole distribution function, at a level that leaves room for a second one."""
+    """Half width of a simultaneous band of a distribution function, at the level √level for each of two classes."""
     from scipy.stats import kstwo
 
     return float(kstwo.ppf(np.sqrt(level), max(1, round(n))))
@@ -209,10 +285,10 @@ def _precision_at(draws: Resamples, grid: Floats) -> Floats:
 
 
 class _Spacings:
-    """Random weights of the entries of both classes, from the highest score down, and of one imaginary row of each.
+    """Random weights of the entries of both classes, from the highest score down, and of a pseudo-observation of each.
 
-    The weights of ordered rows are as the spacings of uniform numbers: what lies above the j-th negative is then
-    distributed as the true false positive rate there. Each line is one draw.
+    The weights of ordered rows are distributed as spacings of uniform numbers, so that the weight above the j-th
+    negative is distributed as the true false positive rate there. Each line is one draw.
     """
 
     def __init__(self, pool: Pool, rng: np.random.Generator, times: int) -> None:
@@ -227,14 +303,14 @@ class _Spacings:
         self._negatives_from = len(down.cells) - np.searchsorted(down.cells, up.cells[::-1], "left")
 
     def _shares(self, side: int, *, on_top: bool) -> tuple[Floats, Floats]:
-        """Mass of the first 0, 1, 2, … entries as a share, the imaginary row above or below all; and the total mass."""
+        """Cumulative share of the entries, with the pseudo-observation above or below all; and the total mass."""
         masses, extra = self._masses[side], self._extras[side]
         upto = np.concatenate((np.zeros_like(extra), np.cumsum(masses, axis=1)), axis=1)
         total = upto[:, -1:] + extra
         return (upto + extra if on_top else upto) / total, total
 
     def recall(self, grid: Floats, *, worst: bool) -> Floats:
-        """Recall where the false positive rate reaches each point of the grid: at the last negative before, or at the next."""
+        """Recall where the false positive rate reaches each point of the grid."""
         false, _ = self._shares(0, on_top=False)
         true, _ = self._shares(1, on_top=not worst)
         # Before the first negative nothing may be predicted positive yet; past the last one everything may be.
@@ -271,19 +347,13 @@ def _weighted_limits(
     curves: Callable[[_Spacings], tuple[Floats, Floats]],
     level: float,
     simultaneous: bool,
-    replicates: int,
-    seed: Seed,
-    jobs: int | None,
+    resampling: Resampling,
 ) -> tuple[Floats, Floats]:
-    """Limits from draws of the worst and of the best curve, point by point or for the whole curve at once."""
-    checked_number(replicates, "replicates", 2)
+    """Limits from draws of the worst and of the best curve, pointwise or simultaneous."""
     pool = Pool.of(tally, _MOST)
-    sizes = [min(_BLOCK, replicates - start) for start in range(0, replicates, _BLOCK)]
-
-    def block(part: tuple[int, np.random.SeedSequence]) -> tuple[Floats, Floats]:
-        return curves(_Spacings(pool, np.random.default_rng(part[1]), part[0]))
-
-    drawn = in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
+    drawn = resampling.blocks(
+        lambda times, entropy: curves(_Spacings(pool, np.random.default_rng(entropy), times)), _BLOCK
+    )
     worst, best = (np.concatenate([one[side] for one in drawn]) for side in (0, 1))
     tail = (1.0 - level) / 2
     return _lower(worst, tail, simultaneous), 1.0 - _lower(1.0 - best, tail, simultaneous)
@@ -294,9 +364,9 @@ _BLOCK = 50
 
 
 def _lower(curves: Floats, tail: float, simultaneous: bool) -> Floats:
-    """The curve with a share `tail` of the draws below it, at each point, or anywhere."""
+    """The curve with a share `tail` of the draws below it, at each point or simultaneously."""
     if simultaneous:
-        # Each draw's lowest rank at any point: the band is cut where as many draws leave it as may.
+        # The quantile of each draw's lowest rank over all points.
         tail = float(np.quantile(_ranks(curves).min(axis=1), tail))
     quantiles: Floats = np.quantile(curves, tail, axis=0, method="lower")
     return quantiles

@@ -1,4 +1,4 @@
-"""How sure a calibration curve and the errors read off it are."""
+"""Limits of calibration errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tallymark.inference.interval import Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.influence import masses, sums_between
 from tallymark.inference.resampling.parallel import seeds
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value
 from tallymark.metrics.multiclass import top_label_answers
 from tallymark.metrics.probability import BINS, Binning, calibration_starts
 from tallymark.metrics.recalibration import smoother_of
@@ -26,33 +26,33 @@ _CURVES = 400
 
 
 def calibration_limits(name: str, by: Binning, tally: Tally, level: float, seed: Seed = 0) -> Limits:
-    r"""Limits of a binned calibration error that hold although it is biased upward by noise.
+    r"""Conservative limits of a binned calibration error, which noise biases upward.
 
     The error differs from its true value by at most :math:`D = \sum_b \frac{n_b}{n} |g_b - \gamma_b|`, where g are the
-    gaps seen in the bins and γ the true ones. A quantile of D, with the noise of each bin normal, is therefore a margin on
-    either side; the limits are wide rather than wrong.
+    observed gaps of the bins and γ the true ones. A quantile of D, with normal noise in each bin, is therefore a margin
+    on either side.
     """
     return _around(METRICS[name].compute(tally), _margin(by, tally, level, seed))
 
 
 def classwise_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
-    """The same for a mean over classes: the mean of the classes' margins, which is wide rather than wrong too."""
+    """Conservative limits of a mean over classes: the margin is the mean of the classes' margins."""
     margins = [_margin("width", scores.one_vs_rest(c), level, seed) for c in range(len(scores.labels))]
     return _around(METRICS["ece_classwise"].compute(scores), float(np.mean(margins)))
 
 
 def top_label_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
-    """The same for the probability of the predicted class, and whether it is right."""
+    """The same for the probability of the predicted class."""
     return _around(METRICS["ece_top_label"].compute(scores), _margin("width", top_label_answers(scores), level, seed))
 
 
 def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
     r"""Limits of the integrated calibration index, which noise biases upward too.
 
-    The smooth curve is linear in the outcomes, :math:`\hat f = S y`, so the index differs from that of the curve's expectation by at
-    most the mean of :math:`|S y - S \mathrm{E}y|`: a quantile of it, with outcomes drawn from the curve, is a margin on either side, to which
-    the spread of the gaps over the rows is added.
-    The lower limit is 0 unless the index exceeds what calibrated probabilities would show, with outcomes drawn from the scores.
+    The smooth curve is linear in the outcomes, :math:`\hat f = S y`, so the index differs from that of the curve's
+    expectation by at most the mean of :math:`|S y - S \mathrm{E}y|`: a quantile of it, with outcomes drawn from the
+    curve, is a margin on either side, to which the spread of the gaps over the rows is added. The lower limit is 0
+    unless the index exceeds what calibrated probabilities would show, with outcomes drawn from the scores.
     """
     (scores, share, mass), smoother = smoother_of(tally)
     rng = np.random.default_rng(seeds(seed, 1)[0])
@@ -67,21 +67,21 @@ def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
         values: Floats = np.einsum("rd,d->r", off, weight)
         return values
 
-    # A row more that says what its score says, so that an empty or full end of the curve has variance.
+    # One pseudo-row at each score, so that an empty or full end of the curve has variance.
     likely = (n * curve + scores) / (n + 1.0)
     margin = float(np.quantile(distances(likely, np.einsum("dc,c->d", smoother, likely)), level))
     gaps = np.abs(curve - scores)
     value = float((weight * gaps).sum())
-    # Other rows would have other scores, and with them other gaps.
+    # The scores vary too, and with them the gaps.
     spread = math.sqrt(float((weight * (gaps - value) ** 2).sum()) / n)
-    low, high, method = _around(value, math.hypot(margin, normal_quantile(0.5 + level / 2) * spread))
+    low, high, method = _around(value, math.hypot(margin, critical_value(level) * spread))
     calibrated = value <= float(np.quantile(distances(scores, scores), 0.5 + level / 2))
     return (0.0 if calibrated else low), high, method
 
 
 def _drawn_shares(rng: np.random.Generator, truth: Floats, rows: Floats) -> Floats:
     """Shares of positives in cells of so many (effective) rows, drawn many times."""
-    # Rounding of a whole number of rows must not make one more of it.
+    # Rounding must not turn a whole number of rows into one more.
     whole = np.ceil(rows * (1.0 - 1e-9))
     off = rng.binomial(whole.astype(np.int64), truth, (_CURVES, len(truth))) / whole - truth
     values: Floats = truth + off * np.sqrt(whole / rows)
@@ -93,7 +93,7 @@ def _around(value: float, margin: float) -> Limits:
 
 
 def _margin(by: Binning, tally: Tally, level: float, seed: Seed) -> float:
-    """A quantile of what the noise of all bins adds up to."""
+    """A quantile of the sum of the noise of all bins."""
     noise = _noise_of_gaps(tally, calibration_starts(tally, BINS, by))
     draws = np.random.default_rng(seeds(seed, 1)[0]).standard_normal((_DRAWS, len(noise)))
     return float(np.quantile(np.sum(np.abs(draws) * noise, axis=1), level))
@@ -117,7 +117,7 @@ def _noise_of_gaps(tally: Tally, starts: Floats) -> Floats:
 
 
 def rows_in_bins(tally: Tally, starts: Floats) -> Floats:
-    """In each bin, the rows of equal weight that would be as sure (Kish), at the prevalence looked at."""
+    """Kish's effective sample size of each bin, at the stated prevalence."""
     total, of_squares = np.zeros(len(starts)), np.zeros(len(starts))
     for run, scale in zip(tally.runs, tally.scale, strict=True):
         mass, squares, _ = masses(run)

@@ -1,6 +1,6 @@
-"""Intervals of metrics at one threshold: everything there depends on the two rates and the prevalence.
+"""Intervals of metrics of a binary confusion matrix, by propagating the uncertainty of its rates and prevalence.
 
-Each rate is known up to its mid-p confidence distribution, half Beta(hits, misses + 1) and half Beta(hits + 1, misses);
+Each rate has its mid-p confidence distribution, half Beta(hits, misses + 1) and half Beta(hits + 1, misses);
 the metric's limits are quantiles of its values over draws of the rates. A metric that is infinite in the sample has an
 infinite upper limit. Berry & Armitage (1995), The Statistician 44(4); Goutte & Gaussier (2005), ECIR.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from tallymark._check import Floats
 from tallymark.inference.interval import Sampling
-from tallymark.inference.limits.proportions import effective_rates, limits, unsure_by
+from tallymark.inference.limits.proportions import effective_rates, kish, limits, unsure_by
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import Confusion
@@ -26,11 +26,11 @@ Limits = tuple[float, float, str]
 #: Points at which rates are drawn: evenly spread, so that no seed is needed.
 _DRAWS = 2**13
 
-#: Matrices whose draws are held at a time: what stays in a core's cache.
-_HELD = 8
+#: Matrices drawn at a time: what stays in a core's cache.
+_TOGETHER = 8
 
 
-class Asked(NamedTuple):
+class RateQuery(NamedTuple):
     """Metrics of one binary matrix, and the parameters of each where they are not its defaults."""
 
     names: Sequence[str]
@@ -50,34 +50,38 @@ def rate_limits(
     `stratified` holds the class sizes (or the stated prevalence) fixed; `plain` draws all rows at random. `parameters`
     are those of each metric, where they are not its defaults.
     """
-    return limits_of_many([Asked(list(names), confusion, parameters or {})], level, sampling)[0]
+    return limits_of_many([RateQuery(list(names), confusion, parameters or {})], level, sampling)[0]
 
 
-def limits_of_many(asked: Sequence[Asked], level: float, sampling: Sampling = "stratified") -> list[dict[str, Limits]]:
+def limits_of_many(
+    queries: Sequence[RateQuery], level: float, sampling: Sampling = "stratified"
+) -> list[dict[str, Limits]]:
     """The same of many matrices at once."""
-    if not asked:
+    if not queries:
         return []
-    items: list[dict[str, Limits]] = [{} for _ in asked]
-    proportions, drawn = _by_kind(asked, sampling)
-    cells = _Cells.of([one.confusion for one in asked])
+    items: list[dict[str, Limits]] = [{} for _ in queries]
+    proportions, drawn = _by_kind(queries, sampling)
+    cells = _Cells.of([one.confusion for one in queries])
     for name, places in proportions.items():
         low, high = cells.take(places).proportion(METRICS[name], level)
         for i, a, b in zip(places, low.tolist(), high.tolist(), strict=True):
             if not math.isnan(a):
                 items[i][name] = (a, b, "mid-p")
-    for start in range(0, len(drawn), _HELD):
-        block = drawn[start : start + _HELD]
+    for start in range(0, len(drawn), _TOGETHER):
+        block = drawn[start : start + _TOGETHER]
         draws = cells.take(block).draws(sampling)
-        for row, name, (a, b) in _quantiles_of_metrics([asked[i] for i in block], draws, level, sampling):
+        for row, name, (a, b) in _quantiles_of_metrics([queries[i] for i in block], draws, level, sampling):
             items[block[row]][name] = (a, b, "mid-p draws")
-    return [{name: limit[name] for name in one.names if name in limit} for one, limit in zip(asked, items, strict=True)]
+    return [
+        {name: limit[name] for name in one.names if name in limit} for one, limit in zip(queries, items, strict=True)
+    ]
 
 
-def _by_kind(asked: Sequence[Asked], sampling: Sampling) -> tuple[dict[str, list[int]], list[int]]:
-    """Which matrices each proportion is asked of, and which matrices have to be drawn for other metrics."""
+def _by_kind(queries: Sequence[RateQuery], sampling: Sampling) -> tuple[dict[str, list[int]], list[int]]:
+    """The matrices whose proportions are wanted, by metric; and those that have to be drawn for other metrics."""
     proportions: dict[str, list[int]] = {}
     drawn: dict[int, None] = {}
-    for i, one in enumerate(asked):
+    for i, one in enumerate(queries):
         for name in one.names if all(one.confusion.truth) else ():
             if _is_proportion(name, one.confusion, sampling):
                 proportions.setdefault(name, []).append(i)
@@ -91,7 +95,7 @@ _CLASSES = ({"tp", "fn"}, {"fp", "tn"})
 
 
 def _is_proportion(name: str, confusion: Confusion, sampling: Sampling) -> bool:
-    """Whether a metric is hits of a number of rows that its interval may take for fixed."""
+    """Whether a metric is a share of a number of rows that its interval may take as fixed."""
     facts = METRICS[name]
     if facts.proportion is None:
         return False
@@ -103,21 +107,21 @@ def _is_proportion(name: str, confusion: Confusion, sampling: Sampling) -> bool:
 
 
 def _quantiles_of_metrics(
-    asked: Sequence[Asked], draws: tuple[Floats, Floats, Floats, Floats], level: float, sampling: Sampling
+    queries: Sequence[RateQuery], draws: tuple[Floats, Floats, Floats, Floats], level: float, sampling: Sampling
 ) -> Iterable[tuple[int, str, tuple[float, float]]]:
     """Limits of the metrics that are drawn, by matrix and name."""
     wanted: dict[tuple[str, tuple[tuple[str, float], ...]], list[int]] = {}
-    for row, one in enumerate(asked):
+    for row, one in enumerate(queries):
         for name in one.names:
             if not METRICS[name].model_free and not _is_proportion(name, one.confusion, sampling):
                 settings = one.parameters.get(name, METRICS[name].parameters)
                 wanted.setdefault((name, tuple(settings.items())), []).append(row)
     tail = (1.0 - level) / 2
     for (name, chosen), rows in wanted.items():
-        own = draws if len(rows) == len(asked) else tuple(cell[rows] for cell in draws)
-        values: Floats = METRICS[name].cells(*own, **dict(chosen))  # type: ignore[misc]
+        cells = draws if len(rows) == len(queries) else tuple(column[rows] for column in draws)
+        values: Floats = METRICS[name].cells(*cells, **dict(chosen))  # type: ignore[misc]
         values = np.broadcast_to(values, (len(rows), _DRAWS))
-        # The least of numbers among which is nan is nan.
+        # A minimum over NaN is NaN.
         if np.isnan(values.min()):
             ends = np.nanquantile(values, [tail, 1.0 - tail], axis=1, method="nearest")
         else:
@@ -126,9 +130,9 @@ def _quantiles_of_metrics(
 
 
 def _ends(values: Floats, share: float) -> tuple[float, float]:
-    """The values that this share of all lies below and above; found among the few that a sample says are small or large.
+    """Lower and upper quantile, selected among the few values that a subsample shows to be small or large.
 
-    Selecting them among all takes NumPy four times as long.
+    Selecting them among all values takes NumPy four times as long.
     """
     place = round((_DRAWS - 1) * share)
     sample = np.sort(values[::_EVERY])
@@ -139,13 +143,15 @@ def _ends(values: Floats, share: float) -> tuple[float, float]:
     return float(np.partition(small, place)[place]), float(np.partition(large, last)[last])
 
 
-#: One draw in so many says where to look for the ends.
+#: One draw in so many is in the subsample.
 _EVERY = 32
 
 
 class _Cells(NamedTuple):
-    """Masses of the cells of many matrices as sampled, their squared weights (the counts themselves without weights), their
-    rows, and the prevalence: the stated one, or nan."""
+    """Cells of many matrices: masses, sums of squared weights (the counts themselves without weights) and rows.
+
+    `prior` is the stated prevalence, nan where none is.
+    """
 
     mass: dict[str, Floats]
     squares: dict[str, Floats]
@@ -176,15 +182,14 @@ class _Cells(NamedTuple):
         return _Cells(mass, squares, rows, self.prior[at], self.weighted)
 
     def _rates(self, hits: Sequence[str], misses: Sequence[str]) -> tuple[Floats, Floats]:
-        """Hits and rows of a share; with weights, effective ones, less what uneven weights leave unsure."""
+        """Hits and rows of a share; with weights, effective ones, divided by :func:`unsure_by`."""
         hit, miss = (np.asarray(sum(self.mass[c] for c in cells)) for cells in (hits, misses))
         squares = [np.asarray(sum(self.squares[c] for c in cells)) for cells in (hits, misses)]
         k, n = effective_rates(hit, hit + miss, *squares)
         if not self.weighted:
             return k, n
         rows, of_squares = np.asarray(sum(self.rows[c] for c in (*hits, *misses))), squares[0] + squares[1]
-        kish = np.divide((hit + miss) ** 2, of_squares, out=np.zeros_like(n), where=of_squares > 0)
-        unsure = unsure_by(rows, kish)
+        unsure = unsure_by(rows, kish(hit + miss, of_squares))
         return k / unsure, n / unsure
 
     def proportion(self, facts: Metric, level: float) -> tuple[Floats, Floats]:
@@ -193,30 +198,30 @@ class _Cells(NamedTuple):
         return limits(*self._rates(hits, misses), level)
 
     def draws(self, sampling: Sampling) -> tuple[Floats, Floats, Floats, Floats]:
-        """Resamples of the four cells, as shares of the whole, at the prevalence looked at; a row for each matrix."""
+        """Draws of the four cells, as shares of the whole, at the stated prevalence; a row for each matrix."""
         up, down = (("tp", "fn"), ("fp", "tn"))
         tpr, fpr = (_confidence(j, *self._rates((hit,), (miss,))) for j, (hit, miss) in enumerate((up, down)))
         positives, everything = (sum(self.mass[c] for c in cells) for cells in (up, (*up, *down)))
-        own: Floats = np.asarray(positives / everything)
-        share: Floats = np.where(np.isnan(self.prior), own, self.prior)[:, None]
-        known = self._rates(up, down) if sampling == "plain" else self._uneven_classes(own)
-        if known is not None:
-            free = np.isnan(self.prior) & (known[1] > 0.0)
+        sampled: Floats = np.asarray(positives / everything)
+        share: Floats = np.where(np.isnan(self.prior), sampled, self.prior)[:, None]
+        hits_and_rows = self._rates(up, down) if sampling == "plain" else self._uneven_classes(sampled)
+        if hits_and_rows is not None:
+            free = np.isnan(self.prior) & (hits_and_rows[1] > 0.0)
             if free.any():
-                drawn = _confidence(2, *known)
+                drawn = _confidence(2, *hits_and_rows)
                 share = drawn if free.all() else np.where(free[:, None], drawn, share)
         rest = 1.0 - share
         tp, fp = share * tpr, rest * fpr
-        # The other two in the memory of the rates, which are no longer needed: to ask for more takes longer than to fill it.
+        # The other two in the memory of the rates, which are no longer needed: to allocate takes longer than to fill.
         fn, tn = (np.subtract(1.0, rate, out=rate) for rate in (tpr, fpr))
         fn *= share
         tn *= rest
         return tp, fp, fn, tn
 
     def _uneven_classes(self, share: Floats) -> tuple[Floats, Floats] | None:
-        """Positives and rows behind the prevalence where class sizes are fixed: their weights still vary.
+        """Effective positives and rows for the variance of the prevalence where class sizes are fixed, weights not.
 
-        Rows are 0 where all weigh the same, and the prevalence is known.
+        Rows are 0 where all weigh the same, and the prevalence has no variance.
         """
         if not self.weighted:
             return None
@@ -245,7 +250,7 @@ def _named(matrices: Floats) -> dict[str, Floats]:
 
 
 def _confidence(dimension: int, hits: Floats, n: Floats) -> Floats:
-    """Resamples of rates, half from each side of what was seen: their quantiles are the mid-p limits of a proportion."""
+    """Draws from the mid-p confidence distribution of rates; its quantiles are the mid-p limits."""
     pairs = zip(hits.tolist(), (n - hits).tolist(), strict=True)
     both = np.array([(_quantiles(k, misses + 1.0), _quantiles(k + 1.0, misses)) for k, misses in pairs])
     both = both.reshape(len(hits), 2 * _NODES)
@@ -259,18 +264,18 @@ def _confidence(dimension: int, hits: Floats, n: Floats) -> Floats:
 
 @lru_cache(maxsize=2**12)
 def _quantiles(a: float, b: float) -> Floats:
-    """Quantiles of a Beta distribution at the nodes; kept, because groups of a few hundred rows have few different counts.
+    """Quantiles of a Beta distribution at the nodes, right to seven digits.
 
-    Found at a few places and put through a polynomial in normal scores of the log odds, which are smooth there whatever
-    the distribution: right to seven digits.
+    Computed at a few places and interpolated by a polynomial in normal scores of the log odds, which are smooth
+    whatever the distribution. Cached, because groups of a few hundred rows have few different counts.
     """
     from scipy.special import betaincinv, expit, logit
 
-    # Where nothing, or everything, was hit, half a row stands for it: a rate of exactly 0 has infinite odds.
+    # Without hits, or without misses, half a row stands for them: a rate of exactly 0 has infinite odds.
     a, b = max(a, 0.5), max(b, 0.5)
     few, matrix = _polynomial()
     # The upper half from above, where a quantile near 1 still has all its digits.
-    lower, upper = few[: _FOUND // 2 + 1], few[: _FOUND // 2][::-1]
+    lower, upper = few[: _COMPUTED // 2 + 1], few[: _COMPUTED // 2][::-1]
     odds = np.concatenate((logit(betaincinv(a, b, lower)), -logit(betaincinv(b, a, upper))))
     values = np.empty(_NODES)
     values[0], values[-1] = 0.0, 1.0
@@ -283,8 +288,8 @@ def _quantiles(a: float, b: float) -> Floats:
 #: Nodes between which a quantile function is a straight line: its error is far below that of any sample.
 _NODES = 1_025
 
-#: Places at which the quantile function itself is found.
-_FOUND = 33
+#: Places at which the quantile function itself is computed.
+_COMPUTED = 33
 
 
 @cache
@@ -295,16 +300,16 @@ def _nodes() -> Floats:
 
 @cache
 def _polynomial() -> tuple[Floats, Floats]:
-    """Shares at which a function is found, and the matrix that takes its values there to those at the inner nodes (a column each).
+    """Shares at which a function is computed, and the matrix that interpolates from them to the inner nodes.
 
-    Lagrange's polynomial through Chebyshev's points of the normal scores, in barycentric form. Berrut & Trefethen (2004),
-    SIAM Rev. 46(3).
+    Lagrange's polynomial through Chebyshev's points of the normal scores, in barycentric form. Berrut & Trefethen
+    (2004), SIAM Rev. 46(3).
     """
     from scipy.special import ndtr, ndtri
 
     wanted = ndtri(_nodes()[1:-1])
-    places = wanted[-1] * -np.cos(np.linspace(0.0, math.pi, _FOUND))
-    weights = np.where(np.arange(_FOUND) % 2, -1.0, 1.0)
+    places = wanted[-1] * -np.cos(np.linspace(0.0, math.pi, _COMPUTED))
+    weights = np.where(np.arange(_COMPUTED) % 2, -1.0, 1.0)
     weights[[0, -1]] /= 2.0
     gaps = wanted[:, None] - places[None, :]
     same = np.abs(gaps) < 1e-12
@@ -315,7 +320,10 @@ def _polynomial() -> tuple[Floats, Floats]:
 
 @cache
 def _places() -> list[tuple[Any, Floats]]:
-    """For each rate, the node before each draw (of the upper distribution after those of the lower) and the way to the next."""
+    """For each rate, the node before each draw and how far it is to the next.
+
+    Nodes of the upper distribution come after those of the lower one.
+    """
     items = []
     for points, coin in zip(_points()[:3], _points()[3:], strict=True):
         nodes = _nodes()

@@ -1,8 +1,9 @@
-r"""Limits of AUROC averaged over classes: the influence of every row, and one imaginary row shared out over the classes.
+r"""Limits of AUROC averaged over classes, by the influence of every row and a pseudo-observation.
 
-Each of these metrics is :math:`\theta = \sum_{i \ne j} g_{ij} A_{ij}`, with :math:`A_{ij}` the AUROC of score i between rows of class i
-and of class j. A row of class c moves :math:`A_{cj}` by its placement among the rows of j in its own score, and :math:`A_{ic}` by
-its placement among the rows of i in score i. With two classes and complementary scores this is DeLong's influence function.
+Each of these metrics is :math:`\theta = \sum_{i \ne j} g_{ij} A_{ij}`, with :math:`A_{ij}` the AUROC of score i between
+rows of class i and of class j. A row of class c moves :math:`A_{cj}` by its placement among the rows of j in score
+c, and :math:`A_{ic}` by its placement among the rows of i in score i. With two classes and complementary scores
+this is DeLong's influence function.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import numpy as np
 from tallymark._check import Floats, Ints
 from tallymark.inference.limits.influence import STEP, Entries, Influence
 from tallymark.inference.limits.pseudo_observation import ClassPart, beta_limits, shared_out
+from tallymark.inference.scales import including
 from tallymark.metrics.ranking import auroc_of
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.run import Run
 
-#: How much of a row is imagined in the worst place (found by simulation, see the docs).
+#: Weight of the pseudo-observation (chosen by simulation, see the docs).
 EXTRA = 0.15
 
 #: Placements computed at most; of larger classes as many rows are drawn, and the variance is scaled to all of them.
@@ -35,19 +37,19 @@ PairWeights = Callable[[Floats], Floats]
 
 
 def macro(masses: Floats) -> Floats:
-    """Of the mean over classes of the AUROC of each against the rest."""
+    """Weights of the mean over classes of the AUROC of each against the rest."""
     weights: Floats = masses[None, :] / (len(masses) * (masses.sum() - masses)[:, None])
     return weights
 
 
 def by_size(masses: Floats) -> Floats:
-    """Of the same mean, weighted by the size of the class."""
+    """Weights of the same mean, weighted by the size of the class."""
     weights: Floats = macro(masses) * (len(masses) * masses / masses.sum())[:, None]
     return weights
 
 
 def one_vs_one(masses: Floats) -> Floats:
-    """Of the mean over pairs of classes (Hand and Till)."""
+    """Weights of the mean over pairs of classes (Hand and Till)."""
     k = len(masses)
     return np.full((k, k), 1.0 / (k * (k - 1)))
 
@@ -56,13 +58,13 @@ def one_vs_one(masses: Floats) -> Floats:
 class Placements:
     """AUROC of every pair of classes, and the placements of rows of each class.
 
-    ``own[c][r, j]`` is the share of class j below row r of class c in score c; ``other[c][r, i]`` the share of class i above it in
-    score i. `shrink` is the share of the rows of each class that was placed.
+    ``in_class[c][r, j]`` is the share of class j below row r of class c in score c; ``other[c][r, i]`` the share of
+    class i above it in score i. `shrink` is the share of the rows of each class that was placed.
     """
 
     areas: Floats
     masses: Floats
-    own: tuple[Floats, ...]
+    in_class: tuple[Floats, ...]
     other: tuple[Floats, ...]
     entries: tuple[Entries, ...]
     shrink: tuple[float, ...]
@@ -82,7 +84,7 @@ def _placements(panel: ClassPanel) -> Placements:
     scores = panel.class_scores
     k = len(scores.labels)
     most = max(_LEAST, _MOST // k**2)
-    own, other, entries, shrink = [], [], [], []
+    in_class, other, entries, shrink = [], [], [], []
     for c in range(k):
         members = np.flatnonzero((panel.codes == c) & (panel.mass > 0))
         rows = members
@@ -90,12 +92,17 @@ def _placements(panel: ClassPanel) -> Placements:
             rows = np.sort(np.random.default_rng(0).choice(members, most, replace=False))
         below = [_below(scores.runs[c][j], panel.scores[rows, c]) for j in range(k)]
         above = [1.0 - _below(scores.runs[i][i], panel.scores[rows, i]) for i in range(k)]
-        own.append(np.stack(below, axis=1))
+        in_class.append(np.stack(below, axis=1))
         other.append(np.stack(above, axis=1))
         entries.append(_entries(panel, rows))
         shrink.append(len(rows) / len(members))
     return Placements(
-        _areas(scores), scores.moments.mass.astype(np.float64), tuple(own), tuple(other), tuple(entries), tuple(shrink)
+        _areas(scores),
+        scores.moments.mass.astype(np.float64),
+        tuple(in_class),
+        tuple(other),
+        tuple(entries),
+        tuple(shrink),
     )
 
 
@@ -118,11 +125,14 @@ def _entries(panel: ClassPanel, rows: Ints) -> Entries:
 
 @dataclass(frozen=True, eq=False)
 class ClassEffect:
-    """Influence of the rows of each of K classes on a metric in [0, 1], and of an imaginary row in the worst and best place."""
+    """Influence of the rows of each of K classes on a metric in [0, 1].
+
+    `ends` are the influence of a row in the worst and in the best place; `by_mass` the derivatives with respect to the
+    log masses of the classes.
+    """
 
     value: float
     sides: tuple[Influence, ...]
-    #: How much the metric moves with the logarithm of each class's mass.
     by_mass: tuple[float, ...]
     ends: tuple[tuple[float, float], ...]
     shrink: tuple[float, ...]
@@ -135,7 +145,7 @@ class ClassEffect:
         ]
         masses = shared_out(extra, [part.rows for part in parts])
         low, high = beta_limits(self.value, parts, masses, np.array((1.0 - level) / 2))
-        return min(float(low), self.value), max(float(high), self.value)
+        return including(self.value, float(low), float(high))
 
 
 def class_auroc_effect(weights: PairWeights) -> Callable[[ClassPanel], ClassEffect]:
@@ -153,10 +163,11 @@ def class_auroc_effect(weights: PairWeights) -> Callable[[ClassPanel], ClassEffe
         sides, ends, by_mass = [], [], []
         for c in range(k):
             # Not a dot product of BLAS: its results depend on the number of threads.
-            values = np.einsum("rk,k->r", placed.own[c] - areas[c], g[c])
+            values = np.einsum("rk,k->r", placed.in_class[c] - areas[c], g[c])
             values += np.einsum("rk,k->r", placed.other[c] - areas[:, c], g[:, c])
             sides.append(Influence(values, placed.entries[c]))
-            # In the worst place a row is last in its own score and first in one other; in the best place right in all.
+            # In the worst place a row is last in the score of its class and first in another; in the best, right in
+            # all.
             worst = -float((g[c] * areas[c]).sum()) - float((g[:, c] * areas[:, c]).max())
             best = float((g[c] * (1.0 - areas[c])).sum()) + float((g[:, c] * (1.0 - areas[:, c])).sum())
             ends.append((worst, best))

@@ -1,4 +1,4 @@
-"""Intervals of metrics of a K-class matrix: each true class's answers are drawn, and every metric of all draws at once."""
+"""Dirichlet intervals of metrics of a K-class confusion matrix."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.proportions import unsure_by
-from tallymark.inference.resampling.parallel import in_threads, seeds
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.metrics.margins import Margins, class_values
 from tallymark.summaries.confusion import Confusion
 
 #: Resamples of a K-class matrix, and cells drawn at a time.
-_DRAWS, _HELD = 1_000, 2**21
+_DRAWS, _BLOCK = 1_000, 2**21
 
-#: Cells of a matrix from which draws have half the digits, which takes half the time: they are sums of so many more.
+#: Cells of a matrix from which draws are in single precision, which takes half the time.
 _MANY_CELLS = 2_500
 
 #: A metric of a K-class matrix and how it is averaged over the classes (None: as it stands).
@@ -32,11 +32,11 @@ def class_limits(
     seed: Seed = 0,
     jobs: int | None = None,
 ) -> dict[str, Limits]:
-    """Limits of metrics of a K-class matrix: each true class's answers drawn from a Dirichlet posterior.
+    """Limits of metrics of a K-class matrix: the predictions of each true class drawn from a Dirichlet posterior.
 
-    A class of n rows is drawn as if it had n - 2, which gives its shares the variance of a sample; one pseudo-row in all
-    is spread over the K × K cells, so that nothing is certain and small classes are hardly pulled towards guessing.
-    `plain` draws the class sizes too.
+    A class of n rows is drawn as if it had n - 2, which gives its shares the variance of a sample; one pseudo-row in
+    all is spread over the K × K cells, so that no share is exactly 0 and small classes are hardly pulled towards
+    uniform predictions. `plain` draws the class sizes too.
     """
     if not metrics:
         return {}
@@ -64,12 +64,9 @@ def _drawn(confusion: Confusion, sampling: Sampling, seed: Seed, jobs: int | Non
     matrix = matrix * np.divide(np.maximum(rows - 2.0, 0.5), rows, out=np.zeros_like(rows), where=rows > 0)
     truth = confusion.truth.astype(np.float64)
     effective = rows[:, 0]
-    step = max(1, min(_DRAWS, _HELD // k**2))
-    sizes = [min(step, _DRAWS - start) for start in range(0, _DRAWS, step)]
     digits = np.dtype(np.float32 if k**2 > _MANY_CELLS else np.float64)
 
-    def block(part: tuple[int, Any]) -> Margins:
-        times, entropy = part
+    def block(times: int, entropy: np.random.SeedSequence) -> Margins:
         rng = np.random.default_rng(entropy)
         shares: Any = rng.standard_gamma((matrix + 1.0 / k**2).astype(digits), (times, k, k), dtype=digits)  # type: ignore[arg-type]
         totals = shares.sum(axis=2, keepdims=True)
@@ -83,4 +80,4 @@ def _drawn(confusion: Confusion, sampling: Sampling, seed: Seed, jobs: int | Non
             shares *= (drawn * (truth.sum() / drawn.sum(axis=1, keepdims=True)))[:, :, None].astype(digits)
         return Margins.of(shares)
 
-    return in_threads(block, zip(sizes, seeds(seed, len(sizes)), strict=True), jobs)
+    return Resampling(_DRAWS, seed, jobs).blocks(block, max(1, min(_DRAWS, _BLOCK // k**2)))

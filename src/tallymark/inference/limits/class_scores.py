@@ -1,4 +1,4 @@
-"""Limits of metrics of a score for each of K classes: by influence where it is known, else from one set of resamples of rows."""
+"""Limits of metrics of K-class scores: by influence functions, else by a bootstrap of the rows."""
 
 from __future__ import annotations
 
@@ -79,15 +79,14 @@ class _Rows:
     """Rows of a panel, sorted by every score within every class, so that a resample need not be."""
 
     def __init__(self, panel: ClassPanel) -> None:
-        there = np.flatnonzero(panel.mass > 0)
-        n, k = len(there), len(panel.labels)
-        kept = there
+        kept = np.flatnonzero(panel.mass > 0)
+        n, k = len(kept), len(panel.labels)
         if n * k > _MOST:
-            kept = np.sort(np.random.default_rng(0).choice(there, _MOST // k, replace=False))
-        #: The error of as many rows as are drawn, times this, is that of all.
+            kept = np.sort(np.random.default_rng(0).choice(kept, _MOST // k, replace=False))
+        #: Factor from the error of the rows kept to that of all.
         self.scale = math.sqrt(len(kept) / max(n, 1))
         self.labels, self.counted = panel.labels, panel.counts is not None
-        self.codes: Ints = panel.codes[kept]  # type: ignore[index]
+        self.codes: Ints = np.asarray(panel.codes)[kept]
         self.scores: Floats = panel.scores[kept]
         self.mass = panel.mass[kept].astype(np.float64)
         self.members = [np.flatnonzero(self.codes == c) for c in range(k)]
@@ -99,7 +98,7 @@ class _Rows:
         self._answers = [side[np.argsort(highest[side])] for side in (np.flatnonzero(~right), np.flatnonzero(right))]
 
     def drawn(self, rng: np.random.Generator, sampling: Sampling) -> Floats:
-        """What each row counts in one resample."""
+        """The mass of each row in one resample."""
         values = np.zeros(len(self.codes))
         for rows in self.members if sampling == "stratified" else [np.arange(len(self.codes))]:
             mass = self.mass[rows]
@@ -123,10 +122,10 @@ class _Rows:
 
     def _summary(self, mass: Floats) -> ClassScores:
         def run(values: Floats, order: Ints) -> Run:
-            held = order[mass[order] > 0]
-            weights = mass[held]
-            squares = weights if self.counted else weights * self.mass[held]
-            return Run(values[held], weights=weights, squares=squares, rows=np.ones(len(held), np.int64))
+            drawn = order[mass[order] > 0]
+            weights = mass[drawn]
+            squares = weights if self.counted else weights * self.mass[drawn]
+            return Run(values[drawn], weights=weights, squares=squares, rows=np.ones(len(drawn), np.int64))
 
         runs = tuple(tuple(run(self.scores[:, i], order) for order in orders) for i, orders in enumerate(self._order))
         matrix = Confusion.of_codes(self.codes, self._predicted, self.labels, weights=mass)

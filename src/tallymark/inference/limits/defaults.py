@@ -1,16 +1,16 @@
-"""Which interval each metric gets when none is named (the docs' tables show what was simulated)."""
+"""Default intervals of metrics of a tally (their coverage is in the docs)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from tallymark._check import Floats
 from tallymark.errors import Undefined
 from tallymark.inference.declared import inference_of
-from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import design_of
@@ -18,6 +18,7 @@ from tallymark.inference.limits.maximised import Best, Maximum
 from tallymark.inference.limits.replicated import replicated_limits
 from tallymark.inference.limits.separation import separation_limits
 from tallymark.inference.resampling.bootstrapping import bootstrap
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.scales import NO_SPREAD, on_scale, scale_of
 from tallymark.registry import METRICS
@@ -27,42 +28,43 @@ from tallymark.summaries.tally import Tally
 _MOST = 2**12
 
 
-#: With more entries than this, intervals are computed from as many cells: limits move by far less than they are wide.
+#: With more entries than this, intervals are computed from as many cells, which hardly changes them.
 _THIN = 2**16
 
 #: Replicates of a default bootstrap, which only needs a mean and a standard error.
-_REPLICATES = 400
+DEFAULT_REPLICATES = 400
 
 
 def tally_limits(
-    names: Iterable[str], tally: Tally, level: float, sampling: Sampling = "stratified", *,
-    replicates: int = _REPLICATES, seed: Seed = 0, jobs: int | None = None, known: Mapping[str, float] | None = None,
-) -> dict[str, Limits]:  # fmt: skip
+    names: Iterable[str],
+    tally: Tally,
+    level: float,
+    resampling: Resampling = Resampling(DEFAULT_REPLICATES, sampling="stratified"),  # noqa: B008 - it is immutable
+    computed: Mapping[str, float] | None = None,
+) -> dict[str, Limits]:
     """Low, high and method of metrics of a whole tally; those without an interval are left out.
 
-    `known` are values of the metrics that were computed already.
+    `computed` are values of the metrics, where the caller has them.
     """
-    entries: dict[str, Limits] = {}
-    values = dict(known or {})
+    values = dict(computed or {})
     if sum(map(len, tally.runs)) > _THIN:
         tally, values = Pool.of(tally, _THIN).thinned(), {}
-    resampled = []
-    low, high = tally.range
+    case = _Case(tally, level, resampling)
     wanted = list(names)
     multiples = {name: of for name in wanted if (of := inference_of(name).multiple_of) is not None}
-    for name in dict.fromkeys(multiples[name][0] if name in multiples else name for name in wanted):
+    needed = dict.fromkeys(multiples[name][0] if name in multiples else name for name in wanted)
+    low, high = tally.range
+    # With one score for all rows there is no ranking, and no interval.
+    needed = {name: None for name in needed if not (low == high and METRICS[name].rank_only)}
+    limits: dict[str, Limits | None] = {}
+    for name in needed:
         declared = inference_of(name)
-        if low == high and METRICS[name].rank_only:
-            # One score for all ranks nothing, and no spread of it tells how sure that is.
-            continue
         if declared.limits is not None:
-            entries[name] = declared.limits(tally, level, seed)
-        elif declared.influence is None:
-            resampled.append(name)
-        elif (limits := _closed_form(name, declared.influence, tally, level, sampling, values.get(name))) is not None:
-            entries[name] = limits
-    if resampled:
-        entries |= _resampled(resampled, tally, level, sampling, replicates, seed, jobs)
+            limits[name] = declared.limits(tally, level, resampling.seed)
+        elif declared.influence is not None:
+            limits[name] = case.closed_form(name, declared.influence, values.get(name))
+    limits |= case.resampled([name for name in needed if name not in limits])
+    entries = {name: ends for name, ends in limits.items() if ends is not None}
     for name, (base, factor) in multiples.items():
         if base in entries:
             low, high, method = entries[base]
@@ -70,95 +72,96 @@ def tally_limits(
     return {name: entries[name] for name in wanted if name in entries}
 
 
-def _resampled(
-    names: Sequence[str],
-    tally: Tally,
-    level: float,
-    sampling: Sampling,
-    replicates: int,
-    seed: Seed,
-    jobs: int | None,
-) -> dict[str, Limits]:
-    """Limits of metrics that are resampled, from one set of resamples of all."""
-    maxima = {name: own for name in names if (own := inference_of(name).maximum) is not None}
-    needed = dict.fromkeys(maxima[name].overshoot if name in maxima else name for name in names)
-    drawn = [name for name in needed if name is not None]
-    draws = None
-    if drawn:
-        draws = bootstrap(tally, drawn, sampling=sampling, replicates=replicates, seed=seed, jobs=jobs, most=_MOST)
-    limits = {}
-    for name in names:
-        if name in maxima:
-            limits[name] = _of_maximum(name, maxima[name], tally, level, sampling, draws)
-        elif draws is not None:
-            limits[name] = _of_replicates(name, tally, level, sampling, draws.estimates[name], draws[name])
-    return {name: own for name, own in limits.items() if own is not None}
+@dataclass(frozen=True, eq=False)
+class _Case:
+    """A tally whose metrics get limits, their level, and the options of resampling."""
 
+    tally: Tally
+    level: float
+    resampling: Resampling
 
-def _of_maximum(
-    name: str, own: Maximum, tally: Tally, level: float, sampling: Sampling, draws: Mapping[str, Floats] | None
-) -> Limits | None:
-    """Limits of a metric that takes the best of all thresholds."""
-    try:
-        value = METRICS[name].compute(tally)
-        design = design_of(name, tally, plain=sampling == "plain" and tally.prior is None)
-        overshoot = 0.0
-        if own.overshoot is not None and draws is not None:
-            known = draws[own.overshoot][np.isfinite(draws[own.overshoot])]
-            overshoot = float(known.mean()) - METRICS[own.overshoot].compute(tally) if len(known) else 0.0
-    except Undefined:
-        return None
-    if not math.isfinite(value):
-        return None
-    low, high = own.limits(Best(tally, value, overshoot, level, design))
-    return low, high, "beta, extra row, choice included"
+    @property
+    def plain(self) -> bool:
+        """Whether class sizes are random."""
+        return self.resampling.sampling == "plain" and self.tally.prior is None
 
+    def resampled(self, names: Sequence[str]) -> dict[str, Limits | None]:
+        """Limits of metrics by the bootstrap, from one set of resamples."""
+        maxima = {name: maximum for name in names if (maximum := inference_of(name).maximum) is not None}
+        needed = dict.fromkeys(maxima[name].overshoot if name in maxima else name for name in names)
+        drawn = [name for name in needed if name is not None]
+        draws = None
+        if drawn:
+            options = self.resampling
+            draws = bootstrap(
+                self.tally,
+                drawn,
+                sampling=options.sampling,
+                replicates=options.replicates,
+                seed=options.seed,
+                jobs=options.jobs,
+                most=_MOST,
+            )
+        limits: dict[str, Limits | None] = {}
+        for name in names:
+            if name in maxima:
+                limits[name] = self._of_maximum(name, maxima[name], draws)
+            elif draws is not None:
+                limits[name] = self._of_replicates(name, draws.estimates[name], draws[name])
+        return limits
 
-def _closed_form(
-    name: str,
-    influence: Callable[[Tally], Effect],
-    tally: Tally,
-    level: float,
-    sampling: Sampling,
-    known: float | None = None,
-) -> Limits | None:
-    facts = METRICS[name]
-    try:
-        value = facts.compute(tally) if known is None else known
-        effect = influence(tally)
-        plain = sampling == "plain" and tally.prior is None
-        design = design_of(name, tally, plain=plain, by_odds=effect.by_odds)
-    except Undefined:
-        return None
-    if effect.bounded is not None and math.isfinite(value):
-        low, high = effect.limits(value, level, design)
-        if math.isnan(float(low)) or math.isnan(float(high)):
+    def _of_maximum(self, name: str, maximum: Maximum, draws: Mapping[str, Floats] | None) -> Limits | None:
+        """Limits of a metric maximised over thresholds."""
+        try:
+            value = METRICS[name].compute(self.tally)
+            design = design_of(name, self.tally, plain=self.plain)
+            overshoot = 0.0
+            if maximum.overshoot is not None and draws is not None:
+                drawn = draws[maximum.overshoot][np.isfinite(draws[maximum.overshoot])]
+                overshoot = float(drawn.mean()) - METRICS[maximum.overshoot].compute(self.tally) if len(drawn) else 0.0
+        except Undefined:
             return None
-        if not float(high) > float(low):
-            return _separated(name, tally, level)
-        kind = "beta" if math.isfinite(effect.bounded.high - effect.bounded.low) else "student"
-        return max(float(low), facts.low), min(float(high), facts.high), f"{kind}, extra row"
-    spread = effect.spread(design)
-    if math.isnan(spread.error):
-        return None
-    if not facts.low < value < facts.high or spread.error <= NO_SPREAD * abs(value):
-        return _separated(name, tally, level)
-    scale = scale_of(facts.low, facts.high)
-    low, high = on_scale(value, spread.error, spread.freedom, level, scale)
-    # What adds up over rows, each at most 1, cannot exceed their number, however little is known.
-    return low, min(high, float(tally.n)) if facts.extensive else high, f"influence, {scale.name}"
+        if not math.isfinite(value):
+            return None
+        low, high = maximum.limits(Best(self.tally, value, overshoot, self.level, design))
+        return low, high, "beta, extra row, choice included"
 
+    def closed_form(self, name: str, influence: Callable[[Tally], Effect], computed: float | None) -> Limits | None:
+        """Limits from the influence function of a metric."""
+        facts = METRICS[name]
+        try:
+            value = facts.compute(self.tally) if computed is None else computed
+            effect = influence(self.tally)
+            design = design_of(name, self.tally, plain=self.plain, by_odds=effect.by_odds)
+        except Undefined:
+            return None
+        if effect.bounded is not None and math.isfinite(value):
+            low, high = map(float, effect.limits(value, self.level, design))
+            if math.isnan(low) or math.isnan(high):
+                return None
+            if not high > low:
+                return self._separated(name)
+            kind = "beta" if math.isfinite(effect.bounded.high - effect.bounded.low) else "student"
+            return max(low, facts.low), min(high, facts.high), f"{kind}, extra row"
+        spread = effect.spread(design)
+        if math.isnan(spread.error):
+            return None
+        if not facts.low < value < facts.high or spread.error <= NO_SPREAD * abs(value):
+            return self._separated(name)
+        scale = scale_of(facts.low, facts.high)
+        low, high = on_scale(value, spread.error, spread.freedom, self.level, scale)
+        # A sum over rows, each at most 1, cannot exceed their number.
+        return low, min(high, float(self.tally.n)) if facts.extensive else high, f"influence, {scale.name}"
 
-def _of_replicates(
-    name: str, tally: Tally, level: float, sampling: Sampling, value: float, drawn: Floats
-) -> Limits | None:
-    if math.isnan(value):
-        return None
-    fewest = min(run.n_rows for run in tally.runs)
-    limits = replicated_limits(METRICS[name], value, drawn, fewest, level)
-    return _separated(name, tally, level) if limits is None else (*limits, f"{sampling} bootstrap, bias-corrected")
+    def _of_replicates(self, name: str, value: float, drawn: Floats) -> Limits | None:
+        if math.isnan(value):
+            return None
+        fewest = min(run.n_rows for run in self.tally.runs)
+        limits = replicated_limits(METRICS[name], value, drawn, fewest, self.level)
+        if limits is None:
+            return self._separated(name)
+        return (*limits, f"{self.resampling.sampling} bootstrap, bias-corrected")
 
-
-def _separated(name: str, tally: Tally, level: float) -> Limits | None:
-    low, high = separation_limits(name, tally, level)
-    return None if math.isnan(low) else (low, high, "exact")
+    def _separated(self, name: str) -> Limits | None:
+        low, high = separation_limits(name, self.tally, self.level)
+        return None if math.isnan(low) else (low, high, "exact")

@@ -1,4 +1,4 @@
-"""Influence functions of a metric in closed form: how much a row moves it, by its class and score."""
+"""Influence functions of metrics, by class and score, and the limits that follow from them."""
 
 from __future__ import annotations
 
@@ -25,61 +25,80 @@ from tallymark.inference.limits.influence import (
 )
 from tallymark.inference.limits.mover import Mover
 from tallymark.inference.limits.pseudo_observation import Bounded
-from tallymark.inference.scales import NO_SPREAD, normal_quantile
+from tallymark.inference.scales import NO_SPREAD, critical_value
 from tallymark.summaries.run import Run
 from tallymark.summaries.tally import Tally
 
-#: How much of a row is imagined in the worst place. Found by simulation (docs): less leaves some shapes of scores covered
-#: less than 93 %, more widens every interval.
+#: Weight of the pseudo-observation, chosen by simulation (docs): with less, some shapes of scores are covered less than
+#: 93 %, with more every interval is wider.
 _EXTRA = 0.4
 
 
 class Effect(ABC):
-    """How much a row moves a metric, by its class and score."""
+    """Influence function of a metric: how much a row moves it, by its class and score."""
 
-    #: How an imaginary row in the worst place would move it; None where nothing bounds it.
+    #: What a pseudo-observation in the worst place does to it; None where it is unbounded.
     bounded: Bounded | None
-    #: How much the metric moves with the logarithm of the odds of a positive, where that is known.
+    #: Derivative with respect to the log odds of a positive, where it has a closed form.
     by_odds: float | None = None
 
     @property
     @abstractmethod
     def sides(self) -> tuple[Influence, Influence]:
-        """Influence of the negatives and of the positives of the tally it was made for."""
+        """Influence of the negatives and of the positives of the tally."""
 
     @abstractmethod
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of rows of one class."""
 
     def spread(self, design: Design = FIXED) -> Spread:
-        """Standard error of the metric over the tally it was made for."""
+        """Standard error of the metric."""
         return spread(*self.sides, design)
 
     def limits(self, value: float, level: Any, design: Design = FIXED, mover: Mover | None = None) -> tuple[Any, Any]:
-        """Limits at one or several levels, never too sure for want of a bad row; `mover` imagines another part of a row."""
-        bounded = self._imagined(design)
-        bounded = bounded if mover is None else replace(bounded, extra=mover.extra, each=mover.each)
-        held = design.by_mass if bounded.anchor is None else (0.0, 0.0)
-        variances, rows = (
-            self._variances(held, plain=design.plain),
-            [side.entries.effective_rows for side in self.sides],
-        )
-        freedom = math.inf if math.isfinite(bounded.high - bounded.low) else self.spread(design).freedom
-        low, high = bounded.limits(value, variances, rows, level, freedom)
-        if bounded.anchor is None or abs(value - bounded.anchor) <= NO_SPREAD:
-            return low, high
-        noise = sum(self._variances(design.by_mass, plain=design.plain)) - sum(variances)
-        if noise <= 0.0:
-            return low, high
-        # The prevalence multiplies the distance from the anchor, so its error adds on a logarithmic scale.
-        size = abs(value - bounded.anchor)
-        step = normal_quantile(0.5 + np.asarray(level) / 2) * math.sqrt(noise) / size
-        less, more = size * -np.expm1(-step), size * np.expm1(step)
-        down, up = (less, more) if value > bounded.anchor else (more, less)
-        return value - np.hypot(value - low, down), value + np.hypot(high - value, up)
+        """Limits at one or several levels, with a pseudo-observation in the worst place (:class:`Bounded`).
 
-    def _imagined(self, design: Design) -> Bounded:
-        """What an imaginary row would do, given how the rows were drawn."""
+        `mover` gives the pseudo-observation another weight.
+        """
+        bounded = self._bounded_under(design)
+        if mover is not None:
+            bounded = replace(bounded, extra=mover.extra, each=mover.each)
+        if bounded.anchor is None:
+            return self._plain_limits(bounded, value, level, design, design.by_mass)
+        return self._anchored_limits(bounded, bounded.anchor, value, level, design)
+
+    def _plain_limits(
+        self, bounded: Bounded, value: float, level: Any, design: Design, by_mass: tuple[float, float]
+    ) -> tuple[Any, Any]:
+        """Limits from the variance of each class, where the metric moves by `by_mass` with the classes' log masses."""
+        variances = self._variances(by_mass, plain=design.plain)
+        rows = [side.entries.effective_rows for side in self.sides]
+        freedom = math.inf if math.isfinite(bounded.high - bounded.low) else self.spread(design).freedom
+        return bounded.limits(value, variances, rows, level, freedom)
+
+    def _anchored_limits(
+        self, bounded: Bounded, anchor: float, value: float, level: Any, design: Design
+    ) -> tuple[Any, Any]:
+        r"""Limits of a metric whose distance from an anchor is multiplied by a function of the prevalence.
+
+        The limits at a fixed prevalence, and those of the multiplier on the logarithmic scale,
+        :math:`d\,e^{\pm z s/d}` with d the distance and s the standard error that the prevalence adds, are combined as
+        :math:`\sqrt{(v - L)^2 + (d - d e^{-z s/d})^2}` on one side and likewise on the other.
+        """
+        low, high = self._plain_limits(bounded, value, level, design, (0.0, 0.0))
+        distance = abs(value - anchor)
+        if distance <= NO_SPREAD:
+            return low, high
+        fixed, free = (sum(self._variances(by, plain=design.plain)) for by in ((0.0, 0.0), design.by_mass))
+        if free <= fixed:
+            return low, high
+        step = critical_value(np.asarray(level)) * math.sqrt(free - fixed) / distance
+        towards, away = distance * -np.expm1(-step), distance * np.expm1(step)
+        below, above = (towards, away) if value > anchor else (away, towards)
+        return value - np.hypot(value - low, below), value + np.hypot(high - value, above)
+
+    def _bounded_under(self, design: Design) -> Bounded:
+        """What a pseudo-observation does to the metric under a sampling design."""
         del design
         if self.bounded is None:
             raise ValueError("nothing bounds this metric")
@@ -112,7 +131,7 @@ class RankEffect(Effect):
 
     def of_rows(self, scores: Scores, *, positive: bool) -> Floats:
         """Influence of each row's cell."""
-        first = self.tally.first_of_score
+        first = self.tally.views.first_of_score
         distinct = self.tally.positive.scores if first is None else self.tally.positive.scores[first]
         cell = np.searchsorted(distinct, scores, "left") + np.searchsorted(distinct, scores, "right")
         values: Floats = (self.of_positive if positive else self.of_negative)[cell]
@@ -141,9 +160,9 @@ class ScoreEffect(Effect):
         """Influence of each score."""
         return (self.of_positive if positive else self.of_negative)(scores.astype(np.float64))
 
-    def _imagined(self, design: Design) -> Bounded:
-        """A row more of a class also moves the prevalence, where that was drawn."""
-        bounded = super()._imagined(design)
+    def _bounded_under(self, design: Design) -> Bounded:
+        """With random class sizes a pseudo-observation also changes the prevalence."""
+        bounded = super()._bounded_under(design)
         if not design.plain or bounded.anchor is not None:
             return bounded
         (a, b), (c, d), (down, up) = bounded.negative, bounded.positive, design.by_mass
@@ -152,28 +171,30 @@ class ScoreEffect(Effect):
     def with_bounds(
         self, low: float, high: float, anchor: float | None = None, extra: float | None = None
     ) -> ScoreEffect:
-        """With an imaginary row at either end of the scores seen."""
+        """With a pseudo-observation at either end of the range of scores."""
         ends = np.array(self.tally.range)
         down, up = (function(ends) for function in (self.of_negative, self.of_positive))
         worst, best = ([float(end) for end in ends] for ends in ((down.min(), up.min()), (down.max(), up.max())))
-        much = _EXTRA if extra is None else extra
-        return replace(self, bounded=Bounded(low, high, (worst[0], best[0]), (worst[1], best[1]), much, anchor=anchor))
+        weight = _EXTRA if extra is None else extra
+        return replace(
+            self, bounded=Bounded(low, high, (worst[0], best[0]), (worst[1], best[1]), weight, anchor=anchor)
+        )
 
 
-#: Cells of tallies at hand: several effects of one tally share them.
+#: Cells of tallies in use: several effects of one tally share them.
 _CELLS: WeakKeyDictionary[Tally, tuple[Entries, Entries]] = WeakKeyDictionary()
 
 
 def rank_cells(tally: Tally) -> tuple[Entries, Entries]:
-    """What negatives and positives there are in the cells of a :class:`RankEffect`."""
+    """The negatives and positives in the cells of a :class:`RankEffect`."""
     if tally not in _CELLS:
         _CELLS[tally] = _cells_of(tally)
     return _CELLS[tally]
 
 
 def _cells_of(tally: Tally) -> tuple[Entries, Entries]:
-    below, at_or_below = tally.placements
-    first = tally.first_of_score
+    below, at_or_below = tally.views.placements
+    first = tally.views.first_of_score
     starts = np.arange(len(tally.positive)) if first is None else first
     edges = np.empty(2 * len(starts) + 2, dtype=np.int64)
     edges[0], edges[1:-1:2], edges[2:-1:2], edges[-1] = 0, below[starts], at_or_below[starts], len(tally.negative)
@@ -194,6 +215,8 @@ def _positives_at(run: Run, first: Ints | None, number: int) -> Entries:
         return values
 
     mass, squares, rows = masses(run)
-    held = cells(mass)
+    in_cells = cells(mass)
     # Without weights the three are one column.
-    return Entries(held, held, held) if squares is mass else Entries(held, cells(squares), cells(rows))
+    if squares is mass:
+        return Entries(in_cells, in_cells, in_cells)
+    return Entries(in_cells, cells(squares), cells(rows))

@@ -1,7 +1,7 @@
-r"""Influence functions: how much each row moves a metric, and the standard error that follows.
+r"""Influence functions and the standard errors that follow from them.
 
 With class sizes held fixed, the variance of a smooth metric is the sum over the classes of
-:math:`\sum_i w_i^2 \mathrm{IF}_i^2 / (\sum_i w_i)^2`; counts stand for repeated rows, weights bring their squares.
+:math:`\sum_i w_i^2 \mathrm{IF}_i^2 / (\sum_i w_i)^2`; counts are repeated rows, weights enter by their squares.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """What stands behind each entry of a class: its mass, its squared weights and its rows. Several metrics share it."""
+    """Mass, squared weights and number of rows of each entry of a class."""
 
     mass: Floats
     squares: Floats
@@ -38,7 +38,7 @@ class Entries:
 
     @classmethod
     def of(cls, run: Run) -> Entries:
-        """Those of a run."""
+        """The entries of a run."""
         return cls(*masses(run))
 
     @cached_property
@@ -54,12 +54,12 @@ class Entries:
     @cached_property
     def shares_of_squares(self) -> Floats:
         """Squared weights, as shares of the squared mass."""
-        # Of the whole first: squares of weights of 1e-140 times others would vanish.
+        # Two divisions: the square of a total of 1e-160 would vanish.
         return self.squares / self.total / self.total
 
     @cached_property
     def effective_rows(self) -> float:
-        """Rows of equal weight that would be as sure (Kish)."""
+        """Kish's effective sample size."""
         return 1.0 / float(self.shares_of_squares.sum())
 
     @cached_property
@@ -75,16 +75,16 @@ class Entries:
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """Influence of the rows of one class: a value for each entry, and what stands behind it."""
+    """Influence of the rows of one class, by entry."""
 
     values: Floats
     entries: Entries
 
     def moments(self, by_mass: float = 0.0, *, plain: bool = False) -> tuple[float, float, int]:
-        """Variance of the class's share in the estimate, its third cumulant, and the rows behind it.
+        """Variance and third cumulant of the class's contribution to the estimate, and its rows.
 
-        `by_mass` is how much the metric moves with the logarithm of the class's mass: that mass is random when rows are
-        drawn from all classes (`plain`), and when rows of a class of fixed size differ in weight.
+        `by_mass` is the derivative of the metric with respect to the log mass of the class. That mass is random when
+        rows are drawn from all classes (`plain`), and when rows of a class of fixed size differ in weight.
         """
         n, squares, rows = self.entries.n, self.entries.shares_of_squares, self.entries.rows
         # The correction of a sample variance.
@@ -94,7 +94,7 @@ class Influence:
         return self.variance(by_mass, plain=plain) * correction, cubes, n
 
     def variance(self, by_mass: float = 0.0, *, plain: bool = False) -> float:
-        """Variance of the class's share in the estimate, Σ w² IF² / (Σ w)², without the correction of a sample variance."""
+        """Variance of the class's contribution, Σ w² IF² / (Σ w)², without the correction of a sample variance."""
         if (by_mass, plain) not in self._variances:
             self._variances[by_mass, plain] = self._summed_variance(by_mass, plain=plain)
         return self._variances[by_mass, plain]
@@ -116,14 +116,14 @@ class Influence:
 
     @property
     def shares_of_variance(self) -> Floats:
-        """What each entry adds to the variance, by one row of it."""
+        """Contribution of one row of each entry to the variance."""
         values: Floats = self.entries.shares_of_squares * self.values**2 / np.maximum(self.entries.rows, 1.0)
         return values
 
 
 @dataclass(frozen=True)
 class Design:
-    """Sampling design: derivative of the metric with respect to the log mass of each class, and whether class sizes are random."""
+    """Sampling design: derivatives of the metric with respect to the log mass of each class; are class sizes random?"""
 
     by_mass: tuple[float, float] = (0.0, 0.0)
     plain: bool = False
@@ -141,7 +141,7 @@ def spread(negative: Influence, positive: Influence, design: Design) -> Spread:
     ]
     variance = sum(v for v, _, _ in parts)
     if design.plain:
-        # What all rows have in common does not vary: their number is fixed.
+        # The number of all rows is fixed.
         variance -= sum(design.by_mass) ** 2 / sum(n for _, _, n in parts)
     if not variance > 0.0:
         return Spread(math.nan if math.isnan(variance) else 0.0, math.inf, 0.0)
@@ -154,7 +154,7 @@ def spread(negative: Influence, positive: Influence, design: Design) -> Spread:
 def design_of(name: str, tally: Tally, *, plain: bool, by_odds: float | None = None) -> Design:
     """The sampling design: derivatives of the metric with respect to the classes' log masses, where these are random.
 
-    `by_odds` is the derivative with respect to the log odds of a positive, where that is known.
+    `by_odds` is the derivative with respect to the log odds of a positive, where it has a closed form.
     """
     if not plain and not tally.weighted:
         return FIXED
@@ -170,16 +170,18 @@ def design_of(name: str, tally: Tally, *, plain: bool, by_odds: float | None = N
         return Design((down, up), plain)
     if tally.prior is not None:
         return Design(plain=plain)
-    # What is no sum over rows minds the masses only by the prevalence.
+    # Intensive metrics depend on class masses only through the prevalence.
     if by_odds is not None:
         return Design((-by_odds, by_odds), plain)
     odds = tally.prevalence / (1.0 - tally.prevalence)
-    seen = [facts.compute(tally.at_prevalence(o / (1.0 + o))) for o in (odds * (1.0 + STEP), odds * (1.0 - STEP))]
-    slope = (seen[0] - seen[1]) / (2.0 * STEP)
+    above, below = (
+        facts.compute(tally.at_prevalence(o / (1.0 + o))) for o in (odds * (1.0 + STEP), odds * (1.0 - STEP))
+    )
+    slope = (above - below) / (2.0 * STEP)
     return Design((-slope, slope), plain)
 
 
-#: Share by which masses and moments are moved to find a slope.
+#: Relative step of numerical derivatives.
 STEP = 1e-4
 
 
@@ -191,8 +193,8 @@ def _scaled(tally: Tally, side: int, factor: float) -> Tally:
     moments = ScoreMoments(factor * m.mass, m.mean, factor * m.m2, factor * m.m3)
     other = runs[1 - side]
     if other.kind != "weights":
-        own, own_squares, own_rows = masses(other)
-        runs[1 - side] = replace(other, counts=None, weights=own, squares=own_squares, rows=own_rows.astype(np.int64))
+        weights, of_weights, n = masses(other)
+        runs[1 - side] = replace(other, counts=None, weights=weights, squares=of_weights, rows=n.astype(np.int64))
     runs[side] = replace(
         runs[side],
         counts=None,

@@ -1,7 +1,7 @@
-"""Limits of metrics that take the best of all thresholds: what a fixed choice would give, less what choosing flatters.
+"""Optimism-corrected limits of metrics maximised over thresholds.
 
-A metric such as KS is the value of the threshold that happens to look best. Where each choice is held fixed it is a mean
-over rows, with limits like any other; its resamples overshoot it by about as much as it overshoots the truth.
+A metric such as KS is the value at the threshold that is best in the sample. With the threshold held fixed it is a mean
+over rows, with limits like any other; its resamples exceed it by about as much as it exceeds the true value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tallymark.inference.limits.effect import Effect, ScoreEffect
 from tallymark.inference.limits.influence import Design
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.limits.rank_effects import auroc_effect
-from tallymark.inference.scales import NO_SPREAD, normal_quantile
+from tallymark.inference.scales import NO_SPREAD, critical_value
 from tallymark.metrics.cost import Prices, aucc_prices, constant_loss, h_prices
 from tallymark.metrics.hull import Hull, roc_hull
 from tallymark.metrics.ranking import auroc_of, best_informedness
@@ -30,18 +30,18 @@ from tallymark.summaries.tally import Tally
 #: The mean overshoot of resamples counts one and a half times, as for a threshold chosen on the same rows.
 _SHORT_OF = 1.5
 
-#: How much of a row is imagined in the worst place.
+#: Weight of the pseudo-observation in the worst place.
 _EXTRA = 0.75
 
 
 def with_overshoot(value: float, low: float, high: float, overshoot: float, level: float) -> tuple[float, float]:
     r"""Limits around :math:`v - 1.5 o` that reach :math:`\sqrt{(v-L)^2 + (z o)^2}` down and likewise up."""
-    centre, noise = value - _SHORT_OF * overshoot, normal_quantile(0.5 + level / 2) * overshoot
+    centre, noise = value - _SHORT_OF * overshoot, critical_value(level) * overshoot
     return centre - math.hypot(value - low, noise), centre + math.hypot(high - value, noise)
 
 
 def _at_corners(tally: Tally, hull: Hull, prices: Prices, factor: float, low: float, high: float) -> ScoreEffect:
-    """A loss that is a sum of prices of the rates at the corners of the hull, each corner held fixed."""
+    """Influence of a loss that is a weighted sum of the rates at the corners of the hull, with the corners fixed."""
     thresholds = hull.thresholds[::-1]
     # A negative pays at every corner whose threshold it reaches, a positive at every corner it falls short of.
     of_fpr = np.concatenate(([0.0], np.cumsum(prices.of_fpr[::-1])))
@@ -72,7 +72,7 @@ def _h_measure(tally: Tally) -> Effect:
 
 
 def _ks(tally: Tally) -> Effect:
-    steps = tally.steps()
+    steps = tally.views.steps()
     tpr, fpr = steps.tp / tally.positives, steps.fp / tally.negatives
     # From the highest threshold down; the lowest of equals, as the policy takes it.
     best = len(tpr) - 1 - int(first_largest((tpr - fpr)[::-1], tally.rounding))
@@ -84,7 +84,7 @@ def _ks(tally: Tally) -> Effect:
 
 
 class Best(NamedTuple):
-    """A metric at its best thresholds: its value, how far its resamples overshoot it, and what limits are asked of it."""
+    """A maximised metric: its value, the mean overshoot of its resamples, and the level and design of its limits."""
 
     tally: Tally
     value: float
@@ -95,9 +95,9 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True)
 class Maximum:
-    """What limits of a metric of the best thresholds are made from.
+    """How limits of a metric maximised over thresholds are computed.
 
-    `overshoot` is the metric whose resamples tell how far the best looks too good; None where that is not needed.
+    `overshoot` is the metric whose resamples estimate the optimism; None where it is not needed.
     """
 
     limits: Callable[[Best], tuple[float, float]]
@@ -105,7 +105,7 @@ class Maximum:
 
 
 def _of_choice(name: str, effect: Callable[[Tally], Effect]) -> Maximum:
-    """The metric at its own choice, held fixed, less what choosing flatters."""
+    """Limits at the best thresholds held fixed, corrected for the optimism of choosing them."""
 
     def limits(best: Best) -> tuple[float, float]:
         facts, value = METRICS[name], best.value
@@ -114,7 +114,7 @@ def _of_choice(name: str, effect: Callable[[Tally], Effect]) -> Maximum:
         low, high = max(low, facts.low), min(high, facts.high)
         if high - low > NO_SPREAD * (facts.high - facts.low):
             return low, high
-        # Every row on one side of the best threshold: as many as may have gone unseen could be on the other.
+        # All rows are on the right side of the best threshold; a share of the rows not sampled may be on the other.
         off = unseen(best.level, min(run.effective_size for run in best.tally.runs)) * (facts.high - facts.low)
         return max(facts.low, value - off), min(facts.high, value + off)
 
@@ -122,14 +122,14 @@ def _of_choice(name: str, effect: Callable[[Tally], Effect]) -> Maximum:
 
 
 def _hull_limits(best: Best) -> tuple[float, float]:
-    """The hull lies above the curve it is the hull of: AUROC's limits, raised above by what it adds in the sample."""
+    """AUROC's limits, the upper one raised by what the hull adds in the sample."""
     area = auroc_of(best.tally)
     low, high = auroc_effect(best.tally).limits(area, best.level)
     return max(float(low), METRICS["hull_auc"].low), min(1.0, float(high) + best.value - area)
 
 
 def _d_b_limits(best: Best) -> tuple[float, float]:
-    """Those of KS, of which it is a rising function."""
+    """Limits of KS, of which it is an increasing function."""
     from scipy.special import ndtri
 
     ends = KS.limits(best._replace(value=best_informedness(best.tally)))

@@ -1,7 +1,7 @@
-"""Limits of sums, ratios and differences, put together from the limits of each part (MOVER).
+"""MOVER: limits of sums, ratios and differences from the limits of each part.
 
-Zou & Donner (2008), Stat. Med. 27(10); Donner & Zou (2012), Stat. Methods Med. Res. 21(4). They keep the lopsidedness of the parts, where
-a normal approximation would lose it.
+Zou & Donner (2008), Stat. Med. 27(10); Donner & Zou (2012), Stat. Methods Med. Res. 21(4). They keep the asymmetry of
+the parts, which a normal approximation would lose.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mover:
-    """What each model's own limits are made from where their difference is tested.
+    """How the limits of each model are computed where their difference is tested.
 
-    Less of an imaginary row than single intervals have: with more the test loses power, with less it rejects too often
-    where the models' scores have different shapes.
+    The pseudo-observation has less weight than in single intervals: with more the test loses power, with less it
+    rejects too often where the models' scores have different shapes.
     """
 
-    #: Part of a row imagined in the worst place, all of it in both classes with `each`, else most in the smaller one.
+    #: Weight of the pseudo-observation: all of it in both classes with `each`, else most in the smaller one.
     extra: float
     each: bool = False
-    #: Tails are Student's, with as many degrees of freedom as the smaller class has effective rows, less one.
+    #: Whether tails are Student's, with the effective rows of the smaller class less one as degrees of freedom.
     student: bool = False
 
 
@@ -47,13 +47,10 @@ def ratio_limits(over: Limits, under: Limits) -> tuple[float, float]:
     if y <= 0.0:
         return math.nan, math.nan
     product = x * y
-    # The lower limit in the form that divides by no difference: the denominator may well be more than twice as large.
-    lowest = x_low * (2.0 * x - x_low)
-    low = (
-        lowest / (product + math.sqrt(max(product**2 - lowest * y_high * (2.0 * y - y_high), 0.0)))
-        if lowest > 0.0
-        else 0.0
-    )
+    # The lower limit in the form that does not divide by a difference, which may be 0 where y_high is above 2 y.
+    lowest, low = x_low * (2.0 * x - x_low), 0.0
+    if lowest > 0.0:
+        low = lowest / (product + math.sqrt(max(product**2 - lowest * y_high * (2.0 * y - y_high), 0.0)))
     if y_low <= 0.0:
         return low, math.inf
     least = y_low * (2.0 * y - y_low)

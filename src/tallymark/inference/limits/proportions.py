@@ -1,4 +1,4 @@
-"""Intervals of a proportion."""
+"""Confidence intervals of a proportion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tallymark import _check
 from tallymark._check import Floats
 from tallymark.errors import InputError
 from tallymark.inference.interval import Interval, checked_level
-from tallymark.inference.scales import normal_quantile
+from tallymark.inference.scales import critical_value
 from tallymark.registry import choose
 
 ProportionMethod = Literal["mid_p", "wilson", "clopper_pearson", "jeffreys", "agresti_coull"]
@@ -20,7 +20,7 @@ Ends = tuple[Floats, Floats]
 
 
 def _wilson(k: Floats, n: Floats, level: float) -> Ends:
-    z2 = normal_quantile(0.5 + level / 2) ** 2
+    z2 = critical_value(level) ** 2
     middle = (k + z2 / 2) / (n + z2)
     reach = np.sqrt(z2) / (n + z2) * np.sqrt(k * (n - k) / n + z2 / 4)
     # At 0 and n the formula gives 0 and 1 up to rounding.
@@ -28,7 +28,7 @@ def _wilson(k: Floats, n: Floats, level: float) -> Ends:
 
 
 def _agresti_coull(k: Floats, n: Floats, level: float) -> Ends:
-    z2 = normal_quantile(0.5 + level / 2) ** 2
+    z2 = critical_value(level) ** 2
     middle = (k + z2 / 2) / (n + z2)
     reach = np.sqrt(z2 * middle * (1.0 - middle) / (n + z2))
     return np.maximum(middle - reach, 0.0), np.minimum(middle + reach, 1.0)
@@ -51,7 +51,7 @@ def _jeffreys(k: Floats, n: Floats, level: float) -> Ends:
     return np.where(k == 0, 0.0, low), np.where(k == n, 1.0, high)
 
 
-#: Halvings that leave a limit known to the last digits of a float near 1.
+#: Bisections that leave a limit exact to the last digits of a float near 1.
 _HALVINGS = 60
 
 
@@ -61,7 +61,7 @@ def _mid_p(k: Floats, n: Floats, level: float) -> Ends:
 
 
 def _mid_p_low(k: Floats, n: Floats, tail: float) -> Floats:
-    """Where more hits than seen, and half of as many, have the probability `tail`; 0 where nothing was hit."""
+    """The share at which P(X > k) + P(X = k) / 2 is `tail`; 0 where there are no hits."""
     from scipy.special import betainc
 
     some = np.maximum(k, 1e-300)
@@ -87,21 +87,38 @@ _METHODS: dict[str, Callable[[Floats, Floats, float], Ends]] = {
 def limits(hits: Any, n: Any, level: float, method: str = "mid_p") -> Ends:
     """Limits of many proportions at once; nan where n is 0."""
     k, total = np.asarray(hits, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    there = total > 0
-    low, high = choose("method", method, _METHODS)(np.where(there, k, 0.0), np.where(there, total, 1.0), level)
-    return np.where(there, low, math.nan), np.where(there, high, math.nan)
+    defined = total > 0
+    low, high = choose("method", method, _METHODS)(np.where(defined, k, 0.0), np.where(defined, total, 1.0), level)
+    return np.where(defined, low, math.nan), np.where(defined, high, math.nan)
 
 
 def proportion(hits: float, n: float, *, level: float = 0.95, method: ProportionMethod = "mid_p") -> Interval:
-    r"""Confidence interval of a proportion `hits` of `n`.
+    r"""Confidence interval of a proportion.
 
-    `mid_p`, the default, inverts the exact test but counts only half of the table that was seen (Lancaster 1961; Berry &
-    Armitage 1995, The Statistician 44(4)): whatever the truth it covers 92 % or more at 95 %, where `wilson` can fall to
-    83 %. `wilson` inverts the score test, :math:`\left(k + \frac{z^2}{2} \pm z\sqrt{\frac{k(n-k)}{n} + \frac{z^2}{4}}\right)
-    / (n + z^2)`; `clopper_pearson` is exact and never covers less than the level; `jeffreys` takes quantiles of
-    :math:`\mathrm{Beta}(k+\frac12, n-k+\frac12)`; `agresti_coull` is Wald's around Wilson's centre. With weights, pass the
-    effective sample size as `n`. Brown, Cai & DasGupta (2001), Stat. Sci. 16(2).
+    Brown, Cai & DasGupta (2001), Stat. Sci. 16(2).
 
+    Parameters
+    ----------
+    hits
+        Number of hits.
+    n
+        Number of rows; with weights, the effective sample size.
+    level
+        Confidence level.
+    method
+        ``"mid_p"`` inverts the exact test with half of the probability of the observed count (Lancaster 1961; Berry &
+        Armitage 1995, The Statistician 44(4)): it covers 92 % or more at 95 %, where ``"wilson"`` can fall to 83 %.
+        ``"wilson"`` inverts the score test, :math:`\left(k + \frac{z^2}{2} \pm z\sqrt{\frac{k(n-k)}{n} +
+        \frac{z^2}{4}}\right) / (n + z^2)`. ``"clopper_pearson"`` is exact and never covers less than the level.
+        ``"jeffreys"`` takes quantiles of :math:`\mathrm{Beta}(k+\frac12, n-k+\frac12)`. ``"agresti_coull"`` is Wald's
+        around Wilson's centre.
+
+    Returns
+    -------
+    Interval
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.intervals.proportion(0, 20)
     0.0000 (0.0000 to 0.1391, 95 % mid_p)
@@ -128,7 +145,7 @@ def effective_rate(hits: float, total: float, hit_squares: float, miss_squares: 
 
 
 def effective_rates(hits: Floats, total: Floats, hit_squares: Floats, miss_squares: Floats) -> Ends:
-    """The same of many shares at once; no rows where there is no mass."""
+    """The same of many shares at once; 0 rows where there is no mass."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(total > 0, hits / total, 0.0)
         spread = hit_squares * (1.0 - share) ** 2 + miss_squares * share**2
@@ -138,16 +155,23 @@ def effective_rates(hits: Floats, total: Floats, hit_squares: Floats, miss_squar
     return share * n, n
 
 
-#: Student's limits of 95 % on f degrees of freedom are those of a variance larger by about 1 + 2.5/f; the factor is at most 4.
+def kish(total: Floats, squares: Floats) -> Floats:
+    """Kish's effective sample size from sums of weights and of squared weights; 0 without rows."""
+    values: Floats = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+    return values
+
+
+#: Student's limits of 95 % on f degrees of freedom are those of a variance larger by about 1 + 2.5/f; the factor is at
+#: most 4.
 _STUDENT, _MOST_UNSURE = 2.5, 4.0
 
 
 def unsure_by(rows: Floats, effective: Floats) -> Floats:
-    r"""What the variance of a weighted share is to be multiplied with, because a few heavy rows decide it.
+    r"""Factor that corrects the variance of a weighted share for its few degrees of freedom.
 
-    The variance has about :math:`f = (\sum w^2)^2 / \sum w^4` degrees of freedom. Fourth powers are not kept; of lognormal
-    weights f is :math:`n_e / c^3`, with :math:`n_e` the effective rows (Kish) and :math:`c = n / n_e`. The factor is
-    :math:`1 + 2.5 (c^3 - 1) / n_e`, which is 1 where all rows weigh the same.
+    The variance has about :math:`f = (\sum w^2)^2 / \sum w^4` degrees of freedom. Fourth powers are not kept; of
+    lognormal weights f is :math:`n_e / c^3`, with :math:`n_e` the effective rows (Kish) and :math:`c = n / n_e`. The
+    factor is :math:`1 + 2.5 (c^3 - 1) / n_e`, which is 1 where all rows weigh the same.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         uneven = np.maximum((rows / effective) ** 3 - 1.0, 0.0)
@@ -157,5 +181,5 @@ def unsure_by(rows: Floats, effective: Floats) -> Floats:
 
 
 def unseen(level: float, rows: float) -> float:
-    """The share of rows that may differ although none of m did."""
+    """Upper limit of the share of rows that differ, although none of `rows` did."""
     return 1.0 - math.pow((1.0 - level) / 2, 1.0 / rows)

@@ -1,11 +1,11 @@
-r"""Limits of a bounded estimate that no unlucky sample makes too sure: one imaginary row in the worst place.
+r"""Beta limits of a bounded mean with a boundary pseudo-observation (after Gaffke).
 
-An estimate :math:`\theta` in [0, 1] is a function of rows, each with an influence. For the lower limit one more row is
-imagined where it would hurt most, and the distribution of the estimate under the Bayesian bootstrap of all these rows is
-matched by a Beta distribution in mean and variance; its quantile is the limit. The upper limit is the same from the other side.
-For a plain proportion with a whole imaginary row this is Clopper and Pearson's limit, and for any bounded mean close to
-Gaffke's bound. Rubin (1981), Ann. Stat. 9(1); Gaffke (2005), preprint 05-6, University of Magdeburg. How much of a row is
-imagined was found by simulation (see the docs).
+An estimate :math:`\theta` in [0, 1] is a function of rows, each with an influence. For the lower limit a
+pseudo-observation is added where it lowers the estimate most, and the distribution of the estimate under the Bayesian
+bootstrap of all rows is matched by a Beta distribution in mean and variance; its quantile is the limit. The upper limit
+is symmetric. For a plain proportion with a pseudo-observation of weight 1 this is Clopper and Pearson's limit, and for
+any bounded mean close to Gaffke's bound. Rubin (1981), Ann. Stat. 9(1); Gaffke (2005), preprint 05-6, University of
+Magdeburg. The weight was chosen by simulation (see the docs).
 """
 
 from __future__ import annotations
@@ -27,10 +27,7 @@ _MOST_VARIANCE = 0.999
 
 @dataclass(frozen=True)
 class ClassPart:
-    """What the rows of one class add: the variance of their part, how many they are, and an imaginary row's influence.
-
-    `worst` and `best` are the influence of a row of the class in the worst and in the best place.
-    """
+    """Variance of the contribution of one class, its rows, and the influence of a row in the worst and best place."""
 
     variance: float
     rows: float
@@ -45,10 +42,10 @@ class ClassPart:
 
 @dataclass(frozen=True)
 class Bounded:
-    """How an estimate is bounded: its value when everything is wrong and right, and what an imaginary row could do to it.
+    """Range of an estimate, and the pseudo-observation that its limits add.
 
-    `negative` and `positive` hold the influence of a row of the class in the worst and in the best place. `extra` is how
-    much of a row is imagined, most of it in the smaller class; all of it in both with `each`.
+    `negative` and `positive` are the influence of a row of the class in the worst and in the best place. `extra` is the
+    weight of the pseudo-observation, most of it in the smaller class; with `each` all of it in both.
     """
 
     low: float
@@ -57,9 +54,9 @@ class Bounded:
     positive: tuple[float, float]
     extra: float
     each: bool = False
-    #: The value that the prevalence leaves alone, where it multiplies the distance from there and so moves the bounds too.
+    #: The value that the prevalence does not change, where it multiplies the distance from there.
     anchor: float | None = None
-    #: A single error must not raise the lower limit: it never exceeds that of a perfect estimate from as many rows.
+    #: Whether the lower limit is at most that of a perfect estimate from as many rows.
     capped: bool = False
 
     def limits(
@@ -67,7 +64,7 @@ class Bounded:
     ) -> tuple[Any, Any]:
         """Limits of the estimate at one or several levels, from the classes' variances and rows (negative, positive).
 
-        An estimate without ends has Student's limits of the same means and variances, with `freedom` degrees of freedom.
+        An unbounded estimate has Student's limits of the same means and variances, with `freedom` degrees of freedom.
         """
         masses = [self.extra] * 2 if self.each else shared_out(self.extra, rows)
         tail = (1.0 - np.asarray(level, dtype=np.float64)) / 2
@@ -90,7 +87,7 @@ class Bounded:
 
 
 def shared_out(extra: float, rows: Sequence[float]) -> list[float]:
-    """The parts of an imaginary row that each class gets, by the inverse of its number of rows."""
+    """The weight of the pseudo-observation divided between the classes, by the inverse of their rows."""
     inverse = [1.0 / n for n in rows]
     return [extra * one / sum(inverse) for one in inverse]
 
@@ -104,7 +101,7 @@ def beta_limits(
 
 
 def _with_extra(share: float, parts: Sequence[ClassPart], masses: Sequence[float]) -> tuple[float, float]:
-    """Mean and variance of the estimate with the imaginary rows, under the Bayesian bootstrap."""
+    """Mean and variance of the estimate with pseudo-observations, under the Bayesian bootstrap."""
     mean, variance = share, 0.0
     for part, mass in zip(parts, masses, strict=True):
         rows = part.rows + mass
@@ -119,7 +116,7 @@ def lower_limit(share: float, parts: Sequence[ClassPart], masses: Sequence[float
     from scipy.special import betaincinv
 
     mean, variance = _with_extra(share, parts, masses)
-    # One more row of a class may raise the estimate in any place; the row that is imagined does not.
+    # The pseudo-observation must not raise the estimate, even where any further row of a class would.
     mean = min(mean, share, 1.0)
     variance = min(variance, _MOST_VARIANCE * mean * (1.0 - mean))
     if not (mean > _NOTHING and variance > _NO_VARIANCE):

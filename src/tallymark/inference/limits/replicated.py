@@ -1,4 +1,4 @@
-"""Limits from resamples: Student's interval on the metric's scale, its centre where the bootstrap's own bias is taken off."""
+"""Bias-corrected Student limits from bootstrap replicates, on the metric's scale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tallymark._check import Floats
-from tallymark.inference.scales import NO_SPREAD, scale_of
+from tallymark.inference.scales import NO_SPREAD, scale_of, student_value
 from tallymark.registry import Metric
 
 #: A metric undefined in more resamples than this leaves has no interval.
@@ -17,24 +17,24 @@ _DEFINED = 0.9
 def replicated_limits(
     facts: Metric, value: float, drawn: Floats, fewest: int, level: float, shrink: float = 1.0
 ) -> tuple[float, float] | None:
-    r"""Limits of a metric inside its range from its values in resamples; None where these do not vary, or are undefined.
+    r"""Limits of a metric inside its range from its values in resamples; None where these do not vary, or are
+    undefined.
 
-    With s the standard deviation and b the bias of the resamples on the metric's scale (logit, log or plain), by the derivative
-    there, the limits are :math:`v - b \pm \sqrt{(t s)^2 + b^2}`, so that they lie on both sides of the value. Percentiles would double
-    the bias of metrics that are maxima (KS, hulls): these overshoot in every resample. `fewest` is the number of rows of the
-    smallest class, and `shrink` the error of all rows over that of the rows that were resampled.
+    With s the standard deviation and b the bias of the resamples on the metric's scale (logit, log or plain), by the
+    derivative there, the limits are :math:`v - b \pm \sqrt{(t s)^2 + b^2}`, so that they lie on both sides of the
+    value. Percentiles would double the bias of metrics that are maxima (KS, hulls): these overshoot in every resample.
+    `fewest` is the number of rows of the smallest class, and `shrink` the error of all rows over that of the rows that
+    were resampled.
     """
-    from scipy.special import stdtrit
-
-    known = drawn[np.isfinite(drawn)]
-    if not facts.low < value < facts.high or len(known) < _DEFINED * len(drawn):
+    defined = drawn[np.isfinite(drawn)]
+    if not facts.low < value < facts.high or len(defined) < _DEFINED * len(drawn):
         return None
-    error = float(known.std(ddof=1))
+    error = float(defined.std(ddof=1))
     if error <= NO_SPREAD * abs(value):
         return None
     scale = scale_of(facts.low, facts.high)
     slope = scale.slope(value)
-    bias = (float(known.mean()) - value) * shrink**2 * slope
-    reach = math.hypot(float(stdtrit(max(fewest - 1, 1), 0.5 + level / 2)) * error * shrink * slope, bias)
-    centre = scale.there(value) - bias
-    return scale.back(centre - reach), scale.back(centre + reach)
+    bias = (float(defined.mean()) - value) * shrink**2 * slope
+    reach = math.hypot(student_value(level, max(fewest - 1, 1)) * error * shrink * slope, bias)
+    centre = scale.forward(value) - bias
+    return scale.inverse(centre - reach), scale.inverse(centre + reach)

@@ -34,7 +34,7 @@ def moments_effect(name: str, *, bounded: bool = True) -> Callable[[Tally], Scor
 def _moment_effect(name: str, tally: Tally, side: int) -> Callable[[Floats], Floats]:
     moments = tally.runs[side].moments
     if moments.variance <= 0.0:
-        # All rows of the class score alike; as far as they tell, it has no spread.
+        # All scores of the class are equal: no spread.
         return np.zeros_like
     sd = math.sqrt(moments.variance)
     by_mean, by_variance = (
@@ -66,7 +66,7 @@ def _shifted(tally: Tally, side: int, *, mean: float = 0.0, variance: float = 0.
 
 
 def log_loss_effect(tally: Tally) -> ScoreEffect:
-    """A mean of losses: each class's own spread, by its share."""
+    """Influence of a mean loss."""
     p = tally.prevalence
 
     def centred(run: Run, share: float, loss: Callable[[Floats], Floats]) -> Callable[[Floats], Floats]:
@@ -79,26 +79,28 @@ def log_loss_effect(tally: Tally) -> ScoreEffect:
         tally, centred(tally.negative, 1.0 - p, log_to_zero), centred(tally.positive, p, log_to_one)
     )
     low, high = np.array(tally.range)
-    # The most a row with a score like those seen can lose.
+    # The largest loss of a score within the range.
     return score_effect.with_bounds(0.0, float(max(log_to_one(low), log_to_zero(high))))
 
 
 def skill_effect(name: str, loss: str, effect: Callable[[Tally], ScoreEffect]) -> Callable[[Tally], ScoreEffect]:
-    """One less a mean loss over that of the constant prevalence; `effect` is the loss's own."""
+    """Influence of a skill score, 1 - loss / loss of the constant prevalence; `effect` is that of the loss."""
 
     def of(tally: Tally) -> ScoreEffect:
-        own = effect(tally)
-        if own.bounded is None:
+        of_loss = effect(tally)
+        if of_loss.bounded is None:
             raise TypeError(f"{loss} is no mean of losses")
         factor = -1.0 / METRICS[loss].chance(tally)
-        score_effect = ScoreEffect(tally, lambda s: factor * own.of_negative(s), lambda s: factor * own.of_positive(s))
-        return score_effect.with_bounds(1.0 + factor * own.bounded.high, METRICS[name].high, anchor=1.0)
+        score_effect = ScoreEffect(
+            tally, lambda s: factor * of_loss.of_negative(s), lambda s: factor * of_loss.of_positive(s)
+        )
+        return score_effect.with_bounds(1.0 + factor * of_loss.bounded.high, METRICS[name].high, anchor=1.0)
 
     return of
 
 
 def calibration_slope_effect(tally: Tally) -> ScoreEffect:
-    """The slope of a logistic regression: each row's part in its estimating equation, over the information."""
+    """Influence of the slope of a logistic regression: score function over information."""
     slope, intercept = logistic_recalibration(tally)
     if math.isinf(slope):
         raise Undefined("the classes do not overlap, so the slope has no spread")
@@ -134,7 +136,7 @@ def calibration_slope_effect(tally: Tally) -> ScoreEffect:
 
 
 def calibration_intercept_effect(tally: Tally) -> ScoreEffect:
-    """The intercept beside a slope of 1, likewise."""
+    """Influence of the intercept of a logistic regression with slope 1."""
     intercept = METRICS["calibration_intercept"].compute(tally)
 
     def chance(s: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Confidence limits under complete separation: no variance is seen, but few rows were."""
+"""Confidence limits under complete separation, where the sample has no variance."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tallymark.summaries.tally import Tally
 
 
 def separation_limits(name: str, tally: Tally, level: float) -> tuple[float, float]:
-    r"""Clopper–Pearson limits: the largest plausible share of one class is moved to the wrong end.
+    r"""Clopper–Pearson limits: the upper limit of the share of misranked rows of one class is moved to the wrong end.
 
-    Of m rows that all fell right, up to :math:`1 - (\alpha/2)^{1/m}` of their kind may fall wrong (Clopper–Pearson);
-    that share of the positives is put below everything, then that share of the negatives above everything. Only classes
-    that do not overlap are judged so; elsewhere no spread means no information, and the limits are nan.
+    Of m rows that all are ranked right, up to :math:`1 - (\alpha/2)^{1/m}` of the population may be wrong;
+    that share of the positives is put below everything, then that share of the negatives above everything. Where the
+    classes overlap the limits are nan.
     """
     if not tally.separation:
         return math.nan, math.nan

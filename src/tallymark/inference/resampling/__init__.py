@@ -1,1 +1,1 @@
-"""Resampling rows without copying them."""
+"""Bootstrap and jackknife on summaries, without copying rows."""

@@ -1,4 +1,4 @@
-"""Metrics of a whole block of resamples at once."""
+"""Vectorised metrics of a block of bootstrap resamples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def block_average_precision(draws: Resamples) -> Floats:
     down, up = draws.scales
     tp, fp = draws.above
     called = tp + (fp if draws.pool.tally.prior is None else fp * (down / up)[:, None])
-    # A replicate without the entry and all above it has 0 of 0 there, which adds nothing.
+    # 0 of 0 where neither the entry nor any above it was drawn adds nothing.
     precision = tp / np.maximum(called, np.finfo(np.float64).tiny)
     values: Floats = np.einsum("rk,rk->r", draws.as_floats[1], precision) / draws.totals[1]
     return values
@@ -55,13 +55,13 @@ def block_recall_at_k(draws: Resamples) -> Floats:
 
 
 def _hits_at_top(draws: Resamples) -> Floats:
-    """Positives in the top tenth of every resample, where it ends inside a cell by the share of the cell that fits."""
+    """Positives in the top tenth of every resample; of a cell that is cut, by the share of it."""
     fp, tp = (np.cumsum(side[:, ::-1], axis=1) for side in draws.merged(draws.pool.places_by_cell))
     down, up = (scale[:, None] for scale in draws.scales)
     hits = tp * up
     called = hits + fp * down
     size: Floats = TOP * (draws.totals[0] + draws.totals[1])
-    # The first cell with which more rows are called than these, and what is called before it.
+    # The first cell beyond the top tenth, and the rows before it.
     last = np.argmax(called > size[:, None], axis=1)
     rows = np.arange(len(draws))
     before, hits_before = (np.where(last > 0, side[rows, last - 1], 0.0) for side in (called, hits))
@@ -89,10 +89,10 @@ def block_positive_sd(draws: Resamples) -> Floats:
     """The Bernoulli noise of the positive estimate of every resample."""
     variance = np.zeros(len(draws))
     for scale, masses, stratum in zip(draws.scales, draws.as_floats, draws.pool.strata, strict=True):
-        # Squared weights of an entry's rows go with its mass.
+        # The squared weights of an entry are proportional to its mass.
         parts = masses * (stratum.squares / stratum.mass) * stratum.scores * (1.0 - stratum.scores)
-        # Added up as one tally would, entries that were not drawn left out: resamples of equal noise then stay equal.
-        variance += scale**2 * np.array([np.sum(own[drawn]) for own, drawn in zip(parts, masses > 0.0, strict=True)])
+        # Summed without the entries not drawn, as a tally does, so that rounding is the same.
+        variance += scale**2 * np.array([np.sum(line[drawn]) for line, drawn in zip(parts, masses > 0.0, strict=True)])
     values: Floats = np.sqrt(np.maximum(variance, 0.0))
     return values
 
@@ -102,11 +102,10 @@ def block_integrated_calibration_index(draws: Resamples) -> Floats:
     scores, places = draws.pool.places_by_score
     down, up = (side * scale[:, None] for side, scale in zip(draws.merged(places), draws.scales, strict=True))
     mass = down + up
-    held = mass > 0.0
     return np.array(
         [
-            index_of_outcomes(Outcomes(scores[own], hits[own] / total[own], total[own]))
-            for own, hits, total in zip(held, up, mass, strict=True)
+            index_of_outcomes(Outcomes(scores[drawn], hits[drawn] / total[drawn], total[drawn]))
+            for drawn, hits, total in zip(mass > 0.0, up, mass, strict=True)
         ]
     )
 
@@ -135,10 +134,10 @@ def block_gini(draws: Resamples) -> Floats:
 
 
 def _sums(masses: Floats, values: Floats) -> Floats:
-    """Masses times values, where nothing of infinity is nothing."""
-    endless = np.isinf(values)
-    sums: Floats = np.einsum("rk,k->r", masses, np.where(endless, 0.0, values) if endless.any() else values)
-    return np.where(masses[:, endless].any(axis=1), np.inf, sums) if endless.any() else sums
+    """Sums of masses times values, where 0 times infinity is 0."""
+    infinite = np.isinf(values)
+    sums: Floats = np.einsum("rk,k->r", masses, np.where(infinite, 0.0, values) if infinite.any() else values)
+    return np.where(masses[:, infinite].any(axis=1), np.inf, sums) if infinite.any() else sums
 
 
 def block_log_loss(draws: Resamples) -> Floats:

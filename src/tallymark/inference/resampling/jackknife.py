@@ -1,7 +1,7 @@
-"""Rows that belong together, left out together: the delete-a-group jackknife.
+"""Delete-a-group jackknife for clustered rows.
 
-Leaving out one cluster (or, of many, one of a few hundred groups of them) at a time says how much each moves a metric, and the sum of
-their squares how sure it is, whatever happens inside a cluster. Kott (2001), J. Off. Stat. 17(4).
+Leaving out one cluster (or, of many, one of a few hundred groups of them) at a time gives the influence of each on a
+metric, and the sum of squares its variance, whatever the dependence inside a cluster. Kott (2001), J. Off. Stat. 17(4).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tallymark.inference.limits.proportions import limits
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.values import values_of
-from tallymark.inference.scales import NO_SPREAD, normal_quantile, on_scale, scale_of
+from tallymark.inference.scales import NO_SPREAD, critical_value, on_scale, scale_of, student_value
 from tallymark.summaries.clusters import Clusters
 from tallymark.summaries.tally import Tally
 
-#: More clusters than this are put into as many groups at random.
+#: More clusters than this are assigned to as many groups at random.
 MOST_GROUPS = 400
 
-#: Masses held at once.
+#: Masses in memory at once.
 _BLOCK = 2**22
 
 #: Entries of a tally that is left out group by group.
@@ -33,7 +33,7 @@ _ENTRIES = 2**16
 
 @dataclass(frozen=True)
 class Jackknife:
-    """A standard error from what was left out in turn, and the groups it rests on: fewer where a few of them carry it."""
+    """A jackknife standard error and the effective number of groups: fewer where a few of them dominate it."""
 
     error: float
     groups: float
@@ -48,7 +48,7 @@ class Jackknife:
         squares = float(np.sum(moved**2))
         if squares == 0.0:
             return cls(0.0, float(n))
-        # Three times the inverse kurtosis: the number of groups where they move the estimate as normal numbers would.
+        # Three over the kurtosis: the number of groups where their influence is normal.
         return cls(math.sqrt((n - 1) / n * squares), min(float(n), 3.0 * squares**2 / float(np.sum(moved**4))))
 
     def plus(self, other: Jackknife) -> Jackknife:
@@ -67,32 +67,28 @@ class Jackknife:
         return max(self.groups - 1.0, 1.0)
 
     def limits(self, value: float, level: float, low: float, high: float) -> tuple[float, float]:
-        """Limits of an estimate between its ends.
+        """Limits of an estimate in the range `low` to `high`.
 
-        Of a value between two ends they are those of a proportion in a sample that is as sure: at an end, where nothing was seen to
-        vary, in a sample of as many rows as there are groups.
+        In a finite range they are those of a proportion with the same variance; at an end, or without variance, with as
+        many rows as there are groups.
         """
-        from scipy.special import stdtrit
-
         if math.isnan(self.error):
             return math.nan, math.nan
-        # What is left of equal numbers is rounding.
+        # Smaller errors are rounding.
         varies = self.error > NO_SPREAD * abs(value)
         if not math.isfinite(high - low):
-            # Where nothing was seen to vary there is no scale to say how much it might.
-            known = varies and low < value
-            return (
-                on_scale(value, self.error, self.freedom, level, scale_of(low, high)) if known else (math.nan, math.nan)
-            )
+            if not (varies and low < value):
+                return math.nan, math.nan
+            return on_scale(value, self.error, self.freedom, level, scale_of(low, high))
         p = (value - low) / (high - low)
-        shrunk = (normal_quantile(0.5 + level / 2) / float(stdtrit(self.freedom, 0.5 + level / 2))) ** 2
+        shrunk = (critical_value(level) / student_value(level, self.freedom)) ** 2
         rows = p * (1.0 - p) / (self.error / (high - low)) ** 2 if varies and 0.0 < p < 1.0 else self.groups
         ends = limits(p * rows * shrunk, rows * shrunk, level)
         return low + float(ends[0]) * (high - low), low + float(ends[1]) * (high - low)
 
 
 def groups_of(clusters: Clusters, most: int = MOST_GROUPS) -> Ints:
-    """The group of each cluster: one of its own where there are few."""
+    """The group of each cluster; each is a group where there are few."""
     number = len(clusters)
     if number <= most:
         return np.arange(number)
@@ -120,8 +116,8 @@ def without_each(tally: Tally, edges: Sequence[float] = (), most: int = MOST_GRO
         for place, mass, starts, whole in sides:
             left = np.repeat(whole[None, :], min(size, number - first), axis=0)
             for row in range(len(left)):
-                own = slice(starts[first + row], starts[first + row + 1])
-                left[row] -= np.bincount(place[own], mass[own], len(whole))
+                group_rows = slice(starts[first + row], starts[first + row + 1])
+                left[row] -= np.bincount(place[group_rows], mass[group_rows], len(whole))
             blocks.append(np.maximum(left, 0.0) * (left > 1e-9 * whole))
         yield Resamples(pool, blocks[0], blocks[1])
 
@@ -134,14 +130,14 @@ def jackknifed(
 ) -> dict[str, Floats]:
     """Each metric without each group of clusters in turn; nan where a class is left without rows."""
     edges = () if threshold is None or math.isinf(threshold) else (threshold,)
-    own = parameters or {}
+    settings = parameters or {}
     parts: dict[str, list[Floats]] = {name: [] for name in names}
     for block in without_each(tally, edges):
-        there = (block.totals[0] > 0.0) & (block.totals[1] > 0.0)
-        kept = block if there.all() else Resamples(block.pool, block.negative[there], block.positive[there])
+        both = (block.totals[0] > 0.0) & (block.totals[1] > 0.0)
+        kept = block if both.all() else Resamples(block.pool, block.negative[both], block.positive[both])
         for name in names:
-            values = np.full(len(there), np.nan)
-            if there.any():
-                values[there] = values_of(name, kept, threshold, own.get(name))
+            values = np.full(len(both), np.nan)
+            if both.any():
+                values[both] = values_of(name, kept, threshold, settings.get(name))
             parts[name].append(values)
-    return {name: np.concatenate(found) for name, found in parts.items()}
+    return {name: np.concatenate(values) for name, values in parts.items()}

@@ -1,4 +1,4 @@
-"""Resampled masses of a pool, a block at a time."""
+"""A block of bootstrap resamples: masses of every entry in each replicate."""
 
 from __future__ import annotations
 
@@ -50,14 +50,15 @@ class Resamples:
         return {}
 
     def cells(self, threshold: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """True and false positives, false and true negatives at a threshold, each summed by itself: an empty cell is 0."""
+        """True and false positives, false and true negatives at a threshold, each a sum so that an empty cell is 0."""
         if threshold not in self._cells:
-            (tn, fp), (fn, tp) = (
-                (masses[:, :place].sum(axis=1), masses[:, place:].sum(axis=1))
-                for masses, stratum in zip((self.negative, self.positive), self.pool.strata, strict=True)
-                for place in [int(np.searchsorted(stratum.cells, threshold, "left"))]
+            down, up = (int(np.searchsorted(stratum.cells, threshold, "left")) for stratum in self.pool.strata)
+            self._cells[threshold] = (
+                self.positive[:, up:].sum(axis=1),
+                self.negative[:, down:].sum(axis=1),
+                self.positive[:, :up].sum(axis=1),
+                self.negative[:, :down].sum(axis=1),
             )
-            self._cells[threshold] = tp, fp, fn, tn
         return self._cells[threshold]
 
     @cached_property
@@ -88,7 +89,7 @@ class Resamples:
 
     @cached_property
     def scales(self) -> tuple[Floats, Floats]:
-        """What a unit of (negative, positive) mass counts in each replicate, at the prevalence looked at."""
+        """Factors that reweight (negative, positive) mass of each replicate to the stated prevalence."""
         down, up = self.totals
         prior = self.pool.tally.prior
         if prior is None:
@@ -97,7 +98,7 @@ class Resamples:
 
     @cached_property
     def prevalences(self) -> Floats:
-        """Share of positives in each replicate: the stated one, or its own."""
+        """Prevalence of each replicate: the stated one, or the share of positives."""
         down, up = self.totals
         prior = self.pool.tally.prior
         return up / (down + up) if prior is None else np.full(len(self), prior)
@@ -116,9 +117,9 @@ class Resamples:
     def hulls(self) -> list[tuple[Floats, Floats]]:
         """False positive rates and recalls at the corners of the convex hull of each replicate's ROC curve."""
         tp, fp = self.above
-        # The sums that these were counted from: others, rounded otherwise, would bend the end of the curve.
+        # The same sums as above: others, with other rounding, would bend the end of the curve.
         down, up = self._before[:, -1], tp[:, 0]
-        # From nothing called positive down to everything; an entry that was not drawn adds a point that is no corner.
+        # From no row predicted positive to all; an entry that was not drawn adds a point that is no corner.
         x, y = (np.column_stack((np.zeros(len(self)), side[:, ::-1], total)) for side, total in ((fp, down), (tp, up)))
         corners = upper_hulls(x.ravel(), y.ravel(), np.repeat(np.arange(len(self)), x.shape[1]))
         replicate = corners // x.shape[1]
@@ -128,22 +129,22 @@ class Resamples:
 
     @cached_property
     def tallies_by_cell(self) -> list[Tally]:
-        """Each replicate as a tally whose entries stand at the edges of their cells: right for rankings."""
+        """Each replicate as a tally with entries at the edges of their cells: exact for rankings."""
         return self._tallies([stratum.cells for stratum in self.pool.strata])
 
     @cached_property
     def tallies_by_score(self) -> list[Tally]:
-        """Each replicate as a tally whose entries stand at their own mean score: right for sums."""
+        """Each replicate as a tally with entries at their mean score: exact for sums."""
         return self._tallies([stratum.scores for stratum in self.pool.strata])
 
     def _tallies(self, scores: Sequence[Scores]) -> list[Tally]:
-        # Squared weights of an entry's rows go with its mass.
+        # The squared weights of an entry are proportional to its mass.
         per_mass = [stratum.squares / stratum.mass for stratum in self.pool.strata]
 
-        def run(own: Scores, mass: Floats, square: Floats) -> Run:
-            held = mass > 0
-            rows = np.ones(np.count_nonzero(held), np.int64)
-            return Run(own[held], weights=mass[held], squares=mass[held] * square[held], rows=rows)
+        def run(entries: Scores, mass: Floats, square: Floats) -> Run:
+            drawn = mass > 0
+            rows = np.ones(np.count_nonzero(drawn), np.int64)
+            return Run(entries[drawn], weights=mass[drawn], squares=mass[drawn] * square[drawn], rows=rows)
 
         return [
             self._tally([run(*side) for side in zip(scores, masses, per_mass, strict=True)])
@@ -152,7 +153,7 @@ class Resamples:
 
     @cached_property
     def tallies_of_moments(self) -> list[Tally]:
-        """Each replicate as a tally that knows its classes' masses and moments, and no score but the extremes."""
+        """Each replicate as a tally of the masses and moments of its classes, and the extreme scores only."""
         ends = [np.array([run.scores[0], run.scores[-1]]) for run in self.pool.tally.runs]
         sides = [_moments(s, m) for s, m in zip(self.pool.strata, self.as_floats, strict=True)]
         return [
@@ -166,7 +167,7 @@ class Resamples:
         return Tally(tuple(runs), self.pool.tally.labels, self.pool.tally.prior)
 
 
-#: Spreads below this, relative to the squares they are the rest of, may be rounding.
+#: Variances below this, relative to the mean square, may be rounding.
 _ROUNDING = 1e-12
 
 
@@ -181,8 +182,8 @@ def _moments(stratum: Stratum, masses: Floats) -> list[ScoreMoments]:
     mean = centre + first
     # A resample of one score alone has exactly that mean and no spread, whatever the rounding.
     for row in np.flatnonzero(m2 <= _ROUNDING * second * total):
-        held = np.flatnonzero(masses[row])
-        if len(held) == 1:
-            mean[row], m2[row] = stratum.scores[held[0]], 0.0
-    # No metric of moments looks at the third one.
+        drawn = np.flatnonzero(masses[row])
+        if len(drawn) == 1:
+            mean[row], m2[row] = stratum.scores[drawn[0]], 0.0
+    # No metric of moments uses the third one.
     return [ScoreMoments(n, a, b, math.nan) for n, a, b in zip(total.tolist(), mean.tolist(), m2.tolist(), strict=True)]

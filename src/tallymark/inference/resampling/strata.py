@@ -1,4 +1,4 @@
-"""What is resampled: the entries of each class, few enough to be drawn thousands of times."""
+"""The entries of each class to resample, few enough to be drawn thousands of times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallymark.summaries.run import Run
 from tallymark.summaries.sorting import placements
 from tallymark.summaries.tally import Tally
 
-#: Up to so many entries every distinct score is one of its own; beyond, neighbouring scores share a cell.
+#: Up to so many entries every distinct score is one; beyond, neighbouring scores share a cell.
 MOST = 2**17
 
 #: Rows are drawn one by one while there are at most so many for each entry; beyond, entries draw their counts.
@@ -30,7 +30,7 @@ _MANY = 10**9
 
 @dataclass(frozen=True, eq=False)
 class Stratum:
-    """Entries of one class: where they stand, their mean score, and the rows, mass and squared weights behind them.
+    """Entries of one class: the lower edge of their cell, their mean score, rows, mass and squared weights.
 
     `cells` ascend and are shared by the classes: equal cells are tied.
     """
@@ -70,7 +70,7 @@ class Stratum:
         """Spread of the weights within an entry; None when it has none."""
         mean = self.mass / self.rows
         variance = np.maximum(self.squares / self.rows - mean**2, 0.0)
-        # One weight repeated: what is left is rounding.
+        # Smaller variances are rounding of equal weights.
         variance[variance <= 1e-12 * mean**2] = 0.0
         return np.sqrt(variance) if variance.any() else None
 
@@ -91,7 +91,7 @@ class Stratum:
         drawn = counts.astype(np.float64)
         masses: Floats = drawn * self._weight
         if self._weight_sd is not None:
-            # Which of an entry's rows came is unknown; their sum varies as the weights do.
+            # Which rows of an entry are drawn is not known; their sum varies with the weights.
             masses += np.sqrt(drawn) * self._weight_sd * rng.standard_normal(drawn.shape)
         return np.maximum(masses, 0.0)
 
@@ -111,26 +111,24 @@ class Stratum:
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Both classes of a tally, ready to be resampled."""
+    """The entries of both classes of a tally, to be resampled."""
 
     tally: Tally
     negative: Stratum
     positive: Stratum
+    #: For each positive entry, the negative entries strictly below it and at or below it.
+    placements: tuple[Ints, Ints]
 
     @classmethod
     def of(cls, tally: Tally, most: int = MOST, edges: Iterable[float] = ()) -> Pool:
         """The entries of a tally, in at most about `most` cells; `edges` are thresholds no cell may straddle."""
-        return cls(tally, *strata_of(tally.runs, most, edges))
+        negative, positive = strata_of(tally.runs, most, edges)
+        return cls(tally, negative, positive, placements(negative.cells, positive.cells))
 
     @property
     def strata(self) -> tuple[Stratum, Stratum]:
         """Negatives, positives."""
         return self.negative, self.positive
-
-    @cached_property
-    def placements(self) -> tuple[Ints, Ints]:
-        """For each positive entry, the negative entries strictly below it and at or below it."""
-        return placements(self.negative.cells, self.positive.cells)
 
     @cached_property
     def places_by_cell(self) -> tuple[Ints, Ints]:
@@ -148,9 +146,9 @@ class Pool:
         return log_to_zero(self.negative.scores), log_to_one(self.positive.scores)
 
     def thinned(self) -> Tally:
-        """The pool as a tally: what follows from the spread of the scores needs no more entries than it has.
+        """The pool as a tally of fewer entries.
 
-        Entries stand at the edges of their cells, so ties between the classes are kept; moments stay exact.
+        Entries are at the edges of their cells, so that ties between the classes are kept; moments stay exact.
         """
         runs = []
         for run, stratum in zip(self.tally.runs, self.strata, strict=True):
@@ -189,8 +187,7 @@ def _columns(run: Run) -> tuple[Ints, Floats, Floats]:
 
 
 def _of_run(run: Run) -> Stratum:
-    scores = run.scores.astype(np.float64)
-    return Stratum(run.scores, scores if run.hi is None else (scores + run.hi) / 2, *_columns(run))
+    return Stratum(run.scores, run.centres.astype(np.float64), *_columns(run))
 
 
 def _quantiles(run: Run, most: int) -> Scores:
@@ -205,20 +202,20 @@ def _joined(run: Run, cuts: Scores) -> Stratum:
     starts = np.searchsorted(run.scores, cuts, "left")
     starts[0] = 0
     ends = np.append(starts[1:], len(run))
-    held = ends > starts
-    middle = run.scores if run.hi is None else (run.scores + run.hi) / 2
+    filled = ends > starts
+    middle = run.centres
     if run.kind == "unit":
-        # Rows are counted by their places: columns of ones as long as the run need not be made to be added up.
-        rows = (ends - starts)[held]
+        # Rows are differences of places, without a column of ones.
+        rows = (ends - starts)[filled]
         mass = squares = rows.astype(np.float64)
-        sums = np.add.reduceat(middle, starts[held], dtype=np.float64)
+        sums = np.add.reduceat(middle, starts[filled], dtype=np.float64)
     else:
-        rows, mass, squares = (np.add.reduceat(column, starts[held]) for column in _columns(run))
-        sums = np.add.reduceat(middle * run.mass, starts[held])
-    return Stratum(cuts[held], sums / mass, rows, mass, squares)
+        rows, mass, squares = (np.add.reduceat(column, starts[filled]) for column in _columns(run))
+        sums = np.add.reduceat(middle * run.mass, starts[filled])
+    return Stratum(cuts[filled], sums / mass, rows, mass, squares)
 
 
-#: Entries from which a tally is made lighter before it is drawn, and what it then has.
+#: Entries from which a tally is thinned before it is plotted, and the entries it then has.
 _HEAVY, _LIGHT = 2**17, 2**14
 
 
@@ -226,7 +223,7 @@ _LIGHTER: WeakKeyDictionary[Tally, Tally] = WeakKeyDictionary()
 
 
 def lighter(tally: Tally) -> Tally:
-    """A tally with fewer thresholds, each with its exact counts: all that a curve of millions of points can show."""
+    """A tally with fewer thresholds, each with exact counts, for curves of millions of points."""
     if sum(map(len, tally.runs)) <= _HEAVY:
         return tally
     if tally not in _LIGHTER:

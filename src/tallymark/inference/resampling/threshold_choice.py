@@ -1,4 +1,4 @@
-"""The threshold that a policy chooses in every resample, and what it does there."""
+"""The threshold that a policy chooses in every resample, and metrics at these thresholds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rates = tuple[Floats, Floats, Floats, Floats]
 
 
 def chosen_in(draws: Resamples, policy: str) -> tuple[Floats, Rates]:
-    """The policy's threshold in every resample, and the masses above it; nan where it has none or a class is missing."""
+    """The policy's threshold in every resample, and the masses above it; nan where it is undefined."""
     chooser, numbers = parse_policy(policy)
     lines = np.full((5, len(draws)), np.nan)
     both = (draws.totals[0] > 0.0) & (draws.totals[1] > 0.0)
@@ -46,8 +46,8 @@ def masses_above(tally: Tally, cut: float) -> tuple[float, float, float, float]:
 def at_choices(facts: Metric, cuts: Floats, rates: Rates, given: Mapping[str, float]) -> Floats:
     """A metric at many thresholds; a parameter that is the threshold itself follows each of them."""
     settings: dict[str, Any] = {**facts.parameters, **given}
-    own = facts.threshold_parameter
-    if own is not None and own not in given:
-        parameter = PARAMETERS[own]
-        settings[own] = np.where((cuts >= parameter.low) & (cuts <= parameter.high), cuts, np.nan)
+    parameter = facts.threshold_parameter
+    if parameter is not None and parameter not in given:
+        limits = PARAMETERS[parameter]
+        settings[parameter] = np.where((cuts >= limits.low) & (cuts <= limits.high), cuts, np.nan)
     return at_rates(facts, *rates, settings)

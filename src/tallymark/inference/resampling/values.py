@@ -1,4 +1,4 @@
-"""Any metric of every resample of a block."""
+"""A metric of every resample of a block."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def at_rates(
 ) -> Floats:
     """A metric at one threshold, of many true and false positives at once."""
     settings = facts.parameters if parameters is None else parameters
-    # What is left of a sum of weights may be rounding below 0.
+    # Differences of sums of weights may be below 0 by rounding.
     rest = (np.maximum(total - part, 0) for total, part in ((positives, tp), (negatives, fp)))
     values: Floats = facts.cells(tp, fp, *rest, **settings)  # type: ignore[misc]
     return values
@@ -47,12 +47,12 @@ def _blockwise(facts: Metric, values_in: Callable[[Resamples], Floats], draws: R
     values = np.full(len(draws), np.nan)
     if facts.needs == "probabilities" and not draws.pool.tally.is_probability:
         return values
-    # Weights that vary may leave a class without mass, and the replicate without a metric.
-    there = (draws.totals[0] > 0.0) & (draws.totals[1] > 0.0)
-    if there.all():
+    # A class may have no mass where weights vary, and the metric is undefined.
+    both = (draws.totals[0] > 0.0) & (draws.totals[1] > 0.0)
+    if both.all():
         return values_in(draws)
-    if there.any():
-        values[there] = values_in(Resamples(draws.pool, draws.negative[there], draws.positive[there]))
+    if both.any():
+        values[both] = values_in(Resamples(draws.pool, draws.negative[both], draws.positive[both]))
     return values
 
 

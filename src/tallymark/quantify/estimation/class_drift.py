@@ -15,7 +15,7 @@ import numpy as np
 from tallymark._check import Floats, Ints
 from tallymark._display import Row, Shown, plain
 from tallymark.errors import InputError
-from tallymark.inference.hypothesis_tests.holm import holm
+from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.interval import Seed, checked_level, checked_number
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.summaries.run import Run
