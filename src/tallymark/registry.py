@@ -9,9 +9,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from tallymark.errors import InputError, UnknownNameError, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Named(Protocol):
@@ -194,7 +198,7 @@ class ScoreFacts(MetricFacts):
     #: A sum over rows: twice the rows have twice the value.
     extensive: bool = False
     #: For metrics at one threshold: the values of arrays tp, fp, fn, tn and of the parameters by name.
-    cells: Callable[..., Any] | None = None
+    cells: Callable[..., NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +214,7 @@ class CellFacts(MetricFacts):
     #: Does not depend on the model, only on the labels.
     model_free: bool = False
     #: The values of many K-class matrices, from their :class:`Margins`, without averaging over classes.
-    of_classes: Callable[..., Any] | None = None
+    of_classes: Callable[..., NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +247,7 @@ class Metric(ScoreFacts, CellFacts, Declared):
 class CellMetric(Metric):
     """A metric at one threshold: a function of the four cells of a confusion matrix."""
 
-    cells: Callable[..., Any]
+    cells: Callable[..., NDArray[np.float64]]
 
 
 @dataclass(frozen=True, kw_only=True)

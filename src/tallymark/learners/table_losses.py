@@ -241,7 +241,7 @@ def _score_of_table(
 def _scaled(facts: CellMetric, tp: Any, fp: Any, fn: Any, tn: Any, **parameters: float) -> Floats:
     cells = [np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        values: Floats = facts.cells(*cells, **{**facts.parameters, **parameters})
+        values = facts.cells(*cells, **{**facts.parameters, **parameters})
     # An undefined table gets the value 0.
     if np.isnan(values.sum()):
         values = np.nan_to_num(values, nan=0.0)

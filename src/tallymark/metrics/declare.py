@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from tallymark._check import Label
+from tallymark._check import Floats, Label
 from tallymark._numbers import number
 from tallymark._rounding import within
 from tallymark.errors import InputError, Undefined, UndefinedWarning
@@ -71,7 +71,7 @@ class metric(ScoreFacts):  # noqa: N801 - a decorator
         """Register the function; what is returned warns instead of raising Undefined."""
         name, chance = function.__name__, self.chance
 
-        def compute(summary: Any, **options: Any) -> float:
+        def compute(summary: Summary, **options: Any) -> float:
             check_summary(name, self.needs, summary, one_class=self.one_class)
             value = float(function(summary, **options))  # type: ignore[call-arg]
             if math.isnan(value):
@@ -128,7 +128,7 @@ class CellFormula(CellFacts):
     f_of_means: bool = False
 
     @functools.cached_property
-    def cells(self) -> Callable[..., Any]:
+    def cells(self) -> Callable[..., Floats]:
         """The compiled formula."""
         return expressions.to_numpy(self.expression)
 

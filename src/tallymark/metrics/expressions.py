@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from tallymark.registry import PARAMETERS
 
@@ -29,21 +30,24 @@ _LATEX_NAMES = {
 
 
 @cache
-def to_numpy(expression: str) -> Callable[..., Any]:
+def to_numpy(expression: str) -> Callable[..., NDArray[np.float64]]:
     """A function of tp, fp, fn, tn and the parameters, for numbers or arrays; 0/0 is nan."""
     code = compile(ast.fix_missing_locations(ast.Expression(_expanded(expression))), f"<{expression}>", "eval")
 
-    def evaluate(tp: Any, fp: Any, fn: Any, tn: Any, **parameters: Any) -> Any:
+    def evaluate(
+        tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike, **parameters: ArrayLike
+    ) -> NDArray[np.float64]:
         # Counts become float64 first: products of large counts overflow int64.
         names = {"tp": _floats(tp), "fp": _floats(fp), "fn": _floats(fn), "tn": _floats(tn)}
         names |= {name: _floats(value) for name, value in parameters.items()}
         with np.errstate(divide="ignore", invalid="ignore"):
-            return eval(code, {"__builtins__": {}, "sqrt": np.sqrt}, names)  # noqa: S307 - a formula of this package, checked
+            values: NDArray[np.float64] = eval(code, {"__builtins__": {}, "sqrt": np.sqrt}, names)  # noqa: S307 - a formula of this package, checked
+        return values
 
     return evaluate
 
 
-def _floats(value: Any) -> Any:
+def _floats(value: ArrayLike) -> Any:
     """A number or an array as float64; a number as a NumPy scalar, which divides by zero as arrays do."""
     return np.float64(value) if isinstance(value, int | float) else np.asarray(value, dtype=np.float64)
 

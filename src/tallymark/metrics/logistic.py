@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tallymark._check import Floats
 
@@ -27,13 +26,13 @@ def sigmoid(x: Floats) -> Floats:
 _EDGE = 1e-12
 
 
-def log_odds(probabilities: Any) -> tuple[Floats, Floats]:
+def log_odds(probabilities: ArrayLike) -> tuple[Floats, Floats]:
     """The two terms of the log odds, ln p and -ln(1 - p)."""
     p = np.clip(np.asarray(probabilities, dtype=np.float64), _EDGE, 1.0 - _EDGE)
     return np.log(p), -np.log1p(-p)
 
 
-def logit(probabilities: Any) -> Floats:
+def logit(probabilities: ArrayLike) -> Floats:
     """Log odds, ln(p / (1 - p))."""
     log_p, minus_log_q = log_odds(probabilities)
     return log_p + minus_log_q

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallymark._check import Floats
 from tallymark.registry import cell_metric_named
@@ -18,7 +19,7 @@ class Margins(NamedTuple):
     predicted: Floats
 
     @classmethod
-    def of(cls, tables: Any) -> Margins:
+    def of(cls, tables: NDArray[Any]) -> Margins:
         """Of matrices whose rows are the true classes."""
         parts = (np.einsum("dkk->dk", tables), tables.sum(axis=2), tables.sum(axis=1))
         return cls(*(np.asarray(part, dtype=np.float64) for part in parts))
@@ -44,8 +45,7 @@ def class_values(margins: Margins, metric: str, average: str | None) -> Floats:
         of_classes = cell_metric_named(metric).of_classes
         if of_classes is None:
             raise ValueError(f"{metric} has no K-class definition without averaging")
-        values: Floats = of_classes(margins)
-        return values
+        return of_classes(margins)
 
 
 def averaged(margins: Margins, metric: str, average: str) -> Floats:
@@ -53,8 +53,7 @@ def averaged(margins: Margins, metric: str, average: str) -> Floats:
     facts = cell_metric_named(metric)
     cells = margins.cells
     if average == "micro":
-        values: Floats = facts.cells(*(cell.sum(axis=1) for cell in cells), **facts.parameters)
-        return values
+        return facts.cells(*(cell.sum(axis=1) for cell in cells), **facts.parameters)
     truth = margins.truth
     if average == "weighted":
         shares = truth / truth.sum(axis=1, keepdims=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tallymark._check import Floats
 from tallymark.errors import Undefined
@@ -373,13 +373,14 @@ net_benefit = cell_metric(
 )
 
 
-def _d_prime_of_cells(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def _d_prime_of_cells(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> Floats:
     """Z(tpr) - Z(fpr) of numbers or arrays; nan where both are infinite or a class is missing."""
     from scipy.special import ndtri
 
     tp, fp, fn, tn = (np.asarray(cell, dtype=np.float64) for cell in (tp, fp, fn, tn))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return ndtri(tp / (tp + fn)) - ndtri(fp / (fp + tn))
+        values: Floats = ndtri(tp / (tp + fn)) - ndtri(fp / (fp + tn))
+    return values
 
 
 @metric(
