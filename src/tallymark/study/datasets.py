@@ -1,4 +1,4 @@
-"""Data sets by name: the 24 problems and 30 outlier sets of the literature where their files are, scikit-learn's always."""
+"""Registered data sets: 24 quantification problems and 30 outlier sets where their files are installed, and scikit-learn's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import InputError, nearest
 
-#: The environment variable that says where the reference data are.
+#: The environment variable with the folder of the reference data.
 PLACE = "TALLYMARK_DATA"
 
 
@@ -26,7 +26,7 @@ class MissingData(InputError):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows and labels, the positive one stated; `digest` is a hash of their content."""
+    """Rows and labels, with the positive label; `digest` is a hash of their content."""
 
     name: str
     X: Any
@@ -35,28 +35,22 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """What the data hold, whatever they are called."""
-        found = hashlib.sha256()
+        """SHA-256 of rows and labels, whatever the data set is called."""
+        digest = hashlib.sha256()
         for part in (self.X, self.y):
             array = np.ascontiguousarray(part)
             text = array.astype(str) if array.dtype.kind == "O" else array
-            found.update(f"{text.dtype.str}{text.shape}".encode())
-            found.update(text.tobytes())
-        return found.hexdigest()
-
-
-def data_folder() -> Path | None:
-    """Where the reference data are, if anywhere."""
-    place = os.environ.get(PLACE)
-    folder = Path(place) if place else Path("..") / "shared" / "data"
-    return folder if folder.is_dir() else None
+            digest.update(f"{text.dtype.str}{text.shape}".encode())
+            digest.update(text.tobytes())
+        return digest.hexdigest()
 
 
 def _folder(name: str) -> Path:
-    folder = data_folder()
-    if folder is None or not (folder / name).is_dir():
+    """A folder of the reference data."""
+    root = os.environ.get(PLACE)
+    if not root or not (folder := Path(root) / name).is_dir():
         raise MissingData(f"The files of this data set are not here; set {PLACE} to the folder that holds {name}/.")
-    return folder / name
+    return folder
 
 
 def _problem(name: str) -> Dataset:

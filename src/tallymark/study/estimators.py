@@ -1,8 +1,8 @@
-"""Estimators that a study's TOML file may name, and the parameters it may set.
+"""Allow-list of the estimators, and of their parameters, that a study's TOML file may name.
 
-A file from somebody else must not run code. Listed are classes whose listed parameters take numbers, truth values, lists of these, and
-words from a fixed set. Parameters that take a path, a cache, a function, a dictionary or another estimator are left out (a ``memory``
-of scikit-learn is a folder of pickles), and so are `n_jobs` and `verbose`, for the study says how many processes work.
+A file from somebody else must not run code. Listed parameters take numbers, truth values, lists of these, and words from
+a fixed set. Parameters that take a path, a cache, a function, a dictionary or another estimator are left out (a
+``memory`` of scikit-learn is a folder of pickles), and so are `n_jobs` and `verbose`: the study sets the processes.
 """
 
 from __future__ import annotations
@@ -78,11 +78,12 @@ ESTIMATORS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 
 
-def made(path: Any, params: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
-    """A listed estimator with these parameters; those of a grid are held to the same list."""
+def estimator_of(path: Any, params: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
+    """A listed estimator with these parameters; parameters of a grid must be listed too."""
     if not isinstance(path, str) or path not in ESTIMATORS:
+        names = shown(ESTIMATORS, len(ESTIMATORS))
         raise InputError(
-            f"estimator is {path!r}; a file may name only {shown(ESTIMATORS, len(ESTIMATORS))}.{nearest(path, ESTIMATORS)} "
+            f"estimator is {path!r}; a file may name only {names}.{nearest(path, ESTIMATORS)} "
             "Anything else needs Python: tm.study.Study."
         )
     for name, value in params.items():

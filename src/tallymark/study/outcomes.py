@@ -18,7 +18,7 @@ from tallymark.registry import LOSSES
 from tallymark.study import rank_tests
 from tallymark.study.method_table import MethodTable
 from tallymark.study.rank_tests import TestResult
-from tallymark.study.stores import Cell, losses_of
+from tallymark.study.stores import Cell, loss_of
 
 #: Prevalences are told apart by so many decimals.
 _DECIMALS = 6
@@ -143,7 +143,7 @@ class StudyResults(Shown):
         """One line per data set, fold, sample and method: nominal and drawn prevalence, the estimate, and a column per loss."""
         facts = {name: LOSSES[name] for name in self.losses}
         for cell in self.cells:
-            values = losses_of(cell, facts)
+            values = {name: loss_of(cell, loss) for name, loss in facts.items()}
             for place in range(len(cell.sizes)):
                 yield {
                     "dataset": cell.dataset, "fold": cell.fold, "sample": place, "nominal": _share(cell.nominal[place]),
@@ -187,7 +187,7 @@ class StudyResults(Shown):
         total = np.zeros((len(self.datasets), len(places), len(self.methods)))
         times = np.zeros_like(total)
         for cell in self.cells:
-            (values,) = losses_of(cell, {loss: facts}).values()
+            values = loss_of(cell, facts)
             at = [
                 places[float(p) if cell.nominal.ndim > 1 else round(float(v), _DECIMALS)]
                 for p, v in enumerate(cell.nominal)
