@@ -283,7 +283,7 @@ def picture_of(result: object) -> str:
     """The small SVG that a notebook shows beside a result's table; nothing where there is none, or nothing to draw it with."""
     if any(importlib.util.find_spec(name) is None for name in ("altair", "vl_convert")):
         return ""
-    drawn: str = importlib.import_module("tallymark.charts.of_results").small_picture(result)
+    drawn: str = importlib.import_module("tallymark.charts.pictures").small_picture(result)
     return drawn
 
 

@@ -22,15 +22,13 @@ from tallymark.inference.limits.cell_metrics import Asked, limits_of_many
 from tallymark.inference.resampling.strata import Pool
 from tallymark.measures import Evaluation
 from tallymark.metrics import expressions
+from tallymark.metrics.headlines import SLIDERS
 from tallymark.registry import METRICS
 from tallymark.reporting.mathml import formula
 from tallymark.summaries.tally import Tally
 
 #: Thresholds a slider runs over, those of all models together, and the cells of a large tally they are taken from.
 _MOST, _TOGETHER, _CELLS = 400, 2_400, 2**15
-
-#: Metrics beside the sliders; the others can be opened.
-_SHOWN = ("recall", "precision", "f1", "mcc", "specificity", "balanced_accuracy", "expected_cost", "net_benefit")
 
 #: Rows beyond which a band is hardly wider than its line, and not worth its resampling.
 BANDS_UP_TO = 100_000
@@ -63,7 +61,7 @@ def explored(
         "prevalence": first.prevalence,
         "odds_at": first.parameters.get("odds_at"),
         "parameters": parameters(),
-        "leading": list(dict.fromkeys((*leading, *_SHOWN))),
+        "leading": list(dict.fromkeys((*leading, *SLIDERS))),
     }
 
 
@@ -104,7 +102,7 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool, most:
         "chosen": {
             m: [one.low, one.high]
             for m, one in evaluation.items()
-            if m in _SHOWN and one.interval is not None and one.reason is None
+            if m in SLIDERS and one.interval is not None and one.reason is None
         },
         "bands": _bands(tally, evaluation, rare=rare),
         "histogram": _histogram(tally, logit=logit),
@@ -137,12 +135,12 @@ def _limits(tally: Tally, evaluation: Evaluation, thresholds: Sequence[float] | 
     asked = []
     for threshold in map(float, thresholds):
         matrix = seen.at(threshold)
-        settings = settings_at(_SHOWN, matrix, request)
+        settings = settings_at(SLIDERS, matrix, request)
         asked.append(Asked(tuple(settings), matrix, settings))
     found = limits_of_many(asked, evaluation.level, evaluation.sampling)  # type: ignore[arg-type]
     return {
         name: [[None if name not in one else _short(float(one[name][side])) for one in found] for side in (0, 1)]
-        for name in _SHOWN
+        for name in SLIDERS
     }
 
 

@@ -12,6 +12,7 @@ from tallymark._numbers import amount, count, per_cent
 from tallymark.decisions.verdicts import most_confused
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import SAMPLED, Evaluation
+from tallymark.metrics import headlines
 from tallymark.registry import METRICS
 from tallymark.reporting.builders import ReportRequest, contents
 from tallymark.reporting.page_model import (
@@ -33,9 +34,6 @@ from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.confusion import Confusion
 
-#: Metrics of the first screen, those that there are.
-_LEADING = ("accuracy", "balanced_accuracy", "f1_macro", "mcc", "precision", "recall")
-
 
 @contents(Confusion, ClassScores, ClassPanel)
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
@@ -56,7 +54,7 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
             sections.append(_by_class(one, of))
     sections.append(Section("All metrics", "A click on a name explains it.", (), metric_tables(evaluations)))
     first = next(iter(evaluations.values()))
-    leading = [name for name in _LEADING if name in first][:4]
+    leading = [name for name in headlines.CLASSES if name in first][:4]
     notes = once([Remark.of(note) for one in evaluations.values() for note in one.warnings])
     return Content(
         title,

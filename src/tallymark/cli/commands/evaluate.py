@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
-from tallymark.cli.commands.evaluated import BY_GROUP, HEADLINE, print_evaluations, tests_of_groups
+from tallymark.cli.commands.evaluated import print_evaluations, tests_of_groups
 from tallymark.cli.commands.requirements import Requirement, require_all
 from tallymark.cli.naming import listed
 from tallymark.cli.printing import (
@@ -27,6 +27,7 @@ from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.evaluation.request import Progress
 from tallymark.measures import Evaluations
+from tallymark.metrics import headlines
 from tallymark.notes import Note, emit
 from tallymark.registry import METRICS
 from tallymark.simple import without_simple
@@ -284,7 +285,7 @@ def _of_scores(asked: Asked, label: str, groups: Sequence[str], options: dict[st
         options = options | {
             "metrics": [
                 name
-                for name in (BY_GROUP if groups else HEADLINE)
+                for name in (headlines.BY_GROUP if groups else headlines.TABLE)
                 if probabilities or METRICS[name].needs != "probabilities"
             ]
         }

@@ -13,23 +13,13 @@ from tallymark.cli.printing import print_table, print_text, table
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Evaluations, Measure
+from tallymark.metrics import headlines
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 
 if TYPE_CHECKING:
     from tallymark.cli.commands.evaluate import Asked
-
-#: What a first look needs, in the order it is read.
-HEADLINE = (
-    "auroc", "average_precision", "h_measure", "spcc",
-    "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "mcc",
-    "brier", "ece", "bias", "positive_estimate", "predicted_prevalence",
-)  # fmt: skip
-#: What is shown of each group: of scores, of predictions of two classes, and of more.
-BY_GROUP = ("auroc", "average_precision", "f1")
-_CALLS_BY_GROUP = ("precision", "recall", "f1")
-_CLASSES_BY_GROUP = ("accuracy", "f1_macro", "mcc")
 
 #: Classes listed when there are many: those with the lowest F1.
 _WORST = 15
@@ -64,7 +54,7 @@ def print_evaluations(result: Evaluations, asked: Asked) -> None:
         return
     lens = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
     title = f"{file}: {first.size()}{lens}"
-    names = list(first) if every or metrics else [name for name in HEADLINE if name in first]
+    names = list(first) if every or metrics else [name for name in headlines.TABLE if name in first]
     print_table(_value_table(title, dict(result), names))
     _say(first)
     if len(result) > 1:
@@ -235,7 +225,8 @@ _LEVEL = 0.95
 
 def _group_metrics(result: Evaluations, asked: Asked) -> list[str]:
     first = next(iter(result.values()))
-    few = _CLASSES_BY_GROUP if first.per_class else BY_GROUP if "auroc" in first else _CALLS_BY_GROUP
+    of_two = headlines.BY_GROUP if "auroc" in first else headlines.PREDICTIONS_BY_GROUP
+    few = headlines.CLASSES_BY_GROUP if first.per_class else of_two
     wanted = asked.metrics or (list(first) if asked.every else few)
     # Averages over classes have names of their own.
     return [METRICS[name].name if name in METRICS else name for name in wanted if name in first]
