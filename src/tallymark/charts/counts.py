@@ -37,7 +37,7 @@ def prevalences(
     """
     alt = altair()
     lines = [
-        {"method": method, "group": group, "level": one.level, **_values(one, counts=counts), "model": method}
+        {"method": method, "group": group, **_values(one, counts=counts), "level": one.level, "model": method}
         for method, group, one in _estimates(data)
         if np.isfinite(one.prevalence)
     ]
@@ -130,7 +130,7 @@ def counts_over_time(
             raise InputError(f"The estimates have no key {along!r}; they have {', '.join(entry.names)}.")
         by = entry if entry.names == (along,) else entry.subtotals()[along]
         lines += [
-            {"model": str(name), "at": str(period), "level": by[period].level, **_values(by[period], counts=counts)}
+            {"model": str(name), "at": str(period), **_values(by[period], counts=counts), "level": by[period].level}
             for period in in_order(by, along, order)
             if np.isfinite(by[period].prevalence)
         ]

@@ -31,15 +31,23 @@ def picture_of(*types: str) -> Callable[[Draw], Draw]:
 
 def pictured_types() -> list[str]:
     """Names of the result types that have a picture."""
-    for module in charts.MODULES:
-        importlib.import_module(f"tallymark.charts.{module}")
+    _chart_of(object)
     return sorted(_PICTURES)
+
+
+def _chart_of(kind: type) -> Callable[[Any], Chart] | None:
+    """The chart declared for a type or the nearest of its bases; modules are loaded until one declares it."""
+    names = [base.__name__ for base in kind.__mro__]
+    for module in charts.MODULES:
+        if any(name in _PICTURES for name in names):
+            break
+        importlib.import_module(f"tallymark.charts.{module}")
+    return next((_PICTURES[name] for name in names if name in _PICTURES), None)
 
 
 def picture(result: object) -> Chart | None:
     """The chart of a result; None where its type has none or nothing in it can be drawn."""
-    pictured_types()
-    draw = next((_PICTURES[kind.__name__] for kind in type(result).__mro__ if kind.__name__ in _PICTURES), None)
+    draw = _chart_of(type(result))
     try:
         return None if draw is None else draw(result)
     except InputError:

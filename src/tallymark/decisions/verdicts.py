@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST, Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Measure
 from tallymark.metrics import headlines
-from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally
+
+if TYPE_CHECKING:
+    from tallymark.quantify.estimation.prevalence import Prevalence
 
 #: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
