@@ -27,8 +27,7 @@ def _of_data(named: Mapping[str, Shown], data: Any, request: ReportRequest) -> C
 
 def _title(result: Shown) -> str:
     """The name of a result's type as words."""
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(result).__name__)
-    return words[0] + words[1:].lower()
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(result).__name__)
 
 
 def _section(title: str, result: Shown) -> Section:
