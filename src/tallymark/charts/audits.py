@@ -15,8 +15,22 @@ if TYPE_CHECKING:
 
 @picture_of("AuditPlan")
 def audit_plan(data: AuditPlan, *, theme: str = "light") -> Chart:
-    """The strata of a plan: the share of all rows in each (hollow) and the share of the rows to check (filled).
+    """The strata of an audit plan: shares of all rows and of the rows to check.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.audits.plan`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import pandas as pd, tallymark as tm
     >>> plan = tm.audits.plan(pd.DataFrame({"p": [i / 200 for i in range(200)]}), score="p", n=40)
     >>> tm.charts.audit_plan(plan).to_dict()["title"]["text"]
@@ -62,8 +76,22 @@ def audit_plan(data: AuditPlan, *, theme: str = "light") -> Chart:
 
 @picture_of("AuditEstimate")
 def audit_estimate(data: AuditEstimate, *, theme: str = "light") -> Chart:
-    """Estimates from checked rows with intervals: the share of all rows, of each group, and metrics of the predictions.
+    """Estimates from checked rows with intervals: the share of all rows, of each group, and metrics.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.audits.estimate`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import pandas as pd, tallymark as tm
     >>> checked = [float(i > 150) if i % 5 == 0 else None for i in range(200)]
     >>> frame = pd.DataFrame({"p": [i / 200 for i in range(200)], "checked": checked})

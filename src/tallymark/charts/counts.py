@@ -28,6 +28,22 @@ def prevalences(
 ) -> Chart:
     """Estimated shares (or counts) with their intervals, by method and by group.
 
+    Parameters
+    ----------
+    data
+        An estimate, estimates by group, or several of either by method.
+    counts
+        Draw counts instead of shares.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
     >>> u = tm.tally(scores=[0.1, 0.2, 0.3, 0.9])
@@ -112,6 +128,26 @@ def counts_over_time(
 ) -> Chart:
     """Estimated counts (or shares) over periods, with a band for each method; other keys are added up.
 
+    Parameters
+    ----------
+    data
+        Estimates by group, or several by method.
+    along
+        The key of the periods.
+    order
+        The periods in order, where it cannot be inferred.
+    counts
+        Draw counts instead of shares.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import pandas as pd, tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
     >>> frame = pd.DataFrame({"year": [1] * 4 + [2] * 4, "p": [0.1, 0.2, 0.3, 0.9, 0.2, 0.8, 0.9, 0.9]})
@@ -160,6 +196,20 @@ def counts_over_time(
 def growth(data: Mapping[str, Sequence[Mapping[str, Any]]], *, theme: str = "light") -> Chart:
     """Growth of a count from period to period in per cent, with limits.
 
+    Parameters
+    ----------
+    data
+        Results of ``Prevalences.growths`` by method.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(500) < 0.4
@@ -205,6 +255,20 @@ def growth(data: Mapping[str, Sequence[Mapping[str, Any]]], *, theme: str = "lig
 def class_prevalences(data: ClassPrevalences | Mapping[str, ClassPrevalences], *, theme: str = "light") -> Chart:
     """Estimated shares of K classes with their limits, by method.
 
+    Parameters
+    ----------
+    data
+        Estimates of K classes, or several by method.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rows, classes = np.tile(np.eye(3) * 0.7 + 0.1, (20, 1)), [0, 1, 2]
     >>> validation = tm.class_panel([0, 1, 2] * 20, rows, classes=classes)
@@ -243,6 +307,20 @@ def class_prevalences(data: ClassPrevalences | Mapping[str, ClassPrevalences], *
 def sensitivity(data: Sensitivity, *, theme: str = "light") -> Chart:
     """Error of a count if the positives' scores had shifted, and the power to detect the shift.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.quantify.sensitivity`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(400) < 0.3

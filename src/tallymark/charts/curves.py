@@ -35,10 +35,32 @@ def roc(
 ) -> Chart:
     """ROC curves: true positive rate against false positive rate, with the line of chance.
 
-    `data` is a tally, a curve, several by name, or a panel. `thresholds` are numbers or policies marked on each curve;
-    `band` adds 95 % bands, `hull` the convex hulls, `partial` shades the area between two false positive rates; `log` makes
-    the false positive rate logarithmic, which shows the few false alarms that a rare event can bear.
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    thresholds
+        Numbers or policies to mark on each curve.
+    band
+        Add 95 % confidence bands.
+    hull
+        Add the convex hulls.
+    partial
+        Shade the area between two false positive rates.
+    log
+        Make the false positive rate logarithmic, which shows the low rates that rare events require.
+    theme
+        ``"light"`` or ``"dark"``.
+    seed
+        Seed of the bands.
 
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> chart = tm.charts.roc(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]))
     >>> chart.to_dict()["title"]["text"]
@@ -110,10 +132,34 @@ def pr(
     theme: str = "light",
     seed: int = 0,
 ) -> Chart:
-    """Precision against recall, with the prevalence as the line of chance and lines of equal F.
+    """Precision–recall curves, with the prevalence as the line of chance and lines of equal F.
 
-    `prevalence` shows the same data at another prevalence; other options as for :func:`roc`.
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    thresholds
+        Numbers or policies to mark on each curve.
+    band
+        Add 95 % confidence bands.
+    isolines
+        Values of F whose lines are drawn.
+    beta
+        Beta of these F.
+    prevalence
+        Reweight the classes to this prevalence.
+    theme
+        ``"light"`` or ``"dark"``.
+    seed
+        Seed of the bands.
 
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> chart = tm.charts.pr(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), prevalence=0.1)
     >>> chart.to_dict()["title"]["text"]
@@ -160,6 +206,20 @@ def pr(
 def det(data: object, *, theme: str = "light") -> Chart:
     """Detection error trade-off: both error rates on normal scales.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.det(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Detection error trade-off'
@@ -196,8 +256,26 @@ def det(data: object, *, theme: str = "light") -> Chart:
 
 @picture_of("GainCurve")
 def gain(data: object, *, lift: bool = False, log: bool = False, theme: str = "light") -> Chart:
-    """Cumulative gain (recall against the share of rows predicted positive), or lift; `log` makes that share logarithmic.
+    """Cumulative gain (recall against the share of rows predicted positive), or lift.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    lift
+        Draw lift instead of recall.
+    log
+        Make the share of rows logarithmic.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.gain(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), lift=True).to_dict()["title"]["text"]
     'Lift'

@@ -1,4 +1,4 @@
-"""Charts of the impact of classification errors on a value: its distribution by kind of error, and the shift of its mean."""
+"""Charts of the impact of classification errors on a value: distribution by kind of error, shift of the mean."""
 
 from __future__ import annotations
 
@@ -16,8 +16,24 @@ _DRAWN = ("labelled", "classified", "false positives", "false negatives")
 
 
 def impact(data: Impact, *, part: int = -1, theme: str = "light") -> Chart:
-    """Distributions of the value among labelled and classified positives and both kinds of error, of one period and class.
+    """Distributions of a value among labelled positives, classified positives and both kinds of error.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.prices.impact`.
+    part
+        Index among ``data.parts``, a period and class; the last by default.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import pandas as pd, tallymark as tm
     >>> frame = pd.DataFrame({"y": [0, 1] * 30, "c": [0, 1, 1, 0, 0, 1] * 10, "v": [float(i % 7) for i in range(60)]})
     >>> tm.charts.impact(tm.prices.impact(frame, label="y", predicted="c", value="v")).to_dict()["title"]["text"]
@@ -53,8 +69,26 @@ def impact(data: Impact, *, part: int = -1, theme: str = "light") -> Chart:
 
 @picture_of("Impact")
 def impact_by_period(data: Impact, *, label: str | None = None, theme: str = "light") -> Chart:
-    """Shift of the mean by false positives and false negatives, with intervals, by period; minimal shifts are shaded.
+    """Shift of the mean by false positives and false negatives, with intervals, by period.
 
+    Shifts within the tolerance are shaded.
+
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.prices.impact`.
+    label
+        The class; the first by default.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import pandas as pd, tallymark as tm
     >>> frame = pd.DataFrame({"y": [0, 1] * 30, "c": [0, 1, 1, 0, 0, 1] * 10, "v": [float(i % 7) for i in range(60)]})
     >>> result = tm.prices.impact(frame, label="y", predicted="c", value="v")

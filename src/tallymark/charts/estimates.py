@@ -24,8 +24,24 @@ if TYPE_CHECKING:
 
 
 def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = None, theme: str = "light") -> Chart:
-    """Metrics with their intervals and chance levels (ticks), one line per metric and model.
+    """Forest plot: metrics with their intervals and chance levels (ticks), by metric and model.
 
+    Parameters
+    ----------
+    data
+        One or several evaluations.
+    metrics
+        Names of the metrics to draw; all by default.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> ev = tm.evaluate(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), metrics=["auroc", "f1"])
     >>> tm.charts.forest(ev).to_dict()["title"]["text"]
@@ -89,6 +105,20 @@ _PAIRS = 15
 def comparison(data: Comparison, *, theme: str = "light") -> Chart:
     """Differences of every pair of models with their intervals and the line of no difference.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.compare`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> p = tm.panel([0, 1, 0, 1, 0, 1], {"a": [1, 2, 3, 4, 5, 6], "b": [2, 1, 6, 3, 4, 5]})
     >>> tm.charts.comparison(tm.compare(p)).to_dict()["title"]["text"]
@@ -138,6 +168,24 @@ def without_simple(
 ) -> Chart:
     """A metric of each model with and without the rows that every model classifies correctly at any threshold.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.without_simple`.
+    metric
+        Name of the metric.
+    threshold
+        A number or a policy, for metrics that need one.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> p = tm.panel([0, 0, 0, 1, 1, 0, 0], {"a": [1, 2, 110, 6, 120, 0, 0], "b": [100, 150, 2, 130, 3, 0, 0]})
     >>> tm.charts.without_simple(tm.without_simple(p)).to_dict()["title"]["text"]
@@ -170,6 +218,20 @@ def without_simple(
 def by_sample_size(data: BySize, *, theme: str = "light") -> Chart:
     """Metrics of subsamples, with the spread of their values, against the number of rows.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.by_sample_size`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 1] * 100, range(200))
     >>> tm.charts.by_sample_size(tm.by_sample_size(t, replicates=20)).to_dict()["title"]["text"]
@@ -195,6 +257,20 @@ def by_sample_size(data: BySize, *, theme: str = "light") -> Chart:
 def size_scatter(data: BySize, *, theme: str = "light") -> Chart:
     """Scatter plot of the first two metrics of every subsample, such as ROC-AUC and PR-AUC.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.by_sample_size`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 1] * 100, range(200))
     >>> tm.charts.size_scatter(tm.by_sample_size(t, replicates=20)).to_dict()["title"]["text"]

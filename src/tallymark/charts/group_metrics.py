@@ -20,9 +20,27 @@ def groups(
 ) -> Chart:
     """A metric of each group with its interval, the best on top.
 
-    The grey bar of a group is the range expected by chance if it were like the total: its limits around the total's value.
-    Groups with fewer than ten rows of a class are drawn hollow.
+    The grey bar of a group is the range expected by chance if it were like the total: its limits around the total's
+    value. Groups with fewer than ten rows of a class are drawn hollow.
 
+    Parameters
+    ----------
+    data
+        Evaluations by group.
+    metric
+        Name of the metric.
+    total
+        The evaluation of all rows, drawn as a line.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> y = np.arange(90) % 2
     >>> frame = pd.DataFrame({"y": y, "p": y + np.arange(90) % 7, "g": ["a", "b", "c"] * 30})

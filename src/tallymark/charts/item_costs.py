@@ -15,8 +15,24 @@ if TYPE_CHECKING:
 
 @picture_of("Costs")
 def costs(data: Costs, *, theme: str = "light") -> Chart:
-    """Payoff per row over thresholds for each model; its threshold is marked, the dashed line is predicting none positive.
+    """Payoff per row over thresholds for each model.
 
+    The threshold of each model is marked; the dashed line is predicting none positive.
+
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.decisions.costs`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import pandas as pd, tallymark as tm
     >>> frame = pd.DataFrame({"y": [0, 1] * 20, "p": [i / 40 for i in range(40)]})
     >>> tm.charts.costs(tm.decisions.costs(frame, label="y", score="p")).to_dict()["title"]["text"]

@@ -17,11 +17,28 @@ from tallymark.summaries.confusion import Confusion
 
 @picture_of("Confusion")
 def confusion(data: Confusion, *, rates: bool = False, name: str | None = None, theme: str = "light") -> Chart:
-    """A confusion matrix, true classes down: counts, or with `rates` shares of each true class; `name` is the model's.
+    """Confusion matrix, true classes in rows: counts, or rates of each true class.
 
-    Shaded by what it prints. Of two classes the positive one comes first; of many, cells are shaded and only tooltips have
-    the numbers.
+    Of two classes the positive one comes first; of more than twelve only tooltips have the numbers.
 
+    Parameters
+    ----------
+    data
+        A confusion matrix.
+    rates
+        Show shares of each true class.
+    name
+        Name of the model, for the title.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> chart = tm.charts.confusion(tm.confusion([0, 1, 1], [0, 1, 0]))
     >>> chart.to_dict()["title"]["text"]
@@ -53,6 +70,22 @@ def confusion(data: Confusion, *, rates: bool = False, name: str | None = None, 
 def class_correlations(data: Evaluation, *, table: str = "spcc_one_vs_one", theme: str = "light") -> Chart:
     """One-against-one sPCC of K classes: how well the scores separate each pair of classes.
 
+    Parameters
+    ----------
+    data
+        The evaluation of class scores.
+    table
+        Name of the evaluation's table.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> s = tm.class_scores([0, 1, 2, 0, 1, 2], [[.8, .1, .1], [.3, .6, .1], [.5, .1, .4]] * 2, classes=[0, 1, 2])
     >>> tm.charts.class_correlations(tm.evaluate(s, level=None)).to_dict()["title"]["text"]

@@ -18,6 +18,20 @@ def watch(data: Watch, *, theme: str = "light") -> Chart:
 
     Where nothing could be counted it is the mean score.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.monitor.watch`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> frame = pd.DataFrame({"m": np.repeat(np.arange(8), 50), "s": rng.normal(size=400)})
@@ -61,6 +75,20 @@ def watch(data: Watch, *, theme: str = "light") -> Chart:
 def watch_signals(data: Watch, *, theme: str = "light") -> Chart:
     """The cumulative sums (CUSUM) of the control charts against their limit.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.monitor.watch`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> frame = pd.DataFrame({"m": np.repeat(np.arange(8), 50), "s": rng.normal(size=400)})

@@ -1,4 +1,4 @@
-"""Charts over operating conditions: cost, Brier and decision curves, reliability, metrics by threshold and prevalence."""
+"""Charts over operating conditions: cost, Brier, decision and reliability curves; metrics by threshold, prevalence."""
 
 from __future__ import annotations
 
@@ -25,8 +25,22 @@ from tallymark.summaries.tally import Tally
 
 @picture_of("CostCurve")
 def cost_curve(data: object, *, theme: str = "light") -> Chart:
-    """Normalised expected cost against the probability-cost function, beside predicting all or none positive.
+    """Cost curves: normalised expected cost against the probability-cost function, with the trivial classifiers.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.cost_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Cost curve'
@@ -47,8 +61,22 @@ def cost_curve(data: object, *, theme: str = "light") -> Chart:
 
 @picture_of("BrierCurve")
 def brier_curve(data: object, *, theme: str = "light") -> Chart:
-    """Loss of probabilities used as they are, against the share of the cost that false positives have.
+    """Brier curves: loss of probabilities used as they are, against the cost share of false positives.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.brier_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Brier curve'
@@ -64,10 +92,28 @@ def brier_curve(data: object, *, theme: str = "light") -> Chart:
 
 @picture_of("CalibrationCurve")
 def calibration_curve(data: object, *, bins: int = 10, log: bool = False, theme: str = "light") -> Chart:
-    """Observed shares of positives against mean probabilities, bins of equal size; of tallies with 95 % intervals.
+    """Reliability diagram: observed shares of positives against mean probabilities, in bins of equal size.
 
-    `log` makes both axes logarithmic, for rare positives; bins without a positive then show their upper limit alone.
+    Tallies get 95 % intervals.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    bins
+        Number of bins.
+    log
+        Make both axes logarithmic, for rare positives; bins without a positive then show their upper limit alone.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.calibration_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), bins=2).to_dict()["title"]["text"]
     'Reliability'
@@ -134,8 +180,22 @@ def _log_share(side: Any, low: float, high: float) -> Any:
 
 @picture_of("DecisionCurve")
 def decision_curve(data: object, *, theme: str = "light") -> Chart:
-    """Decision curves of probabilities, beside acting on everyone and on no one.
+    """Decision curves: net benefit of probabilities, beside acting on everyone and on no one.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.decision_curve(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Decision curve'
@@ -191,8 +251,28 @@ def over_thresholds(
     logit: bool = False,
     theme: str = "light",
 ) -> Chart:
-    """Metrics against the threshold, one model; `threshold` is marked, `logit` draws probabilities by their log odds.
+    """Metrics of one model against the threshold.
 
+    Parameters
+    ----------
+    data
+        A tally or a threshold curve.
+    metrics
+        Names of metrics.
+    threshold
+        Threshold to mark.
+    logit
+        Draw probabilities on the log-odds scale.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.over_thresholds(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Metrics by threshold'
@@ -232,8 +312,28 @@ def over_prevalence(
     threshold: float | str = 0.5,
     theme: str = "light",
 ) -> Chart:
-    """Metrics at one threshold against the prevalence they would have, on a logarithmic scale; the data's own is marked.
+    """Metrics of one model at one threshold against the prevalence, on a logarithmic scale.
 
+    The prevalence of the data is marked.
+
+    Parameters
+    ----------
+    data
+        A tally or a prevalence curve.
+    metrics
+        Names of metrics.
+    threshold
+        A number or a policy.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.over_prevalence(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Metrics by prevalence'

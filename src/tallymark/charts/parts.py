@@ -31,7 +31,7 @@ _DESCRIBED = 24
 
 
 def described(lines: Sequence[Mapping[str, Any]], *names: str, unit: str = "", most: int = _DESCRIBED) -> str:
-    """Values with their limits as text, for readers who cannot see the chart; `names` are the fields that name a line."""
+    """Values with limits as text, for readers who cannot see the chart; `names` are the fields that name a line."""
     texts = [
         " ".join([*(str(line[name]) for name in names if line[name]), _limits(line)]).strip() + unit
         for line in lines[:most]

@@ -22,6 +22,20 @@ _BANDS = ((0.025, 0.975, 0.15), (0.25, 0.75, 0.3))
 def price_index(data: PriceIndex | Mapping[str, PriceIndex], *, theme: str = "light") -> Chart:
     """A price index over its periods, or several by name.
 
+    Parameters
+    ----------
+    data
+        One or several price indices.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import pandas as pd, tallymark as tm
     >>> prices, quantities = [1.0, 2.0, 1.1, 2.4], [10, 5, 9, 5]
     >>> sales = pd.DataFrame({"m": [1, 1, 2, 2], "id": ["a", "b", "a", "b"], "p": prices, "q": quantities})
@@ -64,8 +78,22 @@ def _index_axis(field: str) -> Any:
 
 @picture_of("IndexUnderError")
 def index_under_error(data: IndexUnderError, *, theme: str = "light") -> Chart:
-    """Fan chart of an index under classification error: bands of half and of 95 % of the draws, median, and true index.
+    """Fan chart of an index under classification error: bands of half and 95 % of the draws, median, true index.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.prices.index_under_error`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.index_under_error.__name__
     'index_under_error'

@@ -14,8 +14,22 @@ if TYPE_CHECKING:
 
 @picture_of("RareCount")
 def rare_count(data: RareCount, *, theme: str = "light") -> Chart:
-    """The four variants of a count, the calibrated ones with their interval, beside the true count where labels are given.
+    """The four variants of a count, calibrated ones with interval, beside the true count where labels are given.
 
+    Parameters
+    ----------
+    data
+        A count of a rare class.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
     >>> count = tm.rare.bootstrap(texts, [1] * 20 + [0] * 60, texts, machines=5)
@@ -49,6 +63,20 @@ def rare_count(data: RareCount, *, theme: str = "light") -> Chart:
 def class_weight_sweep(data: ClassWeightSweep, *, theme: str = "light") -> Chart:
     """Counts by every class weight, before and after calibration; the chosen weight is marked.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.rare.class_weight_sweep`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
     >>> sweep = tm.rare.class_weight_sweep(texts, [1] * 20 + [0] * 60, texts, weights=[1, 10], replicates=2)

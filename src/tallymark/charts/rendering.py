@@ -40,8 +40,8 @@ class _Artist:
     """A child process that answers each specification with an SVG."""
 
     def __enter__(self) -> Self:
-        # The paths of this process, and -P so that nothing is imported from the current folder. The file is run, not its
-        # module, which would load the package first.
+        # The paths of this process, and -P so that nothing is imported from the current folder. The file is run, not
+        # its module, which would load the package first.
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(  # noqa: S603 - this very file
             [sys.executable, "-P", __file__],

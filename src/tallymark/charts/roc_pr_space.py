@@ -25,10 +25,32 @@ def roc_space(
     theme: str = "light",
     **parameters: float,
 ) -> Chart:
-    """Classifiers as points (fpr, tpr), with lines of equal `metric` at a prevalence; hollow points are dominated.
+    """ROC space: classifiers as points (fpr, tpr), with isolines of a metric.
 
-    A classifier is dominated when another finds at least as many positives with no more false alarms.
+    Hollow points are dominated: another classifier has at least the same recall at no higher false positive rate.
 
+    Parameters
+    ----------
+    data
+        Confusion matrices of two classes by name.
+    metric
+        The metric of the isolines.
+    prevalence
+        Prevalence of the isolines; that of the first matrix by default.
+    levels
+        Values of the isolines.
+    theme
+        ``"light"`` or ``"dark"``.
+    **parameters
+        Parameters of the metric.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> a = tm.confusion([1, 1, 0, 0], [1, 0, 0, 0])
     >>> b = tm.confusion([1, 1, 0, 0], [1, 0, 1, 0])
@@ -71,8 +93,32 @@ def pr_space(
     theme: str = "light",
     **parameters: float,
 ) -> Chart:
-    """Classifiers as points (recall, precision) with lines of equal `metric`; hollow points are dominated.
+    """Precision–recall space: classifiers as points (recall, precision), with isolines of a metric.
 
+    Hollow points are dominated in ROC space.
+
+    Parameters
+    ----------
+    data
+        Confusion matrices of two classes by name.
+    metric
+        The metric of the isolines.
+    prevalence
+        Prevalence of the isolines; that of the first matrix by default.
+    levels
+        Values of the isolines.
+    theme
+        ``"light"`` or ``"dark"``.
+    **parameters
+        Parameters of the metric.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> a = tm.confusion([1, 1, 0, 0], [1, 0, 0, 0])
     >>> tm.charts.pr_space({"a": a}).to_dict()["title"]["text"]

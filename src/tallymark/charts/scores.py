@@ -34,11 +34,32 @@ def score_histogram(
     calibrated: Tally | None = None,
     theme: str = "light",
 ) -> Chart:
-    """Histograms of the scores, a row for each class: shares of the class, so that a rare one can be seen.
+    """Histograms of scores by class, as shares of each class.
 
-    `log` draws counts on a logarithmic scale instead; `logit` draws probabilities by their log odds, `threshold` is marked;
-    `calibrated` (the tally after calibration) is shown beside.
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    bins
+        Number of bins.
+    log
+        Draw counts on a logarithmic scale instead.
+    logit
+        Draw probabilities on the log-odds scale.
+    threshold
+        Threshold to mark.
+    calibrated
+        The tally after calibration, shown beside.
+    theme
+        ``"light"`` or ``"dark"``.
 
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.score_histogram(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Scores by class'
@@ -126,8 +147,22 @@ def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Any:
 
 @picture_of("MixtureFit")
 def mixture_fit(data: MixtureFit, *, theme: str = "light") -> Chart:
-    """Binned scores of a target (bars) beside the best mixture of the classes (points): a check of prior shift.
+    """Binned scores of a target (bars) beside the fitted mixture of the classes (points): a check of prior shift.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.quantify.mixture_fit`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
     >>> fit = tm.quantify.mixture_fit(t, tm.tally(scores=[0.1, 0.2, 0.3, 0.9]))

@@ -23,8 +23,22 @@ _LINE, _WIDTH = 18, 460
 def critical_difference(data: TestResult | StudyTest, *, theme: str = "light") -> Chart:
     """Critical-difference diagram: mean ranks of methods, best on top; bars join methods that do not differ.
 
-    Demšar (2006), J. Mach. Learn. Res. 7; one line per method, so that twenty can be read.
+    Demšar (2006), J. Mach. Learn. Res. 7; with a line per method.
 
+    Parameters
+    ----------
+    data
+        A test with a critical difference, or the tests of a study.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> table = {"a": [1, 2, 1, 1, 1, 1], "b": [2, 1, 2, 2, 3, 2], "c": [3, 3, 3, 3, 2, 3]}
     >>> tm.charts.critical_difference(tm.study.nemenyi(table)).to_dict()["title"]["text"]
@@ -66,6 +80,22 @@ def critical_difference(data: TestResult | StudyTest, *, theme: str = "light") -
 def study_errors(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Chart:
     """Box plots of a loss over data sets and prevalences, one per method.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.study.Study.results`.
+    loss
+        Name of the quantification loss.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.study_errors.__name__
     'study_errors'
@@ -85,8 +115,24 @@ def study_errors(data: StudyResults, *, loss: str = "ae", theme: str = "light") 
 
 
 def errors_by_prevalence(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Chart:
-    """The mean of a loss at each prevalence, with a band of one standard error over data sets.
+    """Mean loss at each prevalence, with a band of one standard error over data sets.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.study.Study.results`.
+    loss
+        Name of the quantification loss.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.errors_by_prevalence.__name__
     'errors_by_prevalence'
@@ -116,6 +162,20 @@ def errors_by_prevalence(data: StudyResults, *, loss: str = "ae", theme: str = "
 def diagonal(data: StudyResults, *, theme: str = "light") -> Chart:
     """Mean estimates against true prevalences, over data sets and folds; unbiased estimates lie on the diagonal.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.study.Study.results`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.diagonal.__name__
     'diagonal'
@@ -149,8 +209,24 @@ def _diagonal(end: float, theme: str) -> Any:
 
 
 def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Chart:
-    """A heat map of the mean loss, method by data set.
+    """Heat map of the mean loss, method by data set.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.study.Study.results`.
+    loss
+        Name of the quantification loss.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.errors_by_dataset.__name__
     'errors_by_dataset'
@@ -179,6 +255,24 @@ def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "lig
 def pairwise(data: StudyResults, pivot: str, other: str, *, loss: str = "ae", theme: str = "light") -> Chart:
     """Losses of two methods, a point for each data set and prevalence; above the diagonal the pivot is better.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.study.Study.results`.
+    pivot, other
+        Names of the two methods.
+    loss
+        Name of the quantification loss.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.pairwise.__name__
     'pairwise'

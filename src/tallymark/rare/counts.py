@@ -90,7 +90,7 @@ class _Problem:
 
 @dataclass(frozen=True)
 class _Target:
-    """Scores of the target by each of several ensembles (ensemble, probability or vote, text), and its labels if given."""
+    """Scores of the target by each ensemble (ensemble, probability or vote, text), and its labels if given."""
 
     scores: Floats
     positive: Bools | None
@@ -207,8 +207,8 @@ def bootstrap(
 ) -> RareCount:
     """Count a rare class with bagged logistic regressions, followed by Bayesian Calibration.
 
-    Each regression is trained on positives drawn with replacement and negatives drawn without; labelled texts are scored
-    by the regressions that were not trained on them (out-of-bag).
+    Each regression is trained on positives drawn with replacement and negatives drawn without; labelled texts are
+    scored by the regressions that were not trained on them (out-of-bag).
 
     Parameters
     ----------
@@ -285,9 +285,9 @@ def ensemble(
 ) -> RareCount:
     r"""Count a rare class with ensembles of logistic regressions weighted by accuracy and by vocabulary.
 
-    Each regression has a TF-IDF of its own and is fitted to 80 % of a resampled training set. Its weight for a text is its
-    accuracy on the rest times :math:`|F(x) \cap F_i| / |F(x)|`, where F(x) are the text's words that occur in the labelled
-    texts and F_i the words of the regression's training set.
+    Each regression has a TF-IDF of its own and is fitted to 80 % of a resampled training set. Its weight for a text is
+    its accuracy on the rest times :math:`|F(x) \cap F_i| / |F(x)|`, where F(x) are the text's words that occur in the
+    labelled texts and F_i the words of the regression's training set.
 
     Parameters
     ----------
@@ -344,8 +344,8 @@ def _problem(texts: Iterable[str], labels: Any, pos_label: Label | None, setting
         if rows < _FOLDS:
             words = f"{cleaning.min_words} word{'s' * (cleaning.min_words > 1)}"
             raise InputError(
-                f"There are {rows} {name} texts of at least {words}; learning a rare class needs {_FOLDS} or more of each "
-                "class."
+                f"There are {rows} {name} texts of at least {words}; learning a rare class needs {_FOLDS} or more of "
+                "each class."
             )
     if not counts.nnz:
         raise InputError("No word occurs in enough labelled texts; lower min_df or min_letters of the cleaning.")
@@ -447,8 +447,8 @@ def _calibration(
     if separated or fitted.estimate.reason is not None:
         return fitted
     reason = (
-        "the labelled texts do not show that words tell the classes apart: machines that had not seen them reach an AUROC "
-        f"of {number(area.value)} ({number(area.low)} to {number(area.high)}), and 0.5 is chance"
+        "the labelled texts do not show that words tell the classes apart: machines that had not seen them reach an "
+        f"AUROC of {number(area.value)} ({number(area.low)} to {number(area.high)}), and 0.5 is chance"
     )
     nothing = Prevalence(method=fitted.estimate.method, prevalence=math.nan, n=fitted.estimate.n, reason=reason)
     return replace(fitted, estimate=nothing)

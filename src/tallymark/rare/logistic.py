@@ -1,7 +1,7 @@
 r"""Logistic regression of sparse rows by Newton's method with conjugate gradients.
 
-The model of scikit-learn's ``LogisticRegression(C=C)``: :math:`\frac12\|w\|^2 + C\sum_i m_i \ln(1 + e^{-y_i f_i})` with a
-free intercept. A thousand small fits would spend most of their time in the wrapper of a general solver.
+The model of scikit-learn's ``LogisticRegression(C=C)``: :math:`\frac12\|w\|^2 + C\sum_i m_i \ln(1 + e^{-y_i f_i})` with
+a free intercept. A thousand small fits would spend most of their time in the wrapper of a general solver.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ _MEASURES = ("spcc", "accuracy", "balanced_accuracy", "mcc", "auroc")
 class RareCount(Shown):
     """The number of texts of a rare class in a target, estimated by classifiers trained where the class is common.
 
-    `scores` are mean probabilities and `votes` mean votes of the regressions, in the order of the target's texts, nan for
-    texts left out; `validation` has out-of-sample scores of the labelled texts. `count` is the count after Bayesian
+    `scores` are mean probabilities and `votes` mean votes of the regressions, in the order of the target's texts, nan
+    for texts left out; `validation` has out-of-sample scores of the labelled texts. `count` is the count after Bayesian
     Calibration, with an interval for the chance in both samples; it has a reason instead of a value where words do not
     separate the classes of the labelled texts. `table` has four variants: labels or probabilities, calibrated or not.
     """
@@ -76,8 +76,9 @@ class RareCount(Shown):
     def table(self) -> list[Row]:
         """Counts by labels and by probabilities, before and after calibration; only before where there is no estimate.
 
-        `sd` is the within-sample Bernoulli deviation √Σp(1−p), which leaves out the model's error; `low` and `high` include
-        it. `bias` is the estimate's error as a share of all texts. Labels after calibration are the top ⌈n·π⌉ scores.
+        `sd` is the within-sample Bernoulli deviation √Σp(1−p), which leaves out the model's error; `low` and `high`
+        include it. `bias` is the estimate's error as a share of all texts. Labels after calibration are the top ⌈n·π⌉
+        scores.
         """
         kept = self.scores[self.counted]
         variants = {

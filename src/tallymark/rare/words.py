@@ -99,8 +99,8 @@ class Cleaning:
         for name in self.languages:
             if name not in STOP_WORDS:
                 raise InputError(
-                    f"languages names {name!r}.{nearest(name, STOP_WORDS)} There are {', '.join(STOP_WORDS)}; give others "
-                    "as a mapping from name to common words."
+                    f"languages names {name!r}.{nearest(name, STOP_WORDS)} There are {', '.join(STOP_WORDS)}; give "
+                    "others as a mapping from name to common words."
                 )
         return {name: STOP_WORDS[name] for name in self.languages}
 
@@ -231,7 +231,8 @@ def tf_idf(counts: csr_matrix, idf: Floats) -> csr_matrix:
 def tf_idf_left_out(counts: csr_matrix, min_df: int) -> csr_matrix:
     """Leave-one-out TF-IDF: each text with the vocabulary and frequencies of all the others.
 
-    With its own words in the vocabulary a text would keep more of them than a new text does, and its score would be biased.
+    With its own words in the vocabulary a text would keep more of them than a new text does, and its score would be
+    biased.
     """
     others = document_frequencies(counts) - 1
     idf = np.where(others >= min_df, inverse_frequencies(others, counts.shape[0] - 1), 0.0)

@@ -147,7 +147,8 @@ def _with_labelled(counted: _Count) -> str:
         return ""
     totals = [_total(entry) for entry in counted.flat.values()]
     sums = ", ".join(f"{one.method} {count(one.count + known[1])}" for one in totals if not one.reason)
-    return f"With the {number(known[0])} labelled rows, {number(known[1])} of them positive, the whole population has: {sums}."
+    labelled = f"{number(known[0])} labelled rows, {number(known[1])} of them positive"
+    return f"With the {labelled}, the whole population has: {sums}."
 
 
 def _growth(counted: _Count) -> Section | None:

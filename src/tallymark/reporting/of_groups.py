@@ -157,8 +157,8 @@ def _section(model: _Model, *, several: bool) -> Section:
     tests = "; ".join(_test(one) for one in facts if one.test is not None)
     if tests:
         text += (
-            f" Tests that groups are alike (Pearson's of proportions, else Cochran's): {tests}. Not to reject is not to "
-            "show that they are."
+            f" Tests that groups are alike (Pearson's of proportions, else Cochran's): {tests}. Not to reject is not "
+            "to show that they are."
         )
     metrics = [one.metric for one in facts if one.order or one.small]
     pictures = [

@@ -215,9 +215,10 @@ def _many_simple(simple: Any) -> list[Remark]:
     return [
         Remark(
             "simple",
-            f"{per_cent(simple.share)} of the rows are right for every model at any threshold; differences between models "
-            "hide behind them.",
-            "Rows that nobody gets wrong flatter every model alike. The section “Without simple objects” leaves them out.",
+            f"{per_cent(simple.share)} of the rows are right for every model at any threshold; differences between "
+            "models hide behind them.",
+            "Rows that nobody gets wrong flatter every model alike. The section “Without simple objects” leaves them "
+            "out.",
         )
     ]
 
@@ -271,8 +272,8 @@ def _elsewhere(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluatio
     # One model's charts are open, those of several are folded.
     open_ = next(iter(of_model.values())) if len(of_model) == 1 else []
     text = (
-        "What would become of the same classifier with another threshold, where positives are rarer or commoner, or where "
-        "errors cost otherwise."
+        "What would become of the same classifier with another threshold, where positives are rarer or commoner, or "
+        "where errors cost otherwise."
     )
     return Section(
         "At other thresholds, prevalences and costs",

@@ -23,9 +23,9 @@ def _of_indices(named: Mapping[str, PriceIndex], data: Any, request: ReportReque
     for name, one in named.items():
         sections.append(Section(name, one.heading() + ".", (), [table_of(one.rows())]))
         verdict.append(
-            f"From {one.periods[0]} to {one.periods[-1]} prices changed by {signed(100 * (one.values[-1] - 1), 2)} % by "
-            f"{one.formula}; {100 * one.matched[-1]:.1f} % of the last period's expenditure is in products that were "
-            "there to compare with."
+            f"From {one.periods[0]} to {one.periods[-1]} prices changed by {signed(100 * (one.values[-1] - 1), 2)} % "
+            f"by {one.formula}; {100 * one.matched[-1]:.1f} % of the last period's expenditure is in products that "
+            "were there to compare with."
         )
     what = [f"{len(next(iter(named.values())).periods)} periods"]
     return Content(request.title or "Price index", what, verdict, (), sections)
@@ -45,8 +45,8 @@ def _verdict(one: IndexUnderError) -> str:
     last = one.rows()[-1]
     if one.fixed:
         return (
-            f"With the products as they were called, the index of {last['period']} is {last['as_called']:.4f}; the true "
-            f"one is {last['index']:.4f} (error {signed(last['error'], 4)}). Nothing was drawn at random."
+            f"With the products as they were called, the index of {last['period']} is {last['as_called']:.4f}; the "
+            f"true one is {last['index']:.4f} (error {signed(last['error'], 4)}). Nothing was drawn at random."
         )
     how = "as a real classifier does" if math.isnan(one.metric_value) else f"at {one.metric} {one.metric_value:g}"
     return (

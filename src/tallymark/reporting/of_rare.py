@@ -15,8 +15,8 @@ from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 _ABOUT_TABLE = (
-    "sd is the within-sample Bernoulli deviation, which knows nothing of the machines' own error; low and high span the "
-    "chance in the labelled and in the counted texts, if the texts of each class are alike in both."
+    "sd is the within-sample Bernoulli deviation, which knows nothing of the machines' own error; low and high span "
+    "the chance in the labelled and in the counted texts, if the texts of each class are alike in both."
 )
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def of_rare(result: RareCount, *, title: str) -> Content:
 
 def _weights(result: ClassWeightSweep) -> Section:
     text = (
-        f"The weight {number(result.weight)} was best on labelled texts its machines had not seen (sPCC); the target had "
-        "no say."
+        f"The weight {number(result.weight)} was best on labelled texts its machines had not seen (sPCC); the target "
+        "had no say."
     )
     return Section("Class weights", text, [charts.class_weight_sweep(result)], [table_of(result.sweep)])
 

@@ -64,8 +64,9 @@ def _verdict(test: StudyTest) -> str:
         return f"By {test.loss} no difference between the methods is shown ({p})."
     worse = test.beaten()[best]
     if not worse:
-        return f"By {test.loss} the methods differ ({p}), but {best}, the best in rank, is not shown to beat any single one."
+        but = f"{best}, the best in rank, is not shown to beat any single one"
+        return f"By {test.loss} the methods differ ({p}), but {but}."
     return (
-        f"By {test.loss} {best} has the best mean rank and is shown to beat {', '.join(worse)}; the others cannot be told "
-        "from it."
+        f"By {test.loss} {best} has the best mean rank and is shown to beat {', '.join(worse)}; the others cannot be "
+        "told from it."
     )

@@ -67,8 +67,8 @@ def report(
     ----------
     data
         A labelled tally, a panel (models on the same rows, which are then compared), tallies by group, a confusion,
-        scores of K classes, or any result such as an evaluation, a comparison or a prevalence; or several of one kind by
-        name, which are not compared.
+        scores of K classes, or any result such as an evaluation, a comparison or a prevalence; or several of one kind
+        by name, which are not compared.
     path
         The file to write.
     threshold, level, prevalence, sampling

@@ -39,8 +39,8 @@ def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
             Remark(
                 "rare",
                 f"{which}: saying no to everything is right {per_cent(1 - facts.share)} of the time.",
-                "Where one class is rare, accuracy and AUROC are led by the many negatives. Precision, recall and average "
-                "precision speak of the positives.",
+                "Where one class is rare, accuracy and AUROC are led by the many negatives. Precision, recall and "
+                "average precision speak of the positives.",
             )
         )
     if facts.few:
@@ -71,10 +71,11 @@ def no_sums(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
     return [
         Remark(
             "sums",
-            f"The scores are not calibrated: {per_cent(share)} of the rows are positive, but the scores do not average that "
-            f"({means}).",
-            "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as probabilities "
-            "are wrong. Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as AUROC do not suffer.",
+            f"The scores are not calibrated: {per_cent(share)} of the rows are positive, but the scores do not average "
+            f"that ({means}).",
+            "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as "
+            "probabilities are wrong. Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as "
+            "AUROC do not suffer.",
         )
     ]
 
@@ -89,8 +90,8 @@ def leaks(tallies: Mapping[str, Tally]) -> list[Remark]:
         Remark(
             "separation",
             f"Every positive scores above every negative{who}. Is the label hidden in what the model saw?",
-            "Complete separation is rare in real data. Look for an attribute that is known only after the label (a leak), "
-            "for rows of the training data among these, and for scores that were computed from the labels.",
+            "Complete separation is rare in real data. Look for an attribute that is known only after the label (a "
+            "leak), for rows of the training data among these, and for scores that were computed from the labels.",
         )
     ]
 
@@ -113,7 +114,8 @@ def flattered(evaluations: Mapping[str, Evaluation], leading: str) -> list[Remar
             "chosen",
             f"Thresholds were chosen on these rows ({policy}), which flatters {named(metric)} {size} (measured by "
             "resampling).",
-            "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled rows and "
-            "judged on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for it.",
+            "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled "
+            "rows and judged on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for "
+            "it.",
         )
     ]

@@ -1,4 +1,4 @@
-"""Registered data sets: 24 quantification problems and 30 outlier sets where their files are installed, and scikit-learn's."""
+"""Registered data sets: 24 quantification problems, 30 outlier sets (where their files are), and scikit-learn's."""
 
 from __future__ import annotations
 
@@ -92,13 +92,15 @@ def _bundled(name: str) -> Dataset:
 
 #: The 24 problems of Barranquero's thesis.
 PROBLEMS = (
-    "acute.a", "acute.b", "balance.1", "balance.2", "balance.3", "cmc.1", "cmc.2", "cmc.3", "ctg.1", "ctg.2", "ctg.3", "haberman",
-    "ionosphere", "iris.1", "iris.2", "iris.3", "sonar", "spectf", "tictactoe", "transfusion", "wdbc", "wine.1", "wine.2", "wine.3",
+    "acute.a", "acute.b", "balance.1", "balance.2", "balance.3", "cmc.1", "cmc.2", "cmc.3", "ctg.1", "ctg.2", "ctg.3",
+    "haberman", "ionosphere", "iris.1", "iris.2", "iris.3", "sonar", "spectf", "tictactoe", "transfusion", "wdbc",
+    "wine.1", "wine.2", "wine.3",
 )  # fmt: skip
 _OUTLIERS = (
-    "annthyroid", "arrhythmia", "breastw", "cardiotocography", "glass", "heartdisease", "ionosphere", "letter", "lymphography", "mnist",
-    "musk", "optdigits", "pageblocks", "parkinson", "pendigits", "pima", "satellite", "satimage2", "shuttle", "spambase", "stamps",
-    "thyroid", "vertebral", "vowels", "waveform", "wbc", "wdbc", "wilt", "wine", "wpbc",
+    "annthyroid", "arrhythmia", "breastw", "cardiotocography", "glass", "heartdisease", "ionosphere", "letter",
+    "lymphography", "mnist", "musk", "optdigits", "pageblocks", "parkinson", "pendigits", "pima", "satellite",
+    "satimage2", "shuttle", "spambase", "stamps", "thyroid", "vertebral", "vowels", "waveform", "wbc", "wdbc", "wilt",
+    "wine", "wpbc",
 )  # fmt: skip
 _BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 
@@ -111,7 +113,19 @@ DATASETS: Mapping[str, Callable[[str], Dataset]] = (
 
 
 def dataset(name: str) -> Dataset:
-    """A registered data set by its name."""
+    """A registered data set by its name.
+
+    Parameters
+    ----------
+    name
+        Its name, such as ``breast_cancer``, ``cmc.1`` or ``outliers.glass``; files are read from the folder in the
+        environment variable TALLYMARK_DATA.
+
+    Returns
+    -------
+    Dataset
+        Rows and labels.
+    """
     if name not in DATASETS:
         raise InputError(
             f"No data set is called {name!r}.{nearest(name, DATASETS)} Name a file instead, with file= and label=."

@@ -83,8 +83,8 @@ class Method:
 class DataSource:
     """A data set that is read when its cells run: registered, in a file, or in memory.
 
-    `origin` says where the rows come from (name, file and columns, or digest); attributes are standardised to mean 0 and
-    standard deviation `scale`. `require` refuses a data set that cannot be read, before any cell runs.
+    `origin` says where the rows come from (name, file and columns, or digest); attributes are standardised to mean 0
+    and standard deviation `scale`. `require` refuses a data set that cannot be read, before any cell runs.
     """
 
     name: str
@@ -206,7 +206,7 @@ class Plan:
         ]
 
     def _key(self, digest: str, fold: int, method: Method) -> str:
-        """Hash of all that determines a cell: data, protocol, fold, seed, method, classifier, version; no names or order."""
+        """Hash of all that determines a cell: data, protocol, fold, seed, method, classifier, version; not of names."""
         content = {
             "data": digest,
             "protocol": described(dict(self.protocol)),
@@ -223,7 +223,9 @@ class Plan:
 _KEYS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
     "study": {"name": (str,), "seed": (int,), "losses": (list,), "protocol": (dict,)},
     "study.protocol": {"kind": (str,), "folds": (int,), "prevalences": (int, list), "samples": (int,), "size": (int,)},
-    "dataset": {"name": (str,), "file": (str,), "label": (str,), "positive": (str, int, float, bool), "scale": (int, float)},
+    "dataset": {
+        "name": (str,), "file": (str,), "label": (str,), "positive": (str, int, float, bool), "scale": (int, float),
+    },
     "classifier": {"estimator": (str,), "params": (dict,), "grid": (dict,), "scoring": (str,)},
     "method": {
         "name": (str,), "quantifier": (str,), "classifier": (str,), "options": (dict,), "fallback": (str,),

@@ -210,7 +210,7 @@ def _distributions(prevalences: Any, classes: int) -> Floats:
 
 
 def largest_sample(share: float, positives: int, negatives: int) -> tuple[int, int]:
-    """Positives and negatives of the largest sample with this prevalence; at least one of each class between 0 and 1."""
+    """Positives and negatives of the largest sample with this prevalence; at least one of each between 0 and 1."""
     if share == 0.0:
         return 0, negatives
     if share == 1.0:

@@ -147,8 +147,8 @@ def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
         raise InputError(f"The table has {len(whole.methods)} methods, expected {fewest} or more.")
     if len(whole.datasets) < 2:
         raise InputError(
-            f"{len(whole.datasets)} of {len(table.datasets)} data sets have a number for every method; ranks need two or "
-            "more."
+            f"{len(whole.datasets)} of {len(table.datasets)} data sets have a number for every method; ranks need two "
+            "or more."
         )
     conventions = [*table.conventions, "ranks: 1 is best, ties share the mean of their ranks"]
     if table.left_out:
@@ -254,8 +254,8 @@ def iman_davenport(data: Any, *, better: Better = "lower", ties: bool = True) ->
 def critical_difference(k: int, n: int, *, level: float = 0.95, control: bool = False) -> float:
     r"""Critical difference of mean ranks, :math:`q_\alpha\sqrt{k(k+1)/6N}`, for `k` methods on `n` data sets.
 
-    q is the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal quantile for k − 1 comparisons
-    (Bonferroni–Dunn), computed for any k. Demšar (2006), J. Mach. Learn. Res. 7.
+    q is the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal quantile for k − 1
+    comparisons (Bonferroni–Dunn), computed for any k. Demšar (2006), J. Mach. Learn. Res. 7.
 
     Parameters
     ----------
@@ -551,8 +551,8 @@ def wilcoxon(
         enumerated = enumerable if exact is None else exact
         if enumerated and not enumerable:
             raise InputError(
-                f"exact=True enumerates up to {signed_ranks.EXACT} differences, there are {len(signed.ranks)}; leave it "
-                "out."
+                f"exact=True enumerates up to {signed_ranks.EXACT} differences, there are {len(signed.ranks)}; leave "
+                "it out."
             )
         value = signed_ranks.exact_p_value(signed) if enumerated else float(2.0 * ndtr(signed_ranks.normal_z(signed)))
         used.add("exact" if enumerated else "normal")
@@ -582,7 +582,7 @@ def wilcoxon(
 def _pair_lines(
     ranked: _Ranked, pairs: Sequence[tuple[str, str]], values: Floats, level: float, raw: Floats | None = None
 ) -> tuple[dict[str, Any], ...]:
-    """A line for each pair: difference of mean ranks, p-value (`raw`, before correction), and whether the methods differ."""
+    """A line for each pair: difference of mean ranks, p-value (`raw` before correction), whether methods differ."""
     lines = []
     for place, ((first, second), difference) in enumerate(zip(pairs, ranked.differences(pairs), strict=True)):
         line: dict[str, Any] = {"first": first, "second": second, "rank_difference": float(difference)}

@@ -1,7 +1,7 @@
 """The store of a study: an SQLite database beside its file, written by one process, read by any number.
 
-A cell is committed as soon as it is finished, so a run that is killed at any moment loses no finished cell. The store also
-records which rows each data set had, so results are read without the data.
+A cell is committed as soon as it is finished, so a run that is killed at any moment loses no finished cell. The store
+also records which rows each data set had, so results are read without the data.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _KIND = Kind(
 
 #: The digest of each data set at its last run, or why it was skipped; stores of earlier versions lack this table.
 _DATASETS = (
-    "CREATE TABLE IF NOT EXISTS datasets (identity TEXT PRIMARY KEY, digest TEXT, skipped TEXT, checksum BLOB NOT NULL) "
-    "WITHOUT ROWID"
+    "CREATE TABLE IF NOT EXISTS datasets (identity TEXT PRIMARY KEY, digest TEXT, skipped TEXT, checksum BLOB NOT "
+    "NULL) WITHOUT ROWID"
 )
 
 #: How far a stored share may lie outside of 0 to 1 by rounding.

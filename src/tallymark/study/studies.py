@@ -24,7 +24,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Shown):
-    """Summary of a run: cells computed now, finished before, failed (now or before), and data sets that were missing."""
+    """Summary of a run: cells computed now, finished before, failed (now or before), and data sets not available."""
 
     done: int
     found: int
@@ -161,7 +161,8 @@ class Study:
         Parameters
         ----------
         jobs
-            Processes that compute (joblib; inside ``joblib.parallel_config("dask")`` a cluster does); one process writes.
+            Processes that compute (joblib; inside ``joblib.parallel_config("dask")`` a cluster does); one process
+            writes.
         store
             Another file for the results of this run; read them with ``results(store)``.
         progress
