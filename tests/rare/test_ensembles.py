@@ -8,15 +8,15 @@ from sklearn.linear_model import LogisticRegression
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.rare import ensembles
 from tallymark.rare.ensembles import (
-    WeightedEnsemble,
     AlternatingEnsemble,
     Machines,
-    UniformEnsemble,
     Training,
+    UniformEnsemble,
+    WeightedEnsemble,
     bootstrap_draws,
     cross_fitted,
-    weighted_ensemble,
     training_sets,
+    weighted_ensemble,
 )
 from tallymark.rare.logistic import fit_logistic
 from tallymark.rare.words import document_frequencies, inverse_frequencies, tf_idf, tf_idf_left_out
