@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -52,7 +52,7 @@ def prevalences(
     'Estimated prevalence with 95 % intervals'
     """
     alt = altair()
-    lines = [
+    lines: list[dict[str, Any]] = [
         {"method": method, "group": group, **_values(one, counts=counts), "level": one.level, "model": method}
         for method, group, one in _estimates(data)
         if np.isfinite(one.prevalence)
@@ -158,7 +158,9 @@ def counts_over_time(
     """
     require_kind(data, ("Prevalences", Mapping), "tm.quantify.estimate with groups")
     alt = altair()
-    named: dict[str, Any] = {data.total.method: data} if is_kind(data, "Prevalences") else dict(data)  # type: ignore[union-attr]
+    named: Mapping[str, Any] = cast("Any", data)
+    if is_kind(data, "Prevalences"):
+        named = {cast("Prevalences", data).total.method: data}
     lines: list[dict[str, Any]] = []
     for name, entry in named.items():
         require_kind(entry, "Prevalences", "tm.quantify.estimate with groups")
@@ -277,8 +279,9 @@ def class_prevalences(data: ClassPrevalences | Mapping[str, ClassPrevalences], *
     'Estimated shares of the classes'
     """
     require_kind(data, Mapping, "{method: tm.quantify.estimate(…) of class panels}")
-    alone = is_kind(data, "ClassPrevalences")
-    named: Mapping[str, Any] = {next(iter(data.values())).method: data} if alone else data  # type: ignore[union-attr]
+    named: Mapping[str, Any] = cast("Any", data)
+    if is_kind(data, "ClassPrevalences"):
+        named = {next(iter(named.values())).method: data}
     for entry in named.values():
         require_kind(entry, "ClassPrevalences", "tm.quantify.estimate of class panels")
     alt = altair()

@@ -165,8 +165,8 @@ def pr(
     >>> chart.to_dict()["title"]["text"]
     'Precision and recall at prevalence 0.1'
     """
-    seen = data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
-    drawn = curves_of(seen, PrCurve, curves.pr, area="average_precision", thin=True)
+    reweighted = data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
+    drawn = curves_of(reweighted, PrCurve, curves.pr, area="average_precision", thin=True)
     tallies, curve_of = layers.apart(drawn)
     names = [layers.with_area(name, one) for name, one in drawn.items()]
     lines = []

@@ -120,7 +120,9 @@ def calibration_curve(data: object, *, bins: int = 10, log: bool = False, theme:
     """
     alt = altair()
     named = by_name(data)
-    items = [{"model": name, **point} for name, one in named.items() for point in _reliability(name, one, bins)]
+    items: list[dict[str, Any]] = [
+        {"model": name, **point} for name, one in named.items() for point in _reliability(name, one, bins)
+    ]
     sizes = [row["rows"] for row in items]
     size = f", bins of about {counted(round(sum(sizes) / len(sizes)), 'row')}" if sizes else ""
     x, y = axis("x", "mean", f"mean probability{size}"), axis("y", "observed", "observed share of positives")

@@ -136,13 +136,14 @@ def _median(run: Any) -> float:
     return float(run.scores[int(np.searchsorted(before, half, "right")) - 1])
 
 
-def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Any:
+def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Chart:
     """Concatenated charts with the theme's title and colours; each keeps its size."""
     themed: Any = finished(altair().layer(), title, theme, says=says)
     spell_out(chart)
     chart = chart.properties(title=themed.title, description=themed.description)
     chart.config = themed.config
-    return offline(chart)
+    shown: Chart = offline(chart)
+    return shown
 
 
 @picture_of("MixtureFit")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tallymark.charts.parts import axis, tips
 from tallymark.charts.pictures import picture_of
-from tallymark.charts.theme import Chart, altair, by_model, finished, is_kind, palette, require_kind, rows, shape_of
+from tallymark.charts.theme import Chart, altair, by_model, finished, palette, require_kind, rows, shape_of
 from tallymark.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def critical_difference(data: TestResult | StudyTest, *, theme: str = "light") -
     'Mean ranks, critical difference 1.353 (Nemenyi, 6 data sets)'
     """
     require_kind(data, ("TestResult", "StudyTest"), "tm.study.nemenyi")
-    test: TestResult = data.nemenyi if is_kind(data, "StudyTest") else data  # type: ignore[union-attr,assignment]
+    test = cast("TestResult", getattr(data, "nemenyi", data))
     if test.critical_difference is None:
         raise InputError(f"{test.test} has no critical difference; draw tm.study.nemenyi or bonferroni_dunn.")
     alt = altair()

@@ -12,7 +12,9 @@ from tallymark.errors import InputError
 from tallymark.registry import choose
 
 if TYPE_CHECKING:
-    from altair import TopLevelMixin as Chart
+    from altair import TopLevelMixin
+
+    Chart = TopLevelMixin
 else:
     Chart = Any
 

@@ -142,12 +142,12 @@ def _has_value(entry: Any) -> bool:
 
 def _with_labelled(counted: _Count) -> str:
     """The counts with the labelled rows of the same population added."""
-    known = counted.request.known
-    if known is None:
+    if counted.request.known is None:
         return ""
+    rows, positives = counted.request.known
     totals = [_total(entry) for entry in counted.flat.values()]
-    sums = ", ".join(f"{one.method} {count(one.count + known[1])}" for one in totals if not one.reason)
-    labelled = f"{number(known[0])} labelled rows, {number(known[1])} of them positive"
+    sums = ", ".join(f"{one.method} {count(one.count + positives)}" for one in totals if not one.reason)
+    labelled = f"{number(rows)} labelled rows, {number(positives)} of them positive"
     return f"With the {labelled}, the whole population has: {sums}."
 
 

@@ -69,8 +69,8 @@ def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) ->
     counts = alarms(one)
     if counts is not None:
         other = facts.order[1] if len(facts.order) == 2 else None
-        beside = None if other is None else alarms(evaluations[other])
-        sentences.append(_found(name if several else "It", counts, other, beside))
+        of_other = None if other is None else alarms(evaluations[other])
+        sentences.append(_found(name if several else "It", counts, other, of_other))
     elif (one.prevalence is not None or one.weighted) and {"recall", "precision"} <= set(one.measures):
         sentences.append(_expected(name if several else "it", one))
     if facts.tested is not None:

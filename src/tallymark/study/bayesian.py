@@ -97,15 +97,7 @@ def bayesian_signed_rank(
     parts = signed_ranks.signed_rank_posterior(differences, half, number, rng)
     winners = np.bincount(parts.argmax(axis=1), minlength=3) / len(parts)
     error = float(np.sqrt(winners * (1.0 - winners) / len(parts)).max())
-    return BayesianTest(
-        "Bayesian signed-rank test",
-        *table.methods,
-        len(differences),
-        *map(float, winners[order]),
-        rope=half,
-        error=error,
-        draws=parts[:, order],
-    )
+    return _result("Bayesian signed-rank test", table, winners[order], half, error=error, draws=parts[:, order])
 
 
 def correlated_t(data: Any, *, folds: int | None = None, rope: float = 0.01, better: Better = "lower") -> BayesianTest:
@@ -142,8 +134,14 @@ def correlated_t(data: Any, *, folds: int | None = None, rope: float = 0.01, bet
         raise InputError("The correlated t-test needs two or more folds.")
     k = len(differences) if folds is None else checked_number(folds, "folds", 2)
     parts = signed_ranks.correlated_t_probabilities(differences, 1.0 / k, _rope(rope))
-    probabilities = map(float, np.array(parts)[order])
-    return BayesianTest("Bayesian correlated t-test", *table.methods, len(differences), *probabilities, rope=rope)
+    return _result("Bayesian correlated t-test", table, np.array(parts)[order], rope)
+
+
+def _result(test: str, table: MethodTable, probabilities: Floats, rope: float, **more: Any) -> BayesianTest:
+    first, second = table.methods
+    better_first, equivalent, better_second = map(float, probabilities)
+    n = len(table.datasets)
+    return BayesianTest(test, first, second, n, better_first, equivalent, better_second, rope, **more)
 
 
 def _rope(rope: object) -> float:

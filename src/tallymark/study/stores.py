@@ -103,9 +103,8 @@ class Store:
             None if outcome.estimates is None else np.ascontiguousarray(outcome.estimates, dtype=np.float64).tobytes()
         )
         # What SQLite cannot keep as text is replaced before the checksum is taken.
-        dataset, method, error = (_storable(text) for text in (dataset, method, outcome.error))
-        width = outcome.drawn.shape[1]
-        row = (outcome.key, dataset, fold, method, error, width, *blobs, estimates, outcome.seconds)
+        of, by, error = (_storable(text) for text in (dataset, method, outcome.error))
+        row = (outcome.key, of, fold, by, error, outcome.drawn.shape[1], *blobs, estimates, outcome.seconds)
         with told(self.path, _KIND), transaction(self._connection):
             marks = ", ".join("?" * (len(row) + 1))
             self._connection.execute(f"INSERT OR REPLACE INTO cells VALUES ({marks})", (*row, checksum(*row)))
