@@ -30,7 +30,7 @@ def _of_plan(named: Mapping[str, AuditPlan], data: Any, request: ReportRequest) 
 @contents("IndexAudit")
 def _of_index(named: Mapping[str, IndexAudit], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     audit = only(named)
-    text = "The most telling first; the effect is what a product's membership does to the index."
+    text = "The most informative first; the effect is the change of the index by a product's membership."
     section = Section("Products to check", text, (), [table_of(audit.rows())])
     what = [f"{audit.n} products"]
     return Content(request.title or "Audit of an index", what, [audit.heading() + "."], (), [section])
@@ -44,7 +44,7 @@ def _of_estimate(named: Mapping[str, AuditEstimate], data: Any, request: ReportR
     if one.reason is None:
         limits = f"{one.count_low:.0f} to {one.count_high:.0f}"
         verdict.insert(0, f"{one.count:.0f} of {number(one.n)} ({limits}) are positive.")
-    text = "Nothing is assumed of the scores or of any shift."
+    text = "Design-based: no assumption on the scores or on any shift."
     section = Section("Estimates", text, [charts.audit_estimate(estimate)], [table_of(estimate.rows())])
     what = [f"{count(one.details['checked'])} checked rows"]
     return Content(request.title or "Audit", what, verdict, list(map(Remark.of, estimate.warnings)), [section])

@@ -245,7 +245,7 @@ def _verdict(totals: Sequence[Prevalence], request: ReportRequest) -> tuple[str,
             f"There are about {_count(best.prevalence, best.n)}{limits} positives among {_of_rows(float(best.n))}."
         )
         sentences.append(
-            f"That is the estimate by {best.method}: of the methods asked for, the first in an order fixed beforehand."
+            f"That is the estimate by {best.method}: of the methods requested, the first in an order fixed beforehand."
         )
     elif why := next((one.reason for one in totals if one.reason is not None), None):
         headline = f"No method gives a corrected count: {why}."

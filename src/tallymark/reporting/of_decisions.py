@@ -49,7 +49,7 @@ def _of_costs(named: Mapping[str, Costs], data: Any, request: ReportRequest) -> 
     costs = only(named)
     pictures = [charts.costs(costs)] if any(len(one.curve[0]) for one in costs.models) else []
     tables = [table_of(lines) for lines in (costs.rows(), costs.pairs, costs.by_class) if lines]
-    section = Section("What calls earn", "Costs are negative.", pictures, tables)
+    section = Section("Payoff of predictions", "Costs are negative.", pictures, tables)
     return Content(request.title or "Costs", [f"{count(costs.n)} rows"], costs.verdict, (), [section])
 
 
@@ -63,7 +63,7 @@ def _of_space(named: Mapping[str, Space], data: Any, request: ReportRequest) -> 
     others = [charts.roc_space(space.confusions, prevalence=share) for share in (0.1, 0.5, 0.9)]
     text = "Accuracy rewards predicting the common class; its isolines turn with the prevalence."
     sections = [
-        Section("At the prevalence asked for", "", pictures, [table_of(space.rows())]),
+        Section("At the stated prevalence", "", pictures, [table_of(space.rows())]),
         Section("Accuracy at other prevalences", text, others),
     ]
     what = [f"{len(space.points)} classifiers", f"prevalence {per_cent(space.prevalence)}"]

@@ -217,8 +217,8 @@ def _many_simple(simple: Any) -> list[Remark]:
             "simple",
             f"{per_cent(simple.share)} of the rows are right for every model at any threshold; differences between "
             "models hide behind them.",
-            "Rows that nobody gets wrong flatter every model alike. The section “Without simple objects” leaves them "
-            "out.",
+            "Rows that every model classifies correctly raise the metrics of all models alike. The section “Without "
+            "simple objects” leaves them out.",
         )
     ]
 
@@ -286,6 +286,6 @@ def _elsewhere(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluatio
 def _without_simple(simple: Any) -> Section:
     return Section(
         "Without simple objects",
-        "Rows that every model gets right at any threshold flatter all models.",
+        "Rows that every model classifies correctly at any threshold raise the metrics of all models.",
         [charts.without_simple(simple)],
     )

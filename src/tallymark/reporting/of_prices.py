@@ -22,10 +22,10 @@ def _of_indices(named: Mapping[str, PriceIndex], data: Any, request: ReportReque
     verdict = []
     for name, one in named.items():
         sections.append(Section(name, one.heading() + ".", (), [table_of(one.rows())]))
+        change, matched = signed(100 * (one.values[-1] - 1), 2), f"{100 * one.matched[-1]:.1f} %"
         verdict.append(
-            f"From {one.periods[0]} to {one.periods[-1]} prices changed by {signed(100 * (one.values[-1] - 1), 2)} % "
-            f"by {one.formula}; {100 * one.matched[-1]:.1f} % of the last period's expenditure is in products that "
-            "were there to compare with."
+            f"From {one.periods[0]} to {one.periods[-1]} prices changed by {change} % by {one.formula}; {matched} of "
+            "the last period's expenditure is in matched products."
         )
     what = [f"{len(next(iter(named.values())).periods)} periods"]
     return Content(request.title or "Price index", what, verdict, (), sections)

@@ -15,8 +15,8 @@ from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 _ABOUT_TABLE = (
-    "sd is the within-sample Bernoulli deviation, which knows nothing of the machines' own error; low and high span "
-    "the chance in the labelled and in the counted texts, if the texts of each class are alike in both."
+    "sd is the within-sample Bernoulli deviation, which leaves out the error of the fitted models; low and high "
+    "include the chance in the labelled and in the counted texts, if the texts of each class are alike in both."
 )
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def of_rare(result: RareCount, *, title: str) -> Content:
 
 def _weights(result: ClassWeightSweep) -> Section:
     text = (
-        f"The weight {number(result.weight)} was best on labelled texts its machines had not seen (sPCC); the target "
-        "had no say."
+        f"The weight {number(result.weight)} had the highest sPCC on held-out labelled texts; the target was not used."
     )
     return Section("Class weights", text, [charts.class_weight_sweep(result)], [table_of(result.sweep)])
 
@@ -67,7 +66,7 @@ def _scores(result: RareCount) -> list[Section]:
     labelled = result.positive is not None and bool(result.target.positives) and bool(result.target.negatives)
     if not labelled or result.count.reason is not None:
         shown = charts.score_histogram({"labelled texts": result.validation}, log=True)
-        return [Section("Scores of labelled texts", "By machines that had not seen them.", [shown])]
+        return [Section("Scores of labelled texts", "Out-of-sample scores.", [shown])]
     scores = [charts.score_histogram(result.target, calibrated=result.calibrated, log=log) for log in (False, True)]
     rates = charts.over_thresholds({"before": result.target}, metrics=("recall", "specificity"))
     text = "Shares of each class, and counts on a logarithmic scale."

@@ -110,7 +110,7 @@ def _expected(who: str, one: Evaluation) -> str:
     """Recall and precision as shares, for weighted rows or a stated prevalence, where there are no counts."""
     at = "By weight" if one.prevalence is None else f"At a prevalence of {per_cent(one.prevalence)}"
     recall, precision = one["recall"], one["precision"]
-    text = f"{at} {who} finds nothing that can be told"
+    text = f"{at} the recall of {who} is undefined"
     if not recall.reason:
         text = f"{at} {who} finds {per_cent(recall.value, recall.low, recall.high)} of the positives"
     if precision.reason:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tallymark import _check
 from tallymark._display import Row, Shown
@@ -15,7 +16,7 @@ from tallymark.registry import QUANTIFIERS
 from tallymark.study.datasets import Dataset, MissingData
 from tallymark.study.outcomes import Ranks, StudyResults, StudyTest
 from tallymark.study.plans import Classifier, DataSource, Method, Plan, default_store, plan_of, registered
-from tallymark.study.protocols import protocol
+from tallymark.study.protocols import Protocol, protocol
 from tallymark.study.stores import reading, writing
 from tallymark.study.units import Outcome, Unit
 
@@ -40,6 +41,15 @@ class Run(Shown):
     def rows(self) -> Sequence[Row]:
         """One line."""
         return [{"done": self.done, "found": self.found, "failed": self.failed, "skipped": len(self.skipped)}]
+
+
+class _Loaded(NamedTuple):
+    """A data set and its protocol, or the reason why it is missing."""
+
+    source: DataSource
+    data: Dataset | None
+    sampled: Protocol | None
+    missing: str = ""
 
 
 class Study:
@@ -179,39 +189,54 @@ class Study:
         plan = self._plan
         for source in plan.datasets:
             source.require()
+        loaded = self._loaded()
+        # A study whose first data set is refused leaves no store behind.
+        first = []
+        for one in loaded:
+            first.append(one)
+            if one.data is not None:
+                break
+        else:
+            raise InputError(f"None of the data sets of {plan.name!r} is here: {first[0].missing}")
         computed, finished, failed = 0, 0, 0
-        total = len(plan.datasets) * plan.folds * len(plan.methods)
+        cells_of_one = plan.folds * len(plan.methods)
+        total = len(plan.datasets) * cells_of_one
         skipped: dict[str, str] = {}
         with writing(self._store if store is None else store) as kept:
             if retry:
                 kept.forget(kept.damaged())
             status = kept.status()
-            for source in plan.datasets:
-                try:
-                    data = source.load()
-                except MissingData as error:
-                    skipped[source.name] = str(error)
-                    kept.record(source.identity, None, str(error))
+            for source, data, sampled, missing in itertools.chain(first, loaded):
+                if data is None or sampled is None:
+                    kept.record(source.identity, None, missing)
+                    skipped[source.name] = missing
+                    total -= cells_of_one
                     continue
-                units = self._units(data, status, retry=retry)
                 kept.record(source.identity, data.digest)
                 keys = plan.keys(data.digest)
                 names = {key: (source.name, fold, method.name) for key, fold, method in keys}
-                missing = {key for unit in units for key, _ in unit.methods}
-                kept.forget(missing & status.keys())
-                finished += sum(key not in missing for key, *_ in keys)
-                failed += sum(status.get(key) is not None for key, *_ in keys if key not in missing)
+                units = self._units(data, sampled, status, retry=retry)
+                pending = {key for unit in units for key, _ in unit.methods}
+                kept.forget(pending & status.keys())
+                finished += sum(key not in pending for key, *_ in keys)
+                failed += sum(status.get(key) is not None for key, *_ in keys if key not in pending)
                 for outcome in _outcomes(units, jobs):
                     kept.add(*names[outcome.key], outcome)
                     computed += 1
                     failed += outcome.error is not None
                     if progress is not None:
-                        progress(
-                            100.0 * (computed + finished) / (total - len(skipped) * plan.folds * len(plan.methods))
-                        )
-        if len(skipped) == len(plan.datasets):
-            raise InputError(f"None of the data sets of {plan.name!r} is here: {next(iter(skipped.values()))}")
+                        progress(100.0 * (computed + finished) / total)
         return Run(computed, finished, failed, skipped)
+
+    def _loaded(self) -> Iterator[_Loaded]:
+        """The data sets, each loaded and checked against the protocol when it is reached."""
+        for source in self._plan.datasets:
+            try:
+                data = source.load()
+            except MissingData as error:
+                yield _Loaded(source, None, None, str(error))
+                continue
+            yield _Loaded(source, data, protocol(data.y, seed=self._plan.seed, **self._plan.protocol))
 
     def results(self, store: str | PathLike[str] | None = None) -> StudyResults:
         """The finished cells, read from the store; data sets are not needed.
@@ -265,10 +290,9 @@ class Study:
         """Friedman, Iman–Davenport and Nemenyi tests by a loss: ``results().test(loss)``."""
         return self.results().test(loss, level=level)
 
-    def _units(self, data: Dataset, status: Mapping[str, str | None], *, retry: bool) -> list[Unit]:
+    def _units(self, data: Dataset, sampled: Protocol, status: Mapping[str, str | None], *, retry: bool) -> list[Unit]:
         """The unfinished cells of a data set, grouped by fold and classifier, which their methods share."""
         plan = self._plan
-        sampled = protocol(data.y, seed=plan.seed, **plan.protocol)
         groups: dict[tuple[int, str | None, str], list[tuple[str, Method]]] = {}
         for key, fold, method in plan.keys(data.digest):
             if key not in status or (retry and status[key] is not None):
