@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import tallymark.reporting
@@ -51,17 +51,35 @@ Builder = Callable[[Mapping[str, Any], Any, ReportRequest], Content]
 _BUILDERS: dict[str, Builder] = {}
 
 
-def contents(*types: str) -> Callable[[Builder], Builder]:
-    """Register a builder for results of these types, alone or several by name.
+def contents(*types: str, uses: Sequence[str] = ()) -> Callable[[Builder], Builder]:
+    """Register a builder for results of these types, alone or several by name; it `uses` options beside the title.
 
     Types are named, not imported, so that a report loads the code of its own results only.
     """
 
     def register(builder: Builder) -> Builder:
-        _BUILDERS.update(dict.fromkeys(types, builder))
+        def checked(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
+            require_used(request, ("title", *uses), next(iter(named.values())))
+            return builder(named, data, request)
+
+        _BUILDERS.update(dict.fromkeys(types, checked))
         return builder
 
     return register
+
+
+def require_used(request: ReportRequest, used: Sequence[str], result: object) -> None:
+    """Refuse an option that the report on this type of result would ignore."""
+    unstated = ReportRequest()
+    for option in fields(request):
+        given, default = getattr(request, option.name), getattr(unstated, option.name)
+        if option.name in used or given is default or (default is not None and given == default):
+            continue
+        names = ", ".join(f"{name}=" for name in (given if option.name == "parameters" else [option.name]))
+        usable = ", ".join(f"{name}=" for name in used if name != "parameters")
+        raise InputError(
+            f"A report about {type(result).__name__} does not use {names}; leave it out. It uses {usable}."
+        )
 
 
 def content_of(data: object, request: ReportRequest) -> Content:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
-from tallymark._numbers import count, number
+from tallymark._numbers import counted, number
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
@@ -23,7 +23,7 @@ def _of_plan(named: Mapping[str, AuditPlan], data: Any, request: ReportRequest) 
         Section("Strata", "", [charts.audit_plan(plan)], [table_of(plan.rows())]),
         Section("Rows to check", "Rows are counted from 0.", (), [table_of(plan.to_dict()["sample"])]),
     ]
-    what = [f"{count(len(plan.inclusion))} rows"]
+    what = [counted(len(plan.inclusion), "row")]
     return Content(request.title or "Audit plan", what, [plan.heading()], (), sections)
 
 
@@ -32,7 +32,7 @@ def _of_index(named: Mapping[str, IndexAudit], data: Any, request: ReportRequest
     audit = only(named)
     text = "The most informative first; the effect is the change of the index by a product's membership."
     section = Section("Products to check", text, (), [table_of(audit.rows())])
-    what = [f"{audit.n} products"]
+    what = [counted(audit.n, "product")]
     return Content(request.title or "Audit of an index", what, [audit.heading() + "."], (), [section])
 
 
@@ -46,5 +46,5 @@ def _of_estimate(named: Mapping[str, AuditEstimate], data: Any, request: ReportR
         verdict.insert(0, f"{one.count:.0f} of {number(one.n)} ({limits}) are positive.")
     text = "Design-based: no assumption on the scores or on any shift."
     section = Section("Estimates", text, [charts.audit_estimate(estimate)], [table_of(estimate.rows())])
-    what = [f"{count(one.details['checked'])} checked rows"]
+    what = [counted(one.details["checked"], "checked row")]
     return Content(request.title or "Audit", what, verdict, list(map(Remark.of, estimate.warnings)), [section])

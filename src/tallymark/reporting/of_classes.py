@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import charts
-from tallymark._numbers import amount, count, per_cent
+from tallymark._numbers import amount, counted, per_cent
 from tallymark.decisions.verdicts import most_confused
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import SAMPLED, Evaluation, Measure
@@ -33,7 +33,7 @@ from tallymark.reporting.sentences import measure_text, named
 from tallymark.summaries.confusion import Confusion
 
 
-@contents("Confusion", "ClassScores", "ClassPanel")
+@contents("Confusion", "ClassScores", "ClassPanel", uses=("level", "sampling"))
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     """The report on classes, evaluated first."""
     evaluations = {name: evaluate(one, level=request.level, sampling=request.sampling) for name, one in named_.items()}
@@ -73,7 +73,7 @@ def _bar(one: Evaluation, metric: str) -> Bar:
 
 
 def _described(one: Evaluation) -> list[str]:
-    parts = [f"{count(one.n_rows)} rows"]
+    parts = [counted(one.n_rows, "row")]
     parts += [f"weight {amount(float(one.n))}"] if one.weighted else []
     parts += [] if one.confusion is None else [f"{len(one.confusion.labels)} classes"]
     parts.append(SAMPLED[one.sampling])

@@ -12,6 +12,7 @@ from tallymark import charts
 from tallymark._numbers import amount, change, count, number, p_value, per_cent, share_of_rows, signed
 from tallymark.charts.theme import Chart, is_kind
 from tallymark.decisions.verdicts import NAMED_CLASSES, class_facts, count_facts
+from tallymark.errors import InputError
 from tallymark.registry import QUANTIFIERS
 from tallymark.reporting.builders import ReportRequest, contents
 from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table, measured
@@ -57,8 +58,18 @@ class _Count:
         return {name: entry for name, entry in self.estimates.items() if is_kind(entry, "Prevalences")}
 
 
-@contents("Prevalence", "Prevalences", "ClassPrevalences")
+#: Options of a count, and the option beside which each is shown.
+_USED = {
+    "fit": None, "expectation": None, "warnings": None, "growth": None, "order": "growth", "fits": "fit",
+    "unseen": "fit", "known": None, "audit": None,
+}  # fmt: skip
+
+
+@contents("Prevalence", "Prevalences", "ClassPrevalences", uses=tuple(_USED))
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    for option, beside in _USED.items():
+        if beside is not None and getattr(request, option) is not None and getattr(request, beside) is None:
+            raise InputError(f"{option}= is shown together with {beside}=; state {beside}= too.")
     return of_counts(named, request)
 
 

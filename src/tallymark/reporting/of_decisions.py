@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
-from tallymark._numbers import count, per_cent
+from tallymark._numbers import counted, per_cent
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
@@ -50,7 +50,7 @@ def _of_costs(named: Mapping[str, Costs], data: Any, request: ReportRequest) -> 
     pictures = [charts.costs(costs)] if any(len(one.curve[0]) for one in costs.models) else []
     tables = [table_of(lines) for lines in (costs.rows(), costs.pairs, costs.by_class) if lines]
     section = Section("Payoff of predictions", "Costs are negative.", pictures, tables)
-    return Content(request.title or "Costs", [f"{count(costs.n)} rows"], costs.verdict, (), [section])
+    return Content(request.title or "Costs", [counted(costs.n, "row")], costs.verdict, (), [section])
 
 
 @contents("Space")

@@ -18,7 +18,7 @@ from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation, Evaluations
 from tallymark.notes import Note
 from tallymark.registry import METRICS
-from tallymark.reporting.builders import ReportRequest, contents
+from tallymark.reporting.builders import ReportRequest, contents, require_used
 from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_classes import of_classes
 from tallymark.reporting.of_comparison import compared_section
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
     from tallymark.prices.advice import Advice
 
 
-@contents("Tally", "Tallies", "Panel", "Curve")
+#: Options of the evaluation of tallies.
+_EVALUATED = ("threshold", "level", "prevalence", "parameters", "sampling")
+
+
+@contents("Tally", "Tallies", "Panel", "Curve", uses=(*_EVALUATED, "advice"))
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
     """Models are evaluated and, on the same rows, compared; groups are shown beside their total."""
     options: dict[str, Any] = {
@@ -47,6 +51,7 @@ def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
     }
     title = request.title or "Evaluation of a classifier"
     if isinstance(data, Tallies) and len(data.names) > data.by_model:
+        require_used(request, ("title", *_EVALUATED), data)
         return of_groups(data, evaluate(data, **options), options, title=title)
     tallies = tallies_of(data if isinstance(data, Tallies | Panel) else named_)
     evaluations = {name: evaluate(tally, **options) for name, tally in tallies.items()}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tallymark.study.outcomes import StudyResults, StudyTest
 
 
-@contents("StudyResults")
+@contents("StudyResults", uses=("level",))
 def _of_data(named: Mapping[str, StudyResults], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     results = only(named, "study")
     return of_study(results, title=request.title or f"Study {results.name}", level=request.level)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
+from tallymark._numbers import counted
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Section, table_of
 
@@ -26,4 +27,4 @@ def _of_watch(named: Mapping[str, Watch], data: Any, request: ReportRequest) -> 
         sample = table_of(watch.plan.to_dict()["sample"])
         sections.append(Section("Rows to label", watch.plan.heading(), [charts.audit_plan(watch.plan)], [sample]))
     verdict = [f"{watch.verdict}.", f"{watch.rate}."]
-    return Content(request.title or "Watch", [f"{len(watch.periods)} periods"], verdict, (), sections)
+    return Content(request.title or "Watch", [counted(len(watch.periods), "period")], verdict, (), sections)

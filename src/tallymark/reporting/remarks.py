@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tallymark._numbers import amount, count, fixed, number, per_cent
+from tallymark._numbers import amount, counted, fixed, number, per_cent
 from tallymark.decisions.verdicts import ModelFacts, separated, sums_mislead
 from tallymark.measures import SAMPLED, Evaluation
 from tallymark.reporting.page_model import Remark
@@ -17,7 +17,7 @@ def described(one: Evaluation) -> list[str]:
     weight = [] if one.n == one.n_rows else [f"weight {amount(float(one.n))}"]
     positives = float(one.positives or 0)
     text = f"positive weight {amount(positives)}" if one.weighted else f"{amount(positives)} positive"
-    parts = [f"{count(one.n_rows)} rows", *weight, f"{text} ({per_cent(positives / float(one.n))})"]
+    parts = [counted(one.n_rows, "row"), *weight, f"{text} ({per_cent(positives / float(one.n))})"]
     parts += [] if one.prevalence is None else [f"seen at a prevalence of {per_cent(one.prevalence)}"]
     parts.append(SAMPLED[one.sampling])
     if one.policy is not None:
