@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,24 @@ def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Con
         if beside is not None and getattr(request, option) is not None and getattr(request, beside) is None:
             raise InputError(f"{option}= is shown together with {beside}=; state {beside}= too.")
     return of_counts(named, request)
+
+
+@contents("Count")
+def _of_count(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    """A count with everything that belongs to it."""
+    parts = replace(
+        request,
+        fit=data.fit,
+        expectation=data.expected,
+        warnings=data.warnings,
+        growth=data.growth,
+        order=data.order,
+        fits=data.fits,
+        unseen=data.sensitivity,
+        known=data.labelled,
+        audit=data.audit,
+    )
+    return of_counts(data.estimates, parts)
 
 
 def of_counts(estimates: Mapping[str, Any], request: ReportRequest) -> Content:
