@@ -144,9 +144,11 @@ def study_results():
         y = (np.arange(200) < 70).astype(int)
         sets.append((f"set {number + 1}", rng.normal(size=(200, 3)) + distance * y[:, None], y))
     methods = {"CC": "cc", "AC": "ac", "MS": "ms", "PACC": "pacc", "EM": "em", "Bayes": "bayes"}
-    study = tm.study.Study("gallery", sets, methods, LinearDiscriminantAnalysis(), protocol={"folds": 4})
     with TemporaryDirectory() as folder:
-        study.run(store=Path(folder) / "gallery.sqlite")
+        store = Path(folder) / "gallery.sqlite"
+        classifier = LinearDiscriminantAnalysis()
+        study = tm.study.Study("gallery", sets, methods, classifier, protocol={"folds": 4}, store=store)
+        study.run()
         return study.results()
 
 

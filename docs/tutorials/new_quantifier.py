@@ -111,7 +111,7 @@ with (
     TemporaryDirectory() as folder
 ):  # say store="ranks.sqlite" to keep it: a killed run goes on where it was
     run = study.run(store=Path(folder) / "ranks.sqlite")
-    results = study.results()
+    results = study.results(Path(folder) / "ranks.sqlite")
 run
 
 # %%

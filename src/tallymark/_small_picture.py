@@ -11,5 +11,5 @@ def picture_of(result: object) -> str:
     if any(importlib.util.find_spec(name) is None for name in ("altair", "vl_convert")):
         return ""
     # Charts are a higher package, loaded only when a notebook shows a result.
-    svg: str = importlib.import_module("tallymark.charts.of_results").small_picture(result)
+    svg: str = importlib.import_module("tallymark.charts.pictures").small_picture(result)
     return svg

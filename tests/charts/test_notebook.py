@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tallymark as tm
-from tallymark.charts.of_results import _PICTURES
+from tallymark.charts.pictures import pictured_types
 
 pytestmark = pytest.mark.slow
 
@@ -74,10 +74,14 @@ def test_results_show_their_picture_beside_their_table():
         tm.quantify.mixture_fit(t, tm.tally(scores=rng.random(200))),
     ]  # fmt: skip
     for result in results:
-        assert any(isinstance(result, kind) for kind in _PICTURES)
+        assert {kind.__name__ for kind in type(result).__mro__} & set(pictured_types())
         text = result._repr_html_()
         assert "<svg" in text, type(result)
         assert "<table>" in text
+
+
+def test_pictures_belong_to_results_that_exist():
+    assert set(pictured_types()) <= set(tm.results.__all__)
 
 
 def test_what_cannot_be_drawn_shows_its_table():

@@ -8,15 +8,15 @@ from sklearn.linear_model import LogisticRegression
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.rare import ensembles
 from tallymark.rare.ensembles import (
-    Experts,
-    InTurns,
+    AlternatingEnsemble,
     Machines,
-    Peers,
     Training,
+    UniformEnsemble,
+    WeightedEnsemble,
     bootstrap_draws,
     cross_fitted,
-    experts,
     training_sets,
+    weighted_ensemble,
 )
 from tallymark.rare.logistic import fit_logistic
 from tallymark.rare.words import document_frequencies, inverse_frequencies, tf_idf, tf_idf_left_out
@@ -62,7 +62,7 @@ def test_blocks_of_machines_change_nothing(data, monkeypatch):
     answers = []
     for together in (1, 4, 200):
         monkeypatch.setattr(ensembles, "_TOGETHER", together)
-        answers.append(Peers(machines, idf).asked(counts))
+        answers.append(UniformEnsemble(machines, idf).predict(counts))
     for probability, vote in answers[1:]:
         assert probability == pytest.approx(answers[0][0], abs=1e-6)
         assert vote.tolist() == answers[0][1].tolist()
@@ -77,7 +77,7 @@ def test_out_of_bag_is_a_mean_over_machines_that_never_saw_the_row(data):
     X = tf_idf(counts, idf)
     draws = bootstrap_draws(y, 80, seeds(1, 12))
     machines = Training(counts, y, 1.0, 1).trained(X, draws)
-    probability, vote = Peers(machines, idf).out_of_bag(Training(counts, y, 1.0, 1), draws)
+    probability, vote = UniformEnsemble(machines, idf).out_of_bag(Training(counts, y, 1.0, 1), draws)
     X = tf_idf_left_out(counts, 1)
     for row in range(len(y)):
         unseen = [place for place, (rows, _) in enumerate(draws) if row not in rows]
@@ -106,8 +106,8 @@ def test_draws_take_positives_with_and_negatives_without_replacement(data):
 def test_experts_are_heard_by_accuracy_and_by_the_words_they_know():
     # Two machines with a word each: the text with a machine's word is judged by that machine alone.
     machines = Machines(np.array([[5.0, 0.0], [0.0, -5.0]], dtype=np.float32), np.zeros(2, dtype=np.float32))
-    council = Experts(machines, np.eye(2), np.array([0.9, 0.6]))
-    probability, vote = council.asked(csr_matrix(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])))
+    council = WeightedEnsemble(machines, np.eye(2), np.array([0.9, 0.6]))
+    probability, vote = council.predict(csr_matrix(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]])))
     low, high = 1 / (1 + np.exp(5)), 1 / (1 + np.exp(-5))
     assert probability == pytest.approx([high, low, (0.9 * high + 0.6 * low) / 1.5, 0.5], abs=1e-6)
     assert vote == pytest.approx([1.0, 0.0, 0.6, 1.0])
@@ -115,7 +115,7 @@ def test_experts_are_heard_by_accuracy_and_by_the_words_they_know():
 
 def test_an_experts_tf_idf_is_its_own(data):
     counts, y = data
-    council = experts(Training(counts, y, 1.0, 1), seeds(0, 2))
+    council = weighted_ensemble(Training(counts, y, 1.0, 1), seeds(0, 2))
     (rows, _), _ = training_sets(y, seeds(0, 2))
     part = counts[rows]
     seen = np.bincount(part.indices, minlength=60) > 0
@@ -123,11 +123,11 @@ def test_an_experts_tf_idf_is_its_own(data):
     X = tf_idf(part, council.idfs[:, 0])
     w, _ = fit_logistic(X, y[rows].astype(float), np.ones(len(rows)), 1.0)
     assert council.machines.weights[:, 0] == pytest.approx(w, abs=1e-6)
-    alone = Experts(
+    alone = WeightedEnsemble(
         Machines(council.machines.weights[:, :1], council.machines.intercepts[:1]), council.idfs[:, :1], np.ones(1)
     )
     margins = tf_idf(counts, council.idfs[:, 0]) @ council.machines.weights[:, 0] + council.machines.intercepts[0]
-    assert alone.asked(counts)[0] == pytest.approx(1 / (1 + np.exp(-margins)), abs=1e-5)
+    assert alone.predict(counts)[0] == pytest.approx(1 / (1 + np.exp(-margins)), abs=1e-5)
 
 
 def test_cross_fitting_asks_who_has_not_seen_the_row(data):
@@ -136,8 +136,8 @@ def test_cross_fitting_asks_who_has_not_seen_the_row(data):
     folds = np.arange(300) % 3
     seen = []
 
-    class Constant(Peers):
-        def asked(self, counts):
+    class Constant(UniformEnsemble):
+        def predict(self, counts):
             return np.full(counts.shape[0], self.idf), np.zeros(counts.shape[0])
 
     def make(part):
@@ -147,8 +147,8 @@ def test_cross_fitting_asks_who_has_not_seen_the_row(data):
     probability, in_turns = cross_fitted(training, folds, make)
     assert seen == [200, 200, 200]
     assert probability.tolist() == [1.0, 2.0, 3.0] * 100
-    assert isinstance(in_turns, InTurns)
-    assert in_turns.asked(counts[:7])[0].tolist() == [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0]
+    assert isinstance(in_turns, AlternatingEnsemble)
+    assert in_turns.predict(counts[:7])[0].tolist() == [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0]
 
 
 def test_texts_without_words_change_nothing_in_length():

@@ -3,6 +3,8 @@
 import json
 import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -259,10 +261,59 @@ def test_what_no_report_is_about_is_named(tmp_path):
     compared = tm.compare(tm.panel([0, 1] * 10, {"a": range(20), "b": range(20)}))
     with pytest.raises(tm.InputError, match="one comparison"):
         tm.report({"x": compared, "y": compared}, tmp_path / "r.html")
-    with pytest.raises(tm.InputError, match="no report about Evaluation"):
-        tm.report(tm.evaluate(t), tmp_path / "r.html")
+    with pytest.raises(tm.InputError, match="no report about int"):
+        tm.report(3, tmp_path / "r.html")
     with pytest.raises(tm.InputError, match="no report about Tally and BinaryConfusion"):
         tm.report({"a": t, "b": t.at(0.5)}, tmp_path / "r.html")
+
+
+def test_any_result_has_a_report(tmp_path):
+    p = panel(400)
+    t = p.tally("a")
+    auroc = tm.evaluate(t)["auroc"].value
+    for data, title, pictures in (
+        (tm.evaluate(t), "Evaluation of a classifier", 1),
+        (tm.evaluate(p), "Evaluation of a classifier", 1),
+        ({"x": tm.evaluate(t), "y": tm.evaluate(t, threshold="f1")}, "Evaluation of a classifier", 0),
+        (tm.evaluate(t.at(0.5)), "Evaluation of a classifier", 2),
+        (tm.evaluate(t, metrics=["auroc"]), "Evaluation of a classifier", 1),
+        (tm.mann_whitney(t), "Mann Whitney", 0),
+        (tm.without_simple(p), "No Simple", 1),
+        (tm.quantify.mixture_fit(t, tm.tally(scores=p.scores["b"])), "Mixture Fit", 1),
+        (tm.study.nemenyi({"a": [1, 2, 1], "b": [2, 1, 2], "c": [3, 3, 3]}), "Test Result", 1),
+    ):
+        text = tm.report(data, tmp_path / "r.html").read_text(encoding="utf-8")
+        assert f"<h1>{title}</h1>" in text
+        assert text.count("<svg") >= pictures
+        assert "<table" in text
+    text = tm.report(tm.evaluate(t, threshold=0.5), tmp_path / "r.html").read_text(encoding="utf-8")
+    assert f"{auroc:.3f}"[:4] in text
+    assert "finds" in text
+    assert (
+        tm.report(tm.evaluate(t), tmp_path / "r.html", title="Mine").read_text(encoding="utf-8").count("<h1>Mine</h1>")
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "most"),
+    [
+        ("import tallymark.charts", 10),
+        ("import tallymark as tm; tm.report(tm.tally([0, 1] * 30, range(60)), 'r.html')", 180),
+        ("import tallymark as tm; tm.evaluate(tm.tally([0, 1] * 30, range(60)))._repr_html_()", 180),
+    ],
+)
+def test_what_is_not_used_is_not_loaded(code, most, tmp_path):
+    script = (
+        f"import sys; {code}\n"
+        "names = [name for name in sys.modules if name.startswith('tallymark')]\n"
+        "print(len(names), [n for n in names if n.split('.')[1:2] and n.split('.')[1] in {'prices', 'rare', 'study', 'learners'}])"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)  # fmt: skip
+    number, _, others = done.stdout.partition(" ")
+    assert int(number) <= most
+    assert others.strip() == "[]"
 
 
 def test_paths_do_not_travel_with_the_page(tmp_path, monkeypatch):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import tallymark as tm
 from tallymark.cli.app import app
-from tallymark.study.estimators import ESTIMATORS, made
+from tallymark.study.estimators import ESTIMATORS, estimator_of
 from tallymark.study.plans import plan_of
 
 HERE = Path(__file__).parents[2]
@@ -64,15 +64,15 @@ def test_only_listed_parameters_of_a_listed_class_can_be_set(path):
     for name in parameters - ESTIMATORS[path] | {"memory", "estimator", "steps", "estimator__memory", "__class__"}:
         for value in VALUES:
             with pytest.raises(tm.InputError, match="may not set"):
-                made(path, {name: value}, {})
+                estimator_of(path, {name: value}, {})
             with pytest.raises(tm.InputError, match="may not set"):
-                made(path, {}, {name: [value]})
+                estimator_of(path, {}, {name: [value]})
     for name in ESTIMATORS[path]:
         for value in ({"a": 1}, [[1]], [{"a": 1}], None):
             with pytest.raises(tm.InputError, match="expected a number, a word"):
-                made(path, {name: value}, {})
+                estimator_of(path, {name: value}, {})
             with pytest.raises(tm.InputError, match="expected a number, a word"):
-                made(path, {}, {name: [value]})
+                estimator_of(path, {}, {name: [value]})
 
 
 @pytest.mark.parametrize("path", [path for path in ESTIMATORS if path.startswith("sklearn.")])
@@ -93,7 +93,7 @@ def test_every_other_class_of_scikit_learn_and_of_ours_is_refused():
     assert len(others) > 200
     for path in [*others, "os.system", "sklearn.svm._classes.LinearSVC", "sklearn.svm.LinearSVC.fit", "", "sklearn"]:
         with pytest.raises(tm.InputError, match="may name only"):
-            made(path, {}, {})
+            estimator_of(path, {}, {})
 
 
 def test_a_cache_of_pickles_is_never_read(folder):

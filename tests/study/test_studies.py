@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,7 +145,8 @@ def test_any_number_of_jobs_gives_the_same_lines(tmp_path):
     for jobs in (1, 2):
         study = small(tmp_path)
         study.run(jobs=jobs, store=tmp_path / f"{jobs}.sqlite")
-        lines.append(list(study.results().lines()))
+        assert study.store == tmp_path / "s.sqlite"
+        lines.append(list(study.results(tmp_path / f"{jobs}.sqlite").lines()))
     assert lines[0] == lines[1]
 
 
@@ -395,7 +395,6 @@ def test_missing_data_are_skipped_by_name(tmp_path, monkeypatch):
         (('"sklearn.linear_model.LogisticRegression"', '"sklearn.linear_model.Nothing"'), "sklearn.linear_model.Nothing.*may name only"),
         (('"sklearn.linear_model.LogisticRegression"', '"sklearn.metrics.f1_score"'), "may name only"),
         (("params = { n_neighbors = 5 }", "params = { neighbours = 5 }"), "may not set 'neighbours'.*Did you mean 'n_neighbors'"),
-        (('file = "own.csv"', 'file = "other.csv"'), "line 14.*no file 'other.csv'"),
         (('label = "kind"\n', ""), "needs label"),
         (('name = "KNN"', 'name = "AC"'), "Two methods are called 'AC'"),
         (("seed = 1", "seed = "), "small.toml"),
@@ -407,6 +406,13 @@ def test_files_say_what_is_wrong_with_them(folder, change, told):
     (folder / "small.toml").write_text(TOML.replace(*change, 1))
     with pytest.raises(tm.InputError, match=told):
         tm.study.Study.from_toml(folder / "small.toml")
+    assert not (folder / "small.sqlite").exists()
+
+
+def test_a_missing_file_is_named_before_any_cell_is_run(folder):
+    (folder / "small.toml").write_text(TOML.replace('file = "own.csv"', 'file = "other.csv"'))
+    with pytest.raises(tm.InputError, match="line 14.*no file 'other.csv'"):
+        tm.study.Study.from_toml(folder / "small.toml").run()
     assert not (folder / "small.sqlite").exists()
 
 
@@ -452,7 +458,7 @@ def test_a_dask_cluster_gives_the_same(tmp_path):
 
     plain = small(tmp_path)
     plain.run(store=tmp_path / "plain.sqlite")
-    wanted = list(plain.results().lines())
+    wanted = list(plain.results(tmp_path / "plain.sqlite").lines())
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster),
@@ -460,15 +466,90 @@ def test_a_dask_cluster_gives_the_same(tmp_path):
     ):
         study = small(tmp_path)
         study.run(jobs=2, store=tmp_path / "dask.sqlite")
-    assert list(study.results().lines()) == wanted
+    assert list(study.results(tmp_path / "dask.sqlite").lines()) == wanted
 
 
 def test_registered_data_have_the_published_sizes():
-    from tallymark.study.datasets import DATASETS, data_folder, dataset
+    from tallymark.study.datasets import DATASETS, dataset
 
     assert len([name for name in DATASETS if name.startswith("outliers.")]) == 30
-    if not (Path("..") / "shared" / "data").is_dir() and "TALLYMARK_DATA" not in os.environ:
-        assert data_folder() is None
-    else:
+    if "TALLYMARK_DATA" in os.environ:
         assert dataset("ctg.1").X.shape == (2126, 22)
         assert dataset("tictactoe").y.sum() == 332
+
+
+def answers(folder):
+    """What every command that reads results prints or writes."""
+    from typer.testing import CliRunner
+
+    from tallymark.cli.app import app
+
+    file, texts = str(folder / "small.toml"), []
+    for arguments in (["show", file, "--json"], ["test", file, "--loss", "ae", "--json"], ["show", file]):
+        answer = CliRunner().invoke(app, ["study", *arguments], catch_exceptions=False)
+        assert answer.exit_code == 0, answer.output
+        texts.append(answer.stdout)
+    for command, name in (("export", "all.csv"), ("report", "all.html")):
+        answer = CliRunner().invoke(app, ["study", command, file, str(folder / name)], catch_exceptions=False)
+        assert answer.exit_code == 0, answer.output
+        texts.append((folder / name).read_bytes())
+    return texts
+
+
+def test_results_are_read_from_the_store_alone(folder, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    monkeypatch.setenv("TALLYMARK_DATA", str(folder / "nowhere"))
+    text = (folder / "small.toml").read_text()
+    (folder / "small.toml").write_text(text.replace("[[dataset]]", '[[dataset]]\nname = "cmc.1"\n[[dataset]]', 1))
+    assert tm.study.Study.from_toml(folder / "small.toml").run().done == 18
+    wanted = answers(folder)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    for name in ("small.toml", "small.sqlite"):
+        shutil.copy(folder / name, elsewhere / name)
+
+    def unread(_):
+        raise AssertionError("a data set was read")
+
+    monkeypatch.setattr("tallymark.study.plans.DataSource.load", unread)
+    assert answers(elsewhere) == wanted
+    results = tm.study.Study.from_toml(elsewhere / "small.toml").results()
+    assert results.datasets == ("breast_cancer", "own")
+    assert set(results.skipped) == {"cmc.1"}
+    assert (len(results.cells), results.unfinished) == (18, 0)
+
+
+def test_data_sets_are_loaded_when_their_cells_are_run(tmp_path, monkeypatch):
+    from tallymark.study.plans import DataSource
+
+    events = []
+    load, work = DataSource.load, units.Unit.work
+    monkeypatch.setattr(DataSource, "load", lambda source: events.append(source.name) or load(source))
+    monkeypatch.setattr(units.Unit, "work", lambda unit: events.append("work") or work(unit))
+    percentages = []
+    small(tmp_path).run(progress=percentages.append)
+    assert events == ["one", "work", "work", "work", "two", "work", "work", "work"]
+    assert percentages == sorted(percentages)
+    assert percentages[-1] == 100.0
+
+
+def test_a_store_without_records_of_its_data_says_what_to_do(tmp_path):
+    study = small(tmp_path)
+    study.run()
+    wanted = list(study.results().lines())
+    with sqlite3.connect(tmp_path / "s.sqlite") as connection:
+        connection.execute("DROP TABLE datasets")
+    connection.close()
+    with pytest.raises(tm.InputError, match="earlier version.*finished cells are kept"):
+        study.results()
+    assert study.run().done == 0
+    assert list(study.results().lines()) == wanted
+
+
+def test_several_classifiers_in_python(tmp_path):
+    methods = {"A": tm.study.Method("A", "cc", "plain"), "B": tm.study.Method("B", "cc", "dummy"), "C": "cc"}
+    classifiers = {"plain": LogisticRegression(), "dummy": tm.study.Classifier(DummyClassifier())}
+    study = tm.study.Study("s", [data()], methods, classifiers, protocol={"folds": 2}, store=tmp_path / "s.sqlite")
+    assert study.run().failed == 0
+    by_method = {cell.method: cell.estimates for cell in study.results().cells}
+    assert np.array_equal(by_method["A"], by_method["C"])
+    assert not np.array_equal(by_method["A"], by_method["B"])

@@ -1,8 +1,8 @@
-"""Curves over all thresholds, of one or several models: ROC, precision and recall, DET, gain and lift."""
+"""Charts of curves over all thresholds: ROC, precision and recall, DET, gain and lift."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,15 @@ from tallymark.charts import layers
 from tallymark.charts.decimation import points
 from tallymark.charts.inputs import curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
-from tallymark.charts.theme import altair, by_model, finished, nothing_to_draw, rows
+from tallymark.charts.pictures import picture_of
+from tallymark.charts.theme import Chart, altair, by_model, finished, nothing_to_draw, rows
 from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve
 from tallymark.errors import InputError
 from tallymark.inference.limits.bands import pr_band, roc_band
+from tallymark.summaries.tally import Tally
 
 
+@picture_of("RocCurve")
 def roc(
     data: object,
     *,
@@ -29,24 +32,46 @@ def roc(
     log: bool = False,
     theme: str = "light",
     seed: int = 0,
-) -> Any:
+) -> Chart:
     """ROC curves: true positive rate against false positive rate, with the line of chance.
 
-    `data` is a tally, a curve, several by name, or a panel. `thresholds` are numbers or policies marked on each curve;
-    `band` adds 95 % bands, `hull` the convex hulls, `partial` shades the area between two false positive rates; `log` makes
-    the false positive rate logarithmic, which shows the few false alarms that a rare event can bear.
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    thresholds
+        Numbers or policies to mark on each curve.
+    band
+        Add 95 % confidence bands.
+    hull
+        Add the convex hulls.
+    partial
+        Shade the area between two false positive rates.
+    log
+        Make the false positive rate logarithmic, which shows the low rates that rare events require.
+    theme
+        ``"light"`` or ``"dark"``.
+    seed
+        Seed of the bands.
 
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> chart = tm.charts.roc(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]))
     >>> chart.to_dict()["title"]["text"]
     'ROC'
     """
     drawn = curves_of(data, RocCurve, curves.roc, area="auroc", thin=True)
-    tallies, made = layers.apart(drawn)
+    tallies, curve_of = layers.apart(drawn)
     names = [layers.with_area(name, one) for name, one in drawn.items()]
     lines = [
         row
-        for shown, curve in zip(names, made.values(), strict=True)
+        for shown, curve in zip(names, curve_of.values(), strict=True)
         for row in points(curve.columns(), "fpr", "tpr", model=shown)
     ]
     least = _least_rate(tallies.values()) if log else None
@@ -54,64 +79,100 @@ def roc(
     diagonal = np.linspace(0.0, 1.0, 2) if grid is None else grid
     drawn_layers = [line_of_chance([(float(v), float(v)) for v in diagonal], theme)]
     if partial is not None:
-        drawn_layers.append(layers.shaded(made, names, partial, theme))
+        drawn_layers.append(layers.shaded(curve_of, names, partial, theme))
     if band:
         limits = {n: roc_band(t, seed=seed, at=grid).points for n, t in zip(names, tallies.values(), strict=True)}
         drawn_layers.append(layers.bands(limits, names, theme))
     if hull:
-        drawn_layers.append(layers.hulls(made, names, theme))
+        drawn_layers.append(layers.hulls(curve_of, names, theme))
     x = layers.rate_axis("fpr", "false positive rate", least)
     y = axis("y", "tpr", "true positive rate")
     drawn_layers.append(layers.lines(lines, x, y, names, theme, "area under the curve", more=["threshold"]))
     marks = [
         {
             "model": name,
-            "fpr": c.fp / tally.negatives,
-            "tpr": c.tp / tally.positives,
-            "at": str(threshold),
-            "threshold": c.threshold,
+            "fpr": cells.fp / tally.negatives,
+            "tpr": cells.tp / tally.positives,
+            "at": threshold,
+            "threshold": cells.threshold,
         }
-        for (name, tally) in zip(names, tallies.values(), strict=True)
-        for threshold in _check.listed(thresholds)
-        for c in [tally.at(threshold)]
+        for name, tally, threshold, cells in _marked(names, tallies, thresholds)
     ]
     if marks:
         drawn_layers.append(layers.marks(marks, "fpr", "tpr", names, theme))
-    return finished(altair().layer(*drawn_layers), "ROC", theme, says=layers.areas_said("Area under the curve", drawn))
+    says = layers.areas_described("Area under the curve", drawn)
+    return finished(altair().layer(*drawn_layers), "ROC", theme, says=says)
 
 
-def _least_rate(tallies: Any) -> float:
+def _marked(
+    names: Sequence[str], tallies: Mapping[str, Tally], thresholds: Sequence[float | str]
+) -> list[tuple[str, Tally, str, Any]]:
+    """Name, tally, threshold and confusion matrix of every point to mark."""
+    return [
+        (name, tally, str(threshold), tally.at(threshold))
+        for name, tally in zip(names, tallies.values(), strict=True)
+        for threshold in _check.listed(thresholds)
+    ]
+
+
+def _least_rate(tallies: Iterable[Tally]) -> float:
     """Where a logarithmic axis of false positive rates begins: half a negative row, or a hundred-thousandth."""
     return max(1e-5, min(0.5 / max(float(tally.negatives), 1.0) for tally in tallies))
 
 
+@picture_of("PrCurve")
 def pr(
-    data: object, *, thresholds: Sequence[float | str] = (), band: bool = False, isolines: Sequence[float] = (0.2, 0.4, 0.6, 0.8),
-    beta: float = 1.0, prevalence: float | None = None, theme: str = "light", seed: int = 0,
-) -> Any:  # fmt: skip
-    """Precision against recall, with the prevalence as the line of chance and lines of equal F.
+    data: object,
+    *,
+    thresholds: Sequence[float | str] = (),
+    band: bool = False,
+    isolines: Sequence[float] = (0.2, 0.4, 0.6, 0.8),
+    beta: float = 1.0,
+    prevalence: float | None = None,
+    theme: str = "light",
+    seed: int = 0,
+) -> Chart:
+    """Precision–recall curves, with the prevalence as the line of chance and lines of equal F.
 
-    `prevalence` shows the same data at another prevalence; other options as for :func:`roc`.
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    thresholds
+        Numbers or policies to mark on each curve.
+    band
+        Add 95 % confidence bands.
+    isolines
+        Values of F whose lines are drawn.
+    beta
+        Beta of these F.
+    prevalence
+        Reweight the classes to this prevalence.
+    theme
+        ``"light"`` or ``"dark"``.
+    seed
+        Seed of the bands.
 
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> chart = tm.charts.pr(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), prevalence=0.1)
     >>> chart.to_dict()["title"]["text"]
     'Precision and recall at prevalence 0.1'
     """
-    seen = data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
-    drawn = curves_of(seen, PrCurve, curves.pr, area="average_precision", thin=True)
-    tallies, made = layers.apart(drawn)
+    reweighted = data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
+    drawn = curves_of(reweighted, PrCurve, curves.pr, area="average_precision", thin=True)
+    tallies, curve_of = layers.apart(drawn)
     names = [layers.with_area(name, one) for name, one in drawn.items()]
-    lines = [
-        row
-        for shown, curve in zip(names, made.values(), strict=True)
-        for row in points(
-            {n: v for n, v in curve.columns().items() if n in {"recall", "precision", "threshold"}},
-            "recall",
-            "precision",
-            model=shown,
-        )
-    ]
+    lines = []
+    for shown, curve in zip(names, curve_of.values(), strict=True):
+        columns = {n: v for n, v in curve.columns().items() if n in {"recall", "precision", "threshold"}}
+        lines += points(columns, "recall", "precision", model=shown)
     first = next(iter(tallies.values()))
     drawn_layers = [
         layers.equal_f(isolines, beta, theme),
@@ -124,29 +185,41 @@ def pr(
     drawn_layers.append(
         layers.lines(lines, x, y, names, theme, "average precision", steps="step-before", more=["threshold"])
     )
-    marks = []
-    for name, tally in zip(names, tallies.values(), strict=True):
-        for threshold in _check.listed(thresholds):
-            cells = tally.at(threshold).cells
-            if cells.tp + cells.fp > 0:
-                marks.append(
-                    {
-                        "model": name,
-                        "recall": float(cells.tp / (cells.tp + cells.fn)),
-                        "precision": float(cells.tp / (cells.tp + cells.fp)),
-                        "at": str(threshold),
-                    }
-                )
+    marks = [
+        {
+            "model": name,
+            "recall": float(cells.tp / (cells.tp + cells.fn)),
+            "precision": float(cells.tp / (cells.tp + cells.fp)),
+            "at": threshold,
+        }
+        for name, _, threshold, matrix in _marked(names, tallies, thresholds)
+        if (cells := matrix.cells).tp + cells.fp > 0
+    ]
     if marks:
         drawn_layers.append(layers.marks(marks, "recall", "precision", names, theme))
     at = "" if prevalence is None else f" at prevalence {prevalence:g}"
-    said = layers.areas_said("Average precision", drawn)
-    return finished(altair().layer(*drawn_layers), f"Precision and recall{at}", theme, says=said)
+    says = layers.areas_described("Average precision", drawn)
+    return finished(altair().layer(*drawn_layers), f"Precision and recall{at}", theme, says=says)
 
 
-def det(data: object, *, theme: str = "light") -> Any:
+@picture_of("DetCurve")
+def det(data: object, *, theme: str = "light") -> Chart:
     """Detection error trade-off: both error rates on normal scales.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.det(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Detection error trade-off'
@@ -154,9 +227,9 @@ def det(data: object, *, theme: str = "light") -> Any:
     from scipy.special import ndtri
 
     alt = altair()
-    tallies, made = layers.apart(curves_of(data, DetCurve, curves.det, thin=True))
+    tallies, curve_of = layers.apart(curves_of(data, DetCurve, curves.det, thin=True))
     lines = []
-    for name, curve in made.items():
+    for name, curve in curve_of.items():
         with np.errstate(divide="ignore"):
             x, y = ndtri(curve.fpr), ndtri(curve.fnr)
         lines += points({"fpr": curve.fpr, "fnr": curve.fnr, "x": x, "y": y}, "x", "y", model=name)
@@ -170,49 +243,63 @@ def det(data: object, *, theme: str = "light") -> Any:
         f"abs(datum.value - ({p:.4f})) < 0.01 ? '{100 * t:g} %'" for p, t in zip(places, ticks, strict=True)
     )
     labels = {"values": places, "labelExpr": f"{words} : ''"}
-    chart = (
-        alt.Chart(rows(lines))
-        .mark_line(interpolate="linear")
-        .encode(
-            x=alt.X("x:Q", title="false positive rate", axis=alt.Axis(**labels)),
-            y=alt.Y("y:Q", title="false negative rate", axis=alt.Axis(**labels)),
-            order="order:Q",
-            tooltip=tips("model", "fpr", "fnr"),
-            **by_model(list(tallies), theme),
-        )
+    base = alt.Chart(rows(lines)).mark_line(interpolate="linear")
+    chart = base.encode(
+        x=alt.X("x:Q", title="false positive rate", axis=alt.Axis(**labels)),
+        y=alt.Y("y:Q", title="false negative rate", axis=alt.Axis(**labels)),
+        order="order:Q",
+        tooltip=tips("model", "fpr", "fnr"),
+        **by_model(list(tallies), theme),
     )
     return finished(chart, "Detection error trade-off", theme)
 
 
-def gain(data: object, *, lift: bool = False, log: bool = False, theme: str = "light") -> Any:
-    """Cumulative gain (recall against the share of rows predicted positive), or lift; `log` makes that share logarithmic.
+@picture_of("GainCurve")
+def gain(data: object, *, lift: bool = False, log: bool = False, theme: str = "light") -> Chart:
+    """Cumulative gain (recall against the share of rows predicted positive), or lift.
 
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    lift
+        Draw lift instead of recall.
+    log
+        Make the share of rows logarithmic.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.gain(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]), lift=True).to_dict()["title"]["text"]
     'Lift'
     """
-    tallies, made = layers.apart(curves_of(data, GainCurve, curves.gain, thin=True))
+    tallies, curve_of = layers.apart(curves_of(data, GainCurve, curves.gain, thin=True))
     y, title = ("lift", "lift") if lift else ("recall", "share of positives found")
     items = []
-    for name, curve in made.items():
+    for name, curve in curve_of.items():
         items += points({"rate": curve.rate, "recall": curve.recall, "lift": curve.lift}, "rate", y, model=name)
     title_of = "Lift" if lift else "Cumulative gain"
-    if all(len(np.unique(curve.rate[curve.rate > 0])) < 2 for curve in made.values()):
+    if all(len(np.unique(curve.rate[curve.rate > 0])) < 2 for curve in curve_of.values()):
         return nothing_to_draw(title_of, "All scores are equal: every list holds the same share of positives.", theme)
-    known = [float(tally.n) for tally in tallies.values() if tally is not None]
-    least = max(1e-5, 0.5 / max(known)) if log and known else None
+    sizes = [float(tally.n) for tally in tallies.values() if tally is not None]
+    least = max(1e-5, 0.5 / max(sizes)) if log and sizes else None
     ends = np.linspace(0.0, 1.0, 2) if least is None else np.geomspace(least, 1.0, 101)
     chance = [(float(v), 1.0 if lift else float(v)) for v in ends]
     shown = layers.lines(
         [row for row in items if least is None or row["rate"] > 0],
         layers.rate_axis("rate", "share of rows predicted positive", least),
         axis("y", y, title, unit=not lift),
-        list(made),
+        list(curve_of),
         theme,
         None,
     )
-    tenth = {name: float(np.interp(0.1, curve.rate, curve.recall)) for name, curve in made.items()}
-    said = (
-        f"Positives found in the first tenth of the rows: {', '.join(f'{n} {per_cent(v)}' for n, v in tenth.items())}."
-    )
-    return finished(altair().layer(line_of_chance(chance, theme), shown), title_of, theme, says=said)
+    tenth = [f"{name} {per_cent(float(np.interp(0.1, curve.rate, curve.recall)))}" for name, curve in curve_of.items()]
+    says = f"Positives found in the first tenth of the rows: {', '.join(tenth)}."
+    return finished(altair().layer(line_of_chance(chance, theme), shown), title_of, theme, says=says)

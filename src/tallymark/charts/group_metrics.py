@@ -1,4 +1,4 @@
-"""A metric by group: sorted, beside all rows together and what chance alone would scatter."""
+"""Chart of a metric by group: sorted, beside all rows together and the range expected by chance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tallymark._numbers import with_limits
-from tallymark.charts.theme import altair, finished, palette, require_kind, rows
+from tallymark.charts.inputs import group_name
+from tallymark.charts.parts import described, tips, with_level
+from tallymark.charts.theme import Chart, altair, finished, palette, require_kind, rows
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST
 from tallymark.measures import Evaluation
@@ -15,12 +17,30 @@ from tallymark.registry import METRICS
 
 def groups(
     data: Mapping[Any, Evaluation], *, metric: str = "auroc", total: Evaluation | None = None, theme: str = "light"
-) -> Any:
-    """A metric of each group with its interval, the best on top; `total` adds all rows together as a line.
+) -> Chart:
+    """A metric of each group with its interval, the best on top.
 
-    The grey bar of a group is where chance would put it if it were like the total: its own limits, laid around that. Groups
-    with fewer than ten rows of a class are drawn hollow.
+    The grey bar of a group is the range expected by chance if it were like the total: its limits around the total's
+    value. Groups with fewer than ten rows of a class are drawn hollow.
 
+    Parameters
+    ----------
+    data
+        Evaluations by group.
+    metric
+        Name of the metric.
+    total
+        The evaluation of all rows, drawn as a line.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> y = np.arange(90) % 2
     >>> frame = pd.DataFrame({"y": y, "p": y + np.arange(90) % 7, "g": ["a", "b", "c"] * 30})
@@ -35,13 +55,20 @@ def groups(
     centre = None if total is None or metric not in total else total[metric]
     items: list[dict[str, Any]] = []
     for key, one in data.items():
-        require_kind(one, Evaluation, "tm.evaluate with groups")
+        require_kind(one, "Evaluation", "tm.evaluate with groups")
         if metric not in one or one[metric].reason is not None:
             continue
         m = one[metric]
         few = one.fewest < FEWEST
-        row = {"group": ", ".join(map(str, key)) if isinstance(key, tuple) else str(key), "value": m.value, "few": few,
-               "positives": float(one.positives or 0), "rows": float(one.n), "low": m.low, "high": m.high}  # fmt: skip
+        row = {
+            "group": group_name(key),
+            "value": m.value,
+            "few": few,
+            "positives": float(one.positives or 0),
+            "rows": float(one.n),
+            "low": m.low,
+            "high": m.high,
+        }
         if centre is not None and m.low is not None and m.high is not None:
             row |= {
                 "from": max(centre.value - (m.high - m.value), facts.low),
@@ -53,21 +80,20 @@ def groups(
     items.sort(key=lambda row: (row["few"], row["value"] if facts.better == "lower" else -row["value"]))
     order = [row["group"] for row in items]
     y = alt.Y("group:N", sort=order, title=None)
-    tips = [
-        alt.Tooltip("group:N"),
-        *(alt.Tooltip(f"{n}:Q", format=",.4~g") for n in ("value", "low", "high", "positives", "rows")),
-    ]
-    base = alt.Chart(rows(items)).encode(y=y, tooltip=tips)
+    shown = tips("group", "value", "low", "high", "positives", "rows", text=("group",), format=",.4~g")
+    base = alt.Chart(rows(items)).encode(y=y, tooltip=shown)
     x = alt.X("low:Q", title=facts.label, scale=alt.Scale(zero=False))
     drawn = [base.mark_bar(color=colours.grid, height=13).encode(x="from:Q", x2="to:Q")] if centre is not None else []
     drawn.append(base.mark_rule(strokeWidth=2, color=colours.negative).encode(x=x, x2="high:Q"))
     for few in sorted({row["few"] for row in items}):
-        own = alt.Chart(rows([row for row in items if row["few"] == few])).encode(y=y, tooltip=tips, x="value:Q")
-        drawn.append(own.mark_point(size=60, color=colours.negative, filled=not few, fill=colours.paper if few else colours.negative))  # fmt: skip
+        part = alt.Chart(rows([row for row in items if row["few"] == few])).encode(y=y, tooltip=shown, x="value:Q")
+        fill = colours.paper if few else colours.negative
+        drawn.append(part.mark_point(size=60, color=colours.negative, filled=not few, fill=fill))
     if centre is not None:
-        drawn.append(alt.Chart(rows([{"x": centre.value}])).mark_rule(strokeDash=[4, 3], color=colours.ink).encode(x="x:Q"))  # fmt: skip
+        line = alt.Chart(rows([{"x": centre.value}])).mark_rule(strokeDash=[4, 3], color=colours.ink)
+        drawn.append(line.encode(x="x:Q"))
     level = next((one[metric].level for one in data.values() if metric in one and one[metric].level is not None), None)
-    title = f"{facts.label} by group" + ("" if level is None else f" with {100 * level:g} % intervals")
-    said = "; ".join(f"{row['group']} {with_limits(row['value'], row['low'], row['high'])}" for row in items[:30])
     whole = "" if centre is None else f"All rows {with_limits(centre.value, centre.low, centre.high)}. "
-    return finished(altair().layer(*drawn), title, theme, says=f"{whole}{said}.", height=max(60, 20 * len(items)))
+    says = whole + described(items, "group", most=30)
+    title = with_level(f"{facts.label} by group", level)
+    return finished(altair().layer(*drawn), title, theme, says=says, height=max(60, 20 * len(items)))

@@ -1,4 +1,4 @@
-"""What a picture is drawn of: results by name. What is not one yet is made by the library, never here."""
+"""Inputs of charts: results by name; curves of tallies are computed by ``tallymark.curves``."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True)
 class Drawn:
-    """A result to be drawn, the tally behind it, and what its legend says."""
+    """A curve, its tally (None where the curve does not keep it), and the area that the legend states."""
 
     curve: Any
-    #: None for a curve that does not keep it.
     tally: Any = None
     area: float | None = None
 
 
+def group_name(key: object) -> str:
+    """A group's key as text: its parts joined."""
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
 def by_name(data: object) -> dict[str, Any]:
-    """Whatever was passed, by name: one thing, several, the models of a panel."""
+    """Inputs by name: one alone is called ``model``, a panel has its models, groups have their keys."""
     if isinstance(data, Panel):
         data = data.tallies()
     if isinstance(data, Tallies):
-        entries: dict[str, Any] = {", ".join(map(str, key)): tally for key, tally in data.entries.items()}
+        entries: dict[str, Any] = {group_name(key): tally for key, tally in data.entries.items()}
     elif isinstance(data, Mapping):
         entries = {str(name): one for name, one in data.items()}
     else:
@@ -42,9 +46,9 @@ def by_name(data: object) -> dict[str, Any]:
 def curves_of(
     data: object, kind: type, make: Callable[[Tally], Any], *, area: str | None = None, thin: bool = False
 ) -> dict[str, Drawn]:
-    """Curves by name: those of the right `kind` as they are, those of tallies made by the library.
+    """Curves by name: those of the right `kind` as they are, those of tallies computed by `make`.
 
-    `area` is the metric that the legend names; `thin` leaves out points that no eye could tell apart.
+    `area` is the metric that the legend states; `thin` leaves out points that cannot be told apart on a screen.
     """
     entries = {}
     for name, one in by_name(data).items():
@@ -58,7 +62,7 @@ def curves_of(
 
 
 def tallies_of(data: object) -> dict[str, Tally]:
-    """Labelled tallies by name: of a tally, a curve, several by name, a panel."""
+    """Labelled tallies by name, from a tally, a curve, several by name, or a panel."""
     return {name: _labelled(name, one) for name, one in by_name(data).items()}
 
 

@@ -1,4 +1,4 @@
-"""Layers that pictures of curves are built from: lines, bands, hulls, marks, axes for rare events."""
+"""Layers of charts of curves: lines, bands, convex hulls, marks, logarithmic and log-odds axes."""
 
 from __future__ import annotations
 
@@ -19,76 +19,80 @@ from tallymark.summaries.tally import Tally
 
 
 def only(models: Mapping[str, Any]) -> tuple[str, Any]:
-    """The one model that a picture shows."""
+    """Name and value of the one model that a chart shows."""
     if len(models) != 1:
         raise InputError(f"This picture shows one model, got {len(models)}; draw one for each.")
     return next(iter(models.items()))
 
 
 def apart(drawn: Mapping[str, Drawn]) -> tuple[dict[str, Tally], dict[str, Any]]:
-    """The tallies and the curves, by name."""
+    """Tallies by name, and curves by name."""
     return {name: one.tally for name, one in drawn.items()}, {name: one.curve for name, one in drawn.items()}
 
 
 def with_area(name: str, drawn: Drawn) -> str:
-    """A name with its area, for a legend."""
+    """A name and its area, for a legend."""
     return name if drawn.area is None else f"{name} ({drawn.area:.3f})"
 
 
-def areas_said(what: str, drawn: Mapping[str, Drawn]) -> str:
-    """The areas in words, for those who cannot see the picture."""
-    known = [f"{name} {one.area:.3f}" for name, one in drawn.items() if one.area is not None]
-    return f"{what}: {', '.join(known)}." if known else ""
+def areas_described(what: str, drawn: Mapping[str, Drawn]) -> str:
+    """Areas as text, for readers who cannot see the chart."""
+    areas = [f"{name} {one.area:.3f}" for name, one in drawn.items() if one.area is not None]
+    return f"{what}: {', '.join(areas)}." if areas else ""
 
 
 def lines(
-    items: list[dict[str, Any]], x: Any, y: Any, names: Sequence[str], theme: str, legend: str | None, *,
-    steps: str = "linear", more: Sequence[str] = (),
-) -> Any:  # fmt: skip
-    """A line for each model; `x` and `y` are axes."""
+    items: list[dict[str, Any]],
+    x: Any,
+    y: Any,
+    names: Sequence[str],
+    theme: str,
+    legend: str | None = None,
+    *,
+    steps: str = "linear",
+    more: Sequence[str] = (),
+) -> Any:
+    """A line for each model; `x` and `y` are axes, `legend` is the legend's title, `more` are fields of the tooltip."""
     alt = altair()
     fields = [str(side.shorthand).partition(":")[0] for side in (x, y)]
     shown = [name for name in (*fields, *more) if items and name in items[len(items) // 2]]
-    return alt.Chart(rows(items)).mark_line(strokeWidth=2, interpolate=steps).encode(
-        x=x, y=y, order="order:Q", tooltip=tips("model", *shown), **by_model(names, theme, legend),
-    )  # fmt: skip
+    base = alt.Chart(rows(items)).mark_line(strokeWidth=2, interpolate=steps)
+    return base.encode(x=x, y=y, order="order:Q", tooltip=tips("model", *shown), **by_model(names, theme, legend))
 
 
 def rate_axis(field: str, title: str, least: float | None) -> Any:
-    """A rate along the bottom: plain, or logarithmic from `least` on, where a plain axis would hide a rare event."""
+    """A horizontal axis of rates: linear, or logarithmic from `least` on, which shows the rates of rare events."""
     alt = altair()
     if least is None:
         return axis("x", field, title)
     scale = alt.Scale(type="log", domain=[least, 1.0], clamp=True)
-    return alt.X(f"{field}:Q", title=f"{title} (logarithmic)", scale=scale, axis=alt.Axis(values=_powers(least), format=".4~%", labelExpr=_SPACED))  # fmt: skip
-
-
-#: Vega writes 5%; a space belongs between.
-_SPACED = "replace(datum.label, '%', ' %')"
-
-
-def _powers(least: float) -> list[float]:
-    return [10.0**k for k in range(int(np.floor(np.log10(least))), 1)]
+    powers = [10.0**k for k in range(int(np.floor(np.log10(least))), 1)]
+    # Vega writes 5%; a space belongs between.
+    ticks = alt.Axis(values=powers, format=".4~%", labelExpr="replace(datum.label, '%', ' %')")
+    return alt.X(f"{field}:Q", title=f"{title} (logarithmic)", scale=scale, axis=ticks)
 
 
 def logit_axis(field: str, title: str, low: float, high: float, *, named: bool = True) -> Any:
-    """Probabilities on the scale of log odds, which shows both ends; `field` holds log odds."""
+    """An axis of log odds, labelled with probabilities; without a title unless `named`."""
     alt = altair()
     inside = [p for p in ODDS if low <= np.log(p / (1.0 - p)) <= high] or [0.5]
     places = {p: float(np.log(p / (1.0 - p))) for p in inside}
     words = " : ".join(f"abs(datum.value - ({at:.6f})) < 0.001 ? '{p:g}'" for p, at in places.items())
+    ticks = list(places.values())
     return alt.X(
-        f"{field}:Q", title=f"{title} (log odds)" if named else None, scale=alt.Scale(domain=[low, high], nice=False, clamp=True),
-        axis=alt.Axis(values=list(places.values()), labelExpr=f"{words} : ''", labelOverlap="greedy", labelSeparation=6),
-    )  # fmt: skip
+        f"{field}:Q",
+        title=f"{title} (log odds)" if named else None,
+        scale=alt.Scale(domain=[low, high], nice=False, clamp=True),
+        axis=alt.Axis(values=ticks, labelExpr=f"{words} : ''", labelOverlap="greedy", labelSeparation=6),
+    )
 
 
-#: Probabilities that an axis of log odds names.
+#: Probabilities that label an axis of log odds.
 ODDS = (1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 
 def log_odds(scores: Any, *, most: float = 12.0) -> Any:
-    """Log odds of probabilities, cut where no picture goes on."""
+    """Log odds of probabilities, clipped to ±`most`."""
     p = np.asarray(scores, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.clip(np.log(p) - np.log1p(-p), -most, most)
@@ -110,32 +114,25 @@ def bands(limits: Mapping[str, Mapping[str, Any]], names: Sequence[str], theme: 
     )
 
 
-def hulls(made: Mapping[str, Any], names: Sequence[str], theme: str) -> Any:
+def hulls(curves: Mapping[str, Any], names: Sequence[str], theme: str) -> Any:
     """The convex hull of each ROC curve."""
-    alt = altair()
-    items = [
-        row
-        for shown, curve in zip(names, made.values(), strict=True)
-        for hull in [curve.hull()]
-        for row in points({"x": hull.fpr, "y": hull.tpr}, "x", "y", model=shown)
-    ]
-    return (
-        alt.Chart(rows(items))
-        .mark_line(strokeWidth=1, opacity=0.8)
-        .encode(
-            x="x:Q", y="y:Q", order="order:Q", color=by_model(names, theme, legend=False)["color"], detail="model:N"
-        )
-    )
+    items = []
+    for shown, curve in zip(names, curves.values(), strict=True):
+        hull = curve.hull()
+        items += points({"x": hull.fpr, "y": hull.tpr}, "x", "y", model=shown)
+    colour = by_model(names, theme, legend=False)["color"]
+    base = altair().Chart(rows(items)).mark_line(strokeWidth=1, opacity=0.8)
+    return base.encode(x="x:Q", y="y:Q", order="order:Q", color=colour, detail="model:N")
 
 
-def shaded(made: Mapping[str, Any], names: Sequence[str], partial: tuple[float, float], theme: str) -> Any:
+def shaded(curves: Mapping[str, Any], names: Sequence[str], partial: tuple[float, float], theme: str) -> Any:
     """The area under each ROC curve between two false positive rates."""
     alt = altair()
     low, high = _check.pair(partial, "partial")
     grid = np.linspace(low, high, 100)
     items = [
         {"model": shown, "x": float(x), "y": float(y)}
-        for shown, curve in zip(names, made.values(), strict=True)
+        for shown, curve in zip(names, curves.values(), strict=True)
         for x, y in zip(grid, np.interp(grid, curve.fpr, curve.tpr), strict=True)
     ]
     return (
@@ -145,10 +142,9 @@ def shaded(made: Mapping[str, Any], names: Sequence[str], partial: tuple[float, 
     )
 
 
-def marks(found: list[dict[str, Any]], x: str, y: str, names: Sequence[str], theme: str) -> Any:
+def marks(items: list[dict[str, Any]], x: str, y: str, names: Sequence[str], theme: str) -> Any:
     """Points at thresholds, with the colour and the shape of their model."""
-    alt = altair()
-    base = alt.Chart(rows(found)).encode(x=f"{x}:Q", y=f"{y}:Q")
+    base = altair().Chart(rows(items)).encode(x=f"{x}:Q", y=f"{y}:Q")
     dots = base.mark_point(size=80, filled=True).encode(
         color=by_model(names, theme, legend=False)["color"], shape=shape_of(names), tooltip=tips("model", "at", x, y)
     )
@@ -158,7 +154,7 @@ def marks(found: list[dict[str, Any]], x: str, y: str, names: Sequence[str], the
 
 
 def marked(value: float, field: str, text: str, theme: str, *, left: bool = False) -> Any:
-    """A broken line across a picture at one place, with a word at its top, on its right or on its left."""
+    """A dashed vertical line with a text at its top, on its right or on its left."""
     alt = altair()
     place = alt.Chart(rows([{field: float(value), "text": text}])).encode(x=f"{field}:Q")
     line = place.mark_rule(strokeDash=[4, 3], color=palette(theme).ink)
@@ -169,29 +165,29 @@ def marked(value: float, field: str, text: str, theme: str, *, left: bool = Fals
 
 
 def threshold_text(value: float) -> str:
-    """A threshold as it is written on a picture."""
+    """The text beside a marked threshold."""
     return f"threshold {number(float(value))}"
 
 
 def equal_f(levels: Sequence[float], beta: float, theme: str) -> Any:
-    """Lines along which F-beta is the same: precision = F r / ((1 + b²) r - b² F)."""
+    """Lines of equal F-beta: precision = F r / ((1 + b²) r - b² F)."""
     alt = altair()
-    found, ends = [], []
+    items, ends = [], []
     beta = _check.real(beta, "beta")
     for level in (_check.probability(one, "isolines") for one in _check.listed(levels)):
         r = np.linspace(0.001, 1.0, 200)
         p = precision_at_f(level, beta, r)
-        held = np.isfinite(p)
-        found += [{"x": float(a), "y": float(b), "level": level} for a, b in zip(r[held], p[held], strict=True)]
-        if held.any():
-            ends.append({"x": 1.0, "y": float(p[held][-1]), "text": f"F {level:g}"})
+        finite = np.isfinite(p)
+        items += [{"x": float(a), "y": float(b), "level": level} for a, b in zip(r[finite], p[finite], strict=True)]
+        if finite.any():
+            ends.append({"x": 1.0, "y": float(p[finite][-1]), "text": f"F {level:g}"})
     colour = palette(theme).faint
     drawn = (
-        alt.Chart(rows(found))
+        alt.Chart(rows(items))
         .mark_line(strokeWidth=0.7, color=colour, opacity=0.7)
         .encode(x="x:Q", y="y:Q", detail="level:N")
     )
-    # Beside the picture, where no line strikes through them.
+    # Labels stand beside the plot, where no line crosses them.
     words = (
         alt.Chart(rows(ends))
         .mark_text(align="left", dx=3, fontSize=10, color=colour)

@@ -1,4 +1,4 @@
-"""Charts in a notebook: drawn here as SVG, so that nothing is fetched when they are looked at."""
+"""Charts in a notebook: rendered as SVG, so that nothing is fetched when they are displayed."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 class _Drawn:
-    """What a notebook shows of a chart: the picture itself, its numbers where the pointer is, and nothing from outside.
+    """Mixin of charts that render as SVG with tooltips.
 
-    Altair would send a script that fetches its drawing library: an error offline, and in an exported page.
+    Altair would send a script that fetches its rendering library, which fails offline and in an exported page.
     """
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, str]:
@@ -29,10 +29,10 @@ def _class_of(kind: type) -> type:
 
 
 def offline(chart: Any) -> Any:
-    """The same chart, which draws itself in a notebook without the internet."""
+    """The same chart, rendered in notebooks without the internet."""
     if not isinstance(chart, _Drawn):
         kind: Any = type(chart)
-        # Altair takes what is set on a chart for a part of the picture.
+        # Altair would take an attribute that is set on a chart for a part of its specification.
         object.__setattr__(chart, "__class__", _class_of(kind))
     return chart
 
@@ -42,7 +42,7 @@ def _description(chart: Any) -> str:
 
 
 def with_titles(svg: str, description: str) -> str:
-    """An SVG whose marks carry their numbers as titles, which browsers show where the pointer is."""
+    """An SVG whose marks have their numbers as titles, which browsers show as tooltips."""
     svg = re.sub(
         r'<(path|rect|circle|text|line) aria-label="([^"]*)"([^>]*?)/>',
         lambda m: f"<{m[1]}{m[3]}><title>{_short(m[2])}</title></{m[1]}>",

@@ -1,7 +1,7 @@
-"""Pictures as SVG, drawn in a process of their own: what cannot be drawn costs that picture and nothing else.
+"""Rendering of charts as SVG in a child process, so that a failure loses one chart and nothing else.
 
-The drawing library runs a JavaScript engine, which ends its whole process when it is short of memory or meets a
-character that it does not expect.
+The rendering library runs a JavaScript engine, which ends its process when it is short of memory or meets a character
+that it does not expect.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import IO, Any, Self
+from typing import IO, Any, Self, cast
 
 Progress = Callable[[float], None]
 
-#: Seconds after which a picture is given up.
+#: Seconds after which a chart is given up.
 _PATIENCE = 60.0
 
 
 def drawn(specifications: Sequence[dict[str, Any]], progress: Progress | None = None) -> list[str | None]:
-    """Each Vega-Lite specification as SVG; None where it could not be drawn."""
+    """Each Vega-Lite specification as SVG; None where it could not be rendered."""
     pictures: list[str | None] = []
     while len(pictures) < len(specifications):
         started = len(pictures)
@@ -31,17 +31,17 @@ def drawn(specifications: Sequence[dict[str, Any]], progress: Progress | None = 
                 if progress is not None:
                     progress(100.0 * len(pictures) / len(specifications))
                 if pictures[-1] is None and not artist.alive:
-                    # A new one goes on with the next picture.
+                    # A new process goes on with the next chart.
                     break
     return pictures
 
 
 class _Artist:
-    """A child process that answers each specification with a picture."""
+    """A child process that answers each specification with an SVG."""
 
     def __enter__(self) -> Self:
-        # The paths of this process, and -P so that nothing is imported from the folder the user happens to be in. This file
-        # itself and not its module: that would load every chart first, which takes longer than to draw some.
+        # The paths of this process, and -P so that nothing is imported from the current folder. The file is run, not
+        # its module, which would load the package first.
         paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(  # noqa: S603 - this very file
             [sys.executable, "-P", __file__],
@@ -55,18 +55,18 @@ class _Artist:
 
     @property
     def alive(self) -> bool:
-        """Whether it can draw another."""
+        """Whether the process still runs."""
         return self._process.poll() is None
 
     def draw(self, specification: dict[str, Any]) -> str | None:
-        """One picture, or None when it cannot be had."""
-        given, answers = self._process.stdin, self._process.stdout
+        """The SVG of a specification, or None where it could not be rendered."""
+        given, answers = cast("IO[str]", self._process.stdin), cast("IO[str]", self._process.stdout)
         clock = threading.Timer(_PATIENCE, self._process.kill)
         clock.start()
         try:
-            given.write(json.dumps(specification) + "\n")  # type: ignore[union-attr]
-            given.flush()  # type: ignore[union-attr]
-            answer = answers.readline()  # type: ignore[union-attr]
+            given.write(json.dumps(specification) + "\n")
+            given.flush()
+            answer = answers.readline()
         except OSError:
             answer = ""
         finally:

@@ -1,9 +1,9 @@
-"""How scores are distributed, and whether a target's are a mixture of the classes'."""
+"""Charts of score distributions: histograms by class, and a target's scores beside the fitted mixture."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,21 +13,53 @@ from tallymark._text import shortened, visible
 from tallymark.charts import layers
 from tallymark.charts.inputs import by_name, curves_of
 from tallymark.charts.notebook import offline
-from tallymark.charts.theme import WIDTH, altair, finished, palette, require_kind, rows, spell_out, titled
+from tallymark.charts.parts import tips
+from tallymark.charts.pictures import picture_of
+from tallymark.charts.theme import WIDTH, Chart, altair, finished, palette, require_kind, rows, spell_out, titled
 from tallymark.curves.histogram import ScoreHistogram
-from tallymark.quantify.estimation.mixture_test import MixtureFit
 from tallymark.summaries.tally import Tally
 
+if TYPE_CHECKING:
+    from tallymark.quantify.estimation.mixture_test import MixtureFit
 
+
+@picture_of("ScoreHistogram")
 def score_histogram(
-    data: object, *, bins: int = 40, log: bool = False, logit: bool = False, threshold: float | None = None,
-    calibrated: Tally | None = None, theme: str = "light",
-) -> Any:  # fmt: skip
-    """Histograms of the scores, a row for each class: shares of the class, so that a rare one can be seen.
+    data: object,
+    *,
+    bins: int = 40,
+    log: bool = False,
+    logit: bool = False,
+    threshold: float | None = None,
+    calibrated: Tally | None = None,
+    theme: str = "light",
+) -> Chart:
+    """Histograms of scores by class, as shares of each class.
 
-    `log` draws counts on a logarithmic scale instead; `logit` draws probabilities by their log odds, `threshold` is marked;
-    `calibrated` (the tally after calibration) is shown beside.
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    bins
+        Number of bins.
+    log
+        Draw counts on a logarithmic scale instead.
+    logit
+        Draw probabilities on the log-odds scale.
+    threshold
+        Threshold to mark.
+    calibrated
+        The tally after calibration, shown beside.
+    theme
+        ``"light"`` or ``"dark"``.
 
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.charts.score_histogram(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35])).to_dict()["title"]["text"]
     'Scores by class'
@@ -38,14 +70,13 @@ def score_histogram(
     if calibrated is not None:
         (first,) = parts.values()
         parts = {"before": first, "after": calibrated}
-    made = curves_of(parts, ScoreHistogram, lambda tally: curves.score_histogram(tally, bins=bins, logit=logit))
-    items = [
-        {"model": name, **dict(zip(columns, line, strict=True))}
-        for name, drawn in made.items()
-        for columns in [drawn.curve.columns()]
-        for line in zip(*(values.tolist() for values in columns.values()), strict=True)
-    ]
-    # The positive class on top.
+    histograms = curves_of(parts, ScoreHistogram, lambda tally: curves.score_histogram(tally, bins=bins, logit=logit))
+    items: list[dict[str, Any]] = []
+    for name, drawn in histograms.items():
+        columns = drawn.curve.columns()
+        lines = zip(*(values.tolist() for values in columns.values()), strict=True)
+        items += [{"model": name, **dict(zip(columns, line, strict=True))} for line in lines]
+    # The positive class is on top.
     labels = list(dict.fromkeys(row["class"] for row in items))[::-1]
     for row in items:
         row["from"], row["to"] = (layers.log_odds(v) if logit else v for v in (row["low"], row["high"]))
@@ -57,29 +88,34 @@ def score_histogram(
     order = list(dict.fromkeys(row["part"] for label in labels for row in items if row["class"] == label))
     panels = []
     for part in order:
-        own = [row for row in items if row["part"] == part and row["count"] > 0]
-        last = part == order[-1]
-        x = _score_axis(ends, logit=logit, titled=last)
-        bars = alt.Chart(rows(own)).mark_bar(stroke=colours.paper, strokeWidth=0.5).encode(
-            x=x, x2="to:Q", y=alt.Y(f"{field}:Q", title=title, stack=None, scale=scale, axis=alt.Axis(tickCount=4)),
+        bins_of = [row for row in items if row["part"] == part and row["count"] > 0]
+        is_positive = bins_of and bins_of[0]["class"] == labels[0]
+        bars = alt.Chart(rows(bins_of)).mark_bar(stroke=colours.paper, strokeWidth=0.5)
+        bars = bars.encode(
+            x=_score_axis(ends, logit=logit, titled=part == order[-1]),
+            x2="to:Q",
+            y=alt.Y(f"{field}:Q", title=title, stack=None, scale=scale, axis=alt.Axis(tickCount=4)),
             y2=alt.datum(float(least) if log else 0.0),
-            color=alt.value(colours.positive if own and own[0]["class"] == labels[0] else colours.negative),
-            tooltip=[alt.Tooltip("class:N"), alt.Tooltip("low:Q", format=".4~g"), alt.Tooltip("high:Q", format=".4~g"),
-                     alt.Tooltip("count:Q", format=",.6~g"), alt.Tooltip("share:Q", format=".4~g")],
-        )  # fmt: skip
+            color=alt.value(colours.positive if is_positive else colours.negative),
+            tooltip=[
+                *tips("class", "low", "high", text=("class",)),
+                *tips("count", format=",.6~g"),
+                *tips("share"),
+            ],
+        )
         panel = [bars]
         if threshold is not None and np.isfinite(_check.real(threshold, "threshold", infinite=True)):
             at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
             text = layers.threshold_text(threshold) if part == order[0] else ""
             panel.append(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))
         panels.append(alt.layer(*panel).properties(width=WIDTH, height=110, title=_small_title(part)))
-    said = []
-    for name, drawn in made.items():
+    texts = []
+    for name, drawn in histograms.items():
         if drawn.tally is not None:
             up, down = (number(_median(run)) for run in drawn.tally.runs[::-1])
-            said.append(f"{name}: half of the positives score {up} or more, half of the negatives {down} or more.")
+            texts.append(f"{name}: half of the positives score {up} or more, half of the negatives {down} or more.")
     shown = titled("Scores by class", next(iter(parts)) if len(parts) == 1 else None)
-    return _themed_facets(alt.vconcat(*panels, spacing=8), shown, theme, " ".join(said))
+    return _themed_facets(alt.vconcat(*panels, spacing=8), shown, theme, " ".join(texts))
 
 
 def _score_axis(ends: tuple[float, float], *, logit: bool, titled: bool) -> Any:
@@ -94,31 +130,47 @@ def _small_title(part: str) -> Any:
 
 
 def _median(run: Any) -> float:
-    """The score that half of a class reaches."""
+    """Median score of a class."""
     half = float(run.total) / 2.0
     before = run.mass_before(np.arange(len(run)))
     return float(run.scores[int(np.searchsorted(before, half, "right")) - 1])
 
 
-def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Any:
-    """Pictures above each other have sizes of their own."""
-    made = finished(altair().layer(), title, theme, says=says)
+def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Chart:
+    """Concatenated charts with the theme's title and colours; each keeps its size."""
+    themed: Any = finished(altair().layer(), title, theme, says=says)
     spell_out(chart)
-    chart = chart.properties(title=made.title, description=made.description)
-    chart.config = made.config
-    return offline(chart)
+    chart = chart.properties(title=themed.title, description=themed.description)
+    chart.config = themed.config
+    shown: Chart = offline(chart)
+    return shown
 
 
-def mixture_fit(data: MixtureFit, *, theme: str = "light") -> Any:
-    """Bins of a target's scores (bars) beside the best mixture of the classes (points): is this prior shift?
+@picture_of("MixtureFit")
+def mixture_fit(data: MixtureFit, *, theme: str = "light") -> Chart:
+    """Binned scores of a target (bars) beside the fitted mixture of the classes (points): a check of prior shift.
 
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.quantify.mixture_fit`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> t = tm.tally([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.35, 0.8, 0.9])
     >>> fit = tm.quantify.mixture_fit(t, tm.tally(scores=[0.1, 0.2, 0.3, 0.9]))
     >>> tm.charts.mixture_fit(fit).to_dict()["title"]["text"].startswith("Scores to be counted")
     True
     """
-    require_kind(data, MixtureFit, "tm.quantify.mixture_fit")
+    require_kind(data, "MixtureFit", "tm.quantify.mixture_fit")
     alt = altair()
     colours = palette(theme)
     lines = data.rows()
@@ -137,19 +189,17 @@ def mixture_fit(data: MixtureFit, *, theme: str = "light") -> Any:
     base = alt.Chart(rows(items)).encode(
         x=alt.X("bin:N", sort=order, title="bin of the score, low to high", axis=alt.Axis(labelAngle=0))
     )
-    tips = [
-        alt.Tooltip("from:N"),
-        alt.Tooltip("to:N"),
-        *(alt.Tooltip(f"{n}:Q", format=".4~g") for n in ("observed", "expected", "of positives")),
-    ]
+    shown = tips("from", "to", "observed", "expected", "of positives", text=("from", "to"))
     bars = base.mark_bar(opacity=0.35, color=colours.faint).encode(
-        y=alt.Y("observed:Q", title="share of the target's rows"), tooltip=tips
+        y=alt.Y("observed:Q", title="share of the target's rows"), tooltip=shown
     )
-    positive = base.mark_bar(opacity=0.7, color=colours.positive).encode(y="of positives:Q", tooltip=tips)
-    dots = base.mark_point(filled=True, size=60, color=colours.ink).encode(y="expected:Q", tooltip=tips)
+    positive = base.mark_bar(opacity=0.7, color=colours.positive).encode(y="of positives:Q", tooltip=shown)
+    dots = base.mark_point(filled=True, size=60, color=colours.ink).encode(y="expected:Q", tooltip=shown)
     title = f"Scores to be counted, mixture at {100 * data.prevalence:.1f} % (points)"
     return finished(alt.layer(bars, positive, dots), title, theme, width=420)
 
 
 def _text(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "−∞" if value < 0 else "∞"
+    if np.isfinite(value):
+        return f"{value:.4g}"
+    return "−∞" if value < 0 else "∞"

@@ -1,19 +1,26 @@
-"""One look for every picture: colours that colour-blind people tell apart, light and dark, legible in print."""
+"""The theme of charts: colour-blind safe palettes, light and dark, legible in print; titles and descriptions."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tallymark._text import shortened, visible
 from tallymark.charts.notebook import offline
 from tallymark.errors import InputError
 from tallymark.registry import choose
 
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+
+    Chart = TopLevelMixin
+else:
+    Chart = Any
+
 
 class Palette(NamedTuple):
-    """Colours of a theme: paper, ink, faint ink, lines behind the data, and one for each model."""
+    """Colours of a theme: background, text, secondary text, grid, one for each model, and the two classes."""
 
     paper: str
     ink: str
@@ -24,8 +31,7 @@ class Palette(NamedTuple):
     positive: str
 
 
-#: Colours that stay apart for people who see no red, no green or no blue, each with the contrast that text needs on its
-#: paper; a test simulates them.
+#: Colours that differ under each kind of colour blindness and have the contrast of text on their background (tested).
 PALETTES = {
     "light": Palette(
         "#ffffff", "#1b1f24", "#57606a", "#dfe3e8",
@@ -37,17 +43,17 @@ PALETTES = {
     ),
 }  # fmt: skip
 
-#: Shapes and dashes go along with colours, so that a print in grey is still read.
+#: Dashes, which distinguish models in grey prints.
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
 
-#: Vega's names of marks; the page draws the same ones in the same order.
+#: Vega's names of symbols; the report's page uses the same ones in the same order.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 
 WIDTH, HEIGHT = 340, 300
 
 
 def altair() -> Any:
-    """The drawing library, or what to install."""
+    """The module ``altair``, or an error that says what to install."""
     try:
         import altair as alt
     except ImportError:
@@ -57,28 +63,21 @@ def altair() -> Any:
 
 def palette(theme: str) -> Palette:
     """The colours of a theme."""
-    found: Palette = choose("theme", theme, PALETTES)
-    return found
-
-
-def colours_of(theme: str) -> tuple[str, ...]:
-    """One colour for each model, in turn."""
-    return palette(theme).models
+    chosen: Palette = choose("theme", theme, PALETTES)
+    return chosen
 
 
 def by_model(names: Sequence[str], theme: str, title: str | None = None, *, legend: bool = True) -> dict[str, Any]:
-    """Colour and dash of each model, the same in every picture that lists the models in the same order."""
+    """Colour and dash of each model, the same in every chart that lists the models in the same order."""
     alt = altair()
-    shown = (
-        alt.Legend(
-            title=title, orient="bottom", columns=2 if max(map(len, names)) < 22 else 1, labelLimit=0, symbolOpacity=1
-        )
-        if legend and len(names) > 1
-        else None
-    )
-    colours = [colours_of(theme)[i % len(colours_of(theme))] for i in range(len(names))]
-    # Where the colours come round again, the dashes have moved on.
-    dashes = [DASHES[(i + i // len(colours_of(theme))) % len(DASHES)] for i in range(len(names))]
+    shown = None
+    if legend and len(names) > 1:
+        columns = 2 if max(map(len, names)) < 22 else 1
+        shown = alt.Legend(title=title, orient="bottom", columns=columns, labelLimit=0, symbolOpacity=1)
+    available = palette(theme).models
+    colours = [available[i % len(available)] for i in range(len(names))]
+    # Dashes shift by one each time that the colours repeat.
+    dashes = [DASHES[(i + i // len(available)) % len(DASHES)] for i in range(len(names))]
     return {
         "color": alt.Color("model:N", scale=alt.Scale(domain=list(names), range=colours), legend=shown),
         "strokeDash": alt.StrokeDash("model:N", scale=alt.Scale(domain=list(names), range=dashes), legend=shown),
@@ -86,44 +85,57 @@ def by_model(names: Sequence[str], theme: str, title: str | None = None, *, lege
 
 
 def shape_of(names: Sequence[str]) -> Any:
-    """The mark of each model, for points: colour alone does not reach everyone."""
+    """The symbol of each model, so that points are not distinguished by colour alone."""
     alt = altair()
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
     return alt.Shape("model:N", scale=alt.Scale(domain=list(names), range=shapes), legend=None)
 
 
 def rows(values: Iterable[Any]) -> Any:
-    """Inline data: no dataframe library is needed."""
+    """Rows as inline data, without a dataframe library."""
     alt = altair()
-    # Altair would check every value of every row against its schema, which takes longer than drawing.
+    # Altair would validate every value of every row, which takes longer than rendering.
     with alt.utils.schemapi.debug_mode(False):
         return alt.Data(values=list(values))
 
 
 def titled(title: str, name: str | None) -> str:
-    """A title that names the model, where it has a name."""
+    """A title with the model's name, where it has one."""
     return title if name in {None, "model"} else f"{title}: {name}"
 
 
-def require_kind(data: object, kinds: type | tuple[type, ...], made_by: str) -> None:
-    """Refuse to draw what is not the result a picture is of."""
-    if not isinstance(data, kinds):
+def is_kind(data: object, kinds: type | str | tuple[type | str, ...]) -> bool:
+    """Whether data are of one of these types; a name stands for a type of ours, which is then not imported."""
+    listed = kinds if isinstance(kinds, tuple) else (kinds,)
+    names = {kind.__name__ for kind in type(data).__mro__ if kind.__module__.startswith("tallymark.")}
+    return any(kind in names if isinstance(kind, str) else isinstance(data, kind) for kind in listed)
+
+
+def require_kind(data: object, kinds: type | str | tuple[type | str, ...], made_by: str) -> None:
+    """Refuse data of any other type than those that a chart draws."""
+    if not is_kind(data, kinds):
         raise InputError(f"Got a {type(data).__name__} to draw, expected what {made_by} gives.")
 
 
 def finished(
     chart: Any, title: str, theme: str, *, says: str = "", width: int | str = WIDTH, height: int = HEIGHT
-) -> Any:
-    """A picture with its title, size and the theme's colours; `says` are its numbers in words, for those who cannot see it."""
+) -> Chart:
+    """A chart with title, size and the theme's colours; `says` describes its numbers to readers who cannot see it."""
     alt = altair()
     colours = palette(theme)
     spell_out(chart)
-    axis = {
-        "labelColor": colours.ink, "titleColor": colours.ink, "gridColor": colours.grid, "domainColor": colours.faint,
-        "tickColor": colours.faint, "tickCount": 5, "labelOverlap": "greedy", "labelSeparation": 5, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal", "labelLimit": 0,
-    }  # fmt: skip
     text = {"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 11, "titleFontSize": 12}
-    return offline(
+    axis = text | {
+        "gridColor": colours.grid,
+        "domainColor": colours.faint,
+        "tickColor": colours.faint,
+        "tickCount": 5,
+        "labelOverlap": "greedy",
+        "labelSeparation": 5,
+        "titleFontWeight": "normal",
+        "labelLimit": 0,
+    }
+    themed: Chart = offline(
         chart.properties(
             title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0),
             description=visible(f"{title}. {says}".strip()),
@@ -139,10 +151,11 @@ def finished(
             header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
         )
     )
+    return themed
 
 
-def nothing_to_draw(title: str, why: str, theme: str) -> Any:
-    """A frame that says why there is no picture."""
+def nothing_to_draw(title: str, why: str, theme: str) -> Chart:
+    """An empty chart with the reason why nothing is drawn."""
     alt = altair()
     words = (
         alt.Chart(rows([{"why": textwrap.wrap(visible(why), 44)}]))
@@ -152,20 +165,20 @@ def nothing_to_draw(title: str, why: str, theme: str) -> Any:
     return finished(words, title, theme, says=why, height=110)
 
 
-#: Characters of a name that a picture has room for.
+#: Characters of a name that a chart has room for.
 _LONGEST = 48
 
 
 def spell_out(chart: Any) -> None:
-    """Make all texts of a chart harmless, and its names short, in place: names of models and labels are users' data.
+    """Escape all texts of a chart and shorten its names, in place: names of models and labels are users' data.
 
-    The drawing library would cut a name between the halves of an emoji. Names that become alike are numbered.
+    The rendering library would cut a name between the halves of an emoji. Names that become equal are numbered.
     """
     _Names().spell_out(chart)
 
 
 class _Names:
-    """What names of one chart are written as."""
+    """The names of one chart as they are written."""
 
     def __init__(self) -> None:
         self._written: dict[str, str] = {}

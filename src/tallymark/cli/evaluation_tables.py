@@ -16,20 +16,10 @@ from tallymark.decisions.verdicts import most_confused
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Evaluations, Measure
+from tallymark.metrics import headlines
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
-
-#: What a first look needs, in the order it is read.
-HEADLINE = (
-    "auroc", "average_precision", "h_measure", "spcc",
-    "accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "mcc",
-    "brier", "ece", "bias", "positive_estimate", "predicted_prevalence",
-)  # fmt: skip
-#: What is shown of each group: of scores, of predictions of two classes, and of more.
-BY_GROUP = ("auroc", "average_precision", "f1")
-_CALLS_BY_GROUP = ("precision", "recall", "f1")
-_CLASSES_BY_GROUP = ("accuracy", "f1_macro", "mcc")
 
 #: Classes listed when there are many: those with the lowest F1.
 _WORST = 15
@@ -77,7 +67,7 @@ def _print_classes(name: str, evaluation: Evaluation, shown: Shown, output: Outp
 def _print_models(result: Evaluations, shown: Shown, output: Output) -> None:
     first = next(iter(result.values()))
     at = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
-    names = list(first) if shown.every or shown.metrics else [name for name in HEADLINE if name in first]
+    names = list(first) if shown.every or shown.metrics else [name for name in headlines.TABLE if name in first]
     output.table(_value_table(f"{shown.title}: {first.size()}{at}", dict(result), names))
     _explain_intervals(first, output)
     if len(result) > 1:
@@ -255,7 +245,8 @@ _LEVEL = 0.95
 
 def _group_metrics(result: Evaluations, shown: Shown) -> list[str]:
     first = next(iter(result.values()))
-    few = _CLASSES_BY_GROUP if first.per_class else BY_GROUP if "auroc" in first else _CALLS_BY_GROUP
+    of_two = headlines.BY_GROUP if "auroc" in first else headlines.PREDICTIONS_BY_GROUP
+    few = headlines.CLASSES_BY_GROUP if first.per_class else of_two
     names = shown.metrics or (list(first) if shown.every else few)
     # Averages over classes have names of their own.
     return [METRICS[name].name if name in METRICS else name for name in names if name in first]

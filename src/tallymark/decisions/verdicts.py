@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,27 +17,19 @@ from tallymark.errors import InputError
 from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.hypothesis_tests.heterogeneity import FEWEST, Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Measure
-from tallymark.quantify.estimation.prevalence import Prevalence
+from tallymark.metrics import headlines
 from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally
+
+if TYPE_CHECKING:
+    from tallymark.quantify.estimation.prevalence import Prevalence
 
 #: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
 
 #: Share of rows that every model gets right from which their differences hide behind them.
 MANY_SIMPLE = 0.3
-
-#: Metrics that lead a report, by what matters: costs that were asked for, a rare class, or neither. The first one leads;
-#: the others stand beside it.
-_LEADING = {
-    "costs": ("expected_cost", "precision", "recall", "auroc"),
-    "rare": ("average_precision", "precision", "recall", "auroc"),
-    "common": ("auroc", "precision", "recall", "balanced_accuracy"),
-}
-
-#: Metrics over all thresholds by which models are told apart beside the leading one.
-_WHOLE_LIST = ("auroc", "average_precision")
 
 
 def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
@@ -46,7 +39,7 @@ def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
     >>> leading_metrics(tm.evaluate(tm.tally([1] + [0] * 49, range(50)), level=None))
     ('average_precision', 'precision', 'recall', 'auroc')
     """
-    there = [name for name in _LEADING[_matters(evaluation)] if name in evaluation]
+    there = [name for name in headlines.LEADING[_matters(evaluation)] if name in evaluation]
     return tuple(there) or tuple(itertools.islice(evaluation, 4))
 
 
@@ -55,7 +48,7 @@ def metrics_to_compare(evaluation: Evaluation) -> tuple[str, ...]:
 
     Comparisons speak of the data's own prevalence: where another one is stated, only of what does not move with it.
     """
-    names = dict.fromkeys(name for name in (leading_metrics(evaluation)[0], *_WHOLE_LIST) if name in evaluation)
+    names = dict.fromkeys(name for name in (leading_metrics(evaluation)[0], *headlines.RANKING) if name in evaluation)
     return tuple(name for name in names if evaluation.prevalence is None or METRICS[name].prevalence_free)
 
 

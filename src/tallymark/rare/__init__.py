@@ -1,6 +1,6 @@
-"""Rare events in text: from raw texts to a count of a class that is one in a thousand.
+"""Quantification of a rare class in texts: classifiers trained on balanced samples, then Bayesian Calibration.
 
-Machines are trained where the class is common and asked where it is rare; Bayesian Calibration makes up for the difference.
+The classifiers are logistic regressions on words, trained where the class is common and applied where it is rare.
 """
 
 from tallymark.rare.counts import WEIGHTS, bootstrap, class_weight_sweep, ensemble, split

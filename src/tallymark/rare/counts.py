@@ -1,16 +1,16 @@
-"""From raw texts to a count of a rare class: class weights, bootstrapped machines, ensembles of experts (Gubbels 2021, ch. 2)."""
+"""Counts of a rare class in texts: class-weight sweep, bootstrap and weighted ensembles (Gubbels 2021, chapter 2)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Label
+from tallymark._check import Bools, Floats, Ints, Label
 from tallymark._numbers import number
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.inference.hypothesis_tests.delong import auroc
@@ -20,18 +20,20 @@ from tallymark.notes import Note, emit
 from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration, bayesian_calibration
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.rare.ensembles import (
-    Committee,
-    Peers,
+    Draw,
+    Ensemble,
+    MeanEnsemble,
     Progress,
     Training,
+    UniformEnsemble,
     bootstrap_draws,
     cross_fitted,
-    experts,
     negatives_for,
     weighted_draws,
+    weighted_ensemble,
 )
 from tallymark.rare.results import ClassWeightSweep, RareCount
-from tallymark.rare.words import Cleaning, Counted, Vocabulary, in_blocks, tf_idf
+from tallymark.rare.words import Cleaning, Vocabulary, in_blocks, tf_idf
 from tallymark.registry import METRICS
 from tallymark.sources.constructors import tally_of_arrays
 from tallymark.summaries.tally import Tally
@@ -39,16 +41,39 @@ from tallymark.summaries.tally import Tally
 #: Twenty weights from 10^0.1 to 10^2.
 WEIGHTS = tuple(10.0 ** (step / 10.0) for step in range(1, 21))
 
-#: Folds of labelled texts for scores of machines that have not seen them.
+#: Folds of cross-fitting, and the least number of texts of a class.
 _FOLDS = 5
 
-#: Fewer rows of a class cannot be put into folds.
-_FEWEST = _FOLDS
+
+@dataclass(frozen=True)
+class _Settings:
+    """Options that all ways to count share, checked."""
+
+    cleaning: Cleaning | None
+    C: float
+    level: float | None
+    seed: int
+    jobs: int | None
+    progress: Progress | None
+
+    def __post_init__(self) -> None:
+        _check.callback(self.progress)
+        if self.jobs is not None:
+            _check.whole(self.jobs, "jobs", 1)
+        if self.cleaning is not None and not isinstance(self.cleaning, Cleaning):
+            raise InputError(f"cleaning is {self.cleaning!r}, expected a tm.rare.Cleaning.")
+        if not _check.real(self.C, "C") > 0.0:
+            raise InputError(f"C is {self.C!r}, expected a number above 0.")
+
+    def report(self, percentage: float) -> None:
+        """Report progress."""
+        if self.progress is not None:
+            self.progress(percentage)
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """Labelled texts ready for training, the vocabulary they gave, and the settings that all ways to count share."""
+    """Labelled texts ready for training, their vocabulary, and the settings."""
 
     training: Training
     vocabulary: Vocabulary
@@ -56,21 +81,68 @@ class _Problem:
     #: The negative and the positive label.
     classes: tuple[Label, Label]
     notes: tuple[Note, ...]
-    level: float | None
-    seed: int
-    progress: Progress | None
+    settings: _Settings
+
+    def details(self, **options: int) -> dict[str, int]:
+        """Options of a method beside the sizes of the training data."""
+        return {**options, "labelled": len(self.training.positive), "words": self.vocabulary.size}
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Scores of the target by each ensemble (ensemble, probability or vote, text), and its labels if given."""
+
+    scores: Floats
+    positive: Bools | None
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True)
+class _Method:
+    """A fitted way to count: out-of-sample scores of labelled texts, and of how many ways it was chosen as the best."""
+
+    name: str
+    validation: Tally
+    details: Mapping[str, Any]
+    choices: int = 1
 
 
 def class_weight_sweep(
-    texts: Iterable[str], labels: Any, target_texts: Iterable[str], *, weights: Sequence[float] = WEIGHTS, replicates: int = 10,
-    target_labels: Any = None, pos_label: Label | None = None, cleaning: Cleaning | None = None, C: float = 1.0,
-    level: float | None = 0.95, seed: int = 0, jobs: int | None = None, progress: Progress | None = None,
-) -> ClassWeightSweep:  # fmt: skip
-    """Count with logistic machines whose positives weigh more; the weight is chosen on labelled texts, never on the target.
+    texts: Iterable[str],
+    labels: Any,
+    target_texts: Iterable[str],
+    *,
+    weights: Sequence[float] = WEIGHTS,
+    replicates: int = 10,
+    target_labels: Any = None,
+    pos_label: Label | None = None,
+    cleaning: Cleaning | None = None,
+    C: float = 1.0,
+    level: float | None = 0.95,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> ClassWeightSweep:
+    """Count a rare class with logistic regressions whose positives have a larger weight.
 
-    Each weight trains `replicates` machines on redrawn training sets (30 % positives) and is judged by the sPCC of labelled texts in
-    folds that its machines have not seen; target texts are asked of the machines of each fold in turns. Returns a :class:`ClassWeightSweep`; arguments as for :func:`bootstrap`.
+    The weight is chosen by the sPCC of labelled texts in cross-fitting, never on the target.
 
+    Parameters
+    ----------
+    weights
+        Weights of the positives to try.
+    replicates
+        Regressions for each weight, on resampled training sets with 30 % positives.
+    texts, labels, target_texts, target_labels, pos_label, cleaning, C, level, seed, jobs, progress
+        As for :func:`bootstrap`.
+
+    Returns
+    -------
+    ClassWeightSweep
+        The count by the best weight, and the counts by all weights.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
     >>> round(tm.rare.class_weight_sweep(texts, [1] * 20 + [0] * 60, texts, weights=[1, 10], replicates=2).count.count)
@@ -80,97 +152,159 @@ def class_weight_sweep(
     if not listed or min(listed) <= 0.0:
         raise InputError(f"weights are {shown(weights)}, expected one or more numbers above 0.")
     checked_number(replicates, "replicates", 1)
-    problem = _problem(texts, labels, pos_label, cleaning, C, level, seed, jobs, progress)
-    training, spawned = problem.training, seeds(problem.seed, replicates)
-    folds = _folds(training.positive, problem.seed)
+    problem = _problem(texts, labels, pos_label, _Settings(cleaning, C, level, seed, jobs, progress))
+    training, spawned = problem.training, seeds(seed, replicates)
+    folds = _folds(training.positive, seed)
 
-    def made(weight: float) -> Callable[[Training], Peers]:
-        return lambda part: _peers(part, weighted_draws(part.positive, weight, spawned))
+    def with_weight(weight: float) -> Callable[[Training], Ensemble]:
+        return lambda part: _bagged(part, weighted_draws(part.positive, weight, spawned))
 
-    validations, committees = [], []
+    validations, ensembles = [], []
     for place, weight in enumerate(listed):
-        probability, committee = cross_fitted(training, folds, made(weight))
+        probability, model = cross_fitted(training, folds, with_weight(weight))
         validations.append(_validation(training, probability))
-        committees.append(committee)
-        if progress is not None:
-            progress(70.0 * (place + 1) / len(listed))
+        ensembles.append(model)
+        problem.settings.report(70.0 * (place + 1) / len(listed))
     reached = [_spcc_of(validation) for validation in validations]
     best = int(np.nanargmax(reached)) if np.isfinite(reached).any() else 0
-
-    def asked(counted: Counted) -> Floats:
-        return np.stack([committee.asked(counted.counts) for committee in committees])
-
-    told, notes = _told(problem, target_texts, asked)
-    truth = _truth(problem, target_labels, told.shape[-1])
+    target = _target(problem, target_texts, target_labels, ensembles)
     sweep = []
-    for weight, validation, spcc, (probability, _) in zip(listed, validations, reached, told, strict=True):
-        kept = probability[~np.isnan(probability)]
-        fitted = _calibration(validation, kept, None, problem.seed, len(listed))
-        row: dict[str, Any] = {"weight": weight, "spcc_labelled": spcc, "uncalibrated": float(kept.sum())}
-        row["calibrated"] = fitted.estimate.count
-        if truth is not None:
-            own = truth[~np.isnan(probability)]
-            row |= {"bias": (fitted.estimate.count - int(own.sum())) / len(own)}
-            row |= {"spcc": _spcc(own, fitted.posterior(kept))}
+    for weight, validation, spcc, (probability, _) in zip(listed, validations, reached, target.scores, strict=True):
+        counted = ~np.isnan(probability)
+        fitted = _calibration(validation, probability[counted], None, seed, len(listed))
+        row: dict[str, Any] = {
+            "weight": weight,
+            "spcc_labelled": spcc,
+            "uncalibrated": float(probability[counted].sum()),
+            "calibrated": fitted.estimate.count,
+        }
+        if target.positive is not None:
+            truth = target.positive[counted]
+            row["bias"] = (fitted.estimate.count - int(truth.sum())) / len(truth)
+            row["spcc"] = _spcc(truth, fitted.posterior(probability[counted]))
         sweep.append(row)
-    details = {"machines": replicates, "labelled": len(training.positive), "words": problem.vocabulary.size}
-    parts = _parts(problem, "class_weight_sweep", validations[best], told[best], truth, notes, details, len(listed))
-    return ClassWeightSweep(**parts, weight=listed[best], sweep=sweep)
+    details = problem.details(machines=replicates)
+    method = _Method("class_weight_sweep", validations[best], details, choices=len(listed))
+    fields = _fields(problem, method, target, best)
+    return ClassWeightSweep(**fields, weight=listed[best], sweep=sweep)
 
 
 def bootstrap(
-    texts: Iterable[str], labels: Any, target_texts: Iterable[str], *, machines: int = 1000, negatives: int | None = None,
-    target_labels: Any = None, pos_label: Label | None = None, cleaning: Cleaning | None = None, C: float = 1.0,
-    level: float | None = 0.95, seed: int = 0, jobs: int | None = None, progress: Progress | None = None,
-) -> RareCount:  # fmt: skip
-    """Count with many logistic machines, each on positives drawn with replacement and negatives drawn without.
+    texts: Iterable[str],
+    labels: Any,
+    target_texts: Iterable[str],
+    *,
+    machines: int = 1000,
+    negatives: int | None = None,
+    target_labels: Any = None,
+    pos_label: Label | None = None,
+    cleaning: Cleaning | None = None,
+    C: float = 1.0,
+    level: float | None = 0.95,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> RareCount:
+    """Count a rare class with bagged logistic regressions, followed by Bayesian Calibration.
 
-    `texts` and `labels` are what is known; `target_texts` what is to be counted, which may be any iterable, as long as memory
-    pleases (:func:`tallymark.rare.texts_in` reads files in blocks). A machine sees `negatives` texts of the negative class, by
-    default 70 for 30 positives. Scores of labelled texts come from the machines that were not trained on them. `target_labels`, where
-    they are known, fill the table; nothing is fitted to them. `C` is the machines' (as scikit-learn's), `cleaning` says
-    what a word is, `progress` is called with the percentage done.
+    Each regression is trained on positives drawn with replacement and negatives drawn without; labelled texts are
+    scored by the regressions that were not trained on them (out-of-bag).
 
+    Parameters
+    ----------
+    texts, labels
+        Labelled texts to learn from.
+    target_texts
+        Texts to count in: any iterable, read in blocks (:func:`tallymark.rare.texts_in` reads files).
+    machines
+        Number of regressions.
+    negatives
+        Negatives that a regression is trained on; by default 70 for 30 positives.
+    target_labels
+        Labels of the target, for the table only; nothing is fitted to them.
+    pos_label
+        The label of the rare class.
+    cleaning
+        How texts are split into words.
+    C
+        Inverse strength of regularisation, as scikit-learn's.
+    level
+        Confidence level of the interval; None for no interval.
+    seed
+        Seed of all draws.
+    jobs
+        Threads that train; 1 by default.
+    progress
+        Called with the percentage done.
+
+    Returns
+    -------
+    RareCount
+        The calibrated count with its interval, and the scores of all texts.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
     >>> round(tm.rare.bootstrap(texts, [1] * 20 + [0] * 60, texts, machines=10).count.count)
     20
     """
     checked_number(machines, "machines", 1)
-    problem = _problem(texts, labels, pos_label, cleaning, C, level, seed, jobs, progress)
+    problem = _problem(texts, labels, pos_label, _Settings(cleaning, C, level, seed, jobs, progress))
     training = problem.training
     available = int(np.count_nonzero(~training.positive))
-    # Some negatives must stay unseen, or none could say how negatives score.
+    # Some negatives must be out of bag, or nothing would say how negatives score.
     most = max(int(0.9 * available), 1)
     if negatives is None:
         negatives = min(negatives_for(int(training.positive.sum()), available), most)
     elif not 1 <= checked_number(negatives, "negatives", 1) <= most:
         raise InputError(f"negatives is {negatives}, but of the {available} there are at most {most} may be drawn.")
-    draws = bootstrap_draws(training.positive, negatives, seeds(problem.seed, machines))
-    committee = _peers(training, draws, (0.0, 50.0))
-    probability, _ = committee.out_of_bag(training, draws)
-    validation = _validation(training, probability)
-    told, notes = _told(problem, target_texts, lambda counted: np.stack([committee.asked(counted.counts)]))
-    truth = _truth(problem, target_labels, told.shape[-1])
-    details = {
-        "machines": machines,
-        "negatives": negatives,
-        "labelled": len(training.positive),
-        "words": problem.vocabulary.size,
-    }
-    return RareCount(**_parts(problem, "bootstrap", validation, told[0], truth, notes, details))
+    draws = bootstrap_draws(training.positive, negatives, seeds(seed, machines))
+    model = _bagged(training, draws, (0.0, 50.0))
+    validation = _validation(training, model.out_of_bag(training, draws)[0])
+    target = _target(problem, target_texts, target_labels, [model])
+    method = _Method("bootstrap", validation, problem.details(machines=machines, negatives=negatives))
+    return RareCount(**_fields(problem, method, target))
 
 
 def ensemble(
-    texts: Iterable[str], labels: Any, target_texts: Iterable[str], *, machines: int = 10, ensembles: int = 20,
-    target_labels: Any = None, pos_label: Label | None = None, cleaning: Cleaning | None = None, C: float = 1.0,
-    level: float | None = 0.95, seed: int = 0, jobs: int | None = None, progress: Progress | None = None,
-) -> RareCount:  # fmt: skip
-    r"""Count with `ensembles` of machines that are heard by their accuracy and by how many of a text's words they know.
+    texts: Iterable[str],
+    labels: Any,
+    target_texts: Iterable[str],
+    *,
+    machines: int = 10,
+    ensembles: int = 20,
+    target_labels: Any = None,
+    pos_label: Label | None = None,
+    cleaning: Cleaning | None = None,
+    C: float = 1.0,
+    level: float | None = 0.95,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> RareCount:
+    r"""Count a rare class with ensembles of logistic regressions weighted by accuracy and by vocabulary.
 
-    Each machine has a TF-IDF of its own and learns from 80 % of a redrawn training set, and votes with its accuracy on the rest
-    times :math:`|F(x) \cap F_i| / |F(x)|`, F(x) being the text's known words and F_i the machine's. Arguments as for :func:`bootstrap`.
+    Each regression has a TF-IDF of its own and is fitted to 80 % of a resampled training set. Its weight for a text is
+    its accuracy on the rest times :math:`|F(x) \cap F_i| / |F(x)|`, where F(x) are the text's words that occur in the
+    labelled texts and F_i the words of the regression's training set.
 
+    Parameters
+    ----------
+    machines
+        Regressions of an ensemble.
+    ensembles
+        Number of ensembles, which are averaged.
+    texts, labels, target_texts, target_labels, pos_label, cleaning, C, level, seed, jobs, progress
+        As for :func:`bootstrap`.
+
+    Returns
+    -------
+    RareCount
+        The calibrated count with its interval, and the scores of all texts.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
     >>> round(tm.rare.ensemble(texts, [1] * 20 + [0] * 60, texts, machines=3, ensembles=2).count.count)
@@ -178,50 +312,22 @@ def ensemble(
     """
     checked_number(machines, "machines", 2)
     checked_number(ensembles, "ensembles", 1)
-    problem = _problem(texts, labels, pos_label, cleaning, C, level, seed, jobs, progress)
-    training, spawned = problem.training, seeds(problem.seed, machines * ensembles)
+    problem = _problem(texts, labels, pos_label, _Settings(cleaning, C, level, seed, jobs, progress))
+    training, spawned = problem.training, seeds(seed, machines * ensembles)
     groups = [spawned[start : start + machines] for start in range(0, len(spawned), machines)]
-
-    def made(part: Training) -> Committee:
-        return _Councils([experts(part, group) for group in groups])
-
-    probability, committee = cross_fitted(training, _folds(training.positive, problem.seed), made)
-    validation = _validation(training, probability)
-    told, notes = _told(problem, target_texts, lambda counted: np.stack([committee.asked(counted.counts)]))
-    truth = _truth(problem, target_labels, told.shape[-1])
-    details = {
-        "machines": machines,
-        "ensembles": ensembles,
-        "labelled": len(training.positive),
-        "words": problem.vocabulary.size,
-    }
-    return RareCount(**_parts(problem, "ensemble", validation, told[0], truth, notes, details))
+    probability, model = cross_fitted(
+        training,
+        _folds(training.positive, seed),
+        lambda part: MeanEnsemble([weighted_ensemble(part, group) for group in groups]),
+    )
+    target = _target(problem, target_texts, target_labels, [model])
+    details = problem.details(machines=machines, ensembles=ensembles)
+    return RareCount(**_fields(problem, _Method("ensemble", _validation(training, probability), details), target))
 
 
-@dataclass(frozen=True)
-class _Councils(Committee):
-    """Several committees with equal say."""
-
-    committees: Sequence[Committee]
-
-    def asked(self, counts: Any) -> tuple[Floats, Floats]:
-        answers = np.stack([committee.asked(counts) for committee in self.committees])
-        probability, vote = answers.mean(axis=0)
-        return probability, vote
-
-
-def _problem(
-    texts: Iterable[str], labels: Any, pos_label: Label | None, cleaning: Cleaning | None, C: float, level: float | None,
-    seed: int, jobs: int | None, progress: Progress | None,
-) -> _Problem:  # fmt: skip
-    _check.callback(progress)
-    if jobs is not None:
-        _check.whole(jobs, "jobs", 1)
-    if cleaning is not None and not isinstance(cleaning, Cleaning):
-        raise InputError(f"cleaning is {cleaning!r}, expected a tm.rare.Cleaning.")
-    cleaning = cleaning or Cleaning()
-    if not _check.real(C, "C") > 0.0:
-        raise InputError(f"C is {C!r}, expected a number above 0.")
+def _problem(texts: Iterable[str], labels: Any, pos_label: Label | None, settings: _Settings) -> _Problem:
+    """The labelled texts as word counts; texts that are too short are left out."""
+    cleaning = settings.cleaning or Cleaning()
     if isinstance(texts, str):
         raise InputError("texts is one text, expected a list of them.")
     y = _check.labels(labels, "labels")
@@ -235,34 +341,39 @@ def _problem(
     notes = _left_out("labelled", int(np.count_nonzero(~long)), len(y), cleaning)
     positive, counts = positive[long], counted.counts[np.flatnonzero(long)]
     for name, rows in (("positive", int(positive.sum())), ("negative", int(np.count_nonzero(~positive)))):
-        if rows < _FEWEST:
+        if rows < _FOLDS:
+            words = f"{cleaning.min_words} word{'s' * (cleaning.min_words > 1)}"
             raise InputError(
-                f"There are {rows} {name} texts of at least {cleaning.min_words} word{'s' * (cleaning.min_words > 1)}; learning a rare "
-                f"class needs {_FEWEST} or more of each class."
+                f"There are {rows} {name} texts of at least {words}; learning a rare class needs {_FOLDS} or more of "
+                "each class."
             )
     if not counts.nnz:
         raise InputError("No word occurs in enough labelled texts; lower min_df or min_letters of the cleaning.")
-    return _Problem(
-        Training(counts, positive, float(C), jobs or 1, cleaning.min_df, progress), vocabulary, cleaning, classes, tuple(notes), level, seed, progress
-    )  # fmt: skip
+    training = Training(counts, positive, float(settings.C), settings.jobs or 1, cleaning.min_df, settings.progress)
+    return _Problem(training, vocabulary, cleaning, classes, tuple(notes), settings)
 
 
 def _left_out(which: str, short: int, n: int, cleaning: Cleaning) -> list[Note]:
+    """The note that some texts have too few words."""
     if not short:
         return []
     words = "no word" if cleaning.min_words == 1 else f"fewer than {cleaning.min_words} words"
+    end = "; they are not counted" if which == "target" else ""
+    letters = cleaning.min_letters
     return [
-        Note("TM116", f"{short} of {n} {which} texts have {words} of {cleaning.min_letters} or more characters and are left out"
-             + ("; they are not counted" if which == "target" else ""))
-    ]  # fmt: skip
+        Note(
+            "TM116", f"{short} of {n} {which} texts have {words} of {letters} or more characters and are left out{end}"
+        )
+    ]
 
 
-def _peers(training: Training, draws: Any, done: tuple[float, float] = (0.0, 100.0)) -> Peers:
-    """A committee with one TF-IDF of all its training texts."""
-    return Peers(training.trained(tf_idf(training.counts, training.idf), draws, done), training.idf)
+def _bagged(training: Training, draws: Sequence[Draw], done: tuple[float, float] = (0.0, 100.0)) -> UniformEnsemble:
+    """An ensemble with one TF-IDF of all training texts."""
+    return UniformEnsemble(training.trained(tf_idf(training.counts, training.idf), draws, done), training.idf)
 
 
-def _folds(positive: Bools, seed: int) -> Any:
+def _folds(positive: Bools, seed: int) -> Ints:
+    """A fold for each text, each class spread evenly."""
     rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
     fold = np.empty(len(positive), dtype=np.int64)
     for rows in (np.flatnonzero(positive), np.flatnonzero(~positive)):
@@ -271,48 +382,48 @@ def _folds(positive: Bools, seed: int) -> Any:
 
 
 def _validation(training: Training, probability: Floats) -> Tally:
-    """Scores of labelled texts by machines that had not seen them."""
-    known = ~np.isnan(probability)
-    return tally_of_arrays(training.positive[known], probability[known], pos_label=True)
+    """The tally of out-of-sample scores of labelled texts."""
+    scored = ~np.isnan(probability)
+    return tally_of_arrays(training.positive[scored], probability[scored], pos_label=True)
 
 
-def _told(
-    problem: _Problem, target_texts: Iterable[str], asked: Callable[[Counted], Floats]
-) -> tuple[Floats, tuple[Note, ...]]:
-    """What committees say of the target, block by block: (committee, probability | vote, text), nan for texts left out."""
+def _target(
+    problem: _Problem, target_texts: Iterable[str], target_labels: Any, ensembles: Sequence[Ensemble]
+) -> _Target:
+    """Scores of the target by each ensemble, block by block; nan for texts left out."""
     if isinstance(target_texts, str):
         raise InputError("target_texts is one text, expected a list of them.")
-    parts, unknown, short = [], 0, 0
+    parts: list[Floats] = []
+    n, unknown, short = 0, 0, 0
     expected = len(target_texts) if isinstance(target_texts, Sized) else None
     for block in in_blocks(target_texts):
         counted = problem.vocabulary.counted(block)
-        answers = asked(counted)
+        scores = np.stack([ensemble.predict(counted.counts) for ensemble in ensembles])
         missing = counted.lengths < problem.cleaning.min_words
-        answers[..., missing] = np.nan
+        scores[..., missing] = np.nan
+        n += len(missing)
         short += int(missing.sum())
         unknown += int(np.count_nonzero((np.diff(counted.counts.indptr) == 0) & ~missing))
-        parts.append(answers)
-        if problem.progress is not None and expected:
-            problem.progress(70.0 + 30.0 * min(sum(part.shape[-1] for part in parts) / expected, 1.0))
-    n = sum(part.shape[-1] for part in parts)
+        parts.append(scores)
+        if expected:
+            problem.settings.report(70.0 + 30.0 * min(n / expected, 1.0))
     if n == short:
         raise InputError(
             "There is no target text with a word in it." if n else "There are no target texts to count in."
         )
-    notes = _left_out("target", short, n, problem.cleaning)
-    if unknown:
-        notes.append(
-            Note("TM116", f"{unknown} of {n} target texts have no word that the labelled texts have; the machines see them as empty")
-        )  # fmt: skip
     if unknown == n - short:
         raise InputError(
             "No target text has a single word that the labelled texts have; are they in the same language?"
         )
-    return np.concatenate(parts, axis=-1), tuple(notes)
+    notes = _left_out("target", short, n, problem.cleaning)
+    if unknown:
+        text = "target texts have no word that the labelled texts have; the machines see them as empty"
+        notes.append(Note("TM116", f"{unknown} of {n} {text}"))
+    return _Target(np.concatenate(parts, axis=-1), _encoded(problem, target_labels, n), tuple(notes))
 
 
-def _truth(problem: _Problem, target_labels: Any, n: int) -> Bools | None:
-    """Which target texts are positive, where somebody knows."""
+def _encoded(problem: _Problem, target_labels: Any, n: int) -> Bools | None:
+    """Which target texts are positive, where labels are given."""
     if target_labels is None:
         return None
     y = _check.labels(target_labels, "target_labels")
@@ -326,38 +437,42 @@ def _calibration(
 ) -> BayesianCalibration:
     """Bayesian Calibration of a target's scores; without an estimate where labelled texts show no signal.
 
-    Scores that do not rank unseen positives above negatives say nothing of the target, however sure the mixture looks. The test is
-    that the lower limit of their AUROC lies above chance, at a level that allows for the best of so many `choices`.
+    Scores that do not rank held-out positives above negatives carry no information on the target, however certain the
+    mixture looks. The lower limit of their AUROC must lie above chance, at a level corrected for the best of `choices`.
     """
     area = auroc(validation, level=1.0 - 0.05 / choices)
-    told = area.low > 0.5
-    fitted = bayesian_calibration(validation, tally_of_arrays(None, scores), level=level if told else None, seed=seed)
-    if told or fitted.estimate.reason is not None:
+    separated = area.low > 0.5
+    target = tally_of_arrays(None, scores)
+    fitted = bayesian_calibration(validation, target, level=level if separated else None, seed=seed)
+    if separated or fitted.estimate.reason is not None:
         return fitted
     reason = (
-        f"the labelled texts do not show that words tell the classes apart: machines that had not seen them reach an AUROC of "
-        f"{number(area.value)} ({number(area.low)} to {number(area.high)}), and 0.5 is chance"
+        "the labelled texts do not show that words tell the classes apart: machines that had not seen them reach an "
+        f"AUROC of {number(area.value)} ({number(area.low)} to {number(area.high)}), and 0.5 is chance"
     )
     nothing = Prevalence(method=fitted.estimate.method, prevalence=math.nan, n=fitted.estimate.n, reason=reason)
     return replace(fitted, estimate=nothing)
 
 
-def _parts(
-    problem: _Problem, method: str, validation: Tally, told: Floats, truth: Bools | None, notes: tuple[Note, ...],
-    details: dict[str, Any], choices: int = 1,
-) -> dict[str, Any]:  # fmt: skip
-    """What a result is made of: the scores, and the count that they give after calibration."""
-    probability, vote = told
-    kept = probability[~np.isnan(probability)]
-    fitted = _calibration(validation, kept, problem.level, problem.seed, choices)
-    own = (*problem.notes, *notes)
-    emit(own)
-    if problem.progress is not None:
-        problem.progress(100.0)
+def _fields(problem: _Problem, method: _Method, target: _Target, place: int = 0) -> dict[str, Any]:
+    """The fields of a result: scores by the ensemble at `place`, and the count after calibration."""
+    probability, vote = target.scores[place]
+    kept, settings = probability[~np.isnan(probability)], problem.settings
+    fitted = _calibration(method.validation, kept, settings.level, settings.seed, method.choices)
+    notes = (*problem.notes, *target.notes)
+    emit(notes)
+    settings.report(100.0)
     return {
-        "method": method, "scores": probability, "votes": vote, "validation": validation, "calibration": fitted,
-        "count": fitted.estimate, "positive": truth, "warnings": (*own, *fitted.estimate.warnings), "details": details,
-    }  # fmt: skip
+        "method": method.name,
+        "scores": probability,
+        "votes": vote,
+        "validation": method.validation,
+        "calibration": fitted,
+        "count": fitted.estimate,
+        "positive": target.positive,
+        "warnings": (*notes, *fitted.estimate.warnings),
+        "details": method.details,
+    }
 
 
 def _spcc(truth: Bools, scores: Floats) -> float:
@@ -377,10 +492,28 @@ def _spcc_of(tally: Tally) -> float:
 def split(
     labels: Any, *, positives: int, negatives: int, prevalence: float, pos_label: Label | None = None, seed: int = 0
 ) -> tuple[Any, Any]:
-    """Row numbers of a training set with so many of each class, and of a target at another `prevalence` from the other rows.
+    """Split labelled rows into a training set with given class sizes and a target at another prevalence.
 
-    The target is as large as the rows that are left allow.
+    Parameters
+    ----------
+    labels
+        The class of each row.
+    positives, negatives
+        Rows of each class in the training set.
+    prevalence
+        Share of positives in the target, which is as large as the other rows allow.
+    pos_label
+        The label of the positive class.
+    seed
+        Seed of the draw.
 
+    Returns
+    -------
+    tuple
+        Row numbers of the training set, and of the target.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> train, target = tm.rare.split([1] * 100 + [0] * 900, positives=30, negatives=70, prevalence=0.01)
     >>> len(train), len(target), sum(row < 100 for row in target.tolist())
@@ -398,7 +531,7 @@ def split(
     train = np.sort(np.concatenate((up[:positives], down[:negatives])))
     hits, others = len(up) - positives, len(down) - negatives
     if 0.0 < share < 1.0:
-        # Whichever class runs out first decides the size.
+        # The class that runs out first limits the size.
         size = min(hits / share, others / (1.0 - share))
         hits, others = round(size * share), round(size * (1.0 - share))
     else:

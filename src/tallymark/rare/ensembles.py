@@ -1,4 +1,4 @@
-"""Committees of logistic machines: trained on drawn rows, asked together in blocks."""
+"""Ensembles of logistic regressions on resampled texts: bagging, cross-fitting, and weighted votes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tallymark.inference.resampling.parallel import in_threads
 from tallymark.rare.logistic import fit_logistic
 from tallymark.rare.words import document_frequencies, inverse_frequencies, tf_idf, tf_idf_left_out
 
-#: Machines asked together: their weights stay in the processor's cache.
+#: Members that predict together: their weights fit into the processor's cache.
 _TOGETHER = 200
 
 Progress = Callable[[float], None]
 
-#: Rows that a machine is trained on, and how often each counts.
+#: Training rows of a member, and the weight of each.
 Draw = tuple[Ints, Floats]
 
 
 @dataclass(frozen=True)
 class Machines:
-    """Weights (words down, machines across) and intercepts of trained machines."""
+    """Coefficients (a row per word, a column per regression) and intercepts of fitted logistic regressions."""
 
     weights: NDArray[np.float32]
     intercepts: NDArray[np.float32]
@@ -36,28 +36,28 @@ class Machines:
         return len(self.intercepts)
 
 
-class Committee(ABC):
-    """Machines that answer together: the mean of their probabilities, and of their votes (a probability of ½ or more)."""
+class Ensemble(ABC):
+    """Logistic regressions whose probabilities, and votes (a probability of ½ or more), are averaged."""
 
     @abstractmethod
-    def asked(self, counts: csr_matrix) -> tuple[Floats, Floats]:
+    def predict(self, counts: csr_matrix) -> tuple[Floats, Floats]:
         """Mean probability and mean vote for each text."""
 
 
 @dataclass(frozen=True)
-class Peers(Committee):
-    """Machines with one TF-IDF and equal say."""
+class UniformEnsemble(Ensemble):
+    """Regressions on one TF-IDF, averaged with equal weights."""
 
     machines: Machines
     idf: Floats
 
-    def asked(self, counts: csr_matrix) -> tuple[Floats, Floats]:
-        """Plain means."""
+    def predict(self, counts: csr_matrix) -> tuple[Floats, Floats]:
+        """Unweighted means."""
         probability, vote = self.sums(tf_idf(counts, self.idf))
         return probability / len(self.machines), vote / len(self.machines)
 
     def sums(self, X: csr_matrix) -> tuple[Floats, Floats]:
-        """Sums of all machines' probabilities and votes; nothing of the size of texts times machines is kept."""
+        """Sums of all probabilities and votes, without a matrix of all texts by all regressions."""
         probability, vote = np.zeros(X.shape[0]), np.zeros(X.shape[0])
         for start in range(0, len(self.machines), _TOGETHER):
             part = slice(start, start + _TOGETHER)
@@ -68,7 +68,7 @@ class Peers(Committee):
         return probability, vote
 
     def out_of_bag(self, training: Training, draws: Sequence[Draw]) -> tuple[Floats, Floats]:
-        """Means over the machines that were not trained on a text, as a new text would look to them; nan where all were."""
+        """Means over the regressions that were not trained on a text (out-of-bag); nan where all were."""
         X = tf_idf_left_out(training.counts, training.min_df)
         probability, vote = self.sums(X)
         machines = np.full(X.shape[0], float(len(draws)))
@@ -83,27 +83,27 @@ class Peers(Committee):
 
 
 @dataclass(frozen=True)
-class Experts(Committee):
-    """Machines with a TF-IDF each, heard by how accurate they are and by how many of a text's words they know."""
+class WeightedEnsemble(Ensemble):
+    """Regressions with a TF-IDF each, weighted by accuracy and by the share of a text's words in their vocabulary."""
 
     machines: Machines
     idfs: Floats
     accuracy: Floats
 
-    def asked(self, counts: csr_matrix) -> tuple[Floats, Floats]:
-        """Means weighed by accuracy times the share of the text's words that a machine has seen."""
+    def predict(self, counts: csr_matrix) -> tuple[Floats, Floats]:
+        """Means weighted by accuracy times the share of the text's words that a regression was trained on."""
         products = counts @ (self.idfs * self.machines.weights).astype(np.float32)
         squares = counts.power(2) @ (self.idfs**2).astype(np.float32)
         present = counts.copy()
         present.data = np.ones_like(counts.data)
-        known = present @ (self.idfs > 0.0).astype(np.float32)
+        in_vocabulary = present @ (self.idfs > 0.0).astype(np.float32)
         words = np.maximum(np.diff(counts.indptr), 1)[:, None]
         margins = products / np.sqrt(np.where(squares > 0.0, squares, 1.0)) + self.machines.intercepts
-        say = self.accuracy * known / words
-        # Whoever knows none of the words is as good as any other.
-        say = np.where(say.sum(axis=1, keepdims=True) > 0.0, say, 1.0)
-        say /= say.sum(axis=1, keepdims=True)
-        return (say * _logistic(margins)).sum(axis=1), (say * (margins >= 0.0)).sum(axis=1)
+        weight = self.accuracy * in_vocabulary / words
+        # Equal weights where no regression has any of the words.
+        weight = np.where(weight.sum(axis=1, keepdims=True) > 0.0, weight, 1.0)
+        weight /= weight.sum(axis=1, keepdims=True)
+        return (weight * _logistic(margins)).sum(axis=1), (weight * (margins >= 0.0)).sum(axis=1)
 
 
 def _logistic(margins: Any) -> Any:
@@ -112,7 +112,7 @@ def _logistic(margins: Any) -> Any:
 
 @dataclass(frozen=True)
 class Training:
-    """Labelled texts to train on, and how: the counts of their words, which are positive, and the machines' settings."""
+    """Training data and settings: word counts of labelled texts, which are positive, and options of the regressions."""
 
     counts: csr_matrix
     positive: Bools
@@ -122,7 +122,7 @@ class Training:
     progress: Progress | None = None
 
     def rows(self, kept: Any) -> Training:
-        """Some of the texts; words that too few of them have are unknown."""
+        """A subset of the texts; words in fewer than `min_df` of them are dropped."""
         counts = self.counts[kept]
         counts.data = counts.data * (document_frequencies(counts) >= self.min_df)[counts.indices]
         counts.eliminate_zeros()
@@ -130,11 +130,11 @@ class Training:
 
     @property
     def idf(self) -> Floats:
-        """How rare each word is among the texts."""
+        """Inverse document frequencies of the words."""
         return inverse_frequencies(document_frequencies(self.counts), self.counts.shape[0])
 
     def trained(self, X: csr_matrix, draws: Sequence[Draw], done: tuple[float, float] = (0.0, 100.0)) -> Machines:
-        """One machine for each draw; `done` is where the progress of this work begins and ends."""
+        """One regression for each draw; `done` is the progress in per cent before and after this work."""
 
         def one(draw: Draw) -> tuple[Floats, float]:
             rows, mass = draw
@@ -151,17 +151,17 @@ class Training:
         return Machines(weights, intercepts)
 
 
-#: The share of positives that machines are trained at, and the share of a training set that a machine learns from.
+#: Share of positives in a training set, and share of a training set that is used for fitting.
 POSITIVE_SHARE, LEARNT_SHARE = 0.3, 0.8
 
 
 def negatives_for(positives: int, available: int) -> int:
-    """Negatives beside so many positives: 70 to 30, as far as there are."""
+    """Number of negatives for a training set with 30 % positives, as far as they are available."""
     return max(min(round(positives * (1.0 - POSITIVE_SHARE) / POSITIVE_SHARE), available), 1)
 
 
 def bootstrap_draws(positive: Bools, negatives: int, seeds: Sequence[Any]) -> list[Draw]:
-    """For each seed all positives drawn with replacement and `negatives` without."""
+    """For each seed, as many positives as there are drawn with replacement, and `negatives` drawn without."""
     up, down = np.flatnonzero(positive), np.flatnonzero(~positive)
     draws = []
     for seed in seeds:
@@ -173,27 +173,26 @@ def bootstrap_draws(positive: Bools, negatives: int, seeds: Sequence[Any]) -> li
 
 
 def training_sets(positive: Bools, seeds: Sequence[Any]) -> list[tuple[Ints, Ints]]:
-    """For each seed a training set of its own, 30 to 70, in two parts by class: what a machine learns from, and the rest."""
+    """For each seed a training set with 30 % positives, split by class into rows to fit on and the rest."""
     up, down = np.flatnonzero(positive), np.flatnonzero(~positive)
     sets = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         parts = [rng.permutation(up), rng.choice(down, negatives_for(len(up), len(down)), replace=False)]
         learnt = [max(int(len(part) * LEARNT_SHARE), 1) for part in parts]
-        sets.append((
-            np.sort(np.concatenate([part[:cut] for part, cut in zip(parts, learnt, strict=True)])),
-            np.sort(np.concatenate([part[cut:] for part, cut in zip(parts, learnt, strict=True)])),
-        ))  # fmt: skip
+        fitted = np.concatenate([part[:cut] for part, cut in zip(parts, learnt, strict=True)])
+        rest = np.concatenate([part[cut:] for part, cut in zip(parts, learnt, strict=True)])
+        sets.append((np.sort(fitted), np.sort(rest)))
     return sets
 
 
 def weighted_draws(positive: Bools, weight: float, seeds: Sequence[Any]) -> list[Draw]:
-    """For each seed a training set whose positives count `weight`."""
+    """For each seed a training set whose positives have the weight `weight`."""
     return [(rows, np.where(positive[rows], weight, 1.0)) for rows, _ in training_sets(positive, seeds)]
 
 
-def experts(training: Training, seeds: Sequence[Any]) -> Experts:
-    """Machines on overlapping training sets, each with a TF-IDF of its own and its accuracy on what it did not learn from."""
+def weighted_ensemble(training: Training, seeds: Sequence[Any]) -> WeightedEnsemble:
+    """Regressions on overlapping training sets, each with a TF-IDF of its own and its accuracy on held-out rows."""
     weights, intercepts, idfs, accuracies = [], [], [], []
     for rows, rest in training_sets(training.positive, seeds):
         part = training.counts[rows]
@@ -201,39 +200,53 @@ def experts(training: Training, seeds: Sequence[Any]) -> Experts:
         w, b = fit_logistic(
             tf_idf(part, idf), training.positive[rows].astype(np.float64), np.ones(len(rows)), training.C
         )
-        told = tf_idf(training.counts[rest], idf) @ w + b >= 0.0
-        accuracies.append(float(np.mean(told == training.positive[rest])) if len(rest) else 1.0)
+        predicted = tf_idf(training.counts[rest], idf) @ w + b >= 0.0
+        accuracies.append(float(np.mean(predicted == training.positive[rest])) if len(rest) else 1.0)
         weights.append(w.astype(np.float32))
         intercepts.append(b)
         idfs.append(idf)
     machines = Machines(np.column_stack(weights), np.array(intercepts, dtype=np.float32))
-    return Experts(machines, np.column_stack(idfs), np.array(accuracies))
+    return WeightedEnsemble(machines, np.column_stack(idfs), np.array(accuracies))
 
 
 @dataclass(frozen=True)
-class InTurns(Committee):
-    """Committees that texts are asked of in turns: the next text, the next committee."""
+class AlternatingEnsemble(Ensemble):
+    """Ensembles that score texts in turn: each text is scored by one of them."""
 
-    committees: Sequence[Committee]
+    ensembles: Sequence[Ensemble]
 
-    def asked(self, counts: csr_matrix) -> tuple[Floats, Floats]:
-        """What the committee whose turn it is says of each text."""
+    def predict(self, counts: csr_matrix) -> tuple[Floats, Floats]:
+        """Probability and vote of the ensemble whose turn it is."""
         probability, vote = np.empty(counts.shape[0]), np.empty(counts.shape[0])
-        for turn, committee in enumerate(self.committees):
-            own = slice(turn, None, len(self.committees))
-            probability[own], vote[own] = committee.asked(counts[own])
+        for turn, ensemble in enumerate(self.ensembles):
+            part = slice(turn, None, len(self.ensembles))
+            probability[part], vote[part] = ensemble.predict(counts[part])
         return probability, vote
 
 
-def cross_fitted(training: Training, folds: Ints, make: Callable[[Training], Committee]) -> tuple[Floats, InTurns]:
-    """Probabilities of the training texts by committees that have not seen their fold, and these committees.
+@dataclass(frozen=True)
+class MeanEnsemble(Ensemble):
+    """The mean of several ensembles, with equal weights."""
 
-    Asked in turns, the committees give new texts scores of just the same distribution; one trained on all folds would be a
-    little surer of itself, and the labelled scores no longer a measure for it.
+    ensembles: Sequence[Ensemble]
+
+    def predict(self, counts: csr_matrix) -> tuple[Floats, Floats]:
+        """Mean probability and mean vote of the ensembles."""
+        probability, vote = np.stack([ensemble.predict(counts) for ensemble in self.ensembles]).mean(axis=0)
+        return probability, vote
+
+
+def cross_fitted(
+    training: Training, folds: Ints, make: Callable[[Training], Ensemble]
+) -> tuple[Floats, AlternatingEnsemble]:
+    """Cross-fitted probabilities of the training texts, and the ensembles of the folds.
+
+    Used in turn, the ensembles give new texts scores of the same distribution; one trained on all folds would be more
+    confident, and the labelled texts' scores would no longer describe it.
     """
-    probability, committees = np.empty(len(folds)), []
+    probability, ensembles = np.empty(len(folds)), []
     for fold in range(int(folds.max()) + 1):
-        own = folds == fold
-        committees.append(make(training.rows(~own)))
-        probability[own], _ = committees[-1].asked(training.counts[own])
-    return probability, InTurns(committees)
+        held_out = folds == fold
+        ensembles.append(make(training.rows(~held_out)))
+        probability[held_out], _ = ensembles[-1].predict(training.counts[held_out])
+    return probability, AlternatingEnsemble(ensembles)

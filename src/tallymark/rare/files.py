@@ -1,4 +1,4 @@
-"""Texts in files, read in blocks: a file may be larger than memory."""
+"""Text columns of files, read in blocks, so that a file may be larger than memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tallymark.sources.formats import Paths, Wanted
 
 @dataclass(frozen=True)
 class TextColumn:
-    """A column of texts in files; each walk through it reads the files anew, in their order."""
+    """A column of texts in files; each iteration reads the files again, in their order."""
 
     paths: Paths
     text: str
@@ -38,10 +38,24 @@ class TextColumn:
 
 
 def texts_in(paths: Paths, *, text: str, where: str | None = None) -> TextColumn:
-    r"""Texts of a column of CSV, Parquet or JSON lines files, read in blocks whenever they are walked through.
+    r"""An iterable of the texts in a column of CSV, Parquet or JSON lines files, read in blocks.
 
-    `where` is an SQL condition that rows must satisfy.
+    Parameters
+    ----------
+    paths
+        One file, several, or a pattern.
+    text
+        The column with the texts.
+    where
+        An SQL condition that rows must satisfy.
 
+    Returns
+    -------
+    TextColumn
+        Texts in the order of the files; each iteration reads the files again.
+
+    Examples
+    --------
     >>> import tallymark as tm, pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "t.csv"

@@ -1,7 +1,7 @@
 r"""Logistic regression of sparse rows by Newton's method with conjugate gradients.
 
-The same model as scikit-learn's ``LogisticRegression(C=C)``: :math:`\frac12\|w\|^2 + C\sum_i m_i \ln(1 + e^{-y_i f_i})` with
-a free intercept. Written here because a thousand small fits spend their time in the wrapper of a general solver.
+The model of scikit-learn's ``LogisticRegression(C=C)``: :math:`\frac12\|w\|^2 + C\sum_i m_i \ln(1 + e^{-y_i f_i})` with
+a free intercept. A thousand small fits would spend most of their time in the wrapper of a general solver.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOLERANCE = 1e-6
 
 
 def fit_logistic(X: Any, positive: Floats, mass: Floats, C: float = 1.0) -> tuple[Floats, float]:
-    """Weights and intercept for rows with labels 0 or 1 that count `mass` each."""
+    """Coefficients and intercept for rows with labels 0 or 1 and weights `mass`."""
     transposed = X.T.tocsr()
     sign = 2.0 * positive - 1.0
     mass = C * mass

@@ -1,4 +1,4 @@
-"""A count of a rare class in texts: the scores, four ways to count with them, and what they are worth."""
+"""Results of counting a rare class in texts: scores, calibrated count, and four variants of it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ from tallymark.registry import METRICS
 from tallymark.sources.constructors import tally_of_arrays
 from tallymark.summaries.tally import Tally
 
-#: Metrics of a variant where the truth is known, by the column they stand in; those at a threshold are taken at one half.
+#: Metrics of a variant where target labels are given; those at a threshold are taken at one half.
 _MEASURES = ("spcc", "accuracy", "balanced_accuracy", "mcc", "auroc")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RareCount(Shown):
-    """How many texts of a rare class there are, by machines that were trained where it is common.
+    """The number of texts of a rare class in a target, estimated by classifiers trained where the class is common.
 
-    `scores` are the machines' mean probabilities and `votes` their mean votes, in the order of the target's texts, nan for those
-    that were left out; `validation` has the scores of labelled texts from machines that had not seen them. `count` is the count
-    after Bayesian Calibration with an interval for the chance in both samples, or no count and the reason where the words of
-    labelled texts do not tell the classes apart; `table` has the four variants: labels or
-    probabilities, calibrated or not.
+    `scores` are mean probabilities and `votes` mean votes of the regressions, in the order of the target's texts, nan
+    for texts left out; `validation` has out-of-sample scores of the labelled texts. `count` is the count after Bayesian
+    Calibration, with an interval for the chance in both samples; it has a reason instead of a value where words do not
+    separate the classes of the labelled texts. `table` has four variants: labels or probabilities, calibrated or not.
     """
 
     method: str
@@ -53,7 +52,7 @@ class RareCount(Shown):
 
     @property
     def target(self) -> Tally:
-        """The target's scores: labelled where the truth is known."""
+        """The target's scores, labelled where target labels are given."""
         return self._tally(self.scores[self.counted])
 
     @property
@@ -63,50 +62,48 @@ class RareCount(Shown):
 
     @cached_property
     def posteriors(self) -> Floats:
-        """Each text's probability at the target's own prevalence, nan for those that were left out."""
+        """Each text's probability at the target's prevalence, nan for texts left out."""
         values = np.full(len(self.scores), np.nan)
         values[self.counted] = self.calibration.posterior(self.scores[self.counted])
         return values
 
     @cached_property
     def fit(self) -> MixtureFit:
-        """Whether the target's scores can be a mixture of the two classes' at all."""
+        """Test of prior shift: whether the target's scores can be a mixture of the two classes'."""
         return mixture_fit(self.validation, tally_of_arrays(None, self.scores[self.counted]))
 
     @cached_property
     def table(self) -> list[Row]:
-        """Labels and probabilities, before and after calibration; before alone where there is no estimate.
+        """Counts by labels and by probabilities, before and after calibration; only before where there is no estimate.
 
-        `sd` is the within-sample Bernoulli deviation √Σp(1−p), which knows nothing of the model's own error; `low` and `high` do.
-        `bias` is the estimate's error as a share of all texts. Labels after calibration are the top ⌈n·π⌉ scores.
+        `sd` is the within-sample Bernoulli deviation √Σp(1−p), which leaves out the model's error; `low` and `high`
+        include it. `bias` is the estimate's error as a share of all texts. Labels after calibration are the top ⌈n·π⌉
+        scores.
         """
         kept = self.scores[self.counted]
-        told = {
+        variants = {
             (False, "labels"): (self.votes[self.counted] >= 0.5).astype(np.float64),
             (False, "probabilities"): kept,
         }
         if self.count.reason is None:
-            told[True, "labels"] = self.calibration.labels(kept).astype(np.float64)
-            told[True, "probabilities"] = self.posteriors[self.counted]
-        return [self._row(calibrated, kind, values) for (calibrated, kind), values in told.items()]
+            variants[True, "labels"] = self.calibration.labels(kept).astype(np.float64)
+            variants[True, "probabilities"] = self.posteriors[self.counted]
+        return [self._row(calibrated, kind, values) for (calibrated, kind), values in variants.items()]
 
     def _row(self, calibrated: bool, kind: str, values: Floats) -> Row:
-        # Rounded, so that what is left of a sum of tiny probabilities is no count.
+        # Rounded, so that a sum of tiny probabilities is zero.
         estimate = round(float(values.sum()), 6)
         row: dict[str, Any] = {"calibrated": "yes" if calibrated else "no", "by": kind, "estimate": estimate}
         row["sd"] = round(float(np.sqrt(np.sum(values * (1.0 - values)))), 6) if kind == "probabilities" else None
         if self.count.low is not None:
-            row |= (
-                {"low": self.count.count_low, "high": self.count.count_high}
-                if calibrated
-                else {"low": None, "high": None}
-            )
+            low, high = (self.count.count_low, self.count.count_high) if calibrated else (None, None)
+            row |= {"low": low, "high": high}
         if self.positive is None:
             return row
         truth = self.positive[self.counted]
-        known = {"P": int(truth.sum()), "TP": int(np.count_nonzero(truth & (values >= 0.5)))}
-        row = {"calibrated": row.pop("calibrated"), "by": row.pop("by"), **known, **row}
-        row["bias"] = (estimate - known["P"]) / len(truth)
+        cells = {"P": int(truth.sum()), "TP": int(np.count_nonzero(truth & (values >= 0.5)))}
+        row = {"calibrated": row.pop("calibrated"), "by": row.pop("by"), **cells, **row}
+        row["bias"] = (estimate - cells["P"]) / len(truth)
         tally = self._tally(values)
         return row | {name: _measured(name, tally) for name in _MEASURES}
 

@@ -1,4 +1,4 @@
-"""Texts as counts of words: cleaned, counted in blocks, weighed by how rare a word is."""
+"""Bag of words and TF-IDF of texts, counted in blocks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tallymark.errors import InputError, nearest
 #: Texts counted at a time.
 BLOCK = 10_000
 
-#: Between texts that are read together; not a word.
+#: Separator of texts that are tokenised together; not a word.
 _BETWEEN = "\0"
 
-#: Common words by which a language is told.
+#: Stop words by which a language is recognised.
 STOP_WORDS: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
@@ -36,12 +36,20 @@ STOP_WORDS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Cleaning:
-    """How texts become words: Gubbels's steps, each settable.
+    """Tokenisation of texts, after Gubbels (2021).
 
-    Words of fewer than `min_letters` characters are dropped, and texts with fewer than `min_words` words left out (the thesis
-    takes 10; a text without a word says nothing, so the least is 1). `languages` adds which language a text is in as a feature:
-    names among de, en, es, fr, nl, or common words by name. `stem` is a function of a word, or a language of the
-    snowballstemmer package. Words of fewer than `min_df` training texts are dropped.
+    Parameters
+    ----------
+    min_letters
+        Shorter words are dropped.
+    min_words
+        Texts with fewer words are left out (10 in the thesis).
+    min_df
+        Words in fewer training texts are dropped.
+    languages
+        Languages that become features of a text: names among de, en, es, fr, nl, or common words by name.
+    stem
+        A function of a word, or a language of the snowballstemmer package.
     """
 
     min_letters: int = 3
@@ -60,7 +68,7 @@ class Cleaning:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What a word is."""
+        """The regular expression of a word."""
         return re.compile(rf"\w{{{self.min_letters},}}|{_BETWEEN}")
 
     @cached_property
@@ -72,12 +80,13 @@ class Cleaning:
             import snowballstemmer
         except ImportError:
             raise InputError(
-                f"stem={self.stem!r} needs snowballstemmer; install it with: pip install snowballstemmer, or pass a function."
+                f"stem={self.stem!r} needs snowballstemmer; install it with: pip install snowballstemmer, or pass a "
+                "function."
             ) from None
-        known = snowballstemmer.algorithms()
-        if self.stem not in known:
+        stems = snowballstemmer.algorithms()
+        if self.stem not in stems:
             raise InputError(
-                f"stem={self.stem!r} is not known.{nearest(self.stem, known)} There are: {', '.join(known)}."
+                f"stem={self.stem!r} is not known.{nearest(self.stem, stems)} There are: {', '.join(stems)}."
             )
         stem: Callable[[str], str] = snowballstemmer.stemmer(self.stem).stemWord
         return stem
@@ -90,14 +99,14 @@ class Cleaning:
         for name in self.languages:
             if name not in STOP_WORDS:
                 raise InputError(
-                    f"languages names {name!r}.{nearest(name, STOP_WORDS)} There are {', '.join(STOP_WORDS)}; give others as "
-                    "a mapping from name to common words."
+                    f"languages names {name!r}.{nearest(name, STOP_WORDS)} There are {', '.join(STOP_WORDS)}; give "
+                    "others as a mapping from name to common words."
                 )
         return {name: STOP_WORDS[name] for name in self.languages}
 
 
 class _Columns(dict[str, int]):
-    """The column of every word; a new word gets the next one while `growing`, else none."""
+    """The column of every word; a new word gets the next one while `growing`, afterwards none."""
 
     def __init__(self, stem: Callable[[str], str] | None) -> None:
         super().__init__()
@@ -115,7 +124,7 @@ class _Columns(dict[str, int]):
 
 @dataclass(frozen=True)
 class Counted:
-    """Words of some texts: how often each occurs in each, and how many words each text has."""
+    """Word counts of texts (a row per text), and the number of words of each text."""
 
     counts: csr_matrix
     lengths: Ints
@@ -132,18 +141,18 @@ class Vocabulary:
     def of(cls, blocks: Iterable[Sequence[str]], cleaning: Cleaning) -> tuple[Vocabulary, Counted]:
         """The vocabulary of training texts, and their counts."""
         columns = _Columns(cleaning.stemmer)
-        own = cls(cleaning, columns)
-        parts = [own._entries(texts) for texts in blocks]
+        vocabulary = cls(cleaning, columns)
+        parts = [vocabulary._entries(texts) for texts in blocks]
         width = len(columns.stems) + len(cleaning.common)
         lengths = np.concatenate([part[2] for part in parts]) if parts else np.zeros(0, dtype=np.int64)
         starts = np.cumsum([0, *(len(part[2]) for part in parts)])
         rows = np.concatenate([part[0] + start for part, start in zip(parts, starts, strict=False)] or [lengths])
-        # Languages stand behind the words, whose number is known only now.
+        # Columns of languages follow those of the words, whose number is final only now.
         places = np.concatenate([part[1] for part in parts] or [lengths])
         places = np.where(places < 0, width + places, places)
         counts = _counted(rows, places, (len(lengths), width))
         used = np.bincount(counts.indices, minlength=width) >= cleaning.min_df
-        # What a language is must not depend on how many texts have it.
+        # Languages are kept, however few texts have them.
         used[len(columns.stems) :] = True
         renumbered = np.where(used, np.cumsum(used) - 1, -1)
         for table in (columns, columns.stems):
@@ -153,7 +162,7 @@ class Vocabulary:
                 else:
                     del table[word]
         columns.growing = False
-        return own, Counted(counts[:, np.flatnonzero(used)], lengths)
+        return vocabulary, Counted(counts[:, np.flatnonzero(used)], lengths)
 
     @property
     def size(self) -> int:
@@ -163,12 +172,12 @@ class Vocabulary:
     def counted(self, texts: Sequence[str]) -> Counted:
         """The counts of other texts; words that the training texts lack have no column."""
         rows, places, lengths = self._entries(texts)
-        known = places != _UNKNOWN
+        kept = places != _UNKNOWN
         places = np.where(places < 0, self.size + places, places)
-        return Counted(_counted(rows[known], places[known], (len(texts), self.size)), lengths)
+        return Counted(_counted(rows[kept], places[kept], (len(texts), self.size)), lengths)
 
     def _entries(self, texts: Sequence[str]) -> tuple[Ints, Ints, Ints]:
-        """Text and column of every word, and each text's number of words; language columns count from the end, −1 the last."""
+        """Text and column of every word, and each text's number of words; languages have columns from −1 downwards."""
         joined = _BETWEEN.join(text.replace(_BETWEEN, " ") for text in texts).lower()
         words = self.cleaning.pattern.findall(joined)
         is_between = np.fromiter(map(_BETWEEN.__eq__, words), dtype=np.bool_, count=len(words))
@@ -178,19 +187,20 @@ class Vocabulary:
         columns = np.where(columns == -1, _UNKNOWN, columns)
         lengths = np.bincount(text, minlength=len(texts))
         if self.cleaning.common:
-            told = self._languages(words, text, len(texts))
-            spoken = np.flatnonzero(told >= 0)
-            text = np.concatenate((text, spoken))
-            columns = np.concatenate((columns, told[spoken] - len(self.cleaning.common)))
+            language = self._languages(words, text, len(texts))
+            recognised = np.flatnonzero(language >= 0)
+            text = np.concatenate((text, recognised))
+            columns = np.concatenate((columns, language[recognised] - len(self.cleaning.common)))
         return text, columns, lengths.astype(np.int64)
 
     def _languages(self, words: Sequence[str], text: Ints, texts: int) -> Ints:
         """The language with the most common words in each text, −1 where there is none."""
-        counts = np.stack([
-            np.bincount(text, np.fromiter(map(common.__contains__, words), dtype=np.float64, count=len(words)), texts)
-            for common in self.cleaning.common.values()
-        ])  # fmt: skip
-        return np.where(counts.max(axis=0) > 0, counts.argmax(axis=0), -1)
+        counts = []
+        for common in self.cleaning.common.values():
+            is_common = np.fromiter(map(common.__contains__, words), dtype=np.float64, count=len(words))
+            counts.append(np.bincount(text, is_common, texts))
+        table = np.stack(counts)
+        return np.where(table.max(axis=0) > 0, table.argmax(axis=0), -1)
 
 
 #: A word without a column.
@@ -209,36 +219,38 @@ def document_frequencies(counts: csr_matrix) -> Ints:
 
 
 def inverse_frequencies(df: Ints, texts: int) -> Floats:
-    """How rare each word is among so many texts: ln((1 + n) / (1 + df)) + 1, as scikit-learn's TF-IDF has it; 0 for one that none has."""
+    """Inverse document frequencies ln((1 + n) / (1 + df)) + 1, as scikit-learn's; 0 for words in no text."""
     return np.where(df > 0, np.log((1.0 + texts) / (1.0 + df)) + 1.0, 0.0)
 
 
 def tf_idf(counts: csr_matrix, idf: Floats) -> csr_matrix:
-    """Counts times inverse frequencies, each text of length one; a text without known words stays empty."""
-    return _of_length_one(counts, counts.data * idf[counts.indices])
+    """Counts times inverse frequencies, each text normalised to length one; a text without known words stays empty."""
+    return _normalised(counts, counts.data * idf[counts.indices])
 
 
 def tf_idf_left_out(counts: csr_matrix, min_df: int) -> csr_matrix:
-    """Each text as it would look to a vocabulary of all the others: words that too few of those have are unknown.
+    """Leave-one-out TF-IDF: each text with the vocabulary and frequencies of all the others.
 
-    A text that is its words' own witness keeps more of them than a new one does, and its scores say nothing of new ones.
+    With its own words in the vocabulary a text would keep more of them than a new text does, and its score would be
+    biased.
     """
     others = document_frequencies(counts) - 1
     idf = np.where(others >= min_df, inverse_frequencies(others, counts.shape[0] - 1), 0.0)
     return tf_idf(counts, idf)
 
 
-def _of_length_one(counts: csr_matrix, values: Any) -> csr_matrix:
-    weighed = counts.copy()
+def _normalised(counts: csr_matrix, values: Any) -> csr_matrix:
+    """Rows of `values` at the places of `counts`, each divided by its Euclidean length."""
+    result = counts.copy()
     squares = np.add.reduceat(np.append(values.astype(np.float64) ** 2, 0.0), counts.indptr[:-1])
-    # Empty texts, and texts of words that no training text has.
+    # Empty texts, and texts whose words are in no training text.
     squares[(np.diff(counts.indptr) == 0) | (squares == 0.0)] = 1.0
-    weighed.data = (values / np.repeat(np.sqrt(squares), np.diff(counts.indptr))).astype(np.float32)
-    return weighed
+    result.data = (values / np.repeat(np.sqrt(squares), np.diff(counts.indptr))).astype(np.float32)
+    return result
 
 
 def in_blocks(texts: Iterable[Any], size: int = BLOCK) -> Iterable[list[str]]:
-    """Texts in lists of `size`; what is missing is an empty text."""
+    """Texts in lists of `size`; missing values are empty texts."""
     if not isinstance(texts, Iterable):
         raise InputError(f"texts is {texts!r}, expected a list of texts.")
     one_by_one = iter(texts)
@@ -247,7 +259,7 @@ def in_blocks(texts: Iterable[Any], size: int = BLOCK) -> Iterable[list[str]]:
 
 
 def as_text(value: Any) -> str:
-    """A text, or an empty one for what is missing."""
+    """A text; empty for a missing value."""
     if isinstance(value, str):
         return value
     if value is None or (isinstance(value, float) and np.isnan(value)):

@@ -1,1 +1,1 @@
-"""Reports: one HTML file that reads like a statistician's note, with sliders."""
+"""Reports: one self-contained HTML file with verdict, tables, charts and sliders."""

@@ -1,4 +1,4 @@
-"""What the page's sliders run over: thresholds with exact counts, the library's own limits at each, bands, and scores by class."""
+"""Data of a page's sliders: thresholds with exact counts, limits at each, confidence bands, and score histograms."""
 
 from __future__ import annotations
 
@@ -22,17 +22,15 @@ from tallymark.inference.limits.cell_metrics import RateQuery, limits_of_many
 from tallymark.inference.resampling.strata import Pool
 from tallymark.measures import Evaluation
 from tallymark.metrics import expressions
+from tallymark.metrics.headlines import SLIDERS
 from tallymark.registry import METRICS
 from tallymark.reporting.mathml import formula
 from tallymark.summaries.tally import Tally
 
-#: Thresholds a slider runs over, those of all models together, and the cells of a large tally they are taken from.
+#: Thresholds of a slider, of all sliders together, and cells of a large tally from which they are taken.
 _MOST, _TOGETHER, _CELLS = 400, 2_400, 2**15
 
-#: Metrics beside the sliders; the others can be opened.
-_SHOWN = ("recall", "precision", "f1", "mcc", "specificity", "balanced_accuracy", "expected_cost", "net_benefit")
-
-#: Rows beyond which a band is hardly wider than its line, and not worth its resampling.
+#: Rows beyond which a band is hardly wider than its line and is left out.
 BANDS_UP_TO = 100_000
 
 #: Bins of the scores by class.
@@ -40,7 +38,7 @@ _BINS = 48
 
 
 def parameters() -> dict[str, float]:
-    """Parameters that can be typed into the page, with the values the library takes."""
+    """Parameters of metrics that the page lets its reader set, with their defaults."""
     entries = {name: value for metric in METRICS.values() for name, value in metric.parameters.items()}
     return {name: entries[name] for name in ("beta", "cost_fp", "cost_fn")}
 
@@ -48,7 +46,10 @@ def parameters() -> dict[str, float]:
 def explored(
     tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], order: Sequence[str]
 ) -> dict[str, Any]:
-    """The models' thresholds with counts and limits; the chosen threshold is among them. The first of `order` is looked at first, the second beside it. Rare positives get a logarithmic axis."""
+    """Thresholds of each model with counts and limits, the chosen threshold included.
+
+    The page opens with the first model of `order`, the second beside it. Rare positives get a logarithmic axis.
+    """
     first = next(iter(evaluations.values()))
     names = list(tallies)
     most = min(_MOST, _TOGETHER // len(names))
@@ -63,12 +64,12 @@ def explored(
         "prevalence": first.prevalence,
         "odds_at": first.parameters.get("odds_at"),
         "parameters": parameters(),
-        "leading": list(dict.fromkeys((*leading, *_SHOWN))),
+        "leading": list(dict.fromkeys((*leading, *SLIDERS))),
     }
 
 
 def limits_note(evaluations: Mapping[str, Evaluation]) -> str:
-    """What the limits beside the sliders hold for."""
+    """The sentence that says which limits stand beside the sliders."""
     first = next(iter(evaluations.values()))
     if first.level is None:
         return "Counts are exact at every step of the slider."
@@ -85,11 +86,11 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool, most:
     threshold = float(evaluation.threshold or 0.0)
     cut = Pool.of(tally, _CELLS, [threshold]).thinned().cutoffs if sum(map(len, tally.runs)) > _CELLS else tally.cutoffs
     fpr, tpr = cut.fp / float(tally.negatives), cut.tp / float(tally.positives)
-    # Thresholds ascend, as people expect of a slider.
+    # Thresholds ascend along the slider.
     kept = _kept(np.asarray(fpr), np.asarray(tpr), np.asarray(cut.thresholds), threshold, most)[::-1]
     thresholds = np.asarray(cut.thresholds, dtype=np.float64)[kept]
     start = int(np.searchsorted(thresholds, threshold, "left").clip(0, len(thresholds) - 1))
-    # Both call the same rows positive; the page then names the threshold that the table speaks of.
+    # Both thresholds predict the same rows positive; the page shows that of the table.
     thresholds[start] = threshold
     logit = rare and tally.is_probability
     return {
@@ -104,7 +105,7 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool, most:
         "chosen": {
             m: [one.low, one.high]
             for m, one in evaluation.items()
-            if m in _SHOWN and one.interval is not None and one.reason is None
+            if m in SLIDERS and one.interval is not None and one.reason is None
         },
         "bands": _bands(tally, evaluation, rare=rare),
         "histogram": _histogram(tally, logit=logit),
@@ -113,7 +114,7 @@ def _model(name: str, tally: Tally, evaluation: Evaluation, *, rare: bool, most:
 
 
 def _acted_on(tally: Tally) -> dict[str, Any] | None:
-    """True and false positives at each probability of the decision curve; None where scores are no probabilities."""
+    """True and false positives at each probability of the decision curve; None if scores are not probabilities."""
     if not tally.is_probability:
         return None
     tp, fp = acted_on(tally, PROBABILITIES)
@@ -121,28 +122,28 @@ def _acted_on(tally: Tally) -> dict[str, Any] | None:
 
 
 def _kept(fpr: Floats, tpr: Floats, thresholds: Floats, chosen: float, most: int) -> Ints:
-    """Places of the thresholds that are kept: along the curve, and the chosen one; highest threshold first."""
+    """Indices of the thresholds that are kept: along the curve, and the chosen one; highest threshold first."""
     along = thinned(fpr, tpr, most)
-    # The lowest threshold that is not below the chosen one: both call the same rows positive.
+    # The lowest threshold that is not below the chosen one: both predict the same rows positive.
     at = max(int(np.searchsorted(-thresholds, -chosen, "right")) - 1, 0)
     return np.unique(np.append(along, at))
 
 
 def _limits(tally: Tally, evaluation: Evaluation, thresholds: Sequence[float] | Floats) -> dict[str, Any]:
-    """The library's limits of the shown metrics at every threshold, as those of thresholds fixed beforehand."""
+    """Limits of the sliders' metrics at every threshold, each as if fixed beforehand."""
     if evaluation.level is None or evaluation.sampling == "clusters":
         return {}
-    seen = tally.at_prevalence(evaluation.prevalence)
+    stated = tally.at_prevalence(evaluation.prevalence)
     request = Request(None, None, None, strict=False, parameters=evaluation.parameters)
-    asked = []
+    wanted = []
     for threshold in map(float, thresholds):
-        matrix = seen.at(threshold)
-        settings = settings_at(_SHOWN, matrix, request)
-        asked.append(RateQuery(tuple(settings), matrix, settings))
-    found = limits_of_many(asked, evaluation.level, evaluation.sampling)  # type: ignore[arg-type]
+        matrix = stated.at(threshold)
+        settings = settings_at(SLIDERS, matrix, request)
+        wanted.append(RateQuery(tuple(settings), matrix, settings))
+    limits = limits_of_many(wanted, evaluation.level, evaluation.sampling)  # type: ignore[arg-type]
     return {
-        name: [[None if name not in one else _short(float(one[name][side])) for one in found] for side in (0, 1)]
-        for name in _SHOWN
+        name: [[None if name not in one else _short(float(one[name][side])) for one in limits] for side in (0, 1)]
+        for name in SLIDERS
     }
 
 
@@ -150,22 +151,22 @@ def _bands(tally: Tally, evaluation: Evaluation, *, rare: bool) -> dict[str, Any
     if evaluation.level is None or tally.clusters is not None or evaluation.n_rows > BANDS_UP_TO:
         return None
     at = np.geomspace(max(1e-5, 0.5 / float(tally.negatives)), 1.0, 81) if rare else None
-    found = {
+    bands = {
         "roc": roc_band(tally, level=evaluation.level, at=at).points,
         "pr": pr_band(tally.at_prevalence(evaluation.prevalence), level=evaluation.level).points,
     }
     return {
         name: {side: [_short(v) for v in band[side].tolist()] for side in ("x", "low", "high")}
-        for name, band in found.items()
+        for name, band in bands.items()
     }
 
 
 def _histogram(tally: Tally, *, logit: bool) -> dict[str, Any]:
-    """Shares of each class by score; edges and ticks stand on the picture's own scale."""
-    found = score_histogram(tally, bins=_BINS, logit=logit)
-    edges = np.append(found.low[:_BINS], found.high[_BINS - 1])
+    """Shares of each class by score; edges and ticks are on the scale of the axis."""
+    bins = score_histogram(tally, bins=_BINS, logit=logit)
+    edges = np.append(bins.low[:_BINS], bins.high[_BINS - 1])
     edges = log_odds(edges) if logit else edges
-    negative, positive = (found.share[_BINS * side : _BINS * (side + 1)] for side in (0, 1))
+    negative, positive = (bins.share[_BINS * side : _BINS * (side + 1)] for side in (0, 1))
     return {
         "edges": [_short(v) for v in edges.tolist()],
         "positive": [_short(v) for v in positive.tolist()],
@@ -176,11 +177,11 @@ def _histogram(tally: Tally, *, logit: bool) -> dict[str, Any]:
 
 
 def _ticks(low: float, high: float, *, logit: bool) -> list[tuple[float, str]]:
-    """Places on the picture's scale and what is written there."""
+    """Positions on the axis and their labels."""
     if not np.isfinite(high - low):
         return []
     if logit:
-        return [(at, f"{p:g}") for p in ODDS for at in [float(log_odds(p))] if low <= at <= high]
+        return [(at, f"{p:g}") for p in ODDS if low <= (at := float(log_odds(p))) <= high]
     step = 10.0 ** np.floor(np.log10((high - low) / 3)) if high > low else 1.0
     step *= next((m for m in (1, 2, 5, 10) if m * step * 6 >= high - low), 10)
     places = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step
@@ -188,18 +189,18 @@ def _ticks(low: float, high: float, *, logit: bool) -> list[tuple[float, str]]:
 
 
 def _short(value: float) -> float | None:
-    """A number for a picture or a limit: six digits are more than anyone sees."""
+    """A number to six digits; None for one that is not finite."""
     return float(f"{value:.6g}") if np.isfinite(value) else None
 
 
 def formulas() -> str:
-    """Every metric of the four cells as a JavaScript function of the cells and the parameters, from one declaration."""
-    typed = parameters()
+    """Every metric of the four cells as a JavaScript function of cells and parameters, from its declared expression."""
+    settable = parameters()
     lines = []
     for name, metric in METRICS.items():
         if metric.expression is None:
             continue
-        live = {*typed, metric.threshold_parameter}
+        live = {*settable, metric.threshold_parameter}
         values = {
             p: f"(q.{p} ?? {json.dumps(v)})" if p in live else json.dumps(v) for p, v in metric.parameters.items()
         }
@@ -211,12 +212,12 @@ def formulas() -> str:
     return "const FORMULAS = {\n" + ",\n".join(lines) + "\n};"
 
 
-#: Which way is better, in words.
+#: Descriptions of the better direction.
 _BETTER = {"higher": "higher is better", "lower": "lower is better", "zero": "best at 0", "neither": "an amount"}
 
 
 def glossary() -> dict[str, dict[str, Any]]:
-    """What a click on a metric explains."""
+    """What the page explains of each metric on a click."""
     return {
         name: {
             "label": m.label,

@@ -1,55 +1,50 @@
-"""The reports of an audit: what to check, and what was found."""
+"""Reports on audits: the plan of the rows to check, and the estimates from checked rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
 from tallymark._numbers import counted, number
-from tallymark.audits.estimates import AuditEstimate
-from tallymark.audits.plans import AuditPlan
-from tallymark.prices.index_audits import IndexAudit
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
+if TYPE_CHECKING:
+    from tallymark.audits.estimates import AuditEstimate
+    from tallymark.audits.plans import AuditPlan
+    from tallymark.prices.index_audits import IndexAudit
 
-@contents(AuditPlan)
-def _of_plan(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+
+@contents("AuditPlan")
+def _of_plan(named: Mapping[str, AuditPlan], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     plan = only(named)
     sections = [
         Section("Strata", "", [charts.audit_plan(plan)], [table_of(plan.rows())]),
         Section("Rows to check", "Rows are counted from 0.", (), [table_of(plan.to_dict()["sample"])]),
     ]
-    return Content(request.title or "Audit plan", [counted(len(plan.inclusion), "row")], [plan.heading()], (), sections)
+    what = [counted(len(plan.inclusion), "row")]
+    return Content(request.title or "Audit plan", what, [plan.heading()], (), sections)
 
 
-@contents(IndexAudit)
-def _of_index(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    found = only(named)
-    section = Section(
-        "Products to check",
-        "The most telling first; the effect is what a product's membership does to the index.",
-        (),
-        [table_of(found.rows())],
-    )
-    return Content(
-        request.title or "Audit of an index", [counted(found.n, "product")], [found.heading() + "."], (), [section]
-    )
+@contents("IndexAudit")
+def _of_index(named: Mapping[str, IndexAudit], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    audit = only(named)
+    text = "The most informative first; the effect is the change of the index by a product's membership."
+    section = Section("Products to check", text, (), [table_of(audit.rows())])
+    what = [counted(audit.n, "product")]
+    return Content(request.title or "Audit of an index", what, [audit.heading() + "."], (), [section])
 
 
-@contents(AuditEstimate)
-def _of_estimate(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    found = only(named)
-    one = found.prevalence
-    said = [found.sentence]
+@contents("AuditEstimate")
+def _of_estimate(named: Mapping[str, AuditEstimate], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    estimate = only(named)
+    one = estimate.prevalence
+    verdict = [estimate.sentence]
     if one.reason is None:
-        said.insert(
-            0, f"{one.count:.0f} of {number(one.n)} ({one.count_low:.0f} to {one.count_high:.0f}) are positive."
-        )
-    section = Section(
-        "Estimates", "Nothing is assumed of the scores or of any shift.", [charts.audit_estimate(found)], [table_of(found.rows())]
-    )  # fmt: skip
-    return Content(
-        request.title or "Audit", [counted(one.details["checked"], "checked row")], said, [Remark.of(note) for note in found.warnings], [section]
-    )  # fmt: skip
+        limits = f"{one.count_low:.0f} to {one.count_high:.0f}"
+        verdict.insert(0, f"{one.count:.0f} of {number(one.n)} ({limits}) are positive.")
+    text = "Design-based: no assumption on the scores or on any shift."
+    section = Section("Estimates", text, [charts.audit_estimate(estimate)], [table_of(estimate.rows())])
+    what = [counted(one.details["checked"], "checked row")]
+    return Content(request.title or "Audit", what, verdict, list(map(Remark.of, estimate.warnings)), [section])

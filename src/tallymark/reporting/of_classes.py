@@ -1,4 +1,4 @@
-"""The report of predicted classes, or of a score per class: any number of classes."""
+"""Report on predictions of K classes, or on a score per class."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tallymark import charts
 from tallymark._numbers import amount, counted, per_cent
 from tallymark.decisions.verdicts import most_confused
 from tallymark.evaluation.evaluate import evaluate
-from tallymark.measures import SAMPLED, Evaluation
+from tallymark.measures import SAMPLED, Evaluation, Measure
+from tallymark.metrics import headlines
 from tallymark.registry import METRICS
 from tallymark.reporting.builders import ReportRequest, contents
 from tallymark.reporting.page_model import (
@@ -28,24 +29,19 @@ from tallymark.reporting.page_model import (
     metric_tables,
     once,
 )
-from tallymark.reporting.sentences import named, said
-from tallymark.summaries.class_panel import ClassPanel
-from tallymark.summaries.class_scores import ClassScores
+from tallymark.reporting.sentences import measure_text, named
 from tallymark.summaries.confusion import Confusion
 
-#: Metrics of the first screen, those that there are.
-_LEADING = ("accuracy", "balanced_accuracy", "f1_macro", "mcc", "precision", "recall")
 
-
-@contents(Confusion, ClassScores, ClassPanel, uses=("level", "sampling"))
+@contents("Confusion", "ClassScores", "ClassPanel", uses=("level", "sampling"))
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    """Classes evaluated."""
+    """The report on classes, evaluated first."""
     evaluations = {name: evaluate(one, level=request.level, sampling=request.sampling) for name, one in named_.items()}
     return of_classes(evaluations, title=request.title or "Evaluation of a classifier")
 
 
 def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
-    """The report of predicted classes, or of a score per class: any number of classes."""
+    """The report on predictions of K classes, or on a score per class."""
     sections = []
     several = len(evaluations) > 1
     for name, one in evaluations.items():
@@ -56,27 +52,32 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
             sections.append(_by_class(one, of))
     sections.append(Section("All metrics", "A click on a name explains it.", (), metric_tables(evaluations)))
     first = next(iter(evaluations.values()))
-    leading = [name for name in _LEADING if name in first][:4]
-    notes = once([Remark.of(note) for one in evaluations.values() for note in one.warnings])
+    leading = [name for name in headlines.CLASSES if name in first][:4]
+    lines = [
+        Line(name, [_bar(one, metric) for metric in leading if metric in one], place)
+        for place, (name, one) in enumerate(evaluations.items())
+    ]
     return Content(
         title,
         _described(first),
         [_sentence(name if several else "", one, leading) for name, one in evaluations.items()][:3],
-        notes,
+        once([Remark.of(note) for one in evaluations.values() for note in one.warnings]),
         sections,
-        headline=_headline(first) if not several else f"{len(evaluations)} classifiers, not tested against each other.",
-        lines=[Line(name, [_bar(one, metric) for metric in leading if metric in one], i) for i, (name, one) in enumerate(evaluations.items())],
-    )  # fmt: skip
+        headline=f"{len(evaluations)} classifiers, not tested against each other." if several else _headline(first),
+        lines=lines,
+    )
 
 
 def _bar(one: Evaluation, metric: str) -> Bar:
-    return Bar.of(one[metric]) if metric in METRICS else Bar(label_of(metric), "", said(one[metric]))
+    return Bar.of(one[metric]) if metric in METRICS else Bar(label_of(metric), "", measure_text(one[metric]))
 
 
 def _described(one: Evaluation) -> list[str]:
-    classes = [] if one.confusion is None else [f"{len(one.confusion.labels)} classes"]
-    weight = [f"weight {amount(float(one.n))}"] if one.weighted else []
-    return [counted(one.n_rows, "row"), *weight, *classes, SAMPLED[one.sampling], *([] if one.level is None else [f"{100 * one.level:g} % intervals"])]  # fmt: skip
+    parts = [counted(one.n_rows, "row")]
+    parts += [f"weight {amount(float(one.n))}"] if one.weighted else []
+    parts += [] if one.confusion is None else [f"{len(one.confusion.labels)} classes"]
+    parts.append(SAMPLED[one.sampling])
+    return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
 
 
 def _headline(one: Evaluation) -> str:
@@ -89,7 +90,11 @@ def _headline(one: Evaluation) -> str:
 
 
 def _sentence(name: str, one: Evaluation, leading: list[str]) -> str:
-    parts = [f"{named(metric) if metric in METRICS else label_of(metric)} {said(one[metric])}" for metric in leading if metric in one]  # fmt: skip
+    parts = [
+        f"{named(metric) if metric in METRICS else label_of(metric)} {measure_text(one[metric])}"
+        for metric in leading
+        if metric in one
+    ]
     return f"{name + ': ' if name else ''}{', '.join(parts)}."
 
 
@@ -100,13 +105,11 @@ def _matrix(confusion: Confusion, of: str, one: Evaluation, name: str | None) ->
         pictures.append(charts.class_correlations(one))
     wrong = most_confused(confusion)
     unit = "of the weight" if one.weighted else "rows"
-    text = (
-        "Most frequent confusions: "
-        + "; ".join(f"“{truth}” taken for “{call}”, {amount(n)} {unit} ({per_cent(share)} of “{truth}”)" for truth, call, n, share in wrong[:3])
-        + "."
-        if wrong
-        else "No row is classified wrongly."
-    )  # fmt: skip
+    parts = [
+        f"“{truth}” taken for “{predicted}”, {amount(n)} {unit} ({per_cent(share)} of “{truth}”)"
+        for truth, predicted, n, share in wrong[:3]
+    ]
+    text = f"Most frequent confusions: {'; '.join(parts)}." if wrong else "No row is classified wrongly."
     table = Table(
         ["truth", "predicted", "rows", "share of the true class"],
         [[Cell(t), Cell(c), Cell(amount(n), n), Cell(per_cent(s), s)] for t, c, n, s in wrong],
@@ -118,15 +121,22 @@ def _matrix(confusion: Confusion, of: str, one: Evaluation, name: str | None) ->
 def _by_class(one: Evaluation, of: str) -> Section:
     """Each class against the rest, the lowest F1 first."""
     columns = list(next(iter(one.per_class.values())))
-    order = sorted(one.per_class.items(), key=lambda item: np.nan_to_num(item[1]["f1"].value, nan=2.0) if "f1" in item[1] else 0.0)  # fmt: skip
-    lines = [[Cell(label), *(measured(measures[c]) for c in columns)] for label, measures in order]
+    lines = [
+        [Cell(label), *(measured(measures[column]) for column in columns)]
+        for label, measures in sorted(one.per_class.items(), key=lambda item: _f1(item[1]))
+    ]
     heads = ["class", *map(label_of, columns)]
-    table = Table(heads, lines)
+    table, title = Table(heads, lines), f"Each class against the rest{of}"
     if len(lines) <= _OPEN:
-        return Section(f"Each class against the rest{of}", "", (), [table])
-    return Section(f"Each class against the rest{of}", f"The {_OPEN} classes with the lowest F1 first; all of them below.", (),
-                   [Table(heads, lines[:_OPEN])], [Fold(f"All {len(lines)} classes", (), [table])])  # fmt: skip
+        return Section(title, "", (), [table])
+    text = f"The {_OPEN} classes with the lowest F1 first; all of them below."
+    return Section(title, text, (), [Table(heads, lines[:_OPEN])], [Fold(f"All {len(lines)} classes", (), [table])])
 
 
-#: Classes that are listed without being asked for.
+def _f1(measures: Mapping[str, Measure]) -> float:
+    """F1 of a class; undefined values come last."""
+    return float(np.nan_to_num(measures["f1"].value, nan=2.0)) if "f1" in measures else 0.0
+
+
+#: Classes up to which the table is shown open.
 _OPEN = 15

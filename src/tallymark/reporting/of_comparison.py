@@ -1,21 +1,23 @@
-"""The report of a comparison."""
+"""Report on a comparison of models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
 from tallymark._numbers import amount, number, p_value, with_limits
-from tallymark.comparison.results import Comparison
 from tallymark.measures import SAMPLED
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table
 from tallymark.reporting.sentences import comparison_headline, comparison_sentences, named
 
+if TYPE_CHECKING:
+    from tallymark.comparison.results import Comparison
+
 
 def compared_section(comparison: Comparison) -> Section:
-    """The models best first with their letters, every pair, and its picture."""
+    """The models, best first with their letters, and every pair with its difference."""
     lines = [
         [
             Cell(f"{p.first} − {p.second}"),
@@ -30,44 +32,45 @@ def compared_section(comparison: Comparison) -> Section:
     several = ["p (Holm)"] if len(comparison.pairs) > 1 else []
     heads = ["pair", f"difference of {named(comparison.metric)}", "p", *several, "verdict", "method"]
     pairs = Table(heads, lines, f"{100 * comparison.level:g} % intervals")
-    few = len(lines) <= _OPEN
-    together = " Limits of all pairs hold together." if several else ""
-    text = f"The same rows, so most of the chance cancels.{together} {comparison_headline(comparison)} {' '.join(comparison_sentences(comparison))}"
+    sentences = [
+        "The same rows, so most of the chance cancels.",
+        *(["Limits of all pairs hold together."] if several else []),
+        comparison_headline(comparison),
+        *comparison_sentences(comparison),
+    ]
+    chart = [charts.comparison(comparison)]
+    drawn, listed = len(lines) <= _DRAWN, len(lines) <= _LISTED
+    folded = [] if listed else [Fold(f"All {len(lines)} pairs", () if drawn else chart, [pairs])]
     return Section(
         f"Compare by {named(comparison.metric)}",
-        text,
-        [charts.comparison(comparison)] if few or len(lines) <= _DRAWN else [],
-        [_values(comparison), *([pairs] if few else [])],
-        []
-        if few
-        else [
-            Fold(f"All {len(lines)} pairs", () if len(lines) <= _DRAWN else [charts.comparison(comparison)], [pairs])
-        ],
+        " ".join(sentences),
+        chart if drawn else [],
+        [_values(comparison), *([pairs] if listed else [])],
+        folded,
     )
 
 
-#: Pairs that are listed, and that are drawn, without being asked for.
-_OPEN, _DRAWN = 6, 21
+#: Pairs up to which the table, and the chart, are shown open.
+_LISTED, _DRAWN = 6, 21
 
 
 def _values(comparison: Comparison) -> Table:
-    letters = comparison.letters
-    lettered = len(letters) > 2
-    lines = [
-        [Cell(name), Cell(number(float(comparison.values[name])), float(comparison.values[name])), *([Cell(letters[name])] if lettered else [])]
-        for name in comparison.ranked
-    ]  # fmt: skip
-    caption = "Models that share a letter cannot be told apart." if lettered else ""
-    return Table(["model", named(comparison.metric), *(["letter"] if lettered else [])], lines, caption)
+    letters = comparison.letters if len(comparison.letters) > 2 else {}
+    lines = []
+    for name in comparison.ranked:
+        value = float(comparison.values[name])
+        lines.append([Cell(name), Cell(number(value), value), *([Cell(letters[name])] if letters else [])])
+    caption = "Models that share a letter cannot be told apart." if letters else ""
+    return Table(["model", named(comparison.metric), *(["letter"] if letters else [])], lines, caption)
 
 
-@contents(Comparison)
-def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+@contents("Comparison")
+def _of_data(named_: Mapping[str, Comparison], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     return of_comparison(only(named_, "comparison"), title=request.title or "Comparison of models")
 
 
 def of_comparison(comparison: Comparison, *, title: str) -> Content:
-    """The report of a comparison alone."""
+    """The report on a comparison alone."""
     what = [
         f"{len(comparison.values)} models on the same {amount(comparison.n)} rows",
         f"{amount(comparison.positives)} positive",

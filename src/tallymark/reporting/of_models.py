@@ -1,29 +1,26 @@
-"""The report of one or several models on labelled data."""
+"""Reports on one or several models: on labelled data, or on evaluations alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
 from tallymark._numbers import per_cent
-from tallymark.charts.inputs import tallies_of
+from tallymark.charts.inputs import group_name, tallies_of
+from tallymark.charts.pictures import picture
+from tallymark.charts.theme import Chart
 from tallymark.comparison.compare import compare
 from tallymark.comparison.results import Comparison
-from tallymark.curves.base import Curve
-from tallymark.decisions.verdicts import (
-    MANY_SIMPLE,
-    metrics_to_compare,
-    model_facts,
-)
+from tallymark.decisions.verdicts import MANY_SIMPLE, metrics_to_compare, model_facts
 from tallymark.errors import InputError, Undefined
 from tallymark.evaluation.evaluate import evaluate
-from tallymark.measures import Evaluation
+from tallymark.measures import Evaluation, Evaluations
 from tallymark.notes import Note
-from tallymark.prices.advice import Advice
 from tallymark.registry import METRICS
 from tallymark.reporting.builders import ReportRequest, contents, require_used
 from tallymark.reporting.explorer import BANDS_UP_TO
+from tallymark.reporting.of_classes import of_classes
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
 from tallymark.reporting.page_model import Bar, Content, Fold, Line, Remark, Section, metric_tables, once
@@ -34,13 +31,17 @@ from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
-#: What an evaluation is asked for.
+if TYPE_CHECKING:
+    from tallymark.prices.advice import Advice
+
+
+#: Options of the evaluation of tallies.
 _EVALUATED = ("threshold", "level", "prevalence", "parameters", "sampling")
 
 
-@contents(Tally, Tallies, Panel, Curve, uses=(*_EVALUATED, "advice"))
+@contents("Tally", "Tallies", "Panel", "Curve", uses=(*_EVALUATED, "advice"))
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
-    """Models evaluated and, on the same rows, compared; groups beside their total."""
+    """Models are evaluated and, on the same rows, compared; groups are shown beside their total."""
     options: dict[str, Any] = {
         "threshold": request.threshold,
         "level": request.level,
@@ -66,23 +67,61 @@ def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
     )
 
 
+@contents("Evaluation", "Evaluations")
+def _of_evaluations(named_: Mapping[str, Evaluation | Evaluations], data: Any, request: ReportRequest) -> Content:
+    """Evaluations alone have no curves and no sliders: verdict, headline metrics, and the table of all metrics."""
+    evaluations: dict[str, Evaluation] = {}
+    for name, one in named_.items():
+        if isinstance(one, Evaluation):
+            evaluations[name] = one
+        else:
+            prefix = f"{name}, " if len(named_) > 1 else ""
+            evaluations |= {prefix + group_name(key): part for key, part in one.entries.items()}
+    title = request.title or "Evaluation of a classifier"
+    if any(one.confusion is not None or not one.positives for one in evaluations.values()):
+        return of_classes(evaluations, title=title)
+    first = next(iter(evaluations.values()))
+    facts = {name: model_facts({name: one}) for name, one in evaluations.items()}
+    leading = next(iter(facts.values())).metrics
+    warnings = [*no_sums(evaluations), *_noted(evaluations, None)]
+    what, sentences = [f"{len(evaluations)} evaluations"], _apart(evaluations)
+    headline = f"{len(evaluations)} evaluations that were not compared."
+    if len(evaluations) == 1:
+        (alone,) = facts.values()
+        what, sentences = described(first), model_sentences(evaluations, alone)
+        headline, warnings = model_headline(evaluations, alone), [*rarity(alone, first), *warnings]
+    chart = picture(data)
+    sections = [] if chart is None else [Section("Headline metrics", "", [chart])]
+    sections.append(Section("All metrics", _EXPLAINED, (), metric_tables(evaluations, leading)))
+    lines = [
+        Line(name, [Bar.of(one[metric]) for metric in leading[:4] if metric in one], place)
+        for place, (name, one) in enumerate(evaluations.items())
+    ]
+    return Content(title, what, sentences, once(warnings), sections, headline=headline, lines=lines)
+
+
+#: The text above a table of all metrics.
+_EXPLAINED = "Every number with its interval; a click on a name explains it."
+
+
 def compared(
     panel: Any, evaluations: Mapping[str, Evaluation], level: float, sampling: Any, metrics: Sequence[str] | None = None
 ) -> list[Comparison]:
-    """The models of a panel compared by the metrics that a verdict rests on, at the thresholds they were evaluated at."""
+    """Comparisons of a panel's models by the metrics of the verdict, at the thresholds of their evaluations."""
     first = next(iter(evaluations.values()))
-    found = []
+    comparisons = []
     for metric in metrics_to_compare(first) if metrics is None else metrics:
         facts = METRICS[metric]
         at_cut = facts.needs == "confusion"
         given: dict[str, Any] = {name: v for name, v in first.parameters.items() if name in facts.parameters and at_cut}
         threshold = (first.policy or first.threshold) if at_cut else None
         try:
-            found.append(compare(panel, metric=metric, threshold=threshold, level=level, sampling=sampling, **given))
+            one = compare(panel, metric=metric, threshold=threshold, level=level, sampling=sampling, **given)
         except (InputError, Undefined):
             # Too few rows to compare: the page then says that models were not tested.
             continue
-    return found
+        comparisons.append(one)
+    return comparisons
 
 
 def of_models(
@@ -96,7 +135,7 @@ def of_models(
     notes: Sequence[Note] | None = None,
     advice: Advice | None = None,
 ) -> Content:
-    """The report of one model, of several on the same rows (`same_rows`), or of several that have nothing to do with each other."""
+    """The report on one model, on several of the same rows (`same_rows`), or on several that are not compared."""
     one_class = [name for name, tally in tallies.items() if not tally.positives or not tally.negatives]
     tallies = {name: tally for name, tally in tallies.items() if name not in one_class}
     if not tallies:
@@ -105,32 +144,33 @@ def of_models(
     first = next(iter(drawn.values()))
     facts = model_facts(drawn, comparisons)
     rare = facts.rare
-    # Pictures speak of the prevalence that the numbers speak of.
-    seen = {name: tally.at_prevalence(first.prevalence) for name, tally in tallies.items()}
+    # Charts are at the stated prevalence, as the numbers are.
+    stated = {name: tally.at_prevalence(first.prevalence) for name, tally in tallies.items()}
     advised = () if advice is None else advice.metrics
     leading = tuple(dict.fromkeys((*(name for name in advised if name in first), *facts.metrics)))
     warnings = [
-        *(rarity(facts, first) if same_rows else []),
-        *(leaks(tallies) if same_rows else []),
-        *(no_sums(drawn) if same_rows else []),
+        *([*rarity(facts, first), *leaks(tallies), *no_sums(drawn)] if same_rows else []),
         *flattered(drawn, facts.leading),
         *_noted(evaluations, notes),
-        *(Remark("one class", f"{name} has rows of one class only and is left out of the pictures.",
-                 "Curves and rankings need positives and negatives.") for name in one_class),
+        *map(_one_class, one_class),
         *_many_simple(simple),
-    ]  # fmt: skip
+    ]
     order = facts.order if same_rows else tuple(drawn)
     index = {name: i for i, name in enumerate(tallies)}
     sections = [
         *(compared_section(one) for one in comparisons),
         *([] if all(one.threshold is not None for one in drawn.values()) else [_ranking(tallies, first)]),
-        _lists(seen, rare=rare),
+        _lists(stated, rare=rare),
         _scores(tallies, drawn, rare=rare),
-        _elsewhere(seen, drawn, rare=rare),
+        _elsewhere(stated, drawn, rare=rare),
         *([] if simple is None else [_without_simple(simple)]),
-        Section("All metrics", "Every number with its interval; a click on a name explains it.",
-                (), metric_tables({name: evaluations[name] for name in (*order, *one_class)}, leading)),
-    ]  # fmt: skip
+        Section(
+            "All metrics",
+            _EXPLAINED,
+            (),
+            metric_tables({name: evaluations[name] for name in (*order, *one_class)}, leading),
+        ),
+    ]
     advised_line = [] if advice is None else [advice.heading().splitlines()[0]]
     return Content(
         title,
@@ -148,17 +188,17 @@ def of_models(
 
 
 def _apart(evaluations: Mapping[str, Evaluation]) -> list[str]:
-    """Models whose rows may differ, one by one."""
-    told = list(evaluations.items())[:3]
-    rest = len(evaluations) - len(told)
+    """Sentences on models that are not compared, each alone."""
+    described_ = list(evaluations.items())[:3]
+    rest = len(evaluations) - len(described_)
     return [
-        *(f"{name}: {' '.join(model_sentences({name: one}, model_facts({name: one})))}" for name, one in told),
+        *(f"{name}: {' '.join(model_sentences({name: one}, model_facts({name: one})))}" for name, one in described_),
         *([f"{rest} more stand below."] if rest else []),
     ]
 
 
 def _noted(evaluations: Mapping[str, Evaluation], notes: Sequence[Note] | None) -> list[Remark]:
-    """Guards that fired: those passed on, or each evaluation's own."""
+    """Warnings as remarks: those in `notes`, or those of each evaluation."""
     if notes is not None:
         return list(map(Remark.of, notes))
     several = len(evaluations) > 1
@@ -169,33 +209,36 @@ def _noted(evaluations: Mapping[str, Evaluation], notes: Sequence[Note] | None) 
     ]
 
 
+def _one_class(name: str) -> Remark:
+    message = f"{name} has rows of one class only and is left out of the pictures."
+    return Remark("one class", message, "Curves and rankings need positives and negatives.")
+
+
 def _many_simple(simple: Any) -> list[Remark]:
     if simple is None or simple.share <= MANY_SIMPLE:
         return []
     return [
         Remark(
             "simple",
-            f"{per_cent(simple.share)} of the rows are right for every model at any threshold; differences between models hide behind them.",
-            "Rows that nobody gets wrong flatter every model alike. The section “Without simple objects” leaves them out.",
+            f"{per_cent(simple.share)} of the rows are right for every model at any threshold; differences between "
+            "models hide behind them.",
+            "Rows that every model classifies correctly raise the metrics of all models alike. The section “Without "
+            "simple objects” leaves them out.",
         )
     ]
 
 
-def bands(tallies: Mapping[str, Tally]) -> bool:
-    """Whether curves get bands: rows are few enough to be resampled, and not in clusters."""
-    return all(t.clusters is None and sum(run.n_rows for run in t.runs) <= BANDS_UP_TO for t in tallies.values())
-
-
 def _ranking(tallies: Mapping[str, Tally], first: Evaluation) -> Section:
-    """The curves of models without a threshold to explore."""
-    band = bands(tallies)
+    """The curves of models without a threshold; with bands where rows are few and not in clusters."""
+    band = all(t.clusters is None and sum(run.n_rows for run in t.runs) <= BANDS_UP_TO for t in tallies.values())
     pictures = [charts.roc(tallies, band=band), charts.pr(tallies, band=band, prevalence=first.prevalence)]
     return Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures)
 
 
 def _lists(tallies: Mapping[str, Tally], *, rare: bool) -> Section:
     pictures = [charts.gain(tallies, log=rare), charts.gain(tallies, lift=True, log=rare)]
-    return Section("Ranking and lists", "How many positives a list from the top holds, and how much better that is than a list drawn at random.", pictures)  # fmt: skip
+    text = "How many positives a list from the top holds, and how much better that is than a list drawn at random."
+    return Section("Ranking and lists", text, pictures)
 
 
 def _scores(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], *, rare: bool) -> Section:
@@ -206,46 +249,48 @@ def _scores(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation],
     }
     folded = list(shapes.items())[_OPEN:]
     reliable = [charts.calibration_curve(tallies, log=rare)] if all(t.is_probability for t in tallies.values()) else []
+    more = ", and whether probabilities mean what they say: below the line they promise too much." if reliable else "."
     return Section(
         "Scores and calibration",
-        "How the scores of each class are distributed"
-        + (
-            ", and whether probabilities mean what they say: below the line they promise too much." if reliable else "."
-        ),
+        f"How the scores of each class are distributed{more}",
         [*list(shapes.values())[:_OPEN], *reliable],
         folded=[Fold(name, [picture]) for name, picture in folded],
     )
 
 
-#: Models whose own pictures are open; those of others are folded.
+#: Models whose charts are shown open; those of further models are folded.
 _OPEN = 2
 
 
 def _elsewhere(tallies: Mapping[str, Tally], evaluations: Mapping[str, Evaluation], *, rare: bool) -> Section:
-    """What other thresholds, prevalences and costs would give."""
-    own: dict[str, list[Any]] = {}
+    """The same models at other thresholds, prevalences and costs."""
+    of_model: dict[str, list[Chart]] = {}
     for name, tally in tallies.items():
         cut = evaluations[name].threshold
         logit = rare and tally.is_probability
-        own[name] = [charts.over_thresholds({name: tally}, threshold=cut, logit=logit)]
+        of_model[name] = [charts.over_thresholds({name: tally}, threshold=cut, logit=logit)]
         if cut is not None:
-            own[name].append(charts.over_prevalence({name: tally}, threshold=cut))
-            own[name].append(charts.confusion(tally.at(cut), name=name))
+            of_model[name].append(charts.over_prevalence({name: tally}, threshold=cut))
+            of_model[name].append(charts.confusion(tally.at(cut), name=name))
     probabilities = all(t.is_probability for t in tallies.values())
     shared = [charts.cost_curve(tallies), *([charts.decision_curve(tallies)] if probabilities else [])]
-    # One model's pictures are open, those of several are folded.
-    open_ = next(iter(own.values())) if len(own) == 1 else []
+    # One model's charts are open, those of several are folded.
+    open_ = next(iter(of_model.values())) if len(of_model) == 1 else []
+    text = (
+        "What would become of the same classifier with another threshold, where positives are rarer or commoner, or "
+        "where errors cost otherwise."
+    )
     return Section(
         "At other thresholds, prevalences and costs",
-        "What would become of the same classifier with another threshold, where positives are rarer or commoner, or where errors cost otherwise.",
+        text,
         [*shared, *open_],
-        folded=[] if open_ else [Fold(name, pictures) for name, pictures in own.items()],
+        folded=[] if open_ else [Fold(name, pictures) for name, pictures in of_model.items()],
     )
 
 
 def _without_simple(simple: Any) -> Section:
     return Section(
         "Without simple objects",
-        "Rows that every model gets right at any threshold flatter all models.",
+        "Rows that every model classifies correctly at any threshold raise the metrics of all models.",
         [charts.without_simple(simple)],
     )

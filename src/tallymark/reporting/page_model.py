@@ -1,4 +1,4 @@
-"""What a page is made of: a verdict, bars, remarks, sections, pictures and tables."""
+"""The content of a report's page: verdict, bars, remarks, sections, charts and tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from tallymark._display import Row, columns_of
 from tallymark._numbers import number, with_limits
+from tallymark.charts.theme import Chart
 from tallymark.measures import Evaluation, Measure
 from tallymark.notes import GUARDS, Note
 from tallymark.registry import METRICS
@@ -17,7 +18,7 @@ from tallymark.summaries.tally import Tally
 
 @dataclass(frozen=True)
 class Cell:
-    """What a table shows, and what it sorts and copies by."""
+    """A cell of a table: its text, and the value by which it is sorted and copied."""
 
     text: str
     value: float | str | None = None
@@ -28,45 +29,45 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns and lines; a column of numbers stands to the right. Lines can be parted into named blocks."""
+    """Columns and lines; lines can be divided into named blocks."""
 
     columns: Sequence[str]
     lines: Sequence[Sequence[Cell]]
     caption: str = ""
-    #: Heads of blocks by the line they stand before; a table of blocks can be searched.
+    #: Headings of blocks by the index of their first line; a table of blocks can be searched.
     blocks: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with pictures and tables below it; what is `folded` opens on a click."""
+    """A heading with text, charts and tables; what is `folded` opens on a click."""
 
     title: str
     text: str = ""
-    pictures: Sequence[Any] = ()
+    pictures: Sequence[Chart] = ()
     tables: Sequence[Table] = ()
     folded: Sequence[Fold] = ()
 
     @property
-    def all_pictures(self) -> list[Any]:
-        """The open ones and the folded."""
+    def all_pictures(self) -> list[Chart]:
+        """Charts of the section, those of its folds included."""
         return [*self.pictures, *(picture for fold in self.folded for picture in fold.pictures)]
 
 
 @dataclass(frozen=True)
 class Fold:
-    """Details behind a line that can be opened."""
+    """Charts and tables that open on a click."""
 
     title: str
-    pictures: Sequence[Any] = ()
+    pictures: Sequence[Chart] = ()
     tables: Sequence[Table] = ()
 
 
 @dataclass(frozen=True)
 class Remark:
-    """Something a reader must know beside the numbers.
+    """A warning of a page.
 
-    `code` is a guard's, or a word for what the report alone says; `why` explains it further down the page.
+    `code` is that of a note, or a word for remarks that only reports make; `why` explains it further down the page.
     """
 
     code: str
@@ -75,14 +76,14 @@ class Remark:
 
     @classmethod
     def of(cls, note: Note) -> Remark:
-        """A guard's note."""
+        """The remark of a note."""
         guard = GUARDS[note.code]
         return cls(note.code, note.message, f"It warns when {guard.means}. What to do: {guard.do}.")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A number on a track: where it, its limits and chance stand, as shares of the track."""
+    """A metric drawn as a bar: positions of value, limits and chance, as shares of the metric's range."""
 
     label: str
     brief: str
@@ -95,7 +96,7 @@ class Bar:
 
     @classmethod
     def of(cls, measure: Measure) -> Bar:
-        """A measure on a track from the least to the most it can be."""
+        """The bar of a measure; without positions where the metric's range is infinite."""
         facts = METRICS[measure.name]
         if measure.reason is not None:
             why = measure.reason.removeprefix(f"{measure.name}: ")
@@ -115,25 +116,25 @@ class Bar:
 
 @dataclass(frozen=True)
 class Line:
-    """A model or a total on the first screen."""
+    """The bars of a model, or of all rows, on the first screen."""
 
     name: str
     bars: Sequence[Bar]
-    #: Which colour and shape are the model's.
+    #: Index of the model's colour and symbol.
     index: int = 0
 
 
 @dataclass(frozen=True)
 class Content:
-    """Everything a page shows."""
+    """The content of a page."""
 
     title: str
-    #: What was looked at: rows, positives, sampling, threshold.
+    #: What was evaluated: rows, positives, sampling, threshold.
     what: Sequence[str]
     verdict: Sequence[str]
     warnings: Sequence[Remark] = ()
     sections: Sequence[Section] = ()
-    #: The verdict in a line that can be quoted.
+    #: The verdict in one line.
     headline: str = ""
     #: One line for each model.
     lines: Sequence[Line] = ()
@@ -143,12 +144,12 @@ class Content:
 
     @property
     def order(self) -> list[str]:
-        """The models in the order of the first screen, which the sliders begin with."""
+        """The models in the order of the first screen; sliders begin with the first."""
         shown = [line.name for line in self.lines if line.name in self.tallies]
         return shown or list(self.tallies)
 
 
-def measured(measure: Any) -> Cell:
+def measured(measure: Measure) -> Cell:
     """A measure with its interval."""
     if measure.reason is not None:
         return Cell("undefined", None)
@@ -156,13 +157,13 @@ def measured(measure: Any) -> Cell:
 
 
 def table_of(lines: Sequence[Row], caption: str = "") -> Table:
-    """The lines of a result as a table: what is missing is a dash, numbers sort."""
+    """The rows of a result as a table; missing values are dashes."""
     columns = columns_of(lines)
 
     def cell(value: Any) -> Cell:
-        told = isinstance(value, int | float) and not isinstance(value, bool)
-        missing = value is None or (told and math.isnan(value))
-        return Cell("–" if missing else number(value), value if told and not missing else None)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        missing = value is None or (is_number and math.isnan(value))
+        return Cell("–" if missing else number(value), value if is_number and not missing else None)
 
     return Table(list(columns), [[cell(row.get(name)) for name in columns] for row in lines], caption)
 
@@ -172,7 +173,7 @@ def once(notes: Sequence[Remark]) -> list[Remark]:
     return list(dict.fromkeys(notes))
 
 
-#: Heads of the metrics' families, in the order a reader wants them.
+#: Headings of the metrics' families, in the order of the table.
 FAMILIES = {
     "ranking": "Ranking: all thresholds at once",
     "threshold": "At the threshold",
@@ -182,34 +183,36 @@ FAMILIES = {
 }
 
 
-#: Models that a table of metrics sets side by side: more would not fit on paper.
+#: Columns of models in a table of metrics; more would not fit on paper.
 _ACROSS = 7
 
 
 def metric_tables(evaluations: Mapping[str, Evaluation], first: Sequence[str] = ()) -> list[Table]:
-    """Metrics down, models across, in as many tables as paper needs."""
+    """Tables with a line per metric and a column per model, at most seven models each."""
     names = list(evaluations)
     parts = [names[i : i + _ACROSS] for i in range(0, len(names), _ACROSS)]
     return [_metric_table({name: evaluations[name] for name in part}, first) for part in parts]
 
 
 def _metric_table(evaluations: Mapping[str, Evaluation], first: Sequence[str]) -> Table:
-    """Metrics down in their families (some of them first), models across, and what chance reaches."""
-    there = dict.fromkeys(name for ev in evaluations.values() for name in ev)
-    leading = [name for name in first if name in there]
-    families = {family: [n for n in there if n not in leading and _family(n) == family] for family in (*FAMILIES, "")}
+    """Metrics by family, those in `first` before them, with a column of chance levels."""
+    evaluated = dict.fromkeys(name for ev in evaluations.values() for name in ev)
+    families = {"Leading here": [name for name in first if name in evaluated]}
+    for family in (*FAMILIES, ""):
+        names = [n for n in evaluated if n not in families["Leading here"] and _family(n) == family]
+        families[FAMILIES.get(family, "Others")] = names
     lines: list[list[Cell]] = []
     blocks: dict[int, str] = {}
-    for head, names in (("Leading here", leading), *((FAMILIES.get(family, "Others"), names) for family, names in families.items())):  # fmt: skip
+    for heading, names in families.items():
         if names:
-            blocks[len(lines)] = head
+            blocks[len(lines)] = heading
             lines += [_metric_line(name, evaluations) for name in names]
     one = next(iter(evaluations.values()))
     return Table(["metric", *evaluations, "chance"], lines, one.intervals or "", blocks)
 
 
 def label_of(name: str) -> str:
-    """The name people say of a metric, or of its average over classes, such as F1, macro."""
+    """The label of a metric, or of its average over classes, such as F1, macro."""
     if name in METRICS:
         return METRICS[name].label
     metric, _, average = name.rpartition("_")
@@ -221,8 +224,8 @@ def _family(name: str) -> str:
 
 
 def _metric_line(name: str, evaluations: Mapping[str, Evaluation]) -> list[Cell]:
-    known = (ev[name].chance for ev in evaluations.values() if name in ev)
-    chances = [chance for chance in known if chance is not None]
+    levels = (ev[name].chance for ev in evaluations.values() if name in ev)
+    chances = [chance for chance in levels if chance is not None]
     shown = list(dict.fromkeys(map(number, chances)))
     if len(shown) > 2:
         shown = [f"{number(min(chances))} to {number(max(chances))}"]

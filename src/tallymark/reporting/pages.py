@@ -1,4 +1,4 @@
-"""``tm.report``: one self-contained HTML file that opens without internet."""
+"""Writing of reports: one self-contained HTML file, from the content of a page and a Jinja template."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 from tallymark import __version__
@@ -24,47 +24,113 @@ from tallymark._write import replacing, require_writable
 from tallymark.charts.rendering import Progress, drawn
 from tallymark.charts.theme import PALETTES
 from tallymark.errors import InputError, PictureWarning, shown
-from tallymark.inference.interval import Sampling
-from tallymark.measures import Evaluation
 from tallymark.notes import Note, input_notes
-from tallymark.prices.advice import Advice
-from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
-from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
-from tallymark.quantify.estimation.sensitivity import Sensitivity
 from tallymark.reporting.builders import ReportRequest, content_of
 from tallymark.reporting.explorer import explored, formulas, glossary, limits_note, parameters
 from tallymark.reporting.page_model import Content, Remark
 
+if TYPE_CHECKING:
+    from tallymark.inference.interval import Sampling
+    from tallymark.measures import Evaluation
+    from tallymark.prices.advice import Advice
+    from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
+    from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
+    from tallymark.quantify.estimation.sensitivity import Sensitivity
+
 
 def report(
-    data: Any, path: str | PathLike[str], *, threshold: float | str | None = None, level: float = 0.95, prevalence: float | None = None,
-    title: str | None = None, command: str | None = None,
-    fit: MixtureFit | None = None, expectation: Evaluation | None = None, warnings: tuple[Note, ...] = (),
-    growth: str | None = None, order: Sequence[Any] | None = None, fits: MixtureFits | None = None, unseen: Sensitivity | None = None,
-    known: tuple[float, float] | None = None, audit: Prevalence | Prevalences | None = None, advice: Advice | None = None,
-    sampling: Sampling = "plain", progress: Progress | None = None, **parameters: float,
-) -> Path:  # fmt: skip
-    """Write a report about models, a comparison, or a count: one HTML file, nothing else needed.
+    data: Any,
+    path: str | PathLike[str],
+    *,
+    threshold: float | str | None = None,
+    level: float = 0.95,
+    prevalence: float | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    fit: MixtureFit | None = None,
+    expectation: Evaluation | None = None,
+    warnings: tuple[Note, ...] = (),
+    growth: str | None = None,
+    order: Sequence[Any] | None = None,
+    fits: MixtureFits | None = None,
+    unseen: Sensitivity | None = None,
+    known: tuple[float, float] | None = None,
+    audit: Prevalence | Prevalences | None = None,
+    advice: Advice | None = None,
+    sampling: Sampling = "plain",
+    progress: Progress | None = None,
+    **parameters: float,
+) -> Path:
+    """Write a report on data or on any result: one self-contained HTML file.
 
-    `data` is a labelled tally, a panel (models on the same rows, which are then compared), tallies by group, or several tallies by name (which are not
-    compared: nothing says that their rows are the same); a confusion or scores of K classes; a :class:`Comparison`; a prevalence, or several by
-    method (a count, with its `fit` and `expectation` where there are; `growth` is the key along which it is followed, in time or in the `order` that is given, `fits`
-    the fit by group, `unseen` its sensitivity, `known` the labelled rows and positives of the same population, `audit` what they say of all of it). With `advice` (:func:`tallymark.advise`) the
-    metrics it recommends come first. `threshold`, `prevalence`, `sampling` and `parameters` (costs, beta) are those of :func:`tallymark.evaluate`; `command` is shown
-    as what made the page; `progress` is called with the percentage of the pictures that are drawn.
+    Parameters
+    ----------
+    data
+        A labelled tally, a panel (models on the same rows, which are then compared), tallies by group, a confusion,
+        scores of K classes, or any result such as an evaluation, a comparison or a prevalence; or several of one kind
+        by name, which are not compared.
+    path
+        The file to write.
+    threshold, level, prevalence, sampling
+        As for :func:`tallymark.evaluate`.
+    title
+        Title of the page.
+    command
+        The command that is shown as the origin of the page.
+    fit, fits, unseen
+        Of a count: its test of prior shift, the tests by group, and their sensitivity.
+    expectation
+        Of a count: metrics expected in the target.
+    warnings
+        Of a count: notes to show.
+    growth, order
+        Of a count: the key along which growth is shown, and the order of its periods.
+    known
+        Of a count: labelled rows of the same population, and positives among them.
+    audit
+        Of a count: the estimate from labelled rows of the target.
+    advice
+        Result of :func:`tallymark.advise`, whose metrics come first.
+    progress
+        Called with the percentage of charts that are drawn.
+    **parameters
+        Parameters of metrics (costs, beta), as for :func:`tallymark.evaluate`.
 
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Examples
+    --------
     >>> import tallymark as tm, tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "report.html"
     >>> t = tm.tally([0, 1] * 30, [i / 60 for i in range(60)])
     >>> tm.report(t, path).name
     'report.html'
+    >>> tm.report(tm.evaluate(t), path).name
+    'report.html'
     >>> folder.cleanup()
     """
     request = ReportRequest(
-        title=title, threshold=threshold, level=level, prevalence=prevalence, parameters=parameters, sampling=sampling, fit=fit, expectation=expectation, warnings=warnings,
-        growth=growth, order=order, fits=fits, unseen=unseen, known=known, audit=audit, advice=advice,
-    )  # fmt: skip
+        title=title,
+        threshold=threshold,
+        level=level,
+        prevalence=prevalence,
+        parameters=parameters,
+        sampling=sampling,
+        fit=fit,
+        expectation=expectation,
+        warnings=warnings,
+        growth=growth,
+        order=order,
+        fits=fits,
+        unseen=unseen,
+        known=known,
+        audit=audit,
+        advice=advice,
+    )
     return write(content_of(data, request), path, progress, command=command)
 
 
@@ -76,21 +142,21 @@ def write(
     command: str | None = None,
     seed: int | None = None,
 ) -> Path:
-    """Write a page; all of it or nothing. `progress` is called with the percentage of the pictures that are drawn."""
+    """Write a page, all of it or nothing; `progress` is called with the percentage of charts that are drawn."""
     content = replace(content, warnings=[*map(Remark.of, input_notes()), *content.warnings])
     with replacing(path, over=_PAGE) as temporary:
-        # A lone surrogate, which no file can hold, is spelled out.
+        # A lone surrogate cannot be encoded and is escaped.
         text = page(content, progress, command=command, seed=seed)
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return Path(path)
 
 
-#: What a page begins with; a report is written over nothing else.
+#: The first bytes of a page; a report overwrites no other file.
 _PAGE = (b"<!doctype html",)
 
 
 def require_place(path: str | PathLike[str], inputs: Iterable[str]) -> None:
-    """Refuse a place for a report before any work is done: one of the inputs, a device, a file that is no report."""
+    """Refuse a path for a report before any work is done: an input, a device, a file that is not a report."""
     require_writable(path, inputs=inputs, over=_PAGE)
 
 
@@ -103,20 +169,20 @@ def page(
 ) -> str:
     """The page as text."""
     try:
-        import latex2mathml  # noqa: F401 - asked for here, used where formulas and pictures are drawn
+        import latex2mathml  # noqa: F401 - required here, used where formulas and charts are rendered
         import vl_convert  # noqa: F401
         from jinja2 import Environment
     except ImportError:
         raise InputError(
             "Reports need Jinja2, Altair and latex2mathml; install them with: pip install 'tallymark[report]'."
         ) from None
-    here = files("tallymark.reporting") / "page"
+    folder = files("tallymark.reporting") / "page"
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_harmless)
     charts = [chart for section in content.sections for chart in section.all_pictures]
     specifications = [chart.to_dict(validate=False) for chart in charts]
     explorable = content.tallies and all(content.evaluations[name].threshold is not None for name in content.tallies)
     with ThreadPoolExecutor(1) as beside:
-        # Pictures are drawn by another process, which leaves this one the time to work out the sliders.
+        # Charts are rendered by another process while this one computes the sliders.
         drawing = beside.submit(drawn, specifications, progress)
         explorer = explored(content.tallies, content.evaluations, content.order) if explorable else None
         pictures = _placed(charts, drawing.result())
@@ -128,14 +194,14 @@ def page(
         "js": _javascript,
         "slug": lambda text: re.sub(r"\W+", "-", text),
     }
-    template = environment.from_string((here / "page.html").read_text(encoding="utf-8"))
+    template = environment.from_string(_read(folder, "page.html"))
     data = {
         "explorer": explorer,
         "glossary": glossary(),
         "pictures": list(map(_data_of, specifications)),
     }
     sentences = list(content.verdict)
-    asked = {} if explorer is None else next(iter(content.evaluations.values())).parameters
+    stated = {} if explorer is None else next(iter(content.evaluations.values())).parameters
     return template.render(
         content=content,
         what=[*content.what, *([] if seed is None else [f"seed {seed}"]), f"Tallymark {__version__}", _today()],
@@ -147,10 +213,10 @@ def page(
         explorer_note="" if explorer is None else limits_note(content.evaluations),
         version=__version__,
         parameters=parameters(),
-        stated={name: value for name, value in asked.items() if name in parameters()},
-        css=_css((here / "page.css").read_text(encoding="utf-8")),
+        stated={name: value for name, value in stated.items() if name in parameters()},
+        css=_css(_read(folder, "page.css")),
         data=_embedded(data),
-        script="\n".join([_read(here, _SCRIPTS[0]), formulas(), *(_read(here, name) for name in _SCRIPTS[1:])]),
+        script="\n".join([_read(folder, _SCRIPTS[0]), formulas(), *(_read(folder, name) for name in _SCRIPTS[1:])]),
     )
 
 
@@ -160,14 +226,14 @@ def _read(folder: Any, name: str) -> str:
 
 
 def _today() -> str:
-    """The day the page was made, or the one that a reproducible build states."""
+    """Today, or the day that SOURCE_DATE_EPOCH states for reproducible builds."""
     stated = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = datetime.fromtimestamp(int(stated), UTC) if stated.isdigit() else datetime.now().astimezone()
     return f"{now.day} {now:%B %Y}"
 
 
 def _harmless(value: Any) -> Any:
-    """Names are users' text: marks that would turn the sentence around them are spelled out."""
+    """Users' text with control characters escaped, such as those that reverse the text around them."""
     return visible(value) if type(value) is str else value
 
 
@@ -176,11 +242,10 @@ def _title(chart: Any) -> str:
 
 
 def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
-    """The rows behind a picture as columns, table by table; four digits are as many as it shows."""
-    found: list[dict[str, list[Any]]] = []
-    seen: set[str] = set()
+    """The inline data of a chart as tables of columns, each once, numbers to four digits."""
+    tables: dict[str, dict[str, list[Any]]] = {}
 
-    def look(part: Any) -> None:
+    def collect(part: Any) -> None:
         if isinstance(part, dict):
             values = part.get("data", {}).get("values") if isinstance(part.get("data"), dict) else None
             if values:
@@ -189,20 +254,19 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
                     for name in columns_of(values)
                     if name not in _DRAWING
                 }
-                if columns and (key := json.dumps(plain(columns), sort_keys=True)) not in seen:
-                    seen.add(key)
-                    found.append(columns)
+                if columns:
+                    tables.setdefault(json.dumps(plain(columns), sort_keys=True), columns)
             for item in part.values():
-                look(item)
+                collect(item)
         elif isinstance(part, list):
             for item in part:
-                look(item)
+                collect(item)
 
-    look(specification)
-    return found
+    collect(specification)
+    return list(tables.values())
 
 
-#: Columns that say how to draw a line, or why nothing is drawn, and nothing of the data.
+#: Columns that are not data: the order of a line's points, the reason why nothing is drawn.
 _DRAWING = frozenset({"order", "why"})
 
 
@@ -211,24 +275,16 @@ def _four(value: Any) -> Any:
 
 
 def _embedded(data: Any) -> str:
-    """JSON that cannot end the script it stands in."""
+    """JSON for a script element, without characters that could end it."""
     text = json.dumps(plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for mark, code in (
-        ("<", "\\u003c"),
-        (">", "\\u003e"),
-        ("&", "\\u0026"),
-        ("\u2028", "\\u2028"),
-        ("\u2029", "\\u2029"),
-    ):
-        text = text.replace(mark, code)
-    return text
+    return text.translate({ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&\u2028\u2029"})
 
 
 #: Names of a palette's colours in the page's style.
 _NAMES = ("paper", "ink", "faint", "grid", "positive", "negative")
 
-#: Colours that only the page has: a raised panel, and rows that were missed.
-_OWN = {"light": {"raised": "#f5f7f9", "missed": "#b9c0c7"}, "dark": {"raised": "#1d2126", "missed": "#59616b"}}
+#: Further colours of the page: a raised panel, and false negatives.
+_FURTHER = {"light": {"raised": "#f5f7f9", "missed": "#b9c0c7"}, "dark": {"raised": "#1d2126", "missed": "#59616b"}}
 
 
 def _css(text: str) -> str:
@@ -236,7 +292,9 @@ def _css(text: str) -> str:
 
     def colours(theme: str) -> str:
         p = PALETTES[theme]
-        named = {name: getattr(p, name) for name in _NAMES} | {f"m{i}": c for i, c in enumerate(p.models)} | _OWN[theme]
+        named = (
+            {name: getattr(p, name) for name in _NAMES} | {f"m{i}": c for i, c in enumerate(p.models)} | _FURTHER[theme]
+        )
         return " ".join(f"--{name}: {colour};" for name, colour in named.items())
 
     dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {colours('dark')} }} }}"
@@ -249,7 +307,7 @@ def _javascript(value: Any) -> str:
 
 
 def _placed(charts: Sequence[Any], pictures: Sequence[str | None]) -> dict[int, str]:
-    """The SVG of each chart by its identity, or a sentence in its place."""
+    """The SVG of each chart by its identity, or a sentence where it could not be drawn."""
     titles = list(map(_title, charts))
     missing = [title for title, svg in zip(titles, pictures, strict=True) if svg is None]
     if missing:
@@ -276,17 +334,17 @@ def _undrawn(title: str) -> str:
 
 
 def _on_the_page(svg: str, title: str) -> str:
-    """An SVG whose colours are the page's, so that it turns dark with it."""
+    """An SVG in the page's colours, so that it follows the page into dark mode."""
     light = PALETTES["light"]
     named = {c: f"var(--m{i})" for i, c in enumerate(light.models)}
     named |= {getattr(light, name): f"var(--{name})" for name in ("paper", "ink", "faint", "grid")}
     for colour, name in named.items():
         svg = re.sub(f'(fill|stroke)="{colour}"', rf'\1="{name}"', svg, flags=re.IGNORECASE)
-    # Hundredths of a pixel are more than a screen has.
+    # Coordinates to a hundredth of a pixel.
     svg = re.sub(r' (?:d|transform)="[^"]*"', lambda part: re.sub(r"\d+\.\d{3,}", _hundredth, part[0]), svg)
-    # Containers without a name would be read aloud as such.
+    # Screen readers would announce unnamed containers.
     svg = re.sub(r' role="graphics-\w+" aria-roledescription="[^"]* mark container"', "", svg)
-    # The size goes into the style, so that a picture shrinks with the page.
+    # The size is set by style, so that a chart shrinks with the page.
     attributes = f'role="img" aria-label="{html.escape(title)}"'
     sized = r'<svg \1style="max-width: \2px; width: 100%; height: auto"'
     return re.sub(r'<svg ([^>]*?)width="([\d.]+)" height="[\d.]+"', sized, svg, count=1).replace(

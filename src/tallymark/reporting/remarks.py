@@ -1,4 +1,4 @@
-"""What every page about labelled data says of it: what was evaluated, what is rare or few, what a chosen threshold flatters."""
+"""Remarks of reports on labelled data: rare or few positives, miscalibration, leaks, optimism of chosen thresholds."""
 
 from __future__ import annotations
 
@@ -13,26 +13,24 @@ from tallymark.summaries.tally import Tally
 
 
 def described(one: Evaluation) -> list[str]:
-    """What was evaluated: rows, positives, what is taken as random, the threshold, the level."""
+    """What was evaluated: rows, positives, sampling, threshold, level."""
     weight = [] if one.n == one.n_rows else [f"weight {amount(float(one.n))}"]
     positives = float(one.positives or 0)
-    parts = [
-        counted(one.n_rows, "row"),
-        *weight,
-        f"{'positive weight ' if one.weighted else ''}{amount(positives)}{'' if one.weighted else ' positive'} ({per_cent(positives / float(one.n))})",
-    ]
+    text = f"positive weight {amount(positives)}" if one.weighted else f"{amount(positives)} positive"
+    parts = [counted(one.n_rows, "row"), *weight, f"{text} ({per_cent(positives / float(one.n))})"]
     parts += [] if one.prevalence is None else [f"seen at a prevalence of {per_cent(one.prevalence)}"]
     parts.append(SAMPLED[one.sampling])
     if one.policy is not None:
         parts.append(f"thresholds chosen by {one.policy} on these rows")
     elif one.threshold is not None:
         parts.append(f"threshold {number(one.threshold)}")
-    parts += [f"{name.replace('_', ' ')} {amount(value)}" for name, value in one.parameters.items() if name in {"cost_fp", "cost_fn", "beta"}]  # fmt: skip
+    stated = {name: value for name, value in one.parameters.items() if name in {"cost_fp", "cost_fn", "beta"}}
+    parts += [f"{name.replace('_', ' ')} {amount(value)}" for name, value in stated.items()]
     return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
 
 
 def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
-    """What rare or few positives mean for the reader."""
+    """Remarks on rare and on few positives."""
     items = []
     if facts.rare:
         share = per_cent(facts.share)
@@ -41,15 +39,16 @@ def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
             Remark(
                 "rare",
                 f"{which}: saying no to everything is right {per_cent(1 - facts.share)} of the time.",
-                "Where one class is rare, accuracy and AUROC are led by the many negatives. Precision, recall and average precision "
-                "speak of the positives.",
+                "Where one class is rare, accuracy and AUROC are led by the many negatives. Precision, recall and "
+                "average precision speak of the positives.",
             )
         )
     if facts.few:
         items.append(
             Remark(
                 "few",
-                f"Few positives ({amount(facts.positives)}): each of them found or missed is {per_cent(1 / facts.positives)} of recall.",
+                f"Few positives ({amount(facts.positives)}): each of them found or missed is "
+                f"{per_cent(1 / facts.positives)} of recall.",
                 "Recall and everything built on it rests on the positive rows alone, however many negatives there are.",
             )
         )
@@ -57,30 +56,32 @@ def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
 
 
 def no_sums(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
-    """That scores do not add up to the positives, where the interval of their bias shows it."""
+    """Miscalibration in the large: the scores' mean is not the share of positives, by the interval of their bias."""
     off = {name: one["bias"] for name, one in evaluations.items() if sums_mislead(one)}
     if not off:
         return []
     first = next(iter(evaluations.values()))
     share = float(first.positives or 0) / float(first.n) if first.prevalence is None else first.prevalence
-    said = "; ".join(
-        f"{f'{name}: ' if len(evaluations) > 1 else ''}mean score {per_cent(share + one.value)}, {100 * one.level:g} % interval "
-        f"{per_cent(share + one.low)} to {per_cent(share + one.high)}"
+    means = "; ".join(
+        f"{f'{name}: ' if len(evaluations) > 1 else ''}mean score {per_cent(share + one.value)}, "
+        f"{100 * one.level:g} % interval {per_cent(share + one.low)} to {per_cent(share + one.high)}"
         for name, one in off.items()
         if one.low is not None and one.high is not None and one.level is not None
     )
     return [
         Remark(
             "sums",
-            f"The scores are not calibrated: {per_cent(share)} of the rows are positive, but the scores do not average that ({said}).",
-            "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as probabilities are wrong. "
-            "Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as AUROC do not suffer.",
+            f"The scores are not calibrated: {per_cent(share)} of the rows are positive, but the scores do not average "
+            f"that ({means}).",
+            "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as "
+            "probabilities are wrong. Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as "
+            "AUROC do not suffer.",
         )
     ]
 
 
 def leaks(tallies: Mapping[str, Tally]) -> list[Remark]:
-    """Classes that do not overlap at all."""
+    """Complete separation of the classes, which may be a leak."""
     names = [name for name, tally in tallies.items() if separated(tally)]
     if not names:
         return []
@@ -89,22 +90,19 @@ def leaks(tallies: Mapping[str, Tally]) -> list[Remark]:
         Remark(
             "separation",
             f"Every positive scores above every negative{who}. Is the label hidden in what the model saw?",
-            "Complete separation is rare in real data. Look for an attribute that is known only after the label (a leak), for rows of the "
-            "training data among these, and for scores that were computed from the labels.",
+            "Complete separation is rare in real data. Look for an attribute that is known only after the label (a "
+            "leak), for rows of the training data among these, and for scores that were computed from the labels.",
         )
     ]
 
 
 def flattered(evaluations: Mapping[str, Evaluation], leading: str) -> list[Remark]:
-    """By how much a threshold chosen on the same rows flatters what is measured at it, as resampling says."""
-    metric = next(
-        (
-            name
-            for name in (leading, "f1", "balanced_accuracy", "recall")
-            if all(name in one and one[name].optimism is not None for one in evaluations.values())
-        ),
-        None,
-    )
+    """Optimism of a metric at a threshold chosen on the same rows, estimated by resampling."""
+
+    def resampled(name: str) -> bool:
+        return all(name in one and one[name].optimism is not None for one in evaluations.values())
+
+    metric = next(filter(resampled, (leading, "f1", "balanced_accuracy", "recall")), None)
     if metric is None:
         return []
     policy = next(one.policy for one in evaluations.values() if one.policy)
@@ -114,8 +112,10 @@ def flattered(evaluations: Mapping[str, Evaluation], leading: str) -> list[Remar
     return [
         Remark(
             "chosen",
-            f"Thresholds were chosen on these rows ({policy}), which flatters {named(metric)} {size} (measured by resampling).",
-            "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled rows and judged "
-            "on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for it.",
+            f"Thresholds were chosen on these rows ({policy}), which flatters {named(metric)} {size} (measured by "
+            "resampling).",
+            "A threshold that is best on some rows is a little worse on others. The choice was repeated on resampled "
+            "rows and judged on the rest; the mean loss is the optimism. Intervals at the chosen threshold allow for "
+            "it.",
         )
     ]

@@ -1,4 +1,4 @@
-"""Facts in words. Every sentence can be read off a fact of ``decisions/verdicts.py`` and a number of a table."""
+"""Sentences of reports, each derived from a fact of ``decisions/verdicts.py`` and numbers of a table."""
 
 from __future__ import annotations
 
@@ -12,61 +12,47 @@ from tallymark.registry import METRICS
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence: a, b and c."""
+    """Names as a list in a sentence: a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def said(measure: Measure) -> str:
-    """A measure with its limits, or why it has no value."""
-    return f"undefined ({reason(measure)})" if measure.reason else with_limits(measure.value, measure.low, measure.high)
-
-
-def reason(measure: Measure) -> str:
-    """Why a measure has no value, without the name that stands beside it."""
-    return (measure.reason or "").removeprefix(f"{measure.name}: ")
+def measure_text(measure: Measure) -> str:
+    """A measure with its limits, or why it is undefined."""
+    if measure.reason:
+        return f"undefined ({measure.reason.removeprefix(f'{measure.name}: ')})"
+    return with_limits(measure.value, measure.low, measure.high)
 
 
 def named(metric: str) -> str:
     """A metric's name inside a sentence."""
     label = METRICS[metric].label
-    # Acronyms and people keep their letters.
+    # Acronyms and names of people keep their capitals.
     kept = label[:2].isupper() or label.partition(" ")[0].removesuffix("'s") in _PEOPLE
     return label if kept else label[0].lower() + label[1:]
 
 
-#: Those whom metrics are named after.
-_PEOPLE = frozenset(
-    {
-        "Bayes",
-        "Bernoulli",
-        "Brier",
-        "Cohen",
-        "Gini",
-        "Jaccard",
-        "Kendall",
-        "Kolmogorov–Smirnov",
-        "Matthews",
-        "Spearman",
-        "Youden",
-    }
-)
+#: People after whom metrics are named.
+_PEOPLE = frozenset({
+    "Bayes", "Bernoulli", "Brier", "Cohen", "Gini", "Jaccard", "Kendall", "Kolmogorov–Smirnov", "Matthews", "Spearman",
+    "Youden",
+})  # fmt: skip
 
 
 def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> str:
     """The verdict in a line: one model in natural frequencies, several by the test between them."""
     metric = named(facts.leading)
     if len(facts.order) == 1:
-        found = alarms(evaluations[facts.speaks])
-        if found is not None and found.called > 0:
-            return f"It finds {amount(found.found)} of {counted(found.positives, 'positive')}, and {_right(found)}."
-        return f"{_first_upper(metric)}: {said(evaluations[facts.speaks][facts.leading])}."
+        counts = alarms(evaluations[facts.speaks])
+        if counts is not None and counts.called > 0:
+            return f"It finds {amount(counts.found)} of {counted(counts.positives, 'positive')}, and {_right(counts)}."
+        return f"{_first_upper(metric)}: {measure_text(evaluations[facts.speaks][facts.leading])}."
     many = len(facts.order)
     if facts.tested is None:
         return f"{many} models, not tested against each other by {metric}."
     if facts.tested.too_few:
         return _too_few(facts.tested)
     if facts.best is not None:
-        return f"{facts.best} is the {'better of the two' if many == 2 else f'best of the {many} models'} by {metric}."
+        return f"{facts.best} is the {_best_of(many)} by {metric}."
     if not facts.pairwise:
         return f"{facts.speaks} has the best {metric}, but is not shown to be better than {listed(facts.tied[1:])}."
     if len(facts.tied) == many:
@@ -75,15 +61,16 @@ def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> 
 
 
 def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> list[str]:
-    """What stands behind the headline."""
+    """The evidence for the headline."""
     sentences = []
     name = facts.speaks
     one = evaluations[name]
     several = len(facts.order) > 1
-    found = alarms(one)
-    if found is not None:
+    counts = alarms(one)
+    if counts is not None:
         other = facts.order[1] if len(facts.order) == 2 else None
-        sentences.append(_found(name if several else "It", found, other, None if other is None else alarms(evaluations[other])))  # fmt: skip
+        of_other = None if other is None else alarms(evaluations[other])
+        sentences.append(_found(name if several else "It", counts, other, of_other))
     elif (one.prevalence is not None or one.weighted) and {"recall", "precision"} <= set(one.measures):
         sentences.append(_expected(name if several else "it", one))
     if facts.tested is not None:
@@ -91,14 +78,14 @@ def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) ->
     elif not several and facts.leading not in {"recall", "precision"}:
         chance = one[facts.leading].chance
         beside = "" if chance is None else f", where chance reaches {number(chance)}"
-        sentences.append(f"{_first_upper(named(facts.leading))} is {said(one[facts.leading])}{beside}.")
+        sentences.append(f"{_first_upper(named(facts.leading))} is {measure_text(one[facts.leading])}{beside}.")
     if facts.otherwise is not None:
         sentences.append(_otherwise(*facts.otherwise))
     return sentences
 
 
 def _right(one: Alarms) -> str:
-    """How many alarms are right."""
+    """How many predicted positives are positive."""
     return f"{amount(one.found)} of its {counted(one.called, 'alarm')} {'is' if one.found == 1 else 'are'} right"
 
 
@@ -120,22 +107,20 @@ def _share(measure: Measure) -> str:
 
 
 def _expected(who: str, one: Evaluation) -> str:
-    """Where nothing was counted, at a stated prevalence or by weight: shares alone."""
+    """Recall and precision as shares, for weighted rows or a stated prevalence, where there are no counts."""
     at = "By weight" if one.prevalence is None else f"At a prevalence of {per_cent(one.prevalence)}"
-    recall, right = one["recall"], one["precision"]
-    text = (
-        f"{at} {who} finds {per_cent(recall.value, recall.low, recall.high)} of the positives"
-        if not recall.reason
-        else f"{at} {who} finds nothing that can be told"
-    )
-    if right.reason:
+    recall, precision = one["recall"], one["precision"]
+    text = f"{at} the recall of {who} is undefined"
+    if not recall.reason:
+        text = f"{at} {who} finds {per_cent(recall.value, recall.low, recall.high)} of the positives"
+    if precision.reason:
         return text + "."
     are = "are" if one.prevalence is None else "would be"
-    return f"{text}, and {per_cent(right.value, right.low, right.high)} of its alarms {are} right."
+    return f"{text}, and {per_cent(precision.value, precision.low, precision.high)} of its alarms {are} right."
 
 
 def _difference(tested: Comparison, facts: ModelFacts) -> str:
-    """The values by the leading metric, and the clearest difference from the first model."""
+    """The values by the leading metric, and the difference between the first two models."""
     metric = _first_upper(named(tested.metric))
     values = tested.values
     first = facts.order[0]
@@ -144,8 +129,12 @@ def _difference(tested: Comparison, facts: ModelFacts) -> str:
         pair = _pair(tested, first, other)
         return f"{metric} is {_value(values[first], pair)} against {_value(values[other], pair)} ({_gap(pair, first)})."
     worse = [name for name in facts.order[1:] if tested.told_apart(first, name)]
-    nearest = _pair(tested, first, facts.order[1])
-    text = f"{metric} is {_value(values[first], nearest)} for {first} and {_value(values[facts.order[1]], nearest)} for {facts.order[1]} ({_gap(nearest, first)}, all pairs corrected together)"
+    second = facts.order[1]
+    nearest = _pair(tested, first, second)
+    text = (
+        f"{metric} is {_value(values[first], nearest)} for {first} and {_value(values[second], nearest)} for {second} "
+        f"({_gap(nearest, first)}, all pairs corrected together)"
+    )
     if facts.best is None and worse:
         text += f"; {listed(worse)} {'is' if len(worse) == 1 else 'are'} shown to be worse than {first}"
     return text + "."
@@ -167,9 +156,8 @@ def _pair(comparison: Comparison, one: str, other: str) -> Pair:
 
 def _value(value: float, pair: Pair) -> str:
     """A value to the digits of the difference's limits."""
-    return with_limits(value, pair.low - pair.difference + value, pair.high - pair.difference + value).partition(" (")[
-        0
-    ]
+    low, high = (end - pair.difference + value for end in (pair.low, pair.high))
+    return with_limits(value, low, high).partition(" (")[0]
 
 
 def _gap(pair: Pair, first: str) -> str:
@@ -186,21 +174,21 @@ def _too_few(comparison: Comparison) -> str:
 
 
 def comparison_headline(comparison: Comparison) -> str:
-    """Who is best after a test, or who cannot be told apart."""
+    """The best model by the test, or the models that do not differ significantly."""
     metric, models = named(comparison.metric), comparison.ranked
     if comparison.too_few:
         return _too_few(comparison)
     if comparison.best is not None:
-        return f"{comparison.best} is the {'better of the two' if len(models) == 2 else f'best of the {len(models)} models'} by {metric}."
+        return f"{comparison.best} is the {_best_of(len(models))} by {metric}."
     first = comparison.alike[0]
     if len(first) == 1:
-        # No direction is better: the pairs say what differs.
+        # The metric has no better direction: the pairs show the differences.
         return f"{listed(models)} differ by {metric}."
     return f"{listed(first)} cannot be told apart by {metric}."
 
 
 def comparison_sentences(comparison: Comparison) -> list[str]:
-    """The nearest pair, and how many are left open."""
+    """The difference of the first two models, and how many pairs do not differ significantly."""
     first, second, *_ = comparison.ranked
     pair = _pair(comparison, first, second)
     values = comparison.values
@@ -228,14 +216,15 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
 
 
 def group_headline(facts: Mapping[str, GroupFacts], by: str) -> str:
-    """Whether the groups of each model differ, after a test."""
+    """Whether the groups of each model differ, by the test of heterogeneity."""
     if len(facts) == 1:
         (one,) = facts.values()
         metric = named(one.metric)
         if one.test is None:
-            return f"{_first_upper(metric)} over all rows is {said(one.total[one.metric])}."
+            return f"{_first_upper(metric)} over all rows is {measure_text(one.total[one.metric])}."
         if one.test.p_value < _ALPHA:
-            return f"{_first_upper(metric)} differs between groups of {by} by more than chance explains ({equals_p(one.test.p_value)})."
+            p = equals_p(one.test.p_value)
+            return f"{_first_upper(metric)} differs between groups of {by} by more than chance explains ({p})."
         return f"No difference of {metric} between groups of {by} is shown ({equals_p(one.test.p_value)})."
     tested = {model: one.test.p_value for model, one in facts.items() if one.test is not None}
     differ = [model for model, p in tested.items() if p < _ALPHA]
@@ -251,23 +240,22 @@ _ALPHA = 0.05
 
 
 def group_sentences(facts: GroupFacts, evaluations: Mapping[str, Evaluation]) -> list[str]:
-    """All rows, the range, the worst group, and which were too small to be named."""
+    """All rows, the range of the groups, the worst group, and groups too small to compare."""
     sentences = []
-    found = alarms(facts.total)
-    if found is not None:
-        sentences.append("Over all rows: " + _found("it", found, None, None))
+    counts = alarms(facts.total)
+    if counts is not None:
+        sentences.append("Over all rows: " + _found("it", counts, None, None))
     elif facts.total.weighted and {"recall", "precision"} <= set(facts.total.measures):
         sentences.append(_expected("it", facts.total))
     if facts.test is not None:
         sentences.append(
-            f"{_first_upper(named(facts.metric))} over all rows is {said(facts.total[facts.metric])}; "
+            f"{_first_upper(named(facts.metric))} over all rows is {measure_text(facts.total[facts.metric])}; "
             f"the test of equality over {len(facts.test.groups)} groups has {equals_p(facts.test.p_value)}."
         )
     if facts.worst is not None:
         best, worst = facts.order[0], facts.worst
-        sentences.append(
-            f"By group it runs from {said(evaluations[worst][facts.metric])} ({worst}) to {said(evaluations[best][facts.metric])} ({best})."
-        )
+        low, high = (measure_text(evaluations[group][facts.metric]) for group in (worst, best))
+        sentences.append(f"By group it runs from {low} ({worst}) to {high} ({best}).")
     if facts.small:
         few = len(facts.small)
         sentences.append(
@@ -275,6 +263,10 @@ def group_sentences(facts: GroupFacts, evaluations: Mapping[str, Evaluation]) ->
             f"{'are' if few > 1 else 'is'} left out of this comparison."
         )
     return sentences
+
+
+def _best_of(models: int) -> str:
+    return "better of the two" if models == 2 else f"best of the {models} models"
 
 
 def _first_upper(text: str) -> str:

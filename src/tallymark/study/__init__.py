@@ -1,7 +1,7 @@
-"""Studies: which quantifier is better, on many data sets, with the statistics that such a claim needs.
+"""Studies of quantifiers on many data sets, and tests of methods over data sets.
 
-``protocol`` cuts and samples a data set; ``Study`` runs methods over many and keeps every cell; ``friedman``, ``nemenyi`` and the
-others test any table of results, not only ours.
+``protocol`` splits and samples a data set; ``Study`` runs methods over many and stores every cell; ``friedman``,
+``nemenyi`` and the others test any table of results.
 """
 
 from tallymark.study.bayesian import BayesianTest, bayesian_signed_rank, correlated_t

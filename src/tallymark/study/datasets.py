@@ -1,4 +1,4 @@
-"""Data sets by name: the 24 problems and 30 outlier sets of the literature where their files are, scikit-learn's always."""
+"""Registered data sets: 24 quantification problems, 30 outlier sets (where their files are), and scikit-learn's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 from tallymark._check import Floats
 from tallymark.errors import InputError, nearest
 
-#: The environment variable that says where the reference data are.
+#: The environment variable with the folder of the reference data.
 PLACE = "TALLYMARK_DATA"
 
 
@@ -26,7 +26,7 @@ class MissingData(InputError):
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows and labels, the positive one stated; `digest` is a hash of their content."""
+    """Rows and labels, with the positive label; `digest` is a hash of their content."""
 
     name: str
     X: Any
@@ -35,28 +35,22 @@ class Dataset:
 
     @cached_property
     def digest(self) -> str:
-        """What the data hold, whatever they are called."""
-        found = hashlib.sha256()
+        """SHA-256 of rows and labels, whatever the data set is called."""
+        digest = hashlib.sha256()
         for part in (self.X, self.y):
             array = np.ascontiguousarray(part)
             text = array.astype(str) if array.dtype.kind == "O" else array
-            found.update(f"{text.dtype.str}{text.shape}".encode())
-            found.update(text.tobytes())
-        return found.hexdigest()
-
-
-def data_folder() -> Path | None:
-    """Where the reference data are, if anywhere."""
-    place = os.environ.get(PLACE)
-    folder = Path(place) if place else Path("..") / "shared" / "data"
-    return folder if folder.is_dir() else None
+            digest.update(f"{text.dtype.str}{text.shape}".encode())
+            digest.update(text.tobytes())
+        return digest.hexdigest()
 
 
 def _folder(name: str) -> Path:
-    folder = data_folder()
-    if folder is None or not (folder / name).is_dir():
+    """A folder of the reference data."""
+    root = os.environ.get(PLACE)
+    if not root or not (folder := Path(root) / name).is_dir():
         raise MissingData(f"The files of this data set are not here; set {PLACE} to the folder that holds {name}/.")
-    return folder / name
+    return folder
 
 
 def _problem(name: str) -> Dataset:
@@ -98,13 +92,15 @@ def _bundled(name: str) -> Dataset:
 
 #: The 24 problems of Barranquero's thesis.
 PROBLEMS = (
-    "acute.a", "acute.b", "balance.1", "balance.2", "balance.3", "cmc.1", "cmc.2", "cmc.3", "ctg.1", "ctg.2", "ctg.3", "haberman",
-    "ionosphere", "iris.1", "iris.2", "iris.3", "sonar", "spectf", "tictactoe", "transfusion", "wdbc", "wine.1", "wine.2", "wine.3",
+    "acute.a", "acute.b", "balance.1", "balance.2", "balance.3", "cmc.1", "cmc.2", "cmc.3", "ctg.1", "ctg.2", "ctg.3",
+    "haberman", "ionosphere", "iris.1", "iris.2", "iris.3", "sonar", "spectf", "tictactoe", "transfusion", "wdbc",
+    "wine.1", "wine.2", "wine.3",
 )  # fmt: skip
 _OUTLIERS = (
-    "annthyroid", "arrhythmia", "breastw", "cardiotocography", "glass", "heartdisease", "ionosphere", "letter", "lymphography", "mnist",
-    "musk", "optdigits", "pageblocks", "parkinson", "pendigits", "pima", "satellite", "satimage2", "shuttle", "spambase", "stamps",
-    "thyroid", "vertebral", "vowels", "waveform", "wbc", "wdbc", "wilt", "wine", "wpbc",
+    "annthyroid", "arrhythmia", "breastw", "cardiotocography", "glass", "heartdisease", "ionosphere", "letter",
+    "lymphography", "mnist", "musk", "optdigits", "pageblocks", "parkinson", "pendigits", "pima", "satellite",
+    "satimage2", "shuttle", "spambase", "stamps", "thyroid", "vertebral", "vowels", "waveform", "wbc", "wdbc", "wilt",
+    "wine", "wpbc",
 )  # fmt: skip
 _BUNDLED = ("breast_cancer", "digits", "iris", "wine")
 
@@ -117,7 +113,19 @@ DATASETS: Mapping[str, Callable[[str], Dataset]] = (
 
 
 def dataset(name: str) -> Dataset:
-    """A registered data set by its name."""
+    """A registered data set by its name.
+
+    Parameters
+    ----------
+    name
+        Its name, such as ``breast_cancer``, ``cmc.1`` or ``outliers.glass``; files are read from the folder in the
+        environment variable TALLYMARK_DATA.
+
+    Returns
+    -------
+    Dataset
+        Rows and labels.
+    """
     if name not in DATASETS:
         raise InputError(
             f"No data set is called {name!r}.{nearest(name, DATASETS)} Name a file instead, with file= and label=."

@@ -1,8 +1,8 @@
-"""Estimators that a study's TOML file may name, and the parameters it may set.
+"""Allow-list of the estimators, and of their parameters, that a study's TOML file may name.
 
-A file from somebody else must not run code. Listed are classes whose listed parameters take numbers, truth values, lists of these, and
-words from a fixed set. Parameters that take a path, a cache, a function, a dictionary or another estimator are left out (a ``memory``
-of scikit-learn is a folder of pickles), and so are `n_jobs` and `verbose`, for the study says how many processes work.
+A file from somebody else must not run code. Listed parameters take numbers, truth values, lists of these, and words
+from a fixed set. Parameters that take a path, a cache, a function, a dictionary or another estimator are left out (a
+``memory`` of scikit-learn is a folder of pickles), and so are `n_jobs` and `verbose`: the study sets the processes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _SVM = (
     "break_ties random_state"
 )
 _DESCENT = (
-    "penalty alpha l1_ratio fit_intercept max_iter tol shuffle eta0 early_stopping validation_fraction n_iter_no_change "
-    "class_weight random_state"
+    "penalty alpha l1_ratio fit_intercept max_iter tol shuffle eta0 early_stopping validation_fraction "
+    "n_iter_no_change class_weight random_state"
 )
 _NEIGHBOURS = "algorithm leaf_size metric p weights"
 
@@ -32,26 +32,33 @@ _NEIGHBOURS = "algorithm leaf_size metric p weights"
 ESTIMATORS: Mapping[str, frozenset[str]] = {
     path: frozenset(parameters.split())
     for path, parameters in {
-        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": "solver shrinkage priors n_components store_covariance tol",
+        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": (
+            "solver shrinkage priors n_components store_covariance tol"
+        ),
         "sklearn.discriminant_analysis.QuadraticDiscriminantAnalysis": "priors reg_param store_covariance tol",
         "sklearn.dummy.DummyClassifier": "strategy random_state",
         "sklearn.ensemble.AdaBoostClassifier": "n_estimators learning_rate random_state",
-        "sklearn.ensemble.BaggingClassifier": "n_estimators max_samples max_features bootstrap bootstrap_features oob_score random_state",
+        "sklearn.ensemble.BaggingClassifier": (
+            "n_estimators max_samples max_features bootstrap bootstrap_features oob_score random_state"
+        ),
         "sklearn.ensemble.ExtraTreesClassifier": _FOREST,
         "sklearn.ensemble.GradientBoostingClassifier": (
-            "loss learning_rate n_estimators subsample criterion min_samples_split min_samples_leaf min_weight_fraction_leaf max_depth "
-            "min_impurity_decrease max_features max_leaf_nodes validation_fraction n_iter_no_change tol ccp_alpha random_state"
+            "loss learning_rate n_estimators subsample criterion min_samples_split min_samples_leaf "
+            "min_weight_fraction_leaf max_depth min_impurity_decrease max_features max_leaf_nodes validation_fraction "
+            "n_iter_no_change tol ccp_alpha random_state"
         ),
         "sklearn.ensemble.HistGradientBoostingClassifier": (
-            "learning_rate max_iter max_leaf_nodes max_depth min_samples_leaf l2_regularization max_features max_bins early_stopping "
-            "validation_fraction n_iter_no_change tol class_weight random_state"
+            "learning_rate max_iter max_leaf_nodes max_depth min_samples_leaf l2_regularization max_features max_bins "
+            "early_stopping validation_fraction n_iter_no_change tol class_weight random_state"
         ),
         "sklearn.ensemble.RandomForestClassifier": _FOREST,
         "sklearn.linear_model.LogisticRegression": (
             "penalty C l1_ratio dual tol fit_intercept intercept_scaling class_weight solver max_iter random_state"
         ),
         "sklearn.linear_model.Perceptron": _DESCENT,
-        "sklearn.linear_model.RidgeClassifier": "alpha fit_intercept max_iter tol class_weight solver positive random_state",
+        "sklearn.linear_model.RidgeClassifier": (
+            "alpha fit_intercept max_iter tol class_weight solver positive random_state"
+        ),
         "sklearn.linear_model.SGDClassifier": f"{_DESCENT} loss epsilon learning_rate power_t average",
         "sklearn.naive_bayes.BernoulliNB": "alpha force_alpha binarize fit_prior class_prior",
         "sklearn.naive_bayes.ComplementNB": "alpha force_alpha fit_prior class_prior norm",
@@ -60,8 +67,9 @@ ESTIMATORS: Mapping[str, frozenset[str]] = {
         "sklearn.neighbors.KNeighborsClassifier": f"n_neighbors {_NEIGHBOURS}",
         "sklearn.neighbors.NearestCentroid": "metric shrink_threshold priors",
         "sklearn.neural_network.MLPClassifier": (
-            "hidden_layer_sizes activation solver alpha batch_size learning_rate learning_rate_init power_t max_iter shuffle tol momentum "
-            "nesterovs_momentum early_stopping validation_fraction beta_1 beta_2 epsilon n_iter_no_change max_fun random_state"
+            "hidden_layer_sizes activation solver alpha batch_size learning_rate learning_rate_init power_t max_iter "
+            "shuffle tol momentum nesterovs_momentum early_stopping validation_fraction beta_1 beta_2 epsilon "
+            "n_iter_no_change max_fun random_state"
         ),
         "sklearn.svm.LinearSVC": (
             "penalty loss dual tol C multi_class fit_intercept intercept_scaling class_weight max_iter random_state"
@@ -78,11 +86,12 @@ ESTIMATORS: Mapping[str, frozenset[str]] = {
 }  # fmt: skip
 
 
-def made(path: Any, params: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
-    """A listed estimator with these parameters; those of a grid are held to the same list."""
+def estimator_of(path: Any, params: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
+    """A listed estimator with these parameters; parameters of a grid must be listed too."""
     if not isinstance(path, str) or path not in ESTIMATORS:
+        names = shown(ESTIMATORS, len(ESTIMATORS))
         raise InputError(
-            f"estimator is {path!r}; a file may name only {shown(ESTIMATORS, len(ESTIMATORS))}.{nearest(path, ESTIMATORS)} "
+            f"estimator is {path!r}; a file may name only {names}.{nearest(path, ESTIMATORS)} "
             "Anything else needs Python: tm.study.Study."
         )
     for name, value in params.items():
@@ -106,14 +115,15 @@ def made(path: Any, params: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
 def _require_parameter(path: str, name: str) -> None:
     allowed = ESTIMATORS[path]
     if name not in allowed:
+        names = ", ".join(sorted(allowed))
         raise InputError(
-            f"A file may not set {name!r} of {path!r}.{nearest(name, allowed)} It may set {', '.join(sorted(allowed))}; "
+            f"A file may not set {name!r} of {path!r}.{nearest(name, allowed)} It may set {names}; "
             "anything else needs Python: tm.study.Study."
         )
 
 
 def _require_plain(path: str, name: str, value: Any) -> None:
-    """Numbers, words, truth values and lists of these; no tables, which are keyword arguments of something further in."""
+    """Allow numbers, words, truth values and lists of these; no tables, which would be arguments of a nested object."""
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, bool | int | float | str):
             raise InputError(

@@ -1,4 +1,4 @@
-"""A table of results: a line for each data set, a column for each method, a number in each cell."""
+"""Tables of results of methods on data sets, from dataframes, files, mappings or arrays."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Wanted, require_columns
 from tallymark.sources.frames import column_names_of, is_frame, read_columns
 
-#: Which numbers are good.
+#: Which values are better.
 Better = Literal["lower", "higher"]
 
 #: Columns of a tidy table; the last is the number.
 _TIDY = ("dataset", "method")
 
-#: What the column that names the data sets is called, in small letters; the last two by whoever wrote a table with its line numbers.
+#: Names of the column with the data sets, in lower case; the last two are those of exported line numbers.
 _NAMED = ("dataset", "data_set", "data set", "datasets", "problem", "id", "name", "index", "unnamed: 0", "column0")
 
-#: What says that no column names the data sets.
+#: The option that no column names the data sets.
 NO_COLUMN = "none"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MethodTable(Shown):
-    """Numbers by data set and method; `better` says which end is good. A missing cell is nan.
+    """Values by data set and method, nan where missing; `better` is ``lower`` or ``higher``.
 
-    `named_by` is the column that the names of the data sets came from, None where they are numbered.
+    `named_by` is the column with the names of the data sets, None where they are numbered.
     """
 
     datasets: tuple[str, ...]
@@ -47,19 +47,19 @@ class MethodTable(Shown):
 
     @property
     def complete(self) -> Self:
-        """The data sets on which every method has a number."""
+        """The data sets on which every method has a value."""
         kept = np.asarray(~np.isnan(self.values).any(axis=1))
         names = tuple(name for name, keep in zip(self.datasets, kept, strict=True) if keep)
         return type(self)(names, self.methods, self.values[kept], self.better, self.named_by)
 
     @property
     def conventions(self) -> tuple[str, ...]:
-        """Which column was taken for the names of the data sets, where one was."""
+        """The column that names the data sets, as text."""
         return () if self.named_by is None else (f"data sets: named by the column {self.named_by!r}",)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Data sets that a test of ranks leaves out, because some method has no number there."""
+        """Data sets that a test of ranks leaves out, because a method has no value there."""
         kept = set(self.complete.datasets)
         return tuple(name for name in self.datasets if name not in kept)
 
@@ -70,7 +70,7 @@ class MethodTable(Shown):
         return np.asarray(self.values[:, self.methods.index(method)])
 
     def heading(self) -> str:
-        """Its size, and what is better."""
+        """Its size, and which values are better."""
         return f"{len(self.methods)} methods on {len(self.datasets)} data sets, {self.better} is better"
 
     def rows(self) -> list[Row]:
@@ -82,11 +82,11 @@ class MethodTable(Shown):
 
 
 def table_of(data: Any, better: str = "lower", dataset: str | None = None) -> MethodTable:
-    """A table from whatever people hold: a dataframe, wide (a line per data set) or tidy (columns dataset, method and a value), a
-    mapping from method to values, an array, a CSV or Parquet file.
+    """A table of results from a dataframe, a CSV or Parquet file, a mapping from method to values, or an array.
 
-    `dataset` is the column that names the data sets, ``none`` where none does. Left out, it is the one that is called so (dataset, id,
-    name, ...), else a first column of text; a first column of whole numbers that might be either is refused.
+    Dataframes and files are wide (a line per data set) or tidy (columns dataset, method and a value). `dataset` is the
+    column that names the data sets, ``none`` where none does; by default a column called dataset, id, name, …, else a
+    first column of text. A first column of whole numbers, which might be a method, is refused.
     """
     if isinstance(data, MethodTable):
         return data
@@ -97,7 +97,7 @@ def table_of(data: Any, better: str = "lower", dataset: str | None = None) -> Me
     elif is_frame(data):
         columns = read_columns(data, [Wanted(name, "the table") for name in column_names_of(data)])
     elif isinstance(data, Mapping):
-        # Whoever maps methods to numbers has said what is a method.
+        # The keys of a mapping are methods.
         named, columns = False, {str(name): np.ma.asarray(values) for name, values in data.items()}
     else:
         named, columns = False, _of_lines(data)
@@ -142,7 +142,7 @@ def _of_lines(data: Any) -> dict[str, Any]:
 
 
 def _naming_column(columns: Mapping[str, Any], dataset: str | None, *, checked: bool) -> str | None:
-    """The column that names the data sets: as stated, by its name, or because it is text; refuses what may be either."""
+    """The column that names the data sets: as stated, by its name, or by being text; an ambiguous one is refused."""
     if dataset is not None:
         if dataset not in columns and dataset != NO_COLUMN:
             raise ColumnError.missing(dataset, list(columns), "--dataset")
@@ -161,9 +161,9 @@ def _naming_column(columns: Mapping[str, Any], dataset: str | None, *, checked: 
     whole = {name: _are_different_wholes(values) for name, values in columns.items()} if checked else {}
     if whole.get(first) and (not all(whole.values()) or _counts_up(columns[first])):
         raise InputError(
-            f"The first column, {first!r}, holds another whole number in every line: it may number the data sets or be a method. Call it "
-            f"'dataset' if it numbers them (on the command line: --dataset {first}); if it is a method, pass a mapping from each method "
-            f"to its numbers (on the command line: --dataset {NO_COLUMN})."
+            f"The first column, {first!r}, holds another whole number in every line: it may number the data sets or be "
+            f"a method. Call it 'dataset' if it numbers them (on the command line: --dataset {first}); if it is a "
+            f"method, pass a mapping from each method to its numbers (on the command line: --dataset {NO_COLUMN})."
         )
     return None
 
@@ -193,7 +193,8 @@ def _tidy(columns: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[str]]:
     numbers = [name for name in others if not _is_text(columns[name])]
     if len(numbers) != 1:
         raise InputError(
-            f"A tidy table has the columns dataset, method and one of numbers; this has {shown(numbers) or 'none'}. Keep one."
+            f"A tidy table has the columns dataset, method and one of numbers; this has {shown(numbers) or 'none'}. "
+            "Keep one."
         )
     datasets, methods = ([str(value) for value in np.asarray(columns[name]).tolist()] for name in _TIDY)
     rows, lines = list(dict.fromkeys(datasets)), list(dict.fromkeys(methods))

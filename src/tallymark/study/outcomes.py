@@ -1,4 +1,4 @@
-"""What a study found: errors by data set, prevalence and method; ranks; who beats whom."""
+"""Results of studies: losses by data set, prevalence and method; mean ranks; tests; pairwise comparisons."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from tallymark.registry import LOSSES
 from tallymark.study import rank_tests
 from tallymark.study.method_table import MethodTable
 from tallymark.study.rank_tests import TestResult
-from tallymark.study.stores import Cell, losses_of
+from tallymark.study.stores import Cell, loss_of
 
-#: Prevalences are told apart by so many decimals.
+#: Decimals to which prevalences are equal.
 _DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ranks(Shown):
-    """Mean ranks of methods: ranked at every prevalence of a data set, averaged over these, ranked again, averaged over data sets.
+    """Mean ranks of methods, after Barranquero (2014).
 
-    `table` has the final ranks, a line per data set; N of every critical value is the number of data sets.
+    Methods are ranked at every prevalence of a data set; the mean ranks are ranked again and averaged over data sets.
+    `table` has the final ranks, a line per data set.
     """
 
     loss: str
@@ -37,7 +38,8 @@ class Ranks(Shown):
 
     def heading(self) -> str:
         """What was ranked."""
-        return f"Mean ranks by {self.loss}: {len(self.table.methods)} methods, {len(self.table.datasets)} data sets, 1 is best"
+        size = f"{len(self.table.methods)} methods, {len(self.table.datasets)} data sets"
+        return f"Mean ranks by {self.loss}: {size}, 1 is best"
 
     def rows(self) -> Sequence[Row]:
         """Methods, best first."""
@@ -52,7 +54,7 @@ class Ranks(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyTest(Shown):
-    """Friedman's test of a study's ranks, Iman and Davenport's, and Nemenyi's pairs."""
+    """Tests of a study's ranks: Friedman, Iman–Davenport, and Nemenyi of all pairs."""
 
     loss: str
     friedman: TestResult
@@ -75,7 +77,7 @@ class StudyTest(Shown):
         return self.nemenyi.critical_difference or math.nan
 
     def beaten(self) -> dict[str, tuple[str, ...]]:
-        """For each method those it is better than, by Nemenyi's test."""
+        """For each method the methods that it is significantly better than, by Nemenyi's test."""
         means = self.nemenyi.mean_ranks
         wins: dict[str, list[str]] = {name: [] for name in means}
         for pair in self.nemenyi.pairs:
@@ -86,14 +88,16 @@ class StudyTest(Shown):
 
     def heading(self) -> str:
         """The tests in two lines."""
+        first, second = self.friedman, self.iman_davenport
+        alpha = 100 * (1 - self.nemenyi.level)
         return (
-            f"By {self.loss}, {self.friedman.n} data sets: Friedman {self.friedman.statistic:.3f} (p = {self.friedman.p_value:.3g}), "
-            f"Iman–Davenport {self.iman_davenport.statistic:.3f} (p = {self.iman_davenport.p_value:.3g})\n"
-            f"Nemenyi: mean ranks that differ by {self.critical_difference:.3f} or more differ at {100 * (1 - self.nemenyi.level):g} %"
+            f"By {self.loss}, {first.n} data sets: Friedman {first.statistic:.3f} (p = {first.p_value:.3g}), "
+            f"Iman–Davenport {second.statistic:.3f} (p = {second.p_value:.3g})\n"
+            f"Nemenyi: mean ranks that differ by {self.critical_difference:.3f} or more differ at {alpha:g} %"
         )
 
     def rows(self) -> Sequence[Row]:
-        """Methods, best first, and whom each beats."""
+        """Methods, best first, and those that each is better than."""
         wins = self.beaten()
         return [
             {"method": name, "mean_rank": rank, "better_than": ", ".join(wins[name])}
@@ -108,9 +112,9 @@ class StudyTest(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pairwise(Shown):
-    """A method beside each other one, over all data sets and prevalences: wins, losses, ties, their difference, and mean difference.
+    """A method compared with each other one over data sets and prevalences: wins, losses, ties and mean difference.
 
-    `difference` is the other's mean loss minus the pivot's, in points (the thesis's MDAE for ``ae``).
+    `difference` is the other method's mean loss minus the pivot's, in points (MDAE of Barranquero 2014 for ``ae``).
     """
 
     loss: str
@@ -140,24 +144,30 @@ class StudyResults(Shown):
     skipped: Mapping[str, str] | None = None
 
     def lines(self) -> Iterator[Row]:
-        """One line per data set, fold, sample and method: nominal and drawn prevalence, the estimate, and a column per loss."""
+        """A line per data set, fold, sample and method: nominal and drawn prevalence, estimate, and losses."""
         facts = {name: LOSSES[name] for name in self.losses}
         for cell in self.cells:
-            values = losses_of(cell, facts)
+            values = {name: loss_of(cell, loss) for name, loss in facts.items()}
             for place in range(len(cell.sizes)):
                 yield {
-                    "dataset": cell.dataset, "fold": cell.fold, "sample": place, "nominal": _share(cell.nominal[place]),
-                    "prevalence": _share(cell.drawn[place]), "size": int(cell.sizes[place]), "method": cell.method,
+                    "dataset": cell.dataset,
+                    "fold": cell.fold,
+                    "sample": place,
+                    "nominal": _share(cell.nominal[place]),
+                    "prevalence": _share(cell.drawn[place]),
+                    "size": int(cell.sizes[place]),
+                    "method": cell.method,
                     "estimate": _share(cell.estimates[place]) if cell.estimates is not None else None,
                     **{name: float(line[place]) for name, line in values.items()},
-                }  # fmt: skip
+                }
 
     def heading(self) -> str:
-        """How much there is."""
+        """Numbers of methods, data sets and cells."""
         rest = f", {len(self.failed)} failed" if self.failed else ""
         rest += f", {self.unfinished} not run" if self.unfinished else ""
         rest += f"; skipped: {', '.join(self.skipped)}" if self.skipped else ""
-        return f"Study {self.name}: {len(self.methods)} methods, {len(self.datasets)} data sets, {len(self.cells)} cells finished{rest}"
+        size = f"{len(self.methods)} methods, {len(self.datasets)} data sets"
+        return f"Study {self.name}: {size}, {len(self.cells)} cells finished{rest}"
 
     def rows(self) -> Sequence[Row]:
         """Mean losses of each method."""
@@ -175,7 +185,7 @@ class StudyResults(Shown):
 
     @cached_property
     def prevalences(self) -> tuple[float, ...]:
-        """Nominal prevalences, ascending; of more than two classes each sample stands for itself."""
+        """Nominal prevalences, ascending; for more than two classes the indices of the samples."""
         if any(cell.nominal.ndim > 1 for cell in self.cells):
             return tuple(float(place) for place in range(max(len(cell.sizes) for cell in self.cells)))
         return tuple(sorted({round(float(v), _DECIMALS) for cell in self.cells for v in cell.nominal}))
@@ -187,7 +197,7 @@ class StudyResults(Shown):
         total = np.zeros((len(self.datasets), len(places), len(self.methods)))
         times = np.zeros_like(total)
         for cell in self.cells:
-            (values,) = losses_of(cell, {loss: facts}).values()
+            values = loss_of(cell, facts)
             at = [
                 places[float(p) if cell.nominal.ndim > 1 else round(float(v), _DECIMALS)]
                 for p, v in enumerate(cell.nominal)
@@ -198,20 +208,19 @@ class StudyResults(Shown):
         return np.asarray(np.divide(total, times, out=np.full(total.shape, math.nan), where=times > 0.0))
 
     def table(self, loss: str) -> MethodTable:
-        """Mean losses over folds and prevalences: for a look, not for a test."""
-        with np.errstate(invalid="ignore"):
-            means = np.array([[_mean_of(line) for line in per.T] for per in self.errors(loss)])
+        """Mean losses over folds and prevalences; tests use :meth:`ranks`."""
+        means = np.array([[_mean_of(line) for line in per.T] for per in self.errors(loss)])
         return MethodTable(self.datasets, self.methods, means, _better(loss))
 
     def ranks(self, loss: str) -> Ranks:
-        """The thesis's ranks: at every prevalence, averaged, ranked again per data set."""
+        """Mean ranks: methods ranked at every prevalence, averaged, ranked again per data set."""
         errors = self.errors(loss)
         higher = _better(loss) == "higher"
         final = np.full((len(self.datasets), len(self.methods)), math.nan)
         for line, per in enumerate(errors):
             kept = per[~np.isnan(per).any(axis=1)]
             if len(kept):
-                # Equal up to rounding is equal: sums over folds leave different last bits.
+                # Rounded, because sums over folds differ in their last bits.
                 means = ranked(np.round(kept, 12), higher_is_better=higher).mean(axis=0)
                 final[line] = ranked(np.round(means, 12)[None], higher_is_better=False)[0]
         table = MethodTable(self.datasets, self.methods, final)
@@ -228,37 +237,52 @@ class StudyResults(Shown):
         )
 
     def pairwise(self, pivot: str, loss: str = "ae", *, by_prevalence: bool = False) -> Pairwise:
-        """A method beside every other one; ties are equal to 1e-12."""
+        """A method compared with every other one; losses within 1e-12 are ties."""
         if pivot not in self.methods:
             raise InputError(f"No method {pivot!r}; the study has {shown(self.methods)}.")
         errors = self.errors(loss)
-        own = errors[:, :, self.methods.index(pivot)]
+        of_pivot = errors[:, :, self.methods.index(pivot)]
         sign = 1.0 if _better(loss) == "lower" else -1.0
         lines: list[Row] = []
         for place, name in enumerate(self.methods):
             if name == pivot:
                 continue
-            gap = sign * (errors[:, :, place] - own)
-            parts = [(f"{v:g}", gap[:, i]) for i, v in enumerate(self.prevalences)] if by_prevalence else [("", gap)]
-            for at, values in parts:
-                known = values[np.isfinite(values)]
-                wins, beaten = int((known > 1e-12).sum()), int((known < -1e-12).sum())
-                line = {"method": name, "wins": wins, "losses": beaten, "ties": len(known) - wins - beaten, "dwl": wins - beaten,
-                        "difference": 100.0 * float(known.mean()) if len(known) else math.nan}  # fmt: skip
-                lines.append(
-                    {"method": name, "prevalence": float(at), **{k: v for k, v in line.items() if k != "method"}}
-                    if by_prevalence
-                    else line
-                )
+            gap = sign * (errors[:, :, place] - of_pivot)
+            if by_prevalence:
+                lines += [
+                    {"method": name, "prevalence": float(f"{share:g}"), **_wins(gap[:, column])}
+                    for column, share in enumerate(self.prevalences)
+                ]
+            else:
+                lines.append({"method": name, **_wins(gap)})
         return Pairwise(loss, pivot, tuple(lines))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values: how much there is, mean losses, failures."""
+        failed = [{"dataset": c.dataset, "fold": c.fold, "method": c.method, "error": c.error} for c in self.failed]
         return {
-            "name": self.name, "datasets": list(self.datasets), "methods": list(self.methods), "cells": len(self.cells),
-            "unfinished": self.unfinished, "skipped": dict(self.skipped or {}), "losses": plain(list(self.rows())),
-            "failed": [{"dataset": c.dataset, "fold": c.fold, "method": c.method, "error": c.error} for c in self.failed],
-        }  # fmt: skip
+            "name": self.name,
+            "datasets": list(self.datasets),
+            "methods": list(self.methods),
+            "cells": len(self.cells),
+            "unfinished": self.unfinished,
+            "skipped": dict(self.skipped or {}),
+            "losses": plain(list(self.rows())),
+            "failed": failed,
+        }
+
+
+def _wins(gap: Floats) -> dict[str, Any]:
+    """Wins, losses and ties of a method whose losses are smaller by `gap`, and the mean gap in points."""
+    finite = gap[np.isfinite(gap)]
+    wins, losses = int((finite > 1e-12).sum()), int((finite < -1e-12).sum())
+    return {
+        "wins": wins,
+        "losses": losses,
+        "ties": len(finite) - wins - losses,
+        "dwl": wins - losses,
+        "difference": 100.0 * _mean_of(finite),
+    }
 
 
 def _better(loss: str) -> str:
@@ -269,8 +293,8 @@ def _better(loss: str) -> str:
 
 
 def _mean_of(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else math.nan
 
 
 def _share(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a study is made of, and how a TOML file says it."""
+"""The plan of a study: data sets, protocol, classifiers and methods; and its TOML file."""
 
 from __future__ import annotations
 
@@ -17,68 +17,101 @@ import numpy as np
 
 from tallymark._version import __version__
 from tallymark.errors import InputError, nearest
+from tallymark.inference.interval import checked_number
 from tallymark.registry import LOSSES, QUANTIFIERS
 from tallymark.study.datasets import DATASETS, Dataset, dataset
-from tallymark.study.estimators import made
+from tallymark.study.estimators import estimator_of
+from tallymark.study.protocols import FOLDS
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """A classifier whose scores several methods share: trained once in each fold, its parameters searched where there is a grid."""
+    """A classifier whose scores several methods share; it is trained once in each fold.
+
+    Parameters
+    ----------
+    estimator
+        A scikit-learn classifier.
+    grid
+        Values to try of some of its parameters, by name; searched in each fold.
+    scoring
+        What the search maximises: a metric at one threshold, or a name that scikit-learn's ``scoring`` has.
+    """
 
     estimator: Any
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    #: A metric at one threshold, or a name that scikit-learn's ``scoring`` knows.
     scoring: str = "geometric_mean"
 
     @property
     def description(self) -> Any:
-        """What it is, for the key of a cell."""
+        """All that determines its scores, for the key of a cell."""
         return {"estimator": described(self.estimator), "grid": described(dict(self.grid)), "scoring": self.scoring}
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to count: a quantifier by name on a classifier's scores, a function of (validation tally, target scores), or anything
-    with ``fit`` and ``predict``."""
+    """A quantification method of a study.
+
+    Parameters
+    ----------
+    name
+        Its name in tables and pictures.
+    quantifier
+        A quantifier's name, a function of (validation tally, target scores), or an object with ``fit`` and ``predict``.
+    classifier
+        Name of the classifier whose scores it uses; None for an object with ``fit``.
+    options
+        Options of the quantifier.
+    fallback
+        Name of a quantifier on the same scores whose estimate is used where this one is undefined.
+    """
 
     name: str
     quantifier: Any
     classifier: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    #: A quantifier on the same scores that answers where this one has no value.
     fallback: str | None = None
 
     @property
     def description(self) -> Any:
-        """What it is, for the key of a cell."""
+        """All that determines its estimates, for the key of a cell."""
         parts = {"quantifier": described(self.quantifier), "options": described(dict(self.options))}
         return parts if self.fallback is None else parts | {"fallback": self.fallback}
 
 
 @dataclass(frozen=True)
 class DataSource:
-    """A data set to be read when it is needed: registered, in a file, or in memory; attributes brought to mean 0 and deviation `scale`."""
+    """A data set that is read when its cells run: registered, in a file, or in memory.
+
+    `origin` says where the rows come from (name, file and columns, or digest); attributes are standardised to mean 0
+    and standard deviation `scale`. `require` refuses a data set that cannot be read, before any cell runs.
+    """
 
     name: str
     read: Callable[[], Dataset]
+    origin: Mapping[str, Any]
     scale: float | None = None
+    require: Callable[[], None] = lambda: None
+
+    @property
+    def identity(self) -> str:
+        """What a store records the data set under, so that its cells are recognised without reading it."""
+        return json.dumps({**self.origin, "scale": self.scale}, sort_keys=True)
 
     def load(self) -> Dataset:
-        """The rows, scaled where that was asked for."""
-        found = self.read()
+        """The rows, standardised where `scale` is set."""
+        data = self.read()
         if self.scale is None:
-            return found
-        spread = found.X.std(axis=0)
-        X = (found.X - found.X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0) * self.scale
-        return Dataset(found.name, X, found.y, found.positive)
+            return data
+        spread = data.X.std(axis=0)
+        X = (data.X - data.X.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0) * self.scale
+        return Dataset(data.name, X, data.y, data.positive)
 
 
 def described(value: Any) -> Any:
     """A value as JSON that changes whenever it would compute something else."""
     if isinstance(value, str):
-        own = QUANTIFIERS[value].kernel if value in QUANTIFIERS.user_defined else None
-        return value if own is None else [value, described(own)]
+        return [value, described(QUANTIFIERS[value].kernel)] if value in QUANTIFIERS.user_defined else value
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):
@@ -108,7 +141,7 @@ def _source(function: Any) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked study: nothing is read or imported before it is run, but what is named is known to exist."""
+    """A checked study: every name in it exists; data are read when the study runs."""
 
     name: str
     seed: int
@@ -132,40 +165,57 @@ class Plan:
     def _require(self, method: Method) -> None:
         named = isinstance(method.quantifier, str)
         if named:
-            known = QUANTIFIERS[method.quantifier]
-            if unknown := set(method.options) - {*known.options, "threshold"}:
-                allowed = ", ".join(sorted({*known.options})) or "none"
+            facts = QUANTIFIERS[method.quantifier]
+            if unknown := set(method.options) - {*facts.options, "threshold"}:
+                allowed = ", ".join(sorted({*facts.options})) or "none"
                 raise InputError(
-                    f"{method.name}: {known.name} has no option {min(unknown)!r}; its options are {allowed}."
+                    f"{method.name}: {facts.name} has no option {min(unknown)!r}; its options are {allowed}."
                 )
         if method.fallback is not None:
             _ = QUANTIFIERS[method.fallback]
         estimator = not named and hasattr(method.quantifier, "fit") and hasattr(method.quantifier, "predict")
         if not named and not estimator and not callable(method.quantifier):
             raise InputError(
-                f"{method.name}: the quantifier is {method.quantifier!r}, expected a name, something with fit and predict, or a "
-                "function of (validation tally, target scores)."
+                f"{method.name}: the quantifier is {method.quantifier!r}, expected a name, something with fit and "
+                "predict, or a function of (validation tally, target scores)."
             )
         if estimator:
             if method.fallback not in (None, "bl"):
                 raise InputError(
-                    f"{method.name} brings its own estimator, which has no scores to fall back on; its fallback can only be bl."
+                    f"{method.name} brings its own estimator, which has no scores to fall back on; "
+                    "its fallback can only be bl."
                 )
             if method.classifier is not None:
                 raise InputError(f"{method.name} brings its own estimator; leave its classifier out.")
         elif method.classifier not in self.classifiers:
+            names = ", ".join(self.classifiers) or "none"
             raise InputError(
-                f"{method.name} needs a classifier, {method.classifier!r} is not among {', '.join(self.classifiers) or 'none'}."
+                f"{method.name} needs a classifier, {method.classifier!r} is not among {names}."
                 + nearest(method.classifier, self.classifiers)
             )
 
-    def key(self, data: Dataset, fold: int, method: Method) -> str:
-        """The content of a cell: data, protocol, fold, seed, method, classifier and version; never an order or a file's name."""
+    @property
+    def folds(self) -> int:
+        """Folds of each data set."""
+        return checked_number(self.protocol.get("folds", FOLDS), "folds", 2)
+
+    def keys(self, digest: str) -> list[tuple[str, int, Method]]:
+        """Key, fold and method of every cell of a data set, in the order of the plan."""
+        return [
+            (self._key(digest, fold, method), fold, method) for fold in range(self.folds) for method in self.methods
+        ]
+
+    def _key(self, digest: str, fold: int, method: Method) -> str:
+        """Hash of all that determines a cell: data, protocol, fold, seed, method, classifier, version; not of names."""
         content = {
-            "data": data.digest, "protocol": described(dict(self.protocol)), "fold": fold, "seed": self.seed,
-            "method": method.description, "version": __version__,
+            "data": digest,
+            "protocol": described(dict(self.protocol)),
+            "fold": fold,
+            "seed": self.seed,
+            "method": method.description,
+            "version": __version__,
             "classifier": None if method.classifier is None else self.classifiers[method.classifier].description,
-        }  # fmt: skip
+        }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -178,8 +228,8 @@ _KEYS: Mapping[str, Mapping[str, tuple[type, ...]]] = {
     },
     "classifier": {"estimator": (str,), "params": (dict,), "grid": (dict,), "scoring": (str,)},
     "method": {
-        "name": (str,), "quantifier": (str,), "classifier": (str,), "options": (dict,), "fallback": (str,), "estimator": (str,),
-        "params": (dict,),
+        "name": (str,), "quantifier": (str,), "classifier": (str,), "options": (dict,), "fallback": (str,),
+        "estimator": (str,), "params": (dict,),
     },
 }  # fmt: skip
 
@@ -192,20 +242,17 @@ _NAME_BYTES = 200
 
 def default_store(folder: Path, name: str) -> Path:
     """The file in which the results of a study of this name are kept; refuses a name that no file can have."""
-    if (
-        not name.strip(". ")
-        or len(name.encode("utf-8", "replace")) > _NAME_BYTES
-        or any(c in "/\\" or not c.isprintable() for c in name)
-    ):
+    long = len(name.encode("utf-8", "replace")) > _NAME_BYTES
+    if not name.strip(". ") or long or any(c in "/\\" or not c.isprintable() for c in name):
         raise InputError(
-            f"The study is called {name[:40]!r}, which cannot be the name of the file of its results; use letters, digits, '-' and "
-            f"'_', at most {_NAME_BYTES} of them."
+            f"The study is called {name[:40]!r}, which cannot be the name of the file of its results; "
+            f"use letters, digits, '-' and '_', at most {_NAME_BYTES} of them."
         )
     return folder / f"{name}.sqlite"
 
 
 class _File:
-    """A TOML file that knows in which line a word stands."""
+    """A TOML file whose errors name the line of the word at fault."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -234,7 +281,7 @@ class _File:
     def part(self, given: Any, kind: str) -> dict[str, Any]:
         """A table of the file with none but the keys it may have."""
         if not isinstance(given, Mapping):
-            raise self.refused(f"[{kind}] must be a table, not {given!r}.", kind.rsplit(".", maxsplit=1)[-1])
+            raise self.refused(f"[{kind}] must be a table, not {given!r}.", kind.rpartition(".")[-1])
         for key in given:
             if key not in _KEYS[kind]:
                 allowed = ", ".join(sorted(_KEYS[kind]))
@@ -275,11 +322,14 @@ def plan_of(path: str | PathLike[str]) -> Plan:
         name = study.get("name", file.path.stem)
         default_store(file.path.parent, name)
         return Plan(
-            name=name, seed=_whole(file, study.get("seed", 0), "seed"), losses=tuple(losses), protocol=protocol,
+            name=name,
+            seed=_whole(file, study.get("seed", 0), "seed"),
+            losses=tuple(losses),
+            protocol=protocol,
             datasets=tuple(_source_of(file, part) for part in file.parts("dataset")),
             classifiers={name: _classifier(file, name, given) for name, given in listed.items()},
             methods=tuple(_method(file, part) for part in file.parts("method")),
-        )  # fmt: skip
+        )
     except InputError as error:
         if str(error).startswith(file.path.name):
             raise
@@ -303,21 +353,29 @@ def _source_of(file: _File, part: Mapping[str, Any]) -> DataSource:
                 f"No data set is called {name!r}.{nearest(name, DATASETS)} Name a file instead: file, label, positive.",
                 name,
             )
-        return DataSource(name, lambda: dataset(name), scale)
-    place = file.path.parent / part["file"]
+        return registered(name, scale)
+    path = file.path.parent / part["file"]
     if "label" not in part:
         raise file.refused(
             f"The data set in {part['file']!r} needs label, the column with the true class.", part["file"]
         )
-    if not _is_file(place):
-        raise file.refused(f"There is no file {part['file'][:80]!r} beside {file.path.name}.", part["file"])
-    called = name or place.stem
-    return DataSource(called, lambda: _of_file(called, place, part["label"], part.get("positive")), scale)
+
+    def require() -> None:
+        if not _is_file(path):
+            raise file.refused(f"There is no file {part['file'][:80]!r} beside {file.path.name}.", part["file"])
+
+    title, origin = name or path.stem, {key: part.get(key) for key in ("file", "label", "positive")}
+    return DataSource(title, lambda: _of_file(title, path, part["label"], part.get("positive")), origin, scale, require)
 
 
-def _is_file(place: Path) -> bool:
+def registered(name: str, scale: float | None = None) -> DataSource:
+    """A registered data set, to be read when it is needed."""
+    return DataSource(name, lambda: dataset(name), {"registered": name}, scale)
+
+
+def _is_file(path: Path) -> bool:
     try:
-        return place.is_file()
+        return path.is_file()
     except (OSError, ValueError):
         return False
 
@@ -354,7 +412,7 @@ def _classifier(file: _File, name: str, given: Any) -> Classifier:
     if "estimator" not in part:
         raise file.refused(f'The classifier {name!r} needs estimator, such as "sklearn.svm.LinearSVC".', name)
     grid = part.get("grid", {})
-    return Classifier(_made(file, part, grid), grid, part.get("scoring", "geometric_mean"))
+    return Classifier(_estimator(file, part, grid), grid, part.get("scoring", "geometric_mean"))
 
 
 def _method(file: _File, part: Mapping[str, Any]) -> Method:
@@ -364,12 +422,12 @@ def _method(file: _File, part: Mapping[str, Any]) -> Method:
             f"The method {name!r} needs quantifier (a name, on a classifier's scores) or estimator, one of them.", name
         )
     if "estimator" in part:
-        return Method(name, _made(file, part, {}), part.get("classifier"), fallback=part.get("fallback"))
+        return Method(name, _estimator(file, part, {}), part.get("classifier"), fallback=part.get("fallback"))
     return Method(name, part["quantifier"], part.get("classifier"), part.get("options", {}), part.get("fallback"))
 
 
-def _made(file: _File, part: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
+def _estimator(file: _File, part: Mapping[str, Any], grid: Mapping[str, Any]) -> Any:
     try:
-        return made(part["estimator"], part.get("params", {}), grid)
+        return estimator_of(part["estimator"], part.get("params", {}), grid)
     except InputError as error:
         raise file.refused(str(error), part["estimator"]) from None

@@ -1,6 +1,6 @@
-"""Protocols: which rows train, which are tested, and which samples of which prevalence are drawn from them.
+"""Sampling protocols of quantification studies: stratified folds, and test samples of many prevalences from each fold.
 
-Everything is drawn from the seed, the fold and the place of the sample alone, never from the order in which work is done.
+A sample depends on the seed, the fold and its position only, never on the order in which work is done.
 """
 
 from __future__ import annotations
@@ -17,17 +17,21 @@ from tallymark._display import Row, Shown
 from tallymark.errors import InputError, shown
 from tallymark.inference.interval import checked_number
 from tallymark.learners.out_of_fold import stratified_folds
+from tallymark.quantify.protocols import draw_samples
 from tallymark.registry import choose
 
 Kind = Literal["folds", "app", "npp", "simplex", "given"]
+
+#: Folds unless stated.
+FOLDS = 10
 
 
 @dataclass(frozen=True)
 class Split:
     """A fold: rows to train on, rows to test on, and samples of the test rows.
 
-    `index` has the places of each sample among the test rows, `nominal` the prevalence that was asked for (of the last class, or
-    of every class), `drawn` the shares that each sample really has, by class.
+    `index` has the positions of each sample's rows among the test rows, `nominal` the stated prevalence of each sample
+    (of the last class, or of every class), `drawn` the class shares that the sample has.
     """
 
     fold: int
@@ -40,7 +44,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Protocol(Shown):
-    """How a data set is cut and sampled; ``split(fold)`` gives one fold, iterating all of them."""
+    """How a data set is split and sampled; ``split(fold)`` gives one fold, iterating gives all of them."""
 
     labels: Any
     kind: Kind
@@ -68,8 +72,7 @@ class Protocol(Shown):
         train = np.flatnonzero(self._fold_of != fold)
         codes = self._codes[test]
         members = [np.flatnonzero(codes == code) for code in range(len(self.classes))]
-        sampler = _SAMPLERS[self.kind]
-        index, nominal = sampler(members, [self.seed, 1, fold], **self.options)
+        index, nominal = _SAMPLERS[self.kind](members, [self.seed, 1, fold], **self.options)
         drawn = np.stack([np.bincount(codes[rows], minlength=len(self.classes)) / len(rows) for rows in index])
         return Split(fold, train, test, tuple(index), nominal, drawn)
 
@@ -97,16 +100,44 @@ class Protocol(Shown):
 
 
 def protocol(
-    labels: Any, kind: Kind = "folds", *, folds: int = 10, prevalences: int | Sequence[float] | None = None,
-    samples: int | None = None, size: int | None = None, seed: int = 0,
-) -> Protocol:  # fmt: skip
-    """Index matrices of a protocol over labelled rows.
+    labels: Any,
+    kind: Kind = "folds",
+    *,
+    folds: int = FOLDS,
+    prevalences: int | Sequence[float] | None = None,
+    samples: int | None = None,
+    size: int | None = None,
+    seed: int = 0,
+) -> Protocol:
+    """Folds of labelled rows, and samples of many prevalences from each test fold.
 
-    ``folds`` is Barranquero's: from each stratified test fold a sample for each of 11 prevalences from 0 to 1 (`prevalences`), as
-    large as the rows allow, without replacement, with at least one row of each class inside. ``app`` draws `samples` samples of
-    `size` rows with prevalences evenly spaced (21), ``npp`` at the rows' own prevalence, ``simplex`` uniformly over all
-    distributions of K classes, ``given`` at listed `prevalences`; these draw with replacement.
+    Parameters
+    ----------
+    labels
+        The class of each row.
+    kind
+        ``folds`` draws one sample for each prevalence, as large as the rows allow, without replacement, with at least
+        one row of each class between 0 and 1 (Barranquero 2014). The others draw samples of one size with replacement:
+        ``app`` at evenly spaced prevalences, ``npp`` at the rows' own prevalence, ``simplex`` uniformly over all
+        distributions of K classes, ``given`` at listed prevalences.
+    folds
+        Number of stratified folds.
+    prevalences
+        Number of evenly spaced prevalences from 0 to 1, or a list of them; by default 11 for ``folds``, 21 for ``app``.
+    samples
+        Number of samples of each fold (100); not for ``folds``.
+    size
+        Rows of each sample (100); not for ``folds``.
+    seed
+        Seed of the folds and of all samples.
 
+    Returns
+    -------
+    Protocol
+        Its ``split(fold)`` has the rows to train on, the rows to test on, and the samples.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> split = tm.study.protocol([0] * 60 + [1] * 40).split(0)
     >>> len(split.test), [len(rows) for rows in split.index][:4], split.drawn[3].round(2).tolist()
@@ -127,18 +158,22 @@ def protocol(
 
 
 def _options(kind: str, classes: int, prevalences: Any, samples: int | None, size: int | None) -> dict[str, Any]:
-    """What each kind needs, checked; what it has no use for is refused."""
-    drawn = {"samples": 100 if samples is None else checked_number(samples, "samples", 1),
-             "size": 100 if size is None else checked_number(size, "size", 2)}  # fmt: skip
+    """The checked options of a kind; options that it does not use are refused."""
+    drawn = {
+        "samples": 100 if samples is None else checked_number(samples, "samples", 1),
+        "size": 100 if size is None else checked_number(size, "size", 2),
+    }
     if kind in {"folds", "app"} and classes != 2:
         raise InputError(
-            f"The protocol {kind!r} steps through prevalences of two classes, labels has {classes}; use 'simplex' or 'npp'."
+            f"The protocol {kind!r} steps through prevalences of two classes, labels has {classes}; "
+            "use 'simplex' or 'npp'."
         )
     if kind == "folds":
         for name, value in (("samples", samples), ("size", size)):
             if value is not None:
                 raise InputError(
-                    f"{name} goes with app, npp, simplex and given; the samples of 'folds' are as large as the rows allow."
+                    f"{name} goes with app, npp, simplex and given; "
+                    "the samples of 'folds' are as large as the rows allow."
                 )
         return {"shares": _shares(11 if prevalences is None else prevalences)}
     if kind == "app":
@@ -167,21 +202,15 @@ def _distributions(prevalences: Any, classes: int) -> Floats:
         listed = np.array(np.nan)
     if listed.ndim == 1 and classes == 2:
         listed = np.column_stack((1.0 - listed, listed))
-    if (
-        listed.ndim != 2
-        or not len(listed)
-        or listed.shape[1] != classes
-        or not (listed >= 0.0).all()
-        or not np.allclose(listed.sum(axis=1), 1.0)
-    ):
-        raise InputError(
-            f"prevalences are {shown(prevalences) if np.iterable(prevalences) else repr(prevalences)}, expected shares of {classes} classes that add up to 1."
-        )
+    shaped = listed.ndim == 2 and len(listed) and listed.shape[1] == classes
+    if not shaped or not (listed >= 0.0).all() or not np.allclose(listed.sum(axis=1), 1.0):
+        given = shown(prevalences) if np.iterable(prevalences) else repr(prevalences)
+        raise InputError(f"prevalences are {given}, expected shares of {classes} classes that add up to 1.")
     return np.asarray(listed)
 
 
 def largest_sample(share: float, positives: int, negatives: int) -> tuple[int, int]:
-    """Positives and negatives of the largest sample with this prevalence; at least one of each class between 0 and 1."""
+    """Positives and negatives of the largest sample with this prevalence; at least one of each between 0 and 1."""
     if share == 0.0:
         return 0, negatives
     if share == 1.0:
@@ -192,56 +221,59 @@ def largest_sample(share: float, positives: int, negatives: int) -> tuple[int, i
 
 
 def _undersampled(members: Sequence[Ints], seed: list[int], shares: Floats) -> tuple[list[Ints], Floats]:
-    """The seed's samples: stratified, without replacement, as large as possible."""
-    down, up = members
+    """Samples of Barranquero (2014): stratified, without replacement, as large as the rows allow."""
+    negatives, positives = members
     index = []
     for place, share in enumerate(shares.tolist()):
         rng = np.random.default_rng([*seed, place])
-        hits, others = largest_sample(share, len(up), len(down))
-        index.append(
-            np.sort(np.concatenate((rng.choice(up, hits, replace=False), rng.choice(down, others, replace=False))))
-        )
+        hits, others = largest_sample(share, len(positives), len(negatives))
+        rows = rng.choice(positives, hits, replace=False), rng.choice(negatives, others, replace=False)
+        index.append(np.sort(np.concatenate(rows)))
     return index, shares
 
 
-def _drawn(members: Sequence[Ints], seed: list[int], wanted: Floats, size: int) -> list[Ints]:
-    """Samples of one size at given distributions, rows drawn with replacement."""
-    index = []
-    for place, line in enumerate(wanted):
-        rng = np.random.default_rng([*seed, place])
-        # A hair up, so that 0.4 of 20 rows are 8 whatever the last bit says.
-        counts = np.floor(line * size + 1e-9).astype(np.int64)
-        counts[int(np.argmax(line))] += size - counts.sum()
-        index.append(
-            np.concatenate([rng.choice(rows, count) for rows, count in zip(members, counts, strict=True) if count])
-        )
-    return index
+def _drawn(members: Sequence[Ints], seed: list[int], shares: Floats, size: int) -> list[Ints]:
+    """Samples of one size at given class shares; each is drawn from its own seed."""
+    return draw_samples(members, shares, size, _generators(seed, len(shares)))
+
+
+def _generators(seed: list[int], samples: int) -> Iterator[np.random.Generator]:
+    return (np.random.default_rng([*seed, place]) for place in range(samples))
 
 
 def _stepped(
     members: Sequence[Ints], seed: list[int], shares: Floats, samples: int, size: int
 ) -> tuple[list[Ints], Floats]:
+    """Artificial-prevalence protocol of two classes: `shares` of the last class, in turn."""
     nominal = np.resize(shares, samples)
     return _drawn(members, seed, np.column_stack((1.0 - nominal, nominal)), size), nominal
 
 
 def _natural(members: Sequence[Ints], seed: list[int], samples: int, size: int) -> tuple[list[Ints], Floats]:
+    """Natural-prevalence protocol: rows drawn whatever their class."""
     pool = np.sort(np.concatenate(members))
-    index = [np.random.default_rng([*seed, place]).choice(pool, size) for place in range(samples)]
-    own = np.array([len(rows) for rows in members]) / len(pool)
-    return index, np.full(samples, own[-1]) if len(members) == 2 else np.tile(own, (samples, 1))
+    index = [rng.choice(pool, size) for rng in _generators(seed, samples)]
+    shares = np.array([len(rows) for rows in members]) / len(pool)
+    return index, _nominal(np.tile(shares, (samples, 1)))
 
 
 def _uniform(members: Sequence[Ints], seed: list[int], samples: int, size: int) -> tuple[list[Ints], Floats]:
-    wanted = np.random.default_rng([*seed, 2**31]).dirichlet(np.ones(len(members)), samples)
-    return _drawn(members, seed, wanted, size), wanted[:, 1] if len(members) == 2 else wanted
+    """Class shares drawn uniformly from the simplex."""
+    shares = np.random.default_rng([*seed, 2**31]).dirichlet(np.ones(len(members)), samples)
+    return _drawn(members, seed, shares, size), _nominal(shares)
 
 
 def _listed(
     members: Sequence[Ints], seed: list[int], shares: Floats, samples: int, size: int
 ) -> tuple[list[Ints], Floats]:
-    wanted = shares[np.arange(samples) % len(shares)]
-    return _drawn(members, seed, wanted, size), wanted[:, 1] if len(members) == 2 else wanted
+    """Stated class shares, in turn."""
+    stated = shares[np.arange(samples) % len(shares)]
+    return _drawn(members, seed, stated, size), _nominal(stated)
+
+
+def _nominal(shares: Floats) -> Floats:
+    """The share of the last of two classes, or the shares of all classes."""
+    return shares[:, 1] if shares.shape[1] == 2 else shares
 
 
 #: Each kind and how it draws.

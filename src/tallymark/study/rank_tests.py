@@ -1,11 +1,11 @@
-"""Tests of several methods on several data sets: taken together, pair by pair, or against one of them."""
+"""Rank tests of several methods on several data sets: Friedman, Nemenyi, Wilcoxon and corrections of their p-values."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from tallymark.study.method_table import Better, MethodTable, table_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TestResult(Shown):
-    """A test of methods over data sets: what was asked, how ties, zeros and missing cells were treated, and how many data sets count.
+    """Result of a test of methods over data sets.
 
-    `statistic` and `p_value` are those of the one test; tests of pairs have `pairs` with a line each, `p_values` in their order.
+    `statistic` and `p_value` are those of the one test; tests of pairs have `pairs` with a line each, and `p_values` in
+    their order. `conventions` say how ties, zeros and missing cells were treated.
     """
 
     #: pytest would collect a class of this name.
@@ -54,14 +55,14 @@ class TestResult(Shown):
         if self.critical_difference is None:
             return []
         order = sorted(self.methods, key=lambda name: self.mean_ranks[name])
-        found: list[tuple[str, ...]] = []
+        sets: list[tuple[str, ...]] = []
         for start, first in enumerate(order):
             together = tuple(
                 n for n in order[start:] if self.mean_ranks[n] - self.mean_ranks[first] < self.critical_difference
             )
-            if len(together) > 1 and not any(set(together) <= set(one) for one in found):
-                found.append(together)
-        return found
+            if len(together) > 1 and not any(set(together) <= set(one) for one in sets):
+                sets.append(together)
+        return sets
 
     def heading(self) -> str:
         """The test in one line."""
@@ -85,20 +86,7 @@ class TestResult(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        names = (
-            "test",
-            "n",
-            "methods",
-            "statistic",
-            "p_value",
-            "level",
-            "mean_ranks",
-            "pairs",
-            "critical_difference",
-            "conventions",
-            "details",
-        )
-        return {name: plain(getattr(self, name)) for name in names}
+        return {one.name: plain(getattr(self, one.name)) for one in fields(self)}
 
 
 @dataclass(frozen=True)
@@ -118,12 +106,33 @@ class _Ranked:
         return int(self.ranks.shape[1])
 
     @property
-    def means(self) -> Floats:
-        return np.asarray(self.ranks.mean(axis=0))
-
-    @property
     def by_method(self) -> dict[str, float]:
-        return dict(zip(self.table.methods, map(float, self.means), strict=True))
+        return dict(zip(self.table.methods, map(float, self.ranks.mean(axis=0)), strict=True))
+
+    def result(self, test: str, *conventions: str, **values: Any) -> TestResult:
+        """The result of a test of these ranks."""
+        return TestResult(
+            test=test,
+            n=self.n,
+            methods=self.table.methods,
+            mean_ranks=self.by_method,
+            conventions=(*self.conventions, *conventions),
+            **values,
+        )
+
+    def pairs(self, control: str | None = None) -> list[tuple[str, str]]:
+        """All pairs of methods, or every method with a control."""
+        names = self.table.methods
+        if control is None:
+            return list(itertools.combinations(names, 2))
+        if not isinstance(control, str) or control not in names:
+            raise InputError(f"No method {control!r} to be the control; the table has {', '.join(names)}.")
+        return [(name, control) for name in names if name != control]
+
+    def differences(self, pairs: Sequence[tuple[str, str]]) -> Floats:
+        """Differences of the mean ranks of pairs."""
+        means = self.by_method
+        return np.array([means[a] - means[b] for a, b in pairs])
 
 
 def _require_flag(value: object, name: str) -> None:
@@ -138,22 +147,38 @@ def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
         raise InputError(f"The table has {len(whole.methods)} methods, expected {fewest} or more.")
     if len(whole.datasets) < 2:
         raise InputError(
-            f"{len(whole.datasets)} of {len(table.datasets)} data sets have a number for every method; ranks need two or more."
+            f"{len(whole.datasets)} of {len(table.datasets)} data sets have a number for every method; ranks need two "
+            "or more."
         )
     conventions = [*table.conventions, "ranks: 1 is best, ties share the mean of their ranks"]
     if table.left_out:
-        conventions.append(
-            f"left out for missing cells: {', '.join(table.left_out)} ({len(whole.datasets)} of {len(table.datasets)} used)"
-        )
+        used = f"{len(whole.datasets)} of {len(table.datasets)} used"
+        conventions.append(f"left out for missing cells: {', '.join(table.left_out)} ({used})")
     return _Ranked(whole, ranks.ranked(whole.values, higher_is_better=whole.better == "higher"), tuple(conventions))
 
 
 def friedman(data: Any, *, better: Better = "lower", ties: bool = True, exact: bool | None = None) -> TestResult:
-    """Friedman's test that all methods rank alike; N is the number of data sets.
+    """Friedman's test that all methods have the same mean rank.
 
-    `ties` corrects the statistic for ties (as SciPy does; Demšar's formula does not), and both are in ``details``. `exact` deals
-    out the ranks of every data set in all ways (default for small tables), else the p-value is that of chi-square.
+    Parameters
+    ----------
+    data
+        A table of results: a dataframe or file (a line per data set, or tidy), a mapping from method to values, or an
+        array.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    ties
+        Correct the statistic for ties, as SciPy does and Demšar's formula does not; ``details`` has both.
+    exact
+        Enumerate the permutations of ranks (by default for small tables); else the p-value is that of chi-square.
 
+    Returns
+    -------
+    TestResult
+        Statistic and p-value; n is the number of data sets.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.study.friedman({"a": [1, 2, 1, 1], "b": [2, 1, 2, 2], "c": [3, 3, 3, 3]}).p_value.__round__(4)
     0.0417
@@ -161,26 +186,49 @@ def friedman(data: Any, *, better: Better = "lower", ties: bool = True, exact: b
     from scipy.special import chdtrc
 
     _require_flag(exact, "exact")
-    found = _ranked(data, better, fewest=3)
-    statistic = ranks.friedman_statistic(found.ranks)
+    ranked = _ranked(data, better, fewest=3)
+    statistic = ranks.friedman_statistic(ranked.ranks)
     chosen = statistic.corrected if ties else statistic.plain
     by_chi_square = float(chdtrc(statistic.freedom, chosen))
-    small = found.k <= 4 and found.n <= 10
-    enumerated = ranks.exact_friedman(found.ranks) if exact or (exact is None and small) else None
+    small = ranked.k <= 4 and ranked.n <= 10
+    enumerated = ranks.exact_friedman(ranked.ranks) if exact or (exact is None and small) else None
     if exact and enumerated is None:
-        raise InputError(f"{found.n} data sets and {found.k} methods are too many for exact=True; leave it out.")
+        raise InputError(f"{ranked.n} data sets and {ranked.k} methods are too many for exact=True; leave it out.")
     how = "exact" if enumerated is not None else "chi-square"
-    return TestResult(
-        test="Friedman", n=found.n, methods=found.table.methods, statistic=chosen,
-        p_value=by_chi_square if enumerated is None else enumerated, mean_ranks=found.by_method,
-        conventions=(*found.conventions, f"p-value: {how}; statistic {'with' if ties else 'without'} correction for ties"),
-        details={"plain": statistic.plain, "corrected": statistic.corrected, "freedom": statistic.freedom, "p_chi_square": by_chi_square},
-    )  # fmt: skip
+    return ranked.result(
+        "Friedman",
+        f"p-value: {how}; statistic {'with' if ties else 'without'} correction for ties",
+        statistic=chosen,
+        p_value=by_chi_square if enumerated is None else enumerated,
+        details={
+            "plain": statistic.plain,
+            "corrected": statistic.corrected,
+            "freedom": statistic.freedom,
+            "p_chi_square": by_chi_square,
+        },
+    )
 
 
 def iman_davenport(data: Any, *, better: Better = "lower", ties: bool = True) -> TestResult:
-    """Iman and Davenport's F, which is less conservative than Friedman's chi-square.
+    """Iman and Davenport's F test, less conservative than Friedman's chi-square.
 
+    Parameters
+    ----------
+    data
+        A table of results: a dataframe or file (a line per data set, or tidy), a mapping from method to values, or an
+        array.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    ties
+        Correct the statistic for ties.
+
+    Returns
+    -------
+    TestResult
+        Statistic and p-value; n is the number of data sets.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> table = {"a": [1, 2, 1, 1, 1], "b": [2, 1, 2, 2, 3], "c": [3, 3, 3, 3, 2]}
     >>> round(tm.study.iman_davenport(table).statistic, 4)
@@ -188,25 +236,45 @@ def iman_davenport(data: Any, *, better: Better = "lower", ties: bool = True) ->
     """
     from scipy.special import fdtrc
 
-    found = _ranked(data, better, fewest=3)
-    statistic = ranks.friedman_statistic(found.ranks)
+    ranked = _ranked(data, better, fewest=3)
+    statistic = ranks.friedman_statistic(ranked.ranks)
     chi = statistic.corrected if ties else statistic.plain
-    value = ranks.iman_davenport_statistic(chi, found.n, found.k)
-    freedom = (found.k - 1, (found.k - 1) * (found.n - 1))
-    return TestResult(
-        test="Iman–Davenport", n=found.n, methods=found.table.methods, statistic=value,
-        p_value=0.0 if math.isinf(value) else float(fdtrc(*freedom, value)), mean_ranks=found.by_method,
-        conventions=(*found.conventions, f"F with {freedom[0]} and {freedom[1]} degrees of freedom; chi-square {'with' if ties else 'without'} correction for ties"),
+    value = ranks.iman_davenport_statistic(chi, ranked.n, ranked.k)
+    freedom = (ranked.k - 1, (ranked.k - 1) * (ranked.n - 1))
+    degrees = f"F with {freedom[0]} and {freedom[1]} degrees of freedom"
+    return ranked.result(
+        "Iman–Davenport",
+        f"{degrees}; chi-square {'with' if ties else 'without'} correction for ties",
+        statistic=value,
+        p_value=0.0 if math.isinf(value) else float(fdtrc(*freedom, value)),
         details={"chi_square": chi, "freedom": freedom},
-    )  # fmt: skip
+    )
 
 
 def critical_difference(k: int, n: int, *, level: float = 0.95, control: bool = False) -> float:
-    r"""Least difference of mean ranks that shows: :math:`q_\alpha\sqrt{k(k+1)/6N}` for `k` methods on `n` data sets.
+    r"""Critical difference of mean ranks, :math:`q_\alpha\sqrt{k(k+1)/6N}`, for `k` methods on `n` data sets.
 
-    q is computed for any k and :math:`\alpha` = 1 − `level`: the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal value for
-    k − 1 comparisons (Bonferroni–Dunn). Demšar (2006), J. Mach. Learn. Res. 7.
+    q is the studentised range over √2 (Nemenyi, all pairs) or, with `control`, the normal quantile for k − 1
+    comparisons (Bonferroni–Dunn), computed for any k. Demšar (2006), J. Mach. Learn. Res. 7.
 
+    Parameters
+    ----------
+    k
+        Number of methods.
+    n
+        Number of data sets.
+    level
+        Confidence level, 1 − :math:`\alpha`.
+    control
+        Whether methods are compared with a control only.
+
+    Returns
+    -------
+    float
+        Mean ranks that differ by this or more differ significantly.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> round(tm.study.critical_difference(10, 24), 3), round(tm.study.critical_difference(10, 22), 3)
     (2.765, 2.888)
@@ -217,36 +285,73 @@ def critical_difference(k: int, n: int, *, level: float = 0.95, control: bool = 
 
 
 def nemenyi(data: Any, *, better: Better = "lower", level: float = 0.95) -> TestResult:
-    """All pairs of methods by their mean ranks; p-values hold for all pairs together.
+    """Nemenyi's test of all pairs of methods by mean ranks; p-values hold simultaneously.
 
+    Parameters
+    ----------
+    data
+        A table of results: a dataframe or file (a line per data set, or tidy), a mapping from method to values, or an
+        array.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    level
+        Confidence level: methods differ where p ≤ 1 − `level`.
+
+    Returns
+    -------
+    TestResult
+        A line for each pair, and the critical difference.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> table = {"a": [1, 2, 1, 1, 1, 1], "b": [2, 1, 2, 2, 3, 2], "c": [3, 3, 3, 3, 2, 3]}
     >>> [round(p, 3) for p in tm.study.nemenyi(table).p_values.tolist()]
     [0.319, 0.011, 0.319]
     """
     level = checked_level(level)
-    found = _ranked(data, better)
-    pairs, differences = _pairs(found)
-    values = ranks.nemenyi_p_values(differences, found.n, found.k)
-    return _of_pairs(
-        "Nemenyi", found, pairs, differences, values, level, critical_difference(found.k, found.n, level=level)
-    )
+    ranked = _ranked(data, better)
+    pairs = ranked.pairs()
+    values = ranks.nemenyi_p_values(ranked.differences(pairs), ranked.n, ranked.k)
+    width = critical_difference(ranked.k, ranked.n, level=level)
+    lines = _pair_lines(ranked, pairs, values, level)
+    return ranked.result("Nemenyi", pairs=lines, level=level, critical_difference=width)
 
 
 def bonferroni_dunn(data: Any, control: str, *, better: Better = "lower", level: float = 0.95) -> TestResult:
-    """Every method against a `control` by their mean ranks, corrected by Bonferroni.
+    """Bonferroni–Dunn test of every method against a control by mean ranks.
 
+    Parameters
+    ----------
+    data
+        A table of results: a dataframe or file (a line per data set, or tidy), a mapping from method to values, or an
+        array.
+    control
+        The method with which the others are compared.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    level
+        Confidence level: methods differ where p ≤ 1 − `level`.
+
+    Returns
+    -------
+    TestResult
+        A line for each pair, and the critical difference.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> table = {"a": [1, 2, 1, 1, 1, 1], "b": [2, 1, 2, 2, 3, 2], "c": [3, 3, 3, 3, 2, 3]}
     >>> tm.study.bonferroni_dunn(table, "c").p_values.round(3).tolist()
     [0.008, 0.298]
     """
     level = checked_level(level)
-    found = _ranked(data, better)
-    pairs, differences = _pairs(found, control)
-    values = corrections.bonferroni(ranks.normal_p_values(differences, found.n, found.k))
-    width = critical_difference(found.k, found.n, level=level, control=True)
-    return _of_pairs("Bonferroni–Dunn", found, pairs, differences, values, level, width)
+    ranked = _ranked(data, better)
+    pairs = ranked.pairs(control)
+    values = corrections.bonferroni(ranks.normal_p_values(ranked.differences(pairs), ranked.n, ranked.k))
+    width = critical_difference(ranked.k, ranked.n, level=level, control=True)
+    lines = _pair_lines(ranked, pairs, values, level)
+    return ranked.result("Bonferroni–Dunn", pairs=lines, level=level, critical_difference=width)
 
 
 def _corrected(
@@ -265,22 +370,41 @@ def _corrected(
             for p, q in zip(values, adjusted, strict=True)
         )
         return TestResult(test=name, n=0, methods=(), pairs=lines, level=level, conventions=("of p-values as given",))
-    found = _ranked(data, better)
-    pairs, differences = _pairs(found, control)
-    values = ranks.normal_p_values(differences, found.n, found.k)
-    return _of_pairs(name, found, pairs, differences, adjust(values, found.k), level, None, values)
+    ranked = _ranked(data, better)
+    pairs = ranked.pairs(control)
+    values = ranks.normal_p_values(ranked.differences(pairs), ranked.n, ranked.k)
+    lines = _pair_lines(ranked, pairs, adjust(values, ranked.k), level, values)
+    return ranked.result(name, pairs=lines, level=level)
 
 
 def _is_list_of_p_values(data: Any) -> bool:
-    """A list of single values; a list of lists is a table, and one of unequal ones is refused as such."""
+    """Whether data are a list of numbers; a list of lists is a table."""
     if isinstance(data, np.ndarray):
         return data.ndim == 1
     return isinstance(data, Sequence) and not isinstance(data, str) and all(np.isscalar(one) for one in data)
 
 
 def holm(data: Any, control: str | None = None, *, better: Better = "lower", level: float = 0.95) -> TestResult:
-    """Holm's step-down correction: of a table's pairs (all, or against a `control`) by mean ranks, or of a list of p-values.
+    """Holm's step-down correction of p-values, or of the pairs of a table by mean ranks.
 
+    Parameters
+    ----------
+    data
+        A table of results, as for :func:`friedman`, whose pairs are compared by mean ranks; or a list of p-values.
+    control
+        The method with which the others are compared; all pairs by default.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    level
+        Confidence level: methods differ where p ≤ 1 − `level`.
+
+    Returns
+    -------
+    TestResult
+        A line for each pair or p-value.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.study.holm([0.01, 0.04, 0.03]).p_values.round(3).tolist()
     [0.03, 0.06, 0.06]
@@ -289,8 +413,26 @@ def holm(data: Any, control: str | None = None, *, better: Better = "lower", lev
 
 
 def hochberg(data: Any, control: str | None = None, *, better: Better = "lower", level: float = 0.95) -> TestResult:
-    """Hochberg's step-up correction, as :func:`holm` otherwise.
+    """Hochberg's step-up correction of p-values, or of the pairs of a table by mean ranks.
 
+    Parameters
+    ----------
+    data
+        A table of results, as for :func:`friedman`, whose pairs are compared by mean ranks; or a list of p-values.
+    control
+        The method with which the others are compared; all pairs by default.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    level
+        Confidence level: methods differ where p ≤ 1 − `level`.
+
+    Returns
+    -------
+    TestResult
+        A line for each pair or p-value.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.study.hochberg([0.01, 0.04, 0.03]).p_values.round(3).tolist()
     [0.03, 0.04, 0.04]
@@ -299,8 +441,26 @@ def hochberg(data: Any, control: str | None = None, *, better: Better = "lower",
 
 
 def hommel(data: Any, control: str | None = None, *, better: Better = "lower", level: float = 0.95) -> TestResult:
-    """Hommel's correction, as :func:`holm` otherwise; never less powerful than Hochberg's.
+    """Hommel's correction of p-values or of a table's pairs; never less powerful than Hochberg's.
 
+    Parameters
+    ----------
+    data
+        A table of results, as for :func:`friedman`, whose pairs are compared by mean ranks; or a list of p-values.
+    control
+        The method with which the others are compared; all pairs by default.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    level
+        Confidence level: methods differ where p ≤ 1 − `level`.
+
+    Returns
+    -------
+    TestResult
+        A line for each pair or p-value.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.study.hommel([0.01, 0.04, 0.03]).p_values.round(3).tolist()
     [0.03, 0.04, 0.04]
@@ -309,8 +469,24 @@ def hommel(data: Any, control: str | None = None, *, better: Better = "lower", l
 
 
 def shaffer(data: Any, *, better: Better = "lower", level: float = 0.95) -> TestResult:
-    """Shaffer's static correction of all pairs of methods: not every number of them can be equal at once.
+    """Shaffer's static correction of all pairs of methods, by the numbers of pairs that can be equal at once.
 
+    Parameters
+    ----------
+    data
+        A table of results, as for :func:`friedman`, whose pairs are compared by mean ranks; or a list of p-values.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    level
+        Confidence level: methods differ where p ≤ 1 − `level`.
+
+    Returns
+    -------
+    TestResult
+        A line for each pair or p-value.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.study.shaffer([0.01, 0.04, 0.03]).p_values.round(3).tolist()
     [0.03, 0.04, 0.03]
@@ -330,11 +506,29 @@ def wilcoxon(
     exact: bool | None = None,
     level: float = 0.95,
 ) -> TestResult:
-    """Wilcoxon's signed ranks of every pair of methods; several pairs are corrected by Holm.
+    """Wilcoxon's signed-rank test of every pair of methods; several pairs are corrected by Holm.
 
-    `zeros` is what becomes of data sets where two methods are equal: ``split`` (as Demšar), ``pratt`` or ``wilcox`` (left out).
-    `exact` enumerates the signs of the differences that are not 0 (default up to 50 data sets), else the p-value is normal.
+    Parameters
+    ----------
+    data
+        A table of results: a dataframe or file (a line per data set, or tidy), a mapping from method to values, or an
+        array.
+    better
+        Whether ``lower`` or ``higher`` values are better.
+    zeros
+        How data sets with equal values are treated: ``split`` (as Demšar), ``pratt`` or ``wilcox`` (left out).
+    exact
+        Enumerate the signs of the differences that are not 0 (by default up to 50); else the p-value is normal.
+    level
+        Confidence level: methods differ where p ≤ 1 − `level`.
 
+    Returns
+    -------
+    TestResult
+        A line for each pair; statistic and p-value of the one pair where there are two methods.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> tm.study.wilcoxon({"a": [1, 2, 3, 4, 5, 6], "b": [2, 4, 6, 8, 10, 12]}).p_value
     0.03125
@@ -350,22 +544,22 @@ def wilcoxon(
     for first, second in itertools.combinations(table.methods, 2):
         differences = table.column(first) - table.column(second)
         differences = differences[~np.isnan(differences)]
-        found = signed_ranks.signed_ranks(differences, zeros)
-        if not len(found.ranks) + len(found.shared):
+        signed = signed_ranks.signed_ranks(differences, zeros)
+        if not len(signed.ranks) + len(signed.shared):
             raise InputError(f"{first} and {second} are equal on every data set; there is nothing to rank.")
-        enumerable = len(found.ranks) <= signed_ranks.EXACT
+        enumerable = len(signed.ranks) <= signed_ranks.EXACT
         enumerated = enumerable if exact is None else exact
         if enumerated and not enumerable:
             raise InputError(
-                f"exact=True enumerates up to {signed_ranks.EXACT} differences, there are {len(found.ranks)}; leave it out."
+                f"exact=True enumerates up to {signed_ranks.EXACT} differences, there are {len(signed.ranks)}; leave "
+                "it out."
             )
-        value = signed_ranks.exact_p_value(found) if enumerated else float(2.0 * ndtr(signed_ranks.normal_z(found)))
+        value = signed_ranks.exact_p_value(signed) if enumerated else float(2.0 * ndtr(signed_ranks.normal_z(signed)))
         used.add("exact" if enumerated else "normal")
         raw.append(min(value, 1.0))
-        statistics.append(min(found.plus, found.minus))
-        lines.append(
-            {"first": first, "second": second, "n": len(differences), "zeros": found.zeros, "statistic": statistics[-1]}
-        )
+        statistics.append(min(signed.plus, signed.minus))
+        line = {"first": first, "second": second, "n": len(differences), "zeros": signed.zeros}
+        lines.append({**line, "statistic": statistics[-1]})
     adjusted = holm_adjusted(np.array(raw)) if len(raw) > 1 else np.array(raw)
     pairs = tuple(
         {**line, "p": p, "p_value": float(q), "differ": bool(q <= 1.0 - level)}
@@ -374,37 +568,26 @@ def wilcoxon(
     one = len(pairs) == 1
     corrected = "" if one else "; pairs corrected by Holm"
     return TestResult(
-        test="Wilcoxon", n=len(table.datasets), methods=table.methods, pairs=pairs, level=level,
-        statistic=statistics[0] if one else math.nan, p_value=float(adjusted[0]) if one else math.nan,
+        test="Wilcoxon",
+        n=len(table.datasets),
+        methods=table.methods,
+        pairs=pairs,
+        level=level,
+        statistic=statistics[0] if one else math.nan,
+        p_value=float(adjusted[0]) if one else math.nan,
         conventions=(*table.conventions, f"zeros: {zeros}; p-value: {' and '.join(sorted(used))}{corrected}"),
-    )  # fmt: skip
-
-
-def _pairs(found: _Ranked, control: str | None = None) -> tuple[list[tuple[str, str]], Floats]:
-    """Pairs of methods and their differences of mean ranks."""
-    names = found.table.methods
-    if control is not None and not (isinstance(control, str) and control in names):
-        raise InputError(f"No method {control!r} to be the control; the table has {', '.join(names)}.")
-    pairs = (
-        list(itertools.combinations(names, 2))
-        if control is None
-        else [(name, control) for name in names if name != control]
     )
-    means = found.by_method
-    return pairs, np.array([means[a] - means[b] for a, b in pairs])
 
 
-def _of_pairs(
-    test: str, found: _Ranked, pairs: Sequence[tuple[str, str]], differences: Floats, values: Floats, level: float, width: float | None,
-    raw: Floats | None = None,
-) -> TestResult:  # fmt: skip
+def _pair_lines(
+    ranked: _Ranked, pairs: Sequence[tuple[str, str]], values: Floats, level: float, raw: Floats | None = None
+) -> tuple[dict[str, Any], ...]:
+    """A line for each pair: difference of mean ranks, p-value (`raw` before correction), whether methods differ."""
     lines = []
-    for place, ((first, second), difference, value) in enumerate(zip(pairs, differences, values, strict=True)):
+    for place, ((first, second), difference) in enumerate(zip(pairs, ranked.differences(pairs), strict=True)):
         line: dict[str, Any] = {"first": first, "second": second, "rank_difference": float(difference)}
         if raw is not None:
             line["p"] = float(raw[place])
-        lines.append({**line, "p_value": float(value), "differ": bool(value <= 1.0 - level)})
-    return TestResult(
-        test=test, n=found.n, methods=found.table.methods, level=level, mean_ranks=found.by_method, pairs=tuple(lines),
-        critical_difference=width, conventions=found.conventions,
-    )  # fmt: skip
+        value = float(values[place])
+        lines.append({**line, "p_value": value, "differ": bool(value <= 1.0 - level)})
+    return tuple(lines)

@@ -1,20 +1,21 @@
-"""``tm.study.Study``: data sets × methods × folds × prevalences, run in parallel, kept cell by cell."""
+"""Studies of quantifiers: data sets × methods × folds × prevalences, run in parallel, stored cell by cell."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tallymark import _check
 from tallymark._display import Row, Shown
 from tallymark.errors import InputError
 from tallymark.registry import QUANTIFIERS
-from tallymark.study.datasets import Dataset, MissingData, dataset
+from tallymark.study.datasets import Dataset, MissingData
 from tallymark.study.outcomes import Ranks, StudyResults, StudyTest
-from tallymark.study.plans import Classifier, DataSource, Method, Plan, default_store, plan_of
+from tallymark.study.plans import Classifier, DataSource, Method, Plan, default_store, plan_of, registered
 from tallymark.study.protocols import Protocol, protocol
 from tallymark.study.stores import reading, writing
 from tallymark.study.units import Outcome, Unit
@@ -24,7 +25,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run(Shown):
-    """What a run did: cells worked on now, found finished, failed (now or before), and data sets that were not there."""
+    """Summary of a run: cells computed now, finished before, failed (now or before), and data sets not available."""
 
     done: int
     found: int
@@ -42,51 +43,101 @@ class Run(Shown):
         return [{"done": self.done, "found": self.found, "failed": self.failed, "skipped": len(self.skipped)}]
 
 
+class _Loaded(NamedTuple):
+    """A data set and its protocol, or the reason why it is missing."""
+
+    source: DataSource
+    data: Dataset | None
+    sampled: Protocol | None
+    missing: str = ""
+
+
 class Study:
-    """A comparison of quantifiers on many data sets.
+    """A comparison of quantifiers on many data sets; :meth:`from_toml` reads one from a file.
 
-    From a TOML file (:meth:`from_toml`), or from Python: `datasets` are registered names, :class:`Dataset` or (name, X, y);
-    `methods` maps a name to a quantifier's name, a function of (validation tally, target scores), or anything with ``fit`` and
-    ``predict``; `classifier` is the scikit-learn classifier whose scores named quantifiers and functions use.
+    Parameters
+    ----------
+    name
+        Its name, and that of the file of its results.
+    datasets
+        Registered names, :class:`Dataset`, or (name, X, y).
+    methods
+        By name: a quantifier's name, a function of (validation tally, target scores), an object with ``fit`` and
+        ``predict``, or a :class:`Method`.
+    classifier
+        The scikit-learn classifier (or :class:`Classifier`) whose scores quantifiers and functions use, or several by
+        name.
+    protocol
+        Options of :func:`protocol`.
+    losses
+        Names of quantification losses.
+    seed
+        Seed of folds, samples and classifiers.
+    store
+        File of the results; by default the study's name in the current folder.
 
+    Examples
+    --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> import tallymark as tm, tempfile, pathlib
-    >>> study = tm.study.Study("two", ["breast_cancer"], {"AC": "ac", "CC": "cc"}, LogisticRegression(max_iter=5000), protocol={"folds": 2})
+    >>> classifier, methods = LogisticRegression(max_iter=5000), {"AC": "ac", "CC": "cc"}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = study.run(store=pathlib.Path(folder) / "two.sqlite")
+    ...     store = pathlib.Path(folder) / "two.sqlite"
+    ...     study = tm.study.Study("two", ["breast_cancer"], methods, classifier, protocol={"folds": 2}, store=store)
+    ...     done = study.run()
     ...     len(study.results().errors("ae")[0])
     11
     """
 
     def __init__(
-        self, name: str, datasets: Sequence[Any], methods: Mapping[str, Any], classifier: Any = None, *,
-        protocol: Mapping[str, Any] | None = None, losses: Sequence[str] = ("ae",), seed: int = 0,
+        self,
+        name: str,
+        datasets: Sequence[Any],
+        methods: Mapping[str, Any],
+        classifier: Any = None,
+        *,
+        protocol: Mapping[str, Any] | None = None,
+        losses: Sequence[str] = ("ae",),
+        seed: int = 0,
         store: str | PathLike[str] | None = None,
-    ) -> None:  # fmt: skip
-        classifiers = (
-            {}
-            if classifier is None
-            else {"classifier": classifier if isinstance(classifier, Classifier) else Classifier(classifier)}
+    ) -> None:
+        classifiers = _classifiers(classifier)
+        self._plan = Plan(
+            name=name,
+            seed=seed,
+            losses=tuple(losses),
+            protocol={"kind": "folds", **(protocol or {})},
+            datasets=tuple(map(_source, datasets)),
+            classifiers=classifiers,
+            methods=tuple(_method(title, method, classifiers) for title, method in methods.items()),
         )
-        listed = tuple(
-            one if isinstance(one, Method) else _method(called, one, classifiers) for called, one in methods.items()
-        )
-        plan = Plan(
-            name=name, seed=seed, losses=tuple(losses), protocol={"kind": "folds", **(protocol or {})},
-            datasets=tuple(map(_source, datasets)), classifiers=classifiers, methods=listed,
-        )  # fmt: skip
-        self._begin(plan, Path(store) if store is not None else default_store(Path(), name))
-
-    def _begin(self, plan: Plan, store: Path) -> None:
-        self._plan, self._store = plan, store
+        self._store = default_store(Path(), name) if store is None else Path(store)
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Study:
-        """The study a file describes; its results go beside it."""
+        """The study that a TOML file describes.
+
+        Parameters
+        ----------
+        path
+            The file; results are stored beside it.
+
+        Returns
+        -------
+        Study
+            The checked study; nothing is read or run yet.
+        """
         plan = plan_of(path)
-        made = cls.__new__(cls)
-        made._begin(plan, default_store(Path(path).parent, plan.name))  # noqa: SLF001 - another way to make the same
-        return made
+        return cls(
+            plan.name,
+            plan.datasets,
+            {method.name: method for method in plan.methods},
+            plan.classifiers,
+            protocol=plan.protocol,
+            losses=plan.losses,
+            seed=plan.seed,
+            store=default_store(Path(path).parent, plan.name),
+        )
 
     @property
     def name(self) -> str:
@@ -95,7 +146,7 @@ class Study:
 
     @property
     def store(self) -> Path:
-        """Where its results are kept."""
+        """The file of its results."""
         return self._store
 
     def __repr__(self) -> str:
@@ -112,124 +163,182 @@ class Study:
         *,
         retry: bool = False,
     ) -> Run:
-        """Work on every cell that is not finished, and keep each at once; a run that was stopped goes on where it was.
+        """Compute every unfinished cell and store each at once; a run that was stopped is resumed.
 
-        `jobs` processes work side by side (joblib; inside ``joblib.parallel_config("dask")`` a cluster does), one writes. `retry`
-        works on failed and on damaged cells again. The same seed gives the same results, whatever the order and the number of jobs.
+        Data sets are loaded one after the other, when their cells run. The same seed gives the same results, whatever
+        the order and the number of jobs.
+
+        Parameters
+        ----------
+        jobs
+            Processes that compute (joblib; inside ``joblib.parallel_config("dask")`` a cluster does); one process
+            writes.
+        store
+            Another file for the results of this run; read them with ``results(store)``.
+        progress
+            Called with the percentage of cells that are finished.
+        retry
+            Compute failed and damaged cells again.
+
+        Returns
+        -------
+        Run
+            How many cells were computed, finished before and failed, and which data sets were missing.
         """
         _check.callback(progress)
-        if store is not None:
-            self._store = Path(store)
-        data, skipped = self._loaded()
-        protocols = self._protocols(data)
-        keys = self._keys(data, protocols)
-        with writing(self._store) as kept:
-            status = kept.status()
+        plan = self._plan
+        for source in plan.datasets:
+            source.require()
+        loaded = self._loaded()
+        # A study whose first data set is refused leaves no store behind.
+        first = []
+        for one in loaded:
+            first.append(one)
+            if one.data is not None:
+                break
+        else:
+            raise InputError(f"None of the data sets of {plan.name!r} is here: {first[0].missing}")
+        computed, finished, failed = 0, 0, 0
+        cells_of_one = plan.folds * len(plan.methods)
+        total = len(plan.datasets) * cells_of_one
+        skipped: dict[str, str] = {}
+        with writing(self._store if store is None else store) as kept:
             if retry:
-                again = {key for key, *_ in keys if status.get(key) is not None} | set(kept.damaged())
-                kept.forget(again)
-                status = {key: error for key, error in status.items() if key not in again}
-            missing = {key for key, *_ in keys if key not in status}
-            units = self._units(data, protocols, keys, missing)
-            names = {key: (source, fold, method.name) for key, source, fold, method in keys}
-            done, failed = 0, sum(status.get(key) is not None for key, *_ in keys)
-            for outcomes in _worked(units, jobs):
-                for outcome in outcomes:
+                kept.forget(kept.damaged())
+            status = kept.status()
+            for source, data, sampled, missing in itertools.chain(first, loaded):
+                if data is None or sampled is None:
+                    kept.record(source.identity, None, missing)
+                    skipped[source.name] = missing
+                    total -= cells_of_one
+                    continue
+                kept.record(source.identity, data.digest)
+                keys = plan.keys(data.digest)
+                names = {key: (source.name, fold, method.name) for key, fold, method in keys}
+                units = self._units(data, sampled, status, retry=retry)
+                pending = {key for unit in units for key, _ in unit.methods}
+                kept.forget(pending & status.keys())
+                finished += sum(key not in pending for key, *_ in keys)
+                failed += sum(status.get(key) is not None for key, *_ in keys if key not in pending)
+                for outcome in _outcomes(units, jobs):
                     kept.add(*names[outcome.key], outcome)
-                    done += 1
+                    computed += 1
                     failed += outcome.error is not None
-                if progress is not None and missing:
-                    progress(100.0 * done / len(missing))
-        return Run(done, len(keys) - len(missing), failed, skipped)
+                    if progress is not None:
+                        progress(100.0 * (computed + finished) / total)
+        return Run(computed, finished, failed, skipped)
 
-    def results(self) -> StudyResults:
-        """What is finished so far."""
-        data, skipped = self._loaded()
-        keys = self._keys(data, self._protocols(data))
-        with reading(self._store) as kept:
-            found = {cell.key: cell for cell in kept.cells(key for key, *_ in keys)}
-        cells = [found[key] for key, *_ in keys if key in found]
-        # A data set or method may be called otherwise than when its cell was finished; what it is called now counts.
-        named = {key: (source, method.name) for key, source, _, method in keys}
-        cells = [replace(cell, dataset=named[cell.key][0], method=named[cell.key][1]) for cell in cells]
+    def _loaded(self) -> Iterator[_Loaded]:
+        """The data sets, each loaded and checked against the protocol when it is reached."""
+        for source in self._plan.datasets:
+            try:
+                data = source.load()
+            except MissingData as error:
+                yield _Loaded(source, None, None, str(error))
+                continue
+            yield _Loaded(source, data, protocol(data.y, seed=self._plan.seed, **self._plan.protocol))
+
+    def results(self, store: str | PathLike[str] | None = None) -> StudyResults:
+        """The finished cells, read from the store; data sets are not needed.
+
+        Parameters
+        ----------
+        store
+            The file that was passed to :meth:`run`; by default the study's own.
+
+        Returns
+        -------
+        StudyResults
+            Estimates of every finished cell, with ranks and tests; what failed or was skipped is listed.
+        """
+        plan = self._plan
+        datasets: list[str] = []
+        skipped: dict[str, str] = {}
+        cells = []
+        with reading(self._store if store is None else store) as kept:
+            records = kept.datasets()
+            for source in plan.datasets:
+                digest, reason = records.get(source.identity, (None, None))
+                if reason is not None:
+                    skipped[source.name] = reason
+                    continue
+                datasets.append(source.name)
+                keys = [] if digest is None else plan.keys(digest)
+                stored = {cell.key: cell for cell in kept.cells(key for key, *_ in keys)}
+                # A data set or a method may have been renamed since its cells were computed.
+                cells += [
+                    replace(stored[key], dataset=source.name, method=method.name)
+                    for key, _, method in keys
+                    if key in stored
+                ]
         return StudyResults(
-            self._plan.name, self._plan.losses, tuple(data), tuple(method.name for method in self._plan.methods),
-            tuple(cell for cell in cells if cell.error is None), tuple(cell for cell in cells if cell.error is not None),
-            len(keys) - len(cells), skipped,
-        )  # fmt: skip
+            name=plan.name,
+            losses=plan.losses,
+            datasets=tuple(datasets),
+            methods=tuple(method.name for method in plan.methods),
+            cells=tuple(cell for cell in cells if cell.error is None),
+            failed=tuple(cell for cell in cells if cell.error is not None),
+            unfinished=len(datasets) * plan.folds * len(plan.methods) - len(cells),
+            skipped=skipped,
+        )
 
     def ranks(self, loss: str) -> Ranks:
-        """Mean ranks by a loss."""
+        """Mean ranks of the methods by a loss: ``results().ranks(loss)``."""
         return self.results().ranks(loss)
 
     def test(self, loss: str, *, level: float = 0.95) -> StudyTest:
-        """Friedman, Iman–Davenport and Nemenyi by a loss."""
+        """Friedman, Iman–Davenport and Nemenyi tests by a loss: ``results().test(loss)``."""
         return self.results().test(loss, level=level)
 
-    def _loaded(self) -> tuple[dict[str, Dataset], dict[str, str]]:
-        """Data sets that are there, and why others are not."""
-        data, skipped = {}, {}
-        for source in self._plan.datasets:
-            try:
-                data[source.name] = source.load()
-            except MissingData as error:
-                skipped[source.name] = str(error)
-        if not data:
-            raise InputError(f"None of the data sets of {self._plan.name!r} is here: {next(iter(skipped.values()))}")
-        return data, skipped
-
-    def _protocols(self, data: Mapping[str, Dataset]) -> dict[str, Protocol]:
-        """How each data set is sampled; refuses what does not fit its rows."""
-        return {name: protocol(one.y, seed=self._plan.seed, **self._plan.protocol) for name, one in data.items()}
-
-    def _keys(
-        self, data: Mapping[str, Dataset], protocols: Mapping[str, Protocol]
-    ) -> list[tuple[str, str, int, Method]]:
-        """Every cell: its key, data set, fold and method, in the order of the plan."""
+    def _units(self, data: Dataset, sampled: Protocol, status: Mapping[str, str | None], *, retry: bool) -> list[Unit]:
+        """The unfinished cells of a data set, grouped by fold and classifier, which their methods share."""
+        plan = self._plan
+        groups: dict[tuple[int, str | None, str], list[tuple[str, Method]]] = {}
+        for key, fold, method in plan.keys(data.digest):
+            if key not in status or (retry and status[key] is not None):
+                # A method with its own estimator shares no scores.
+                alone = method.name if method.classifier is None else ""
+                groups.setdefault((fold, method.classifier, alone), []).append((key, method))
         return [
-            (self._plan.key(one, fold, method), name, fold, method)
-            for name, one in data.items()
-            for fold in range(len(protocols[name]))
-            for method in self._plan.methods
+            Unit(data, sampled, fold, None if name is None else plan.classifiers[name], methods, plan.seed)
+            for (fold, name, _), methods in groups.items()
         ]
 
-    def _units(
-        self, data: Mapping[str, Dataset], protocols: Mapping[str, Protocol], keys: Sequence[Any], missing: set[str]
-    ) -> Iterator[Unit]:
-        """Work for one process at a time: the methods that share a fold and a classifier."""
-        groups: dict[tuple[str, int, Any], list[tuple[str, Method]]] = {}
-        for key, name, fold, method in keys:
-            if key in missing:
-                # What brings its own estimator shares nothing.
-                shared = method.classifier if method.classifier is not None else ("own", method.name)
-                groups.setdefault((name, fold, shared), []).append((key, method))
-        for (name, fold, shared), methods in groups.items():
-            classifier = self._plan.classifiers[shared] if isinstance(shared, str) else None
-            yield Unit(data[name], protocols[name], fold, classifier, methods, self._plan.seed)
 
-
-def _worked(units: Iterator[Unit], jobs: int | None) -> Iterator[list[Outcome]]:
-    """Outcomes as they come."""
+def _outcomes(units: Sequence[Unit], jobs: int | None) -> Iterator[Outcome]:
+    """Outcomes in the order in which they are finished."""
     from joblib import Parallel, delayed
 
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(
-        delayed(unit.work)() for unit in units
-    )
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")
+    for outcomes in pool(delayed(unit.work)() for unit in units):
+        yield from outcomes
 
 
-def _source(one: Any) -> DataSource:
-    if isinstance(one, str):
-        return DataSource(one, lambda: dataset(one))
-    if isinstance(one, tuple) and len(one) == 3:
-        one = Dataset(str(one[0]), one[1], one[2])
-    if not isinstance(one, Dataset):
-        raise InputError(f"A data set is {one!r}, expected a registered name, a Dataset, or (name, X, y).")
-    return DataSource(one.name, lambda: one)
+def _source(data: Any) -> DataSource:
+    if isinstance(data, DataSource):
+        return data
+    if isinstance(data, str):
+        return registered(data)
+    if isinstance(data, tuple) and len(data) == 3:
+        data = Dataset(str(data[0]), data[1], data[2])
+    if not isinstance(data, Dataset):
+        raise InputError(f"A data set is {data!r}, expected a registered name, a Dataset, or (name, X, y).")
+    return DataSource(data.name, lambda: data, {"digest": data.digest})
 
 
-def _method(name: str, quantifier: Any, classifiers: Mapping[str, Classifier]) -> Method:
-    """A quantifier by its name or a function uses the classifier's scores, an estimator brings its own."""
-    own = not isinstance(quantifier, str) and hasattr(quantifier, "fit")
-    if isinstance(quantifier, str):
-        _ = QUANTIFIERS[quantifier]
-    return Method(name, quantifier, None if own else next(iter(classifiers), None))
+def _classifiers(given: Any) -> dict[str, Classifier]:
+    """Classifiers by name; one alone is called ``classifier``."""
+    if given is None:
+        return {}
+    named = given if isinstance(given, Mapping) else {"classifier": given}
+    return {name: one if isinstance(one, Classifier) else Classifier(one) for name, one in named.items()}
+
+
+def _method(name: str, method: Any, classifiers: Mapping[str, Classifier]) -> Method:
+    """A quantifier by its name or a function uses the first classifier's scores; an estimator uses its own."""
+    if isinstance(method, Method):
+        return method
+    if isinstance(method, str):
+        _ = QUANTIFIERS[method]
+    estimator = not isinstance(method, str) and hasattr(method, "fit")
+    return Method(name, method, None if estimator else next(iter(classifiers), None))

@@ -1,4 +1,4 @@
-"""The work of a study: one fold of one data set with one classifier, counted by every method that needs it."""
+"""Units of work of a study: a fold of a data set, a classifier, and the methods that use its scores."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tallymark.study.plans import Classifier, Method
 from tallymark.study.protocols import Protocol, Split
 from tallymark.summaries.tally import Tally
 
-#: Folds of the training rows that error rates come from.
+#: Folds of cross-validation on the training rows, from which error rates are estimated.
 _RATES = 10
 
-#: Folds and repeats of a search for parameters.
+#: Folds and repeats of a parameter search.
 _SEARCH = (5, 2)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cell came to: shares of the classes in every sample, or why there are none."""
+    """The outcome of a cell: estimated class shares of every sample, or an error."""
 
     key: str
     nominal: Floats
@@ -42,7 +42,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Unit:
-    """A fold of a data set, a classifier, and the methods that count with its scores."""
+    """A fold of a data set, a classifier, and the methods that use its scores."""
 
     data: Dataset
     protocol: Protocol
@@ -52,15 +52,15 @@ class Unit:
     seed: int
 
     def work(self) -> list[Outcome]:
-        """Train once, then count by every method; what fails is an outcome like any other."""
+        """Train once, then estimate by every method; a failure is an outcome with an error."""
         split = self.protocol.split(self.fold)
         started = time.perf_counter()
         scores: tuple[Floats, Floats] | Exception | None = None
         if self.classifier is not None:
             try:
-                learnt = any(_learns(method) for _, method in self.methods)
-                scores = scores_of(self.classifier, self.data, split, self.seed, rates=learnt)
-            except Exception as error:  # noqa: BLE001 - a failed fold is recorded, and stops nothing
+                validated = any(_reads_validation(method) for _, method in self.methods)
+                scores = scores_of(self.classifier, self.data, split, self.seed, rates=validated)
+            except Exception as error:  # noqa: BLE001 - a failed fold is recorded and does not stop the run
                 scores = error
         shared = (time.perf_counter() - started) / len(self.methods)
         return [self._outcome(key, method, split, scores, shared) for key, method in self.methods]
@@ -71,25 +71,25 @@ class Unit:
         try:
             if isinstance(scores, Exception):
                 raise scores
-            estimates = counted(method, self.data, split, scores)
-        except Exception as failure:  # noqa: BLE001 - recorded with its words
+            estimates = class_shares(method, self.data, split, scores)
+        except Exception as failure:  # noqa: BLE001 - recorded with its message
             error = f"{type(failure).__name__}: {failure}"
         sizes = np.array([len(rows) for rows in split.index])
         seconds = shared + time.perf_counter() - started
         return Outcome(key, np.asarray(split.nominal, dtype=np.float64), split.drawn, sizes, estimates, error, seconds)
 
 
-def _learns(method: Method) -> bool:
-    """Whether a method learns from scores of labelled rows."""
+def _reads_validation(method: Method) -> bool:
+    """Whether a method needs scores of labelled rows."""
     return not isinstance(method.quantifier, str) or QUANTIFIERS[method.quantifier].reads_validation
 
 
 def scores_of(
     classifier: Classifier, data: Dataset, split: Split, seed: int, *, rates: bool = True
 ) -> tuple[Floats, Floats]:
-    """Scores of the training rows by classifiers that have not seen them, and of the test rows.
+    """Out-of-sample scores of the training rows (cross-validation), and scores of the test rows.
 
-    Without `rates` nobody learns from the former, and the training fit's are good enough.
+    Without `rates` no method uses the former, and those of the training fit are returned.
     """
     from sklearn.base import clone
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -100,22 +100,22 @@ def scores_of(
         estimator.set_params(random_state=seed)
     if classifier.grid:
         estimator = _searched(classifier, estimator, X, y, seed)
-    asked = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
+    scoring = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
     fitted = clone(estimator).fit(X, y)
-    tested = getattr(fitted, asked)(data.X[split.test])
+    tested = getattr(fitted, scoring)(data.X[split.test])
     if rates:
         number = min(_RATES, int(np.unique(y, return_counts=True)[1].min()))
         folds = StratifiedKFold(number, shuffle=True, random_state=seed)
-        unseen = cross_val_predict(estimator, X, y, cv=folds, method=asked)
+        validated = cross_val_predict(estimator, X, y, cv=folds, method=scoring)
     else:
-        unseen = getattr(fitted, asked)(X)
+        validated = getattr(fitted, scoring)(X)
     two = len(np.unique(y)) == 2
-    unseen, tested = (part[:, 1] if two and part.ndim == 2 else part for part in (unseen, tested))
-    return np.asarray(unseen, dtype=np.float64), np.asarray(tested, dtype=np.float64)
+    validated, tested = (part[:, 1] if two and part.ndim == 2 else part for part in (validated, tested))
+    return np.asarray(validated, dtype=np.float64), np.asarray(tested, dtype=np.float64)
 
 
 def _searched(classifier: Classifier, estimator: Any, X: Any, y: Any, seed: int) -> Any:
-    """The estimator with the parameters that do best in repeated folds."""
+    """The estimator with the best parameters by repeated cross-validation."""
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 
@@ -130,46 +130,43 @@ def _searched(classifier: Classifier, estimator: Any, X: Any, y: Any, seed: int)
     return clone(estimator).set_params(**search.best_params_)
 
 
-def counted(method: Method, data: Dataset, split: Split, scores: tuple[Floats, Floats] | None) -> Floats:
-    """The shares of every class that a method estimates in each sample."""
+def class_shares(method: Method, data: Dataset, split: Split, scores: tuple[Floats, Floats] | None) -> Floats:
+    """Class shares that a method estimates, a line per sample."""
     y = data.y[split.train]
     if scores is None:
         estimates = _by_estimator(method.quantifier, data, split, y)
         if method.fallback is None:
             return estimates
         return np.where(np.isnan(estimates), np.unique(y, return_counts=True)[1] / len(y), estimates)
-    unseen, tested = scores
+    validated, tested = scores
     classes = np.unique(y)
     if len(classes) > 2:
-        return _of_classes(method, unseen, tested, y, split)
-    tally = tally_of_arrays(y, unseen, pos_label=_check.plain_label(classes[1]))
+        return _of_classes(method, validated, tested, y, split)
+    tally = tally_of_arrays(y, validated, pos_label=_check.plain_label(classes[1]))
     if callable(method.quantifier):
         shares = np.array([float(method.quantifier(tally, tested[rows], **method.options)) for rows in split.index])
     else:
         shares = estimate_many(method.quantifier, tally, tested, list(split.index), **_options(method, tally))
     if method.fallback is not None and np.isnan(shares).any():
         other = replace(method, quantifier=method.fallback, options={}, fallback=None)
-        shares = np.where(np.isnan(shares), counted(other, data, split, scores)[:, 1], shares)
+        shares = np.where(np.isnan(shares), class_shares(other, data, split, scores)[:, 1], shares)
     return np.column_stack((1.0 - shares, shares))
 
 
 def _options(method: Method, tally: Tally) -> dict[str, Any]:
-    """The method's options, and where it cuts unless that was said."""
-    own = dict(method.options)
+    """The method's options, with a default threshold where it takes one."""
+    options = dict(method.options)
     if "threshold" in QUANTIFIERS[method.quantifier].options:
-        own.setdefault("threshold", 0.5 if tally.is_probability else 0.0)
-    return own
+        options.setdefault("threshold", 0.5 if tally.is_probability else 0.0)
+    return options
 
 
 def _by_estimator(quantifier: Any, data: Dataset, split: Split, y: Any) -> Floats:
-    """Anything with fit and predict: all samples at once where it can, else one by one."""
+    """Shares by an object with ``fit`` and ``predict``; all samples at once if it has ``predict_many``."""
     from sklearn.base import clone
 
-    fitted = (
-        clone(quantifier).fit(data.X[split.train], y)
-        if hasattr(quantifier, "get_params")
-        else quantifier.fit(data.X[split.train], y)
-    )
+    unfitted = clone(quantifier) if hasattr(quantifier, "get_params") else quantifier
+    fitted = unfitted.fit(data.X[split.train], y)
     test = data.X[split.test]
     if hasattr(fitted, "predict_many"):
         return np.asarray(fitted.predict_many(test, list(split.index)), dtype=np.float64)
@@ -177,11 +174,12 @@ def _by_estimator(quantifier: Any, data: Dataset, split: Split, y: Any) -> Float
     return np.column_stack((1.0 - shares[:, 0], shares[:, 0])) if shares.shape[1] == 1 else shares
 
 
-def _of_classes(method: Method, unseen: Floats, tested: Floats, y: Any, split: Split) -> Floats:
-    """More than two classes: the estimator of the same name around ready-made scores."""
+def _of_classes(method: Method, validated: Floats, tested: Floats, y: Any, split: Split) -> Floats:
+    """Shares of more than two classes by the estimator of the same name on precomputed scores."""
     from tallymark.quantify.estimators.wrappers import WRAPPERS
 
     name = QUANTIFIERS[method.quantifier].name if isinstance(method.quantifier, str) else None
     if name is None or name not in WRAPPERS:
         raise InputError(f"{method.name} counts two classes only; the data have {len(np.unique(y))}.")
-    return np.asarray(WRAPPERS[name](None, **method.options).fit(unseen, y).predict_many(tested, list(split.index)))
+    fitted = WRAPPERS[name](None, **method.options).fit(validated, y)
+    return np.asarray(fitted.predict_many(tested, list(split.index)))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Label
-from tallymark.cli.evaluation_tables import BY_GROUP, HEADLINE, Shown, print_evaluations, tests_of_groups
+from tallymark.cli.evaluation_tables import Shown, print_evaluations, tests_of_groups
 from tallymark.cli.options import (
     FILE_HELP,
     ClusteredRowOptions,
@@ -45,6 +45,7 @@ from tallymark.cli.requirements import Requirement, require_all
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluations
+from tallymark.metrics import headlines
 from tallymark.notes import Note, emit
 from tallymark.registry import METRICS
 from tallymark.simple import without_simple
@@ -264,7 +265,7 @@ def _of_scores(
     if options["metrics"] is None and not everything:
         # Only what will be shown: intervals of the rest would be computed for nothing.
         probabilities = all(tally.is_probability for tally in tallies.values())
-        headline = BY_GROUP if groups else HEADLINE
+        headline = headlines.BY_GROUP if groups else headlines.TABLE
         shown_metrics = [name for name in headline if probabilities or METRICS[name].needs != "probabilities"]
         options = options | {"metrics": shown_metrics}
     with progress_bar(f"Evaluating {file}") as progress:

@@ -14,15 +14,13 @@ from tallymark.errors import InputError, Undefined
 from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.resampling.values import at_rates
 from tallymark.measures import Evaluation, Measure
+from tallymark.metrics.headlines import EXPECTED
 from tallymark.quantify.estimation.prevalence import quantiles
 from tallymark.quantify.estimation.problem import one_target, problem_of
 from tallymark.quantify.estimation.resampling import resampled
 from tallymark.quantify.kernels.samples import Samples, Validation
 from tallymark.registry import METRICS, QUANTIFIERS, metric_names
 from tallymark.summaries.tally import Tally
-
-#: What people ask of a classifier at work.
-_USUAL = ("precision", "npv", "recall", "f1", "accuracy", "predicted_prevalence")
 
 _REPLICATES = 1_000
 
@@ -32,7 +30,7 @@ def expected(
     target: Tally,
     *,
     threshold: float | str = 0.5,
-    metrics: Sequence[str] = _USUAL,
+    metrics: Sequence[str] = EXPECTED,
     method: str = "bayes",
     level: float = 0.95,
     seed: Seed = 0,

@@ -1,4 +1,4 @@
-"""Classifiers as points of ROC and PR space, with lines along which a metric stays the same."""
+"""Charts of ROC space and precision–recall space: classifiers as points, with isolines of a metric."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tallymark.charts.parts import axis, line_of_chance, tips
-from tallymark.charts.theme import altair, finished, palette, rows
+from tallymark.charts.theme import Chart, altair, finished, palette, rows
 from tallymark.curves.isolines import dominated, metric_at_rates, recall_at_level
 from tallymark.errors import InputError
 from tallymark.summaries.confusion import BinaryConfusion, Confusion
@@ -24,11 +24,33 @@ def roc_space(
     levels: Sequence[float] = _LEVELS,
     theme: str = "light",
     **parameters: float,
-) -> Any:
-    """Classifiers as points (fpr, tpr), with lines of equal `metric` at a prevalence; hollow points are dominated.
+) -> Chart:
+    """ROC space: classifiers as points (fpr, tpr), with isolines of a metric.
 
-    A classifier is dominated when another finds at least as many positives with no more false alarms.
+    Hollow points are dominated: another classifier has at least the same recall at no higher false positive rate.
 
+    Parameters
+    ----------
+    data
+        Confusion matrices of two classes by name.
+    metric
+        The metric of the isolines.
+    prevalence
+        Prevalence of the isolines; that of the first matrix by default.
+    levels
+        Values of the isolines.
+    theme
+        ``"light"`` or ``"dark"``.
+    **parameters
+        Parameters of the metric.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> a = tm.confusion([1, 1, 0, 0], [1, 0, 0, 0])
     >>> b = tm.confusion([1, 1, 0, 0], [1, 0, 1, 0])
@@ -70,9 +92,33 @@ def pr_space(
     levels: Sequence[float] = _LEVELS,
     theme: str = "light",
     **parameters: float,
-) -> Any:
-    """Classifiers as points (recall, precision) with lines of equal `metric`; hollow points are dominated.
+) -> Chart:
+    """Precision–recall space: classifiers as points (recall, precision), with isolines of a metric.
 
+    Hollow points are dominated in ROC space.
+
+    Parameters
+    ----------
+    data
+        Confusion matrices of two classes by name.
+    metric
+        The metric of the isolines.
+    prevalence
+        Prevalence of the isolines; that of the first matrix by default.
+    levels
+        Values of the isolines.
+    theme
+        ``"light"`` or ``"dark"``.
+    **parameters
+        Parameters of the metric.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> a = tm.confusion([1, 1, 0, 0], [1, 0, 0, 0])
     >>> tm.charts.pr_space({"a": a}).to_dict()["title"]["text"]
@@ -82,10 +128,11 @@ def pr_space(
     share = _share(data, prevalence)
     cells = []
     for name, (tpr, fpr) in rates.items():
-        called = share * tpr + (1 - share) * fpr
-        if called > 0:
-            cells.append({"name": name, "x": tpr, "y": share * tpr / called, "dominated": dominated(name, rates),
-                          metric: _value(metric, tpr, fpr, share, parameters)})  # fmt: skip
+        predicted = share * tpr + (1 - share) * fpr
+        if predicted > 0:
+            value = _value(metric, tpr, fpr, share, parameters)
+            precision = share * tpr / predicted
+            cells.append({"name": name, "x": tpr, "y": precision, "dominated": dominated(name, rates), metric: value})
     lines = []
     for level in levels:
         for fpr in np.concatenate((np.geomspace(1e-5, 1e-2, 60), np.linspace(0.01, 1.0, 120))):
@@ -123,16 +170,13 @@ def _value(metric: str, tpr: float, fpr: float, share: float, parameters: Mappin
 
 
 def _naive(theme: str) -> Any:
-    """Calling none and calling all, which need no classifier."""
+    """The trivial classifiers: none predicted positive, all predicted positive."""
     alt = altair()
-    base = alt.Chart(
-        rows(
-            [
-                {"x": 0.0, "y": 0.0, "who": "call none", "side": "left"},
-                {"x": 1.0, "y": 1.0, "who": "call all", "side": "right"},
-            ]
-        )
-    )
+    ends = [
+        {"x": 0.0, "y": 0.0, "who": "call none", "side": "left"},
+        {"x": 1.0, "y": 1.0, "who": "call all", "side": "right"},
+    ]
+    base = alt.Chart(rows(ends))
     colour = palette(theme).faint
     marks = base.mark_point(shape="cross", size=70, filled=True, color=colour).encode(
         x="x:Q", y="y:Q", tooltip=[alt.Tooltip("who:N", title=" ")]
