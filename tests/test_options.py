@@ -313,17 +313,9 @@ CALLS |= {
 #: What `tm.report` is about; its test writes no page but compares the content.
 PERIODS = tm.tally(FRAME, score="p", by="t")
 PAGE = (tm.quantify.estimate("cc", tally(), PERIODS, replicates=100), "page.html")
-FIT = tm.quantify.mixture_fit(tally(), target())
 ADVICE = tm.advise(prevalence_stable=True, values_stable=True)
-OF_COUNTS = {
-    "fit": FIT, "expectation": tm.quantify.expected(tally(), target()), "warnings": (tm.results.Note("TM101", "few rows"),),
-    "growth": "t", "order": With(BACKWARDS, {"growth": "t"}), "fits": With(tm.quantify.mixture_fit(tally(), PERIODS), {"fit": FIT}),
-    "unseen": With(tm.quantify.sensitivity(tally(), target()), {"fit": FIT}), "known": (160.0, 80.0),
-    "audit": tm.quantify.estimate("ac", tally(), PERIODS, level=None),
-}  # fmt: skip
 CALLS["report"] = call(
     tally(), "page.html", title="Another", threshold="f1", level=0.5, prevalence=0.1, sampling="stratified", advice=ADVICE,
-    **{name: With(*((o.value, o.also) if isinstance(o, With) else (o, {})), PAGE) for name, o in OF_COUNTS.items()},
 )  # fmt: skip
 
 
@@ -355,7 +347,7 @@ def declaration(kind, registry, function, use=None):
             known = {name: value for name, value in facts.items() if not callable(value)}
             return [known, None if use is None else use()]
         finally:
-            registry.remove_own("declared_here")
+            registry.remove_user_defined("declared_here")
 
     declared.__signature__ = inspect.signature(declare)
     return declared
@@ -390,7 +382,7 @@ CALLS |= {
     "rare.Cleaning": call(min_letters=5, min_words=8, min_df=30, languages=["nl", "de"], stem=lambda word: word[:1]),
     "extend.metric": call(
         named={"needs": "tally", "range": (0, 1), "better": "higher", "meaning": "One."}, needs="cells", range=(0, 2), better="lower",
-        prevalence_free=True, rank_only=True, chance=0.5, **TITLED,
+        prevalence_free=True, rank_only=True, chance=0.5, parameters={"power": 3.0}, **TITLED,
     ),
     "extend.policy": call(
         named={"meaning": "One."}, arguments=("least",), defaults=With((0.1,), {"arguments": ("least",)}), example="declared_here:3", judged_by="f1", **TEXT,
@@ -574,8 +566,7 @@ KINDS = {
     **{
         f"report {type(data).__name__}{place}": (
             tm.report, (data, "page.html"), {},
-            {"threshold": 0.3, "level": 0.5, "prevalence": 0.1, "sampling": "stratified", "beta": 3.0, "advice": ADVICE}
-            | {name: value.value if isinstance(value, With) else value for name, value in OF_COUNTS.items()},
+            {"threshold": 0.3, "level": 0.5, "prevalence": 0.1, "sampling": "stratified", "beta": 3.0, "advice": ADVICE},
         )
         for place, data in enumerate((
             tally(), tm.tally(FRAME, label="y", score="p", by="g"), matrix(), tm.compare(panel()), PAGE[0], ADVICE,

@@ -47,8 +47,6 @@ def reports(folder):
     p = panel()
     t = p.tally("forest")
     u = tm.tally(scores=1 / (1 + np.exp(-np.random.default_rng(1).normal(-1, 1, 1_000))))
-    estimates = {name: tm.quantify.estimate(name, t, u, replicates=100) for name in ("cc", "ac", "bayes")}
-    fit = tm.quantify.mixture_fit(t, u)
     rng = np.random.default_rng(2)
     y = rng.random(900) < 0.3
     six = pd.DataFrame({"y": y.astype(int), **{f"a rather long model name {i}": rng.normal(y * (0.5 + i / 4)) for i in range(6)}})  # fmt: skip
@@ -69,7 +67,7 @@ def reports(folder):
     made = {
         "models": tm.report(p, folder / "models.html", threshold="f1"),
         "comparison": tm.report(tm.compare(p), folder / "comparison.html", title=HOSTILE),
-        "count": tm.report(estimates, folder / "count.html", fit=fit, expectation=tm.quantify.expected(t, u)),
+        "count": tm.report(tm.quantify.count(t, u, ["cc", "ac", "bayes"], expect=["precision", "recall"]), folder / "count.html"),
         "six": folder / "six.html",
         "groups": folder / "groups.html",
     }

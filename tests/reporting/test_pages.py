@@ -317,7 +317,7 @@ def test_what_is_not_used_is_not_loaded(code, most, tmp_path):
 
 
 def test_paths_do_not_travel_with_the_page(tmp_path, monkeypatch):
-    from tallymark.cli.printing import shown_command
+    from tallymark.cli.output import shown_command
 
     monkeypatch.setattr("sys.argv", ["x", "evaluate", str(tmp_path / "d.csv"), "--where", "a/b > 3", "--report", os.fspath(tmp_path / "r.html")])  # fmt: skip
     assert shown_command() == "tallymark evaluate d.csv --where 'a/b > 3' --report r.html"

@@ -14,8 +14,7 @@ from tallymark._numbers import MINUS, THIN, per_cent, with_limits
 from tallymark.decisions.verdicts import group_facts, model_facts
 from tallymark.quantify import Prevalence
 from tallymark.registry import METRICS
-from tallymark.reporting.builders import ReportRequest
-from tallymark.reporting.of_counts import of_counts
+from tallymark.reporting.of_counts import of_count
 from tallymark.reporting.of_models import compared, described, of_models
 from tallymark.reporting.sentences import (
     comparison_headline,
@@ -271,7 +270,7 @@ def estimated(share, n, low, high):
 )
 def test_less_than_a_row_is_no_power_of_ten(share, limits):
     one = estimated(share, 99_197, *limits)
-    content = of_counts({"bayes": one}, ReportRequest())
+    content = of_count(tm.quantify.Count(estimates={"bayes": one}), None)
     cells = [cell.text for line in content.sections[0].tables[0].lines for cell in line]
     for text in (repr(one), one.written, content.headline, *cells):
         assert not re.search(rf"\de[{MINUS}-]?\d", text), text

@@ -15,12 +15,7 @@ from tallymark.reporting.page_model import Content
 
 if TYPE_CHECKING:
     from tallymark.inference.interval import Sampling
-    from tallymark.measures import Evaluation
-    from tallymark.notes import Note
     from tallymark.prices.advice import Advice
-    from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
-    from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
-    from tallymark.quantify.estimation.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +28,6 @@ class ReportRequest:
     prevalence: float | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
     sampling: Sampling = "plain"
-    fit: MixtureFit | None = None
-    expectation: Evaluation | None = None
-    warnings: tuple[Note, ...] = ()
-    growth: str | None = None
-    order: Sequence[Any] | None = None
-    fits: MixtureFits | None = None
-    unseen: Sensitivity | None = None
-    known: tuple[float, float] | None = None
-    audit: Prevalence | Prevalences | None = None
     advice: Advice | None = None
 
 

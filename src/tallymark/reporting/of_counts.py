@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tallymark import charts
 from tallymark._numbers import amount, change, count, number, p_value, per_cent, share_of_rows, signed
-from tallymark.charts.theme import Chart, is_kind
+from tallymark.charts.theme import Chart
 from tallymark.decisions.verdicts import NAMED_CLASSES, class_facts, count_facts
-from tallymark.errors import InputError
+from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
+from tallymark.quantify.estimation.count import Count, total_of
+from tallymark.quantify.estimation.prevalence import SUM_OF_GROUPS, Prevalence, Prevalences
 from tallymark.registry import QUANTIFIERS
 from tallymark.reporting.builders import ReportRequest, contents
 from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table, measured
@@ -20,120 +21,82 @@ from tallymark.reporting.sentences import listed
 
 if TYPE_CHECKING:
     from tallymark.measures import Evaluation
-    from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
     from tallymark.quantify.estimation.mixture_test import MixtureFits
-    from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
     from tallymark.quantify.estimation.sensitivity import Sensitivity
 
 
-@dataclass(frozen=True)
-class _Count:
-    """Estimates by method and the options of their report."""
-
-    estimates: Mapping[str, Any]
-    request: ReportRequest
-
-    @property
-    def audits(self) -> dict[str, Any]:
-        """The estimate from labelled rows alone, where there is one."""
-        if self.request.audit is None:
-            return {}
-        from tallymark.audits.prevalences import METHOD
-
-        return {METHOD: self.request.audit}
-
-    @property
-    def classes(self) -> dict[str, ClassPrevalences]:
-        """Estimates of K classes."""
-        return {name: entry for name, entry in self.estimates.items() if is_kind(entry, "ClassPrevalences")}
-
-    @property
-    def flat(self) -> dict[str, Prevalence | Prevalences]:
-        """Estimates of one share, or of one share per group."""
-        return {name: entry for name, entry in self.estimates.items() if not is_kind(entry, "ClassPrevalences")}
-
-    @property
-    def grouped(self) -> dict[str, Prevalences]:
-        """Estimates by group."""
-        return {name: entry for name, entry in self.estimates.items() if is_kind(entry, "Prevalences")}
-
-
-#: Options of a count, and the option beside which each is shown.
-_USED = {
-    "fit": None, "expectation": None, "warnings": None, "growth": None, "order": "growth", "fits": "fit",
-    "unseen": "fit", "known": None, "audit": None,
-}  # fmt: skip
-
-
-@contents("Prevalence", "Prevalences", "ClassPrevalences", uses=tuple(_USED))
+@contents("Prevalence", "Prevalences", "ClassPrevalences")
 def _of_data(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    for option, beside in _USED.items():
-        if beside is not None and getattr(request, option) is not None and getattr(request, beside) is None:
-            raise InputError(f"{option}= is shown together with {beside}=; state {beside}= too.")
-    return of_counts(named, request)
+    return of_count(Count(estimates=named), request.title)
 
 
 @contents("Count")
-def _of_count(named: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
-    """A count with everything that belongs to it."""
-    parts = replace(
-        request,
-        fit=data.fit,
-        expectation=data.expected,
-        warnings=data.warnings,
-        growth=data.growth,
-        order=data.order,
-        fits=data.fits,
-        unseen=data.sensitivity,
-        known=data.labelled,
-        audit=data.audit,
-    )
-    return of_counts(data.estimates, parts)
+def _of_count(named: Mapping[str, Any], data: Count, request: ReportRequest) -> Content:  # noqa: ARG001
+    return of_count(data, request.title)
 
 
-def of_counts(estimates: Mapping[str, Any], request: ReportRequest) -> Content:
-    """The report on a count: estimates by method, group or class."""
-    counted = _Count(estimates, request)
-    sections = [_estimates(counted), _growth(counted), _shift(counted), _expected(request.expectation)]
-    totals = [_total(entry) for entry in counted.flat.values()]
-    headline, sentences = _verdict(totals, request) if totals else _class_verdict(counted.classes)
+def of_count(answer: Count, title: str | None) -> Content:
+    """The report on a count: estimates by method, group or class, and everything that qualifies them."""
+    sections = [_estimates(answer), _growth(answer), _shift(answer), _expected(answer.expected)]
+    totals = list(answer.totals.values())
+    headline, sentences = _verdict(totals, answer) if totals else _class_verdict(_classes(answer))
     return Content(
-        request.title or "Count",
+        title or "Count",
         [f"{_of_rows(float(totals[0].n))} without labels"] if totals else [],
         sentences,
-        list(map(Remark.of, request.warnings)),
+        list(map(Remark.of, answer.warnings)),
         [section for section in sections if section is not None],
         headline=headline,
     )
 
 
+def _classes(answer: Count) -> dict[str, ClassPrevalences]:
+    """Estimates of K classes."""
+    return {name: one for name, one in answer.estimates.items() if isinstance(one, ClassPrevalences)}
+
+
+def _flat(answer: Count) -> dict[str, Prevalence | Prevalences]:
+    """Estimates of one share, or of one share per group."""
+    return {name: one for name, one in answer.estimates.items() if not isinstance(one, ClassPrevalences)}
+
+
+def _grouped(answer: Count) -> dict[str, Prevalences]:
+    """Estimates by group."""
+    return {name: one for name, one in answer.estimates.items() if isinstance(one, Prevalences)}
+
+
+def _audits(answer: Count) -> dict[str, Prevalence | Prevalences]:
+    """The estimate from labelled rows alone, where there is one, by its method."""
+    return {} if answer.audit is None else {total_of(answer.audit).method: answer.audit}
+
+
 def _total(entry: Any) -> Prevalence:
     """An estimate of all rows."""
-    total: Prevalence = entry.total if is_kind(entry, "Prevalences") else entry
+    total: Prevalence = entry.total if isinstance(entry, Prevalences) else entry
     return total
 
 
-def _estimates(counted: _Count) -> Section:
+def _estimates(answer: Count) -> Section:
     """Every estimate with its interval."""
     lines = []
     keys: list[str] = []
-    for entry in (*counted.estimates.values(), *counted.audits.values()):
-        if is_kind(entry, "Prevalences"):
+    for entry in (*answer.estimates.values(), *_audits(answer).values()):
+        if isinstance(entry, Prevalences):
             keys = list(entry.names)
             sums = [
-                (tuple(key[0] if other == name else "(all)" for other in entry.names), one)
+                (tuple(key[0] if other == name else SUM_OF_GROUPS for other in entry.names), one)
                 for name, by in entry.subtotals().items()
                 for key, one in by.entries.items()
             ]
-            pairs = [*entry.entries.items(), *sums, (("(all)",) * len(entry.names), entry.total)]
+            pairs = [*entry.entries.items(), *sums, ((SUM_OF_GROUPS,) * len(entry.names), entry.total)]
             lines += [[Cell(one.method), *(Cell(str(k)) for k in key), *_cells(one)] for key, one in pairs]
-        elif is_kind(entry, "ClassPrevalences"):
+        elif isinstance(entry, ClassPrevalences):
             keys = ["class"]
             lines += [[Cell(one.method), Cell(str(label)), *_cells(one)] for label, one in entry.items()]
         else:
             lines.append([Cell(entry.method), *_cells(entry)])
     table = Table(["method", *keys, "prevalence", "count", "of", "interval"], lines)
-    return Section("Estimates", _with_labelled(counted), _pictures(counted), [table])
+    return Section("Estimates", _with_labelled(answer), _pictures(answer), [table])
 
 
 def _cells(one: Prevalence) -> list[Cell]:
@@ -147,14 +110,14 @@ def _cells(one: Prevalence) -> list[Cell]:
     return [Cell(one.written, one.prevalence), Cell(text, one.count), rows, Cell(one.interval_method or "")]
 
 
-def _pictures(counted: _Count) -> list[Chart]:
+def _pictures(answer: Count) -> list[Chart]:
     """Counts over time where growth is asked for, the classes' shares, or estimates side by side."""
-    along, flat = counted.request.growth, counted.flat | counted.audits
-    pictures = [charts.class_prevalences(counted.classes)] if counted.classes else []
+    along, flat = answer.growth, _flat(answer) | _audits(answer)
+    pictures = [charts.class_prevalences(_classes(answer))] if _classes(answer) else []
     if along is not None:
-        over_time = {n: e for n, e in flat.items() if is_kind(e, "Prevalences") and _has_value(e)}
+        over_time = {n: e for n, e in flat.items() if isinstance(e, Prevalences) and _has_value(e)}
         if over_time:
-            pictures.append(charts.counts_over_time(over_time, along=along, order=counted.request.order))
+            pictures.append(charts.counts_over_time(over_time, along=along, order=answer.order))
         return pictures
     totals = {name: _total(entry) for name, entry in flat.items()}
     if len(totals) > 1 and totals != flat and any(map(_has_value, totals.values())):
@@ -165,33 +128,33 @@ def _pictures(counted: _Count) -> list[Chart]:
 
 
 def _has_value(entry: Any) -> bool:
-    ones = entry.values() if is_kind(entry, "Prevalences") else (entry,)
+    ones = entry.values() if isinstance(entry, Prevalences) else (entry,)
     return any(one.reason is None for one in ones)
 
 
-def _with_labelled(counted: _Count) -> str:
+def _with_labelled(answer: Count) -> str:
     """The counts with the labelled rows of the same population added."""
-    if counted.request.known is None:
+    if answer.labelled is None:
         return ""
-    rows, positives = counted.request.known
-    totals = [_total(entry) for entry in counted.flat.values()]
+    rows, positives = answer.labelled
+    totals = [_total(entry) for entry in _flat(answer).values()]
     sums = ", ".join(f"{one.method} {count(one.count + positives)}" for one in totals if not one.reason)
     labelled = f"{number(rows)} labelled rows, {number(positives)} of them positive"
     return f"With the {labelled}, the whole population has: {sums}."
 
 
-def _growth(counted: _Count) -> Section | None:
+def _growth(answer: Count) -> Section | None:
     """Growth along a key, by method and group."""
-    along = counted.request.growth
+    along = answer.growth
     if along is None:
         return None
-    growths = {name: entry.growths(along, counted.request.order) for name, entry in counted.grouped.items()}
+    growths = {name: entry.growths(along, answer.order) for name, entry in _grouped(answer).items()}
     lines = []
     others: list[str] = []
     for name, steps in growths.items():
-        others = [key for key in counted.grouped[name].names if key != along]
+        others = [key for key in _grouped(answer)[name].names if key != along]
         for step in steps:
-            groups = [Cell(str(step["group"][key]) if step["group"] else "(all)") for key in others]
+            groups = [Cell(str(step["group"][key]) if step["group"] else SUM_OF_GROUPS) for key in others]
             text = step["reason"] or change(step["growth"], step["low"], step["high"])
             ends = [Cell(str(step["from"])), Cell(str(step["to"]))]
             lines.append([Cell(name), *groups, *ends, Cell(text, step["growth"])])
@@ -204,15 +167,15 @@ def _growth(counted: _Count) -> Section | None:
     )
 
 
-def _shift(counted: _Count) -> Section | None:
+def _shift(answer: Count) -> Section | None:
     """The test of prior shift: fit of the mixture, its power, and the fit by group."""
-    fit, fits, unseen = counted.request.fit, counted.request.fits, counted.request.unseen
+    fit, fits, unseen = answer.fit, answer.fits, answer.sensitivity
     if fit is None:
         return None
     heads = ["from", "to", "observed", "expected", "negative", "positive"]
     bins = [[Cell(number(row[h]), row[h] if np.isfinite(row[h]) else None) for h in heads] for row in fit.rows()]
     pictures, folded = [charts.mixture_fit(fit)], [Fold("Bins of the scores", (), [Table(heads, bins)])]
-    text = _fit_verdict(counted.request)
+    text = _fit_verdict(answer)
     if unseen is not None:
         text += f" {unseen.sentence}"
         pictures.append(charts.sensitivity(unseen))
@@ -220,8 +183,8 @@ def _shift(counted: _Count) -> Section | None:
     return Section("Is this prior shift?", text, pictures, [] if fits is None else [_fits_table(fits)], folded)
 
 
-def _fit_verdict(request: ReportRequest) -> str:
-    fit = request.fit if request.fits is None else request.fits
+def _fit_verdict(answer: Count) -> str:
+    fit = answer.fit if answer.fits is None else answer.fits
     return "" if fit is None else f"{fit.verdict[0].upper()}{fit.verdict[1:]}."
 
 
@@ -263,7 +226,7 @@ def _expected(expectation: Evaluation | None) -> Section | None:
     return Section("What to expect there", text, [charts.forest(expectation)], [Table(["metric", "value"], rows)])
 
 
-def _verdict(totals: Sequence[Prevalence], request: ReportRequest) -> tuple[str, list[str]]:
+def _verdict(totals: Sequence[Prevalence], answer: Count) -> tuple[str, list[str]]:
     """The preferred count in a line, and how the other counts compare."""
     facts = count_facts(totals)
     best, naive = facts.speaks, facts.naive
@@ -289,8 +252,8 @@ def _verdict(totals: Sequence[Prevalence], request: ReportRequest) -> tuple[str,
     if facts.apart is not None:
         pair = " and ".join(facts.apart)
         sentences.append(f"The methods disagree beyond their intervals ({pair}): doubt the assumption behind them.")
-    if request.fit is not None:
-        sentences.append(_fit_verdict(request))
+    if answer.fit is not None:
+        sentences.append(_fit_verdict(answer))
     return headline, sentences
 
 

@@ -32,7 +32,13 @@ def _of_impact(named: Mapping[str, Impact], data: Any, request: ReportRequest) -
         Section("By period and class", impact.heading() + ".", by_period, [table_of(impact.rows())]),
         Section("Distributions", "", distributions),
     ]
-    return Content(request.title or "What errors do", [f"{len(impact.parts)} comparisons"], verdict, (), sections)
+    return Content(
+        request.title or "What errors do",
+        [f"{len(impact.parts)} comparisons"],
+        verdict,
+        (),
+        sections,
+    )
 
 
 @contents("Advice")

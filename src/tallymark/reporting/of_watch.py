@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tallymark import charts
 from tallymark._numbers import counted
 from tallymark.reporting.builders import ReportRequest, contents, only
-from tallymark.reporting.page_model import Content, Section, table_of
+from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 if TYPE_CHECKING:
     from tallymark.monitor.results import Watch
@@ -27,4 +27,10 @@ def _of_watch(named: Mapping[str, Watch], data: Any, request: ReportRequest) -> 
         sample = table_of(watch.plan.to_dict()["sample"])
         sections.append(Section("Rows to label", watch.plan.heading(), [charts.audit_plan(watch.plan)], [sample]))
     verdict = [f"{watch.verdict}.", f"{watch.rate}."]
-    return Content(request.title or "Watch", [counted(len(watch.periods), "period")], verdict, (), sections)
+    return Content(
+        request.title or "Watch",
+        [counted(len(watch.periods), "period")],
+        verdict,
+        list(map(Remark.of, watch.warnings)),
+        sections,
+    )

@@ -24,18 +24,14 @@ from tallymark._write import replacing, require_writable
 from tallymark.charts.rendering import Progress, drawn
 from tallymark.charts.theme import PALETTES
 from tallymark.errors import InputError, PictureWarning, shown
-from tallymark.notes import Note, input_notes
+from tallymark.notes import input_notes
 from tallymark.reporting.builders import ReportRequest, content_of
 from tallymark.reporting.explorer import explored, formulas, glossary, limits_note, parameters
 from tallymark.reporting.page_model import Content, Remark
 
 if TYPE_CHECKING:
     from tallymark.inference.interval import Sampling
-    from tallymark.measures import Evaluation
     from tallymark.prices.advice import Advice
-    from tallymark.quantify.estimation.mixture_test import MixtureFit, MixtureFits
-    from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
-    from tallymark.quantify.estimation.sensitivity import Sensitivity
 
 
 def report(
@@ -47,15 +43,6 @@ def report(
     prevalence: float | None = None,
     title: str | None = None,
     command: str | None = None,
-    fit: MixtureFit | None = None,
-    expectation: Evaluation | None = None,
-    warnings: tuple[Note, ...] = (),
-    growth: str | None = None,
-    order: Sequence[Any] | None = None,
-    fits: MixtureFits | None = None,
-    unseen: Sensitivity | None = None,
-    known: tuple[float, float] | None = None,
-    audit: Prevalence | Prevalences | None = None,
     advice: Advice | None = None,
     sampling: Sampling = "plain",
     progress: Progress | None = None,
@@ -67,7 +54,7 @@ def report(
     ----------
     data
         A labelled tally, a panel (models on the same rows, which are then compared), tallies by group, a confusion,
-        scores of K classes, or any result such as an evaluation, a comparison or a prevalence; or several of one kind
+        scores of K classes, or any result such as an evaluation, a comparison or a count; or several of one kind
         by name, which are not compared.
     path
         The file to write.
@@ -77,18 +64,6 @@ def report(
         Title of the page.
     command
         The command that is shown as the origin of the page.
-    fit, fits, unseen
-        Of a count: its test of prior shift, the tests by group, and their sensitivity.
-    expectation
-        Of a count: metrics expected in the target.
-    warnings
-        Of a count: notes to show.
-    growth, order
-        Of a count: the key along which growth is shown, and the order of its periods.
-    known
-        Of a count: labelled rows of the same population, and positives among them.
-    audit
-        Of a count: the estimate from labelled rows of the target.
     advice
         Result of :func:`tallymark.advise`, whose metrics come first.
     progress
@@ -120,15 +95,6 @@ def report(
         prevalence=prevalence,
         parameters=parameters,
         sampling=sampling,
-        fit=fit,
-        expectation=expectation,
-        warnings=warnings,
-        growth=growth,
-        order=order,
-        fits=fits,
-        unseen=unseen,
-        known=known,
-        audit=audit,
         advice=advice,
     )
     return write(content_of(data, request), path, progress, command=command)
