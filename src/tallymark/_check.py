@@ -396,7 +396,8 @@ def _name_classes(classes: list[Label], pos_label: Label | None, name: str, *, o
                 return plain_label(negative), plain_label(positive)
         if len(classes) == 1 and one_class:
             raise InputError(
-                f"{name} has the value {classes[0]!r} only, and nothing says whether it is the positive one; name the positive "
+                f"{name} has the value {classes[0]!r} only, and nothing says whether it is the positive one; name the "
+                "positive "
                 "label with pos_label (--pos-label on the command line)."
             )
         if len(classes) == 1:

@@ -14,7 +14,8 @@ from tallymark._text import visible
 #: What LaTeX takes for something else; a bracket or an asterisk that begins a line belongs to the command before it.
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "\u202f": r"\,", "\u2212": "$-$", "–": "--", "[": "{[}", "*": "{*}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "\u202f": r"\,", "\u2212": "$-$", "–": "--", "[": "{[}", "*": "{*}",
 })  # fmt: skip
 
 #: What Markdown takes for something else: links, emphasis, code, cells; underscores only at the edge of a word.

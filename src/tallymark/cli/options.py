@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, make_dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import typer
 
 from tallymark._check import TypedLabel
 from tallymark.errors import InputError
+from tallymark.metrics.parameters import adjustable
+from tallymark.registry import PARAMETERS
 
 #: What a column holds.
 Kind = Literal["text", "class", "number", "count"]
@@ -141,17 +143,19 @@ class EngineOptions(OptionGroup):
     threads: Annotated[int | None, number("INTEGER", "Threads the engine may use.", least=1)] = None
 
 
-@dataclass(frozen=True)
-class MetricParameters(OptionGroup):
-    """Parameters of metrics; None for one that was not given."""
+def _given(parameters: OptionGroup) -> dict[str, float]:
+    """The parameters that were given, by name."""
+    return {name: value for name, value in vars(parameters).items() if value is not None}
 
-    heading: ClassVar[str] = "Parameters of metrics"
 
-    cost_fp: Annotated[float | None, number("NUMBER", "Cost of a false positive (expected_cost, net_benefit).")] = None
-    cost_fn: Annotated[float | None, number("NUMBER", "Cost of a false negative (expected_cost, net_benefit).")] = None
-    beta: Annotated[float | None, number("NUMBER", "Weight of recall against precision in fbeta.")] = None
-
-    def given(self) -> dict[str, float]:
-        """The parameters that were given, by name."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
+#: Parameters of metrics, an option for each that a user can set; None for one that was not given.
+MetricParameters: Any = make_dataclass(
+    "MetricParameters",
+    [
+        (name, Annotated[float | None, number("NUMBER", PARAMETERS[name].help)], field(default=None))
+        for name in adjustable()
+    ],
+    bases=(OptionGroup,),
+    namespace={"heading": "Parameters of metrics", "given": _given},
+    frozen=True,
+)

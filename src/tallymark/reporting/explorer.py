@@ -23,6 +23,7 @@ from tallymark.inference.resampling.strata import Pool
 from tallymark.measures import Evaluation
 from tallymark.metrics import expressions
 from tallymark.metrics.headlines import SLIDERS
+from tallymark.metrics.parameters import adjustable
 from tallymark.registry import METRICS
 from tallymark.reporting.mathml import formula
 from tallymark.summaries.tally import Tally
@@ -35,12 +36,6 @@ BANDS_UP_TO = 100_000
 
 #: Bins of the scores by class.
 _BINS = 48
-
-
-def parameters() -> dict[str, float]:
-    """Parameters of metrics that the page lets its reader set, with their defaults."""
-    entries = {name: value for metric in METRICS.values() for name, value in metric.parameters.items()}
-    return {name: entries[name] for name in ("beta", "cost_fp", "cost_fn")}
 
 
 def explored(
@@ -63,7 +58,7 @@ def explored(
         "least": max(1e-5, 0.5 / fewest) if rare else None,
         "prevalence": first.prevalence,
         "odds_at": first.parameters.get("odds_at"),
-        "parameters": parameters(),
+        "parameters": adjustable(),
         "leading": list(dict.fromkeys((*leading, *SLIDERS))),
     }
 
@@ -195,7 +190,7 @@ def _short(value: float) -> float | None:
 
 def formulas() -> str:
     """Every metric of the four cells as a JavaScript function of cells and parameters, from its declared expression."""
-    settable = parameters()
+    settable = adjustable()
     lines = []
     for name, metric in METRICS.items():
         if metric.expression is None:

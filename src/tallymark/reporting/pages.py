@@ -24,9 +24,10 @@ from tallymark._write import replacing, require_writable
 from tallymark.charts.rendering import Progress, drawn
 from tallymark.charts.theme import PALETTES
 from tallymark.errors import InputError, PictureWarning, shown
+from tallymark.metrics.parameters import adjustable
 from tallymark.notes import input_notes
 from tallymark.reporting.builders import ReportRequest, content_of
-from tallymark.reporting.explorer import explored, formulas, glossary, limits_note, parameters
+from tallymark.reporting.explorer import explored, formulas, glossary, limits_note
 from tallymark.reporting.page_model import Content, Remark
 
 if TYPE_CHECKING:
@@ -178,8 +179,8 @@ def page(
         explorer=explorer,
         explorer_note="" if explorer is None else limits_note(content.evaluations),
         version=__version__,
-        parameters=parameters(),
-        stated={name: value for name, value in stated.items() if name in parameters()},
+        parameters=adjustable(),
+        stated={name: value for name, value in stated.items() if name in adjustable()},
         css=_css(_read(folder, "page.css")),
         data=_embedded(data),
         script="\n".join([_read(folder, _SCRIPTS[0]), formulas(), *(_read(folder, name) for name in _SCRIPTS[1:])]),

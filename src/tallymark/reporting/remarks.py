@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from tallymark._numbers import amount, counted, fixed, number, per_cent
 from tallymark.decisions.verdicts import ModelFacts, separated, sums_mislead
 from tallymark.measures import SAMPLED, Evaluation
+from tallymark.metrics.parameters import adjustable
 from tallymark.reporting.page_model import Remark
 from tallymark.reporting.sentences import named
 from tallymark.summaries.tally import Tally
@@ -24,7 +25,7 @@ def described(one: Evaluation) -> list[str]:
         parts.append(f"thresholds chosen by {one.policy} on these rows")
     elif one.threshold is not None:
         parts.append(f"threshold {number(one.threshold)}")
-    stated = {name: value for name, value in one.parameters.items() if name in {"cost_fp", "cost_fn", "beta"}}
+    stated = {name: value for name, value in one.parameters.items() if name in adjustable()}
     parts += [f"{name.replace('_', ' ')} {amount(value)}" for name, value in stated.items()]
     return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
 

@@ -105,7 +105,7 @@ def read_columns(frame: Any, wanted: Sequence[Wanted], *, drop_missing: bool = F
 
 
 def order_of(data: Any, column: str | None, stated: Sequence[Any] | None) -> Sequence[Any] | None:
-    """The order of a column's values: as stated, or that of an ordered categorical of a frame; None where there is neither."""
+    """The order of a column's values: as stated, or that of an ordered categorical; None where there is neither."""
     if stated is not None or column is None or not is_frame(data):
         return stated
     import narwhals as nw

@@ -120,7 +120,8 @@ class Panel(Shown, Sealed):
 
     def heading(self) -> str:
         """Size."""
-        return f"Panel of {self.n} {noun(self.n, 'row')}, {int(self.is_positive.sum())} positive, {len(self.models)} {noun(len(self.models), 'model')}"
+        models = f"{len(self.models)} {noun(len(self.models), 'model')}"
+        return f"Panel of {self.n} {noun(self.n, 'row')}, {int(self.is_positive.sum())} positive, {models}"
 
     def rows(self) -> list[Row]:
         """One line per model."""

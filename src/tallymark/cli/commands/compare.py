@@ -98,7 +98,7 @@ def run(
             equivalence=equivalence,
             seed=seed,
             sampling=sampling,  # type: ignore[arg-type]
-            **parameters.given(),  # type: ignore[arg-type]
+            **parameters.given(),
         )
     output.write_report(comparison, file)
     if output.as_json:

@@ -65,7 +65,7 @@ def run(
                         level=level,
                         seed=seed,
                         sampling=sampling,  # type: ignore[arg-type]
-                        **parameters.given(),  # type: ignore[arg-type]
+                        **parameters.given(),
                     )
                 )
             except Undefined as error:
