@@ -17,6 +17,7 @@ version = release = tallymark.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "mathml",
     "glossary",
@@ -33,6 +34,8 @@ exclude_patterns = ["_build"]
 nitpicky = False
 
 autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 # The page is called as the object is; the object's own line need not repeat the module.
 add_module_names = False
