@@ -25,7 +25,7 @@ _REPEATS, _FOLDS = 2, 5
 
 
 class _Neighbours(BaseQuantifier):
-    _method = "ac"
+    method = "ac"
 
     n_neighbors: int | Sequence[int] | None
     metric: Any
