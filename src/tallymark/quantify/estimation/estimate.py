@@ -125,6 +125,41 @@ def estimate(
             resample=interval == "bootstrap",
             options=options,
         )
+    answer = estimate_tallies(
+        name,
+        validation,
+        target,
+        threshold=threshold,
+        training_prevalence=training_prevalence,
+        level=level,
+        interval=interval,
+        population=population,
+        replicates=replicates,
+        seed=seed,
+        jobs=jobs,
+        options=options,
+    )
+    emit(answer.warnings, strict=strict)
+    return answer
+
+
+def estimate_tallies(
+    name: str,
+    validation: Tally,
+    target: Tally | Tallies | ClassPanel,
+    *,
+    threshold: float | str | None = None,
+    training_prevalence: Any = None,
+    level: float | None = 0.95,
+    interval: IntervalName = "default",
+    population: float | None = None,
+    replicates: int | None = None,
+    seed: Seed = 0,
+    jobs: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Prevalence | Prevalences:
+    """The estimate of two classes; guards are in the result's `warnings`, none is emitted."""
+    method = QUANTIFIERS[name]
     groups = targets_of(target)
     problem = problem_of(method, validation, list(groups.values()), threshold, training_prevalence, options)
     confidence = None if level is None else checked_level(level)
@@ -147,9 +182,7 @@ def estimate(
         key: _estimate(problem, one, confidence, kind, population, drawn.get(key), seed, notes)
         for key, one in groups.items()
     }
-    answer = Prevalences(target.names, entries, drawn) if isinstance(target, Tallies) else entries[()]
-    emit(answer.warnings, strict=strict)
-    return answer
+    return Prevalences(target.names, entries, drawn) if isinstance(target, Tallies) else entries[()]
 
 
 def _refuse_unused(method: Method, validation: object, threshold: object, training_prevalence: object) -> None:

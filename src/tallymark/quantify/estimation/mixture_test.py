@@ -204,13 +204,14 @@ def mixture_fit(
     >>> tm.quantify.mixture_fit(t, tm.tally(scores=rng.normal(2.0 * (np.arange(2000) < 200)))).p_value > 0.01
     True
     """
-    entries = {key: _fit(validation, one, bins) for key, one in targets_of(target).items()}
+    entries = {key: fit_of(validation, one, bins) for key, one in targets_of(target).items()}
     fits = MixtureFits(target.names, entries) if isinstance(target, Tallies) else entries[()]
     emit(fits.warnings, strict=strict)
     return fits
 
 
-def _fit(validation: Tally, one: Tally, bins: int | None) -> MixtureFit:
+def fit_of(validation: Tally, one: Tally, bins: int | None = None) -> MixtureFit:
+    """The test of one unlabelled tally; a guard is in the result's `warnings`, none is emitted."""
     from scipy.special import chdtrc
 
     clean = Validation.of(checked_pair(validation, [one]), one, None)

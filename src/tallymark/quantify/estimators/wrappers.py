@@ -39,14 +39,14 @@ class _Named(Quantifier):
         cls.method = method
         signature = _signature(QUANTIFIERS[method].options, defaults)
 
-        def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
+        def initialise(self: Any, *arguments: Any, **keywords: Any) -> None:
             bound = signature.bind(self, *arguments, **keywords)
             bound.apply_defaults()
             for name in [*signature.parameters][1:]:
                 setattr(self, name, bound.arguments[name])
 
-        __init__.__signature__ = signature  # type: ignore[attr-defined]
-        cls.__init__ = __init__  # type: ignore[method-assign]
+        initialise.__signature__ = signature  # type: ignore[attr-defined]
+        cls.__init__ = initialise  # type: ignore[method-assign]
         WRAPPERS[method] = cls
 
 
