@@ -1,8 +1,8 @@
 r"""Self-starting CUSUM control chart for an estimated reference.
 
 A CUSUM with limits for a known mean and deviation signals far too early when both are estimated from ten periods (every
-148 periods instead of every 370). Self-starting, each new period is compared with all before it: for normal period means
-of :math:`n_t` rows
+148 periods instead of every 370). Self-starting, each new period is compared with all before it: for normal period
+means of :math:`n_t` rows
 
 .. math:: T_t = \frac{x_t - \bar x_{t-1}}{s_{t-1}\sqrt{1/n_t + 1/\sum_{i<t} n_i}}
 
@@ -91,12 +91,12 @@ def control_chart(values: Floats, sizes: Floats, reference: int, run_length: flo
 
 
 def unusual(statistics: Floats, freedom: Floats, reference: int) -> Floats:
-    r"""p-values of :math:`\chi^2` statistics of periods whose rows may share an effect, as far as the reference shows it.
+    r"""p-values of :math:`\chi^2` statistics of periods whose rows may share a random effect.
 
     Such an effect makes the statistic of every period larger than a :math:`\chi^2`, also in the reference. Where the
-    statistics of the reference together show it, a period must also be unusual among them: logarithms of statistics over
-    their degrees of freedom are taken for normal, so that a new one's distance from the reference's mean has Student's
-    distribution.
+    statistics of the reference together show it, a period must also be unusual among them: logarithms of statistics
+    over their degrees of freedom are taken for normal, so that a new one's distance from the reference's mean has
+    Student's distribution.
     """
     from scipy.special import chdtrc, stdtr
 
@@ -114,7 +114,7 @@ def unusual(statistics: Floats, freedom: Floats, reference: int) -> Floats:
 
 @lru_cache(maxsize=64)
 def cusum_limit(run_length: float) -> float:
-    """Limit of a two-sided CUSUM of standard normal numbers with a mean of `run_length` periods between false alarms."""
+    """Limit of a two-sided CUSUM of standard normal numbers whose average run length is `run_length` periods."""
     if not run_length >= 2.0:
         raise InputError(f"run_length is {run_length!r}, expected 2 periods or more between false alarms.")
     low, high = 0.01, 60.0

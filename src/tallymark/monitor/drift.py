@@ -1,4 +1,4 @@
-"""Monitoring of a classifier by period (``tm.monitor.watch``): prevalence, expected metrics, drift tests, control charts."""
+"""Monitoring by period (``tm.monitor.watch``): prevalence, expected metrics, drift tests, control charts."""
 
 from __future__ import annotations
 
@@ -72,18 +72,19 @@ def watch(
 ) -> Watch:
     """Monitor a classifier period by period: prevalences, expected metrics, drift tests and alarms.
 
-    Labelled rows of the reference, the first periods, are the validation sample. Each period gets its prevalence with an
-    interval, the metrics to expect at that prevalence, and three control charts:
+    Labelled rows of the reference, the first periods, are the validation sample. Each period gets its prevalence with
+    an interval, the metrics to expect at that prevalence, and three control charts:
 
     - the mean score, by a self-starting CUSUM that compares each period with those before it, so that its run length
       holds with the reference estimated (:mod:`tallymark.monitor.control_charts`);
-    - whether the scores are still a mixture of the two classes' scores (with `audit` also whether labels contradict it);
+    - whether the scores are still a mixture of the two classes' scores (with `audit` also whether labels contradict
+      it);
     - the mean rank of `value` among the reference's, by the same CUSUM.
 
     A signal says which of two explanations the scores support. Either a change of prevalence explains them, and the
     corrected prevalence is valid if each class's scores kept their distribution; or no prevalence explains them, so the
-    classes themselves changed and rows must be labelled (`plan` of the result draws them). A change of both classes that
-    looks like a change of prevalence is detected by labels alone (`audit`).
+    classes themselves changed and rows must be labelled (`plan` of the result draws them). A change of both classes
+    that looks like a change of prevalence is detected by labels alone (`audit`).
 
     Parameters
     ----------
@@ -108,8 +109,8 @@ def watch(
     metrics
         Metrics at a threshold to expect at each prevalence.
     run_length
-        Periods between false alarms of all charts together, on average, where nothing changes and periods are independent.
-        Rows of a period may share an effect, as far as the reference's labels show it
+        Periods between false alarms of all charts together, on average, where nothing changes and periods are
+        independent. Rows of a period may share an effect, as far as the reference's labels show it
         (:mod:`tallymark.monitor.shared_effects`); guard TM126 reports that they do, or that it cannot be estimated.
     pos_label
         The positive label.
@@ -240,7 +241,8 @@ def _reference_periods(data: PeriodRows, given: int | None) -> int:
     """How many leading periods make the reference."""
     if len(data) <= FEWEST:
         raise InputError(
-            f"There are {len(data)} periods ({shown(data.names, 4)}); watching needs a reference of {FEWEST} and one more."
+            f"There are {len(data)} periods ({shown(data.names, 4)}); watching needs a reference of {FEWEST} and one "
+            "more."
         )
     if given is not None:
         return _check.whole(given, "reference", FEWEST, len(data) - 1)
@@ -369,8 +371,9 @@ def _notes_of_shared_effect(reference: _Reference, charts: _Charts) -> Iterator[
     if reference.effect is None:
         yield Note(
             "TM126",
-            "Fewer than three periods of the reference have five labelled rows of each class: nothing tells whether the "
-            "rows of a period move together. If they do, moved classes are signalled too often; label rows of more periods.",
+            "Fewer than three periods of the reference have five labelled rows of each class: nothing tells whether "
+            "the rows of a period move together. If they do, moved classes are signalled too often; label rows of more "
+            "periods.",
         )
         return
     statistics, freedom = _statistics(charts.fits[: reference.periods])
@@ -378,9 +381,9 @@ def _notes_of_shared_effect(reference: _Reference, charts: _Charts) -> Iterator[
     if min(reference.effect.p_value, misfit) < _TOGETHER:
         yield Note(
             "TM126",
-            "The rows of a period move together: scores differ between the reference's periods by more than independent "
-            f"rows would. The charts allow for it as {reference.periods} periods show it, so that they see less, and may "
-            "signal moved classes more often than stated; a longer reference helps.",
+            "The rows of a period move together: scores differ between the reference's periods by more than "
+            f"independent rows would. The charts allow for it as {reference.periods} periods show it, so that they see "
+            "less, and may signal moved classes more often than stated; a longer reference helps.",
         )
 
 
@@ -448,7 +451,8 @@ def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prev
             ends = "" if best.low is None or best.high is None else f" ({best.low:.3f} to {best.high:.3f})"
             sentences.append(
                 "the scores shifted as a change of prevalence would shift them: the corrected prevalence is "
-                f"{best.prevalence:.3f}{ends}, if each class's scores kept their distribution, which only labels can tell"
+                f"{best.prevalence:.3f}{ends}, if each class's scores kept their distribution, which only labels can "
+                "tell"
             )
         else:
             sentences.append(_ADVICE[signal])
@@ -458,8 +462,8 @@ def _advice(signals: Sequence[str], prevalence: Prevalence | None, checked: Prev
 _ADVICE = {
     "scores": "the scores shifted; without labelled rows of the reference the cause cannot be told",
     "classes": (
-        "the scores of the classes themselves shifted, so corrected counts cannot be trusted: label rows of this period "
-        "and retrain"
+        "the scores of the classes themselves shifted, so corrected counts cannot be trusted: label rows of this "
+        "period and retrain"
     ),
     "values": "the values shifted: check what errors do to them (tm.prices.impact, tallymark impact)",
 }

@@ -31,8 +31,8 @@ def remember(
 ) -> list[dict[str, Any]]:
     """Store the line of each period, replacing an earlier one; returns the whole history, oldest first.
 
-    Periods of earlier runs that are not in this one stay. So does the earlier line of a period that is part of this run's
-    reference, as long as its rows are the same: an alarm is not withdrawn because the files before it are gone.
+    Periods of earlier runs that are not in this one stay. So does the earlier line of a period that is part of this
+    run's reference, as long as its rows are the same: an alarm is not withdrawn because the files before it are gone.
     """
     place = located(path, _KIND)
     with opened(place, _KIND, write=True) as connection, told(place, _KIND), transaction(connection):

@@ -98,16 +98,16 @@ class Watch(Shown):
             return ""
         rows, where = sum(one.unused_labels for one in self.periods), counted(periods, "later period")
         return (
-            f". {counted(rows, 'labelled row')} of {where} {'was' if rows == 1 else 'were'} not used: if they were drawn at "
-            "random from their periods, add audit=True (--audit on the command line)"
+            f". {counted(rows, 'labelled row')} of {where} {'was' if rows == 1 else 'were'} not used: if they were "
+            "drawn at random from their periods, add audit=True (--audit on the command line)"
         )
 
     @property
     def rate(self) -> str:
         """The false alarm rate in words."""
         return (
-            f"If nothing changed, the {self.charts} charts together would signal once in {self.run_length:g} periods on "
-            f"average (half of the time within {self.median_run_length:.0f}), the reference being estimated"
+            f"If nothing changed, the {self.charts} charts together would signal once in {self.run_length:g} periods "
+            f"on average (half of the time within {self.median_run_length:.0f}), the reference being estimated"
         )
 
     def heading(self) -> str:

@@ -1,11 +1,11 @@
 r"""Random effects of periods shared by all their rows, and the distribution of test statistics under them.
 
-A campaign, a software release or the weather shifts all scores of a period. The labelled rows of the reference show by how
-much: with normal scores of their ranks, :math:`\bar g_{ct}` the mean of class c in period t and :math:`s_c^2/n_{ct}` its
-sampling variance, the covariance of the means over periods less the mean sampling variances estimates the covariance of
-the shifts of both classes. The shifts of a new period then have, about the reference's mean, a bivariate Student
-distribution with one degree of freedom less than periods, and a :math:`\chi^2` statistic of that period has a noncentral
-distribution, averaged over the shifts.
+A campaign, a software release or the weather shifts all scores of a period. The labelled rows of the reference show by
+how much: with normal scores of their ranks, :math:`\bar g_{ct}` the mean of class c in period t and
+:math:`s_c^2/n_{ct}` its sampling variance, the covariance of the means over periods less the mean sampling variances
+estimates the covariance of the shifts of both classes. The shifts of a new period then have, about the reference's
+mean, a bivariate Student distribution with one degree of freedom less than periods, and a :math:`\chi^2` statistic of
+that period has a noncentral distribution, averaged over the shifts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _FEWEST_ROWS, _FEWEST_PERIODS = 5, 3
 
 @dataclass(frozen=True, eq=False)
 class SharedEffect:
-    """Distribution of the shifts of a period's negatives and positives, in normal scores, estimated from the reference."""
+    """Distribution of the shifts of a period's negatives and positives, in normal scores, estimated from the reference.
+    """
 
     covariance: Floats
     periods: int
@@ -51,7 +52,9 @@ class SharedEffect:
 
     @classmethod
     def of(cls, scores: Floats, truth: Bools, periods: Sequence[NDArray[Any]]) -> Self | None:
-        """Estimate from labelled rows of the reference's `periods`; None where fewer than three have five of each class."""
+        """Estimate from labelled rows of the reference's `periods`; None where fewer than three have five of each
+        class.
+        """
         from scipy.special import chdtrc
 
         used = [rows for rows in periods if _rarer(truth[rows]) >= _FEWEST_ROWS]
@@ -85,7 +88,9 @@ class SharedEffect:
         return self._averaged(fit.statistic, fit.freedom, self._misfits(fit, sizes))
 
     def p_of_drift(self, p: float, negatives: int, positives: int) -> float:
-        """p-value of a test of both classes' locations, given the one for independent rows and the number of labelled rows."""
+        """p-value of a test of both classes' locations, given the one for independent rows and the number of labelled
+        rows.
+        """
         if not self.covariance.any():
             return p
         precision = np.array([n / side.var() for n, side in zip((negatives, positives), self.classes, strict=True)])
@@ -141,7 +146,8 @@ def _rarer(truth: Bools) -> int:
 
 
 def _normal_scores(reference: Floats, values: Floats) -> Floats:
-    """Normal scores of values among ordered ones; ties are spread evenly over their ranks, so that a shift moves some."""
+    """Normal scores of values among ordered ones; ties are spread evenly over their ranks, so that a shift moves some.
+    """
     distinct, counts = np.unique(values, return_counts=True)
     low, high = (np.repeat(np.searchsorted(reference, distinct, side), counts) for side in ("left", "right"))
     place = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
