@@ -1,8 +1,9 @@
-r"""Price index formulas as functions of sums over products, so that one product set or ten thousand cost a matrix product each.
+r"""Price index formulas as functions of sums over products, so that one product set or ten thousand cost a matrix
+product each.
 
-Every bilateral formula between two periods is a function of a few sums :math:`\sum_i m_i a_i`, where :math:`m_i` says whether a
-product is in the set (or how much of it) and :math:`a_i` depends on its two prices and quantities. ILO/IMF (2004), Consumer Price
-Index Manual, ch. 15 to 17.
+Every bilateral formula between two periods is a function of a few sums :math:`\sum_i m_i a_i`, where :math:`m_i` says
+whether a product is in the set (or how much of it) and :math:`a_i` depends on its two prices and quantities. ILO/IMF
+(2004), Consumer Price Index Manual, ch. 15 to 17.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Bilateral:
     weighted: bool = True
 
     def between(self, p0: Floats, q0: Floats, p1: Floats, q1: Floats, members: Floats) -> Floats:
-        """The index of every set of products (lines of `members`), from products that both periods have; nan where a set has none."""
+        """The index of every set of products (lines of `members`), from products that both periods have; nan where a
+        set has none.
+        """
         both = np.isfinite(p0) & np.isfinite(p1)
         prices = [np.where(both, part, 1.0) for part in (p0, p1)]
         amounts = [np.where(both, part, 0.0) for part in (q0, q1)]
@@ -66,12 +69,15 @@ BILATERAL: Mapping[str, Bilateral] = {
     "tornqvist": TORNQVIST, "walsh": WALSH,
 }  # fmt: skip
 
-#: Multilateral formulas: each takes prices and quantities (periods × products) and sets of products, and gives levels by period.
+#: Multilateral formulas: each takes prices and quantities (periods × products) and sets of products, and gives levels
+#: by period.
 Multilateral = Callable[[Floats, Floats, Floats], Floats]
 
 
 def geks(formula: Bilateral) -> Multilateral:
-    r"""Gini, Éltető, Köves and Szulc: the geometric mean of all ways over a third period, :math:`\prod_l [P_{0l}P_{lt}]^{1/T}`."""
+    r"""Gini, Éltető, Köves and Szulc: the geometric mean of all ways over a third period,
+    :math:`\prod_l [P_{0l}P_{lt}]^{1/T}`.
+    """
 
     def levels(P: Floats, Q: Floats, members: Floats) -> Floats:
         periods = len(P)
@@ -116,7 +122,9 @@ def geary_khamis(P: Floats, Q: Floats, members: Floats) -> Floats:
 
 
 def time_product_dummy(P: Floats, Q: Floats, members: Floats, *, weighted: bool = True) -> Floats:
-    """Time effects of log prices on products and periods, by least squares; weighed by expenditure shares within each period."""
+    """Time effects of log prices on products and periods, by least squares; weighed by expenditure shares within each
+    period.
+    """
     known = np.isfinite(P)
     logs = np.where(known, np.log(np.where(known, P, 1.0)), 0.0)
     found = np.full((len(members), len(P)), np.nan)

@@ -1,4 +1,6 @@
-"""``tm.prices.index_audit``: which products to check by hand so that an index of classified products is known to a given width."""
+"""``tm.prices.index_audit``: which products to check by hand so that an index of classified products is known to a
+given width.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.prices.price_index import levels, require_formula
 from tallymark.prices.price_tables import PriceTable, price_table
-from tallymark.sources.any_columns import any_columns, numbers
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
 
@@ -33,7 +35,9 @@ _SURE = 0.001
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IndexAudit(Shown):
-    """Products to check, the most telling first, and how wide the last period's index is expected to be without and with them."""
+    """Products to check, the most telling first, and how wide the last period's index is expected to be without and
+    with them.
+    """
 
     formula: str
     products: tuple[Any, ...]
@@ -51,8 +55,9 @@ class IndexAudit(Shown):
     def heading(self) -> str:
         """How many, and what that brings."""
         return (
-            f"Check {self.n} {noun(self.n, 'product')}: the {100 * self.level:g} % stretch of {self.formula} in the last period is expected to shrink from "
-            f"{self.width_before:.4f} to {self.width:.4f}, if the probabilities are right"
+            f"Check {self.n} {noun(self.n, 'product')}: the {100 * self.level:g} % stretch of {self.formula} in the "
+            f"last period is expected to shrink from {self.width_before:.4f} to {self.width:.4f}, if the probabilities "
+            "are right"
         )
 
     def rows(self) -> Sequence[Row]:
@@ -78,10 +83,10 @@ def index_audit(
 ) -> IndexAudit:  # fmt: skip
     r"""The products to check by hand so that the index of a class is known to a `width`, or the `n` that tell most.
 
-    `score` is each product's probability to belong to the class. A product matters by what its membership does to the index, :math:`d_i`, and
-    by how uncertain it is: products are taken by :math:`|d_i| \sqrt{p_i(1-p_i)}`. How wide the middle `level` of the index remains when these are
-    known is found by drawing what they may turn out to be, and the others given that; the probabilities are taken for right.
-    `order` is that of :func:`tallymark.prices.index`.
+    `score` is each product's probability to belong to the class. A product matters by what its membership does to the
+    index, :math:`d_i`, and by how uncertain it is: products are taken by :math:`|d_i| \sqrt{p_i(1-p_i)}`. How wide the
+    middle `level` of the index remains when these are known is found by drawing what they may turn out to be, and the
+    others given that; the probabilities are taken for right. `order` is that of :func:`tallymark.prices.index`.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -95,7 +100,8 @@ def index_audit(
     require_formula(formula, quantity)
     if (n is None) == (width is None):
         raise InputError(
-            "Say how many products can be checked with n=, or how wide the index may remain with width=; one of the two."
+            "Say how many products can be checked with n=, or how wide the index may remain with width=; one of the "
+            "two."
         )
     asked = checked_level(level)
     table, chance = _probabilities(data, period, product, price, quantity, score, order)
@@ -134,14 +140,7 @@ def _probabilities(
     keys = tuple(column_names(product, "product="))
     table = price_table(data, period, product, price, quantity, order=order)
     columns = any_columns(data, [Wanted(score, "score=", "number"), *(Wanted(name, "product=") for name in keys)])
-    p = numbers(columns[score], score)
-    if not (np.isfinite(p) & (p >= 0.0) & (p <= 1.0)).all():
-        raise InputError(f"{score} must hold probabilities from 0 to 1 in every line.")
-    rows = table.places(columns)
-    sold = rows >= 0
-    mean = np.bincount(rows[sold], p[sold], len(table.products)) / np.bincount(
-        rows[sold], minlength=len(table.products)
-    )
+    mean = table.lines(columns).probabilities(columns[score], score)
     return table, np.clip(mean, _SURE, 1.0 - _SURE)
 
 

@@ -27,8 +27,8 @@ FORMULAS = (*BILATERAL, *MULTILATERAL)
 class PriceIndex(Shown):
     """An index by period, base 1, and what it rests on.
 
-    `matched` is the share of a period's expenditure (of its products without quantities) in products that the period it is compared
-    with also has; `entering` and `leaving` count products that are new, and gone, since the period before.
+    `matched` is the share of a period's expenditure (of its products without quantities) in products that the period it
+    is compared with also has; `entering` and `leaving` count products that are new, and gone, since the period before.
     """
 
     formula: str
@@ -76,15 +76,16 @@ def index(
 ) -> PriceIndex:  # fmt: skip
     """A price index by `period` of a dataframe or file with a line per sale (or per product and period).
 
-    `product` is the column, or the columns, that make two lines the same product: an article, or an article in an outlet, which is
-    another index. Lines of one product in one period are put together: quantities added up, prices averaged by quantity (unit
-    values). Bilateral formulas compare every period with the first (or, `chained`, with the one before) on the products both have;
-    multilateral ones (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``, ``geary_khamis``, ``time_product_dummy``) use all
-    periods at once, or a rolling `window` of them with a `splice`. Periods are numbers, dates or texts such as 2024-01, Q1 2024 or
-    January 2024; `order` lists them where their order in time cannot be read; an ordered categorical has its own.
+    `product` is the column, or the columns, that make two lines the same product: an article, or an article in an
+    outlet, which is another index. Lines of one product in one period are put together: quantities added up, prices
+    averaged by quantity (unit values). Bilateral formulas compare every period with the first (or, `chained`, with the
+    one before) on the products both have; multilateral ones (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``,
+    ``geary_khamis``, ``time_product_dummy``) use all periods at once, or a rolling `window` of them with a `splice`.
+    Periods are numbers, dates or texts such as 2024-01, Q1 2024 or January 2024; `order` lists them where their order
+    in time cannot be read; an ordered categorical has its own.
 
-    Prices must be above 0 and present, and every comparison needs a common product: what is not so is refused by period and line,
-    for an index of it would be a number without a meaning.
+    Prices must be above 0 and present, and every comparison needs a common product: what is not so is refused by period
+    and line, for an index of it would be a number without a meaning.
 
     >>> import tallymark as tm
     >>> sales = {"month": [1, 1, 2, 2], "id": ["a", "b", "a", "b"], "p": [1.0, 2.0, 1.1, 2.4], "q": [10, 5, 9, 5]}
@@ -102,7 +103,8 @@ def require_formula(formula: str, quantity: str | None) -> None:
     require_one_of("formula", formula, FORMULAS)
     if quantity is None and formula not in UNWEIGHTED:
         raise InputError(
-            f"{formula} weighs products by what was bought; name the column with quantity=, or take one of {', '.join(sorted(UNWEIGHTED))}."
+            f"{formula} weighs products by what was bought; name the column with quantity=, or take one of "
+            f"{', '.join(sorted(UNWEIGHTED))}."
         )
 
 
@@ -180,7 +182,8 @@ def _rolled(table: PriceTable, formula: str, members: Floats, window: int, splic
     return published
 
 
-#: How the overlap of two windows ties a new period on: by its newest period, its oldest, the one half way, or all of them.
+#: How the overlap of two windows ties a new period on: by its newest period, its oldest, the one half way, or all of
+#: them.
 _SPLICES: dict[str, Any] = {
     "movement": lambda ways, window: ways[-1],  # noqa: ARG005
     "window": lambda ways, window: ways[0],  # noqa: ARG005
