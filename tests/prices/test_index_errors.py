@@ -162,7 +162,7 @@ def test_a_real_classifiers_calls_are_kept():
     found = tm.prices.index_under_error(half, **SALES, predicted="c", draws=400)
     assert found.standard_error[-1] > 0
     assert "real classifier" in found.heading()
-    with pytest.raises(tm.InputError, match="no metric value to look for"):
+    with pytest.raises(tm.InputError, match="no metric value to search for"):
         found.required_value(0.01)
     tm.charts.index_under_error(found)
 

@@ -1,7 +1,8 @@
 r"""``tm.decisions.costs``: what a classifier's calls cost or earn, item by item, and at which cut most.
 
 Every row has its own payoff for being called and for not being called; over thresholds t the total is
-:math:`\sum_i b_i + \sum_{s_i \ge t} (a_i - b_i)`, with :math:`a_i` the payoff of calling row i and :math:`b_i` of leaving it.
+:math:`\sum_i b_i + \sum_{s_i \ge t} (a_i - b_i)`, with :math:`a_i` the payoff of calling row i and :math:`b_i` of
+leaving it.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ _POINTS = 400
 class ModelCost:
     """One model: where it is cut, what its calls earn in all and a row, and what calling none or all would.
 
-    Where the best cut was looked for on the same rows, `total` is what it earned there and `per_row` what cuts chosen on other rows
-    earned, a row with its interval; `optimism` is what the choice flatters a row's payoff by.
+    Where the best cut was looked for on the same rows, `total` is what it earned there and `per_row` what cuts chosen
+    on other rows earned, a row with its interval; `optimism` is what the choice flatters a row's payoff by.
     """
 
     name: str
@@ -58,7 +59,9 @@ class ModelCost:
     curve: tuple[Floats, Floats]
 
     def row(self, *, chosen: bool) -> Row:
-        """One line; the total of a cut that was `chosen` on the same rows is an apparent one, and not that of the payoff a row."""
+        """One line; the total of a cut that was `chosen` on the same rows is an apparent one, and not that of the
+        payoff a row.
+        """
         return {
             "model": self.name, "threshold": self.threshold, "called": self.called, "per_row": self.per_row.value,
             "low": self.per_row.low, "high": self.per_row.high, "optimism": self.optimism,
@@ -90,7 +93,8 @@ class Costs(Shown):
                 what = "always calling the same class"
             where = "" if math.isnan(one.threshold) else f" at {number(one.threshold)}"
             honest = (
-                f", judged on rows on which the cut was not chosen ({_earns(one.total / self.weight)} on those that chose it)"
+                f", judged on rows on which the cut was not chosen ({_earns(one.total / self.weight)} on those that "
+                "chose it)"
                 if self.chosen
                 else ""
             )
@@ -140,12 +144,13 @@ def costs(
 ) -> Costs:  # fmt: skip
     """What calls cost and earn when every item has costs and values of its own, and the cut at which they earn most.
 
-    `cost_fp`, `cost_fn`, `value_tp` and `value_tn` are numbers, names of columns (the price of an item, its margin), or functions of the
-    data that give one number a row. Models are columns of `score`, cut at `threshold`; left out, at the cut of **maximum profit**, which
-    is found on all rows for `threshold` and `total`, and in five turns on four fifths of them for the payoff a row and its interval, so
-    that the choice does not flatter it. Or they are columns of `predicted` labels; of more than two classes with `matrix`, the cost of
-    each truth (outer) and call (inner), nothing on the diagonal unless said. `weight` says what rows count; with `cluster` rows that belong
-    together vary together. Pairs of models are compared on the same rows, p-values corrected by Holm.
+    `cost_fp`, `cost_fn`, `value_tp` and `value_tn` are numbers, names of columns (the price of an item, its margin), or
+    functions of the data that give one number a row. Models are columns of `score`, cut at `threshold`; left out, at
+    the cut of **maximum profit**, which is found on all rows for `threshold` and `total`, and in five turns on four
+    fifths of them for the payoff a row and its interval, so that the choice does not flatter it. Or they are columns of
+    `predicted` labels; of more than two classes with `matrix`, the cost of each truth (outer) and call (inner), nothing
+    on the diagonal unless said. `weight` says what rows count; with `cluster` rows that belong together vary together.
+    Pairs of models are compared on the same rows, p-values corrected by Holm.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -231,7 +236,9 @@ class _Rows:
         return Interval(mean, mean - reach, mean + reach, "linearised", asked)
 
     def folds(self, order: tuple[Floats, ...], seed: Seed) -> Ints:
-        """A part for each row, whole clusters together; rows of their own by the order of their values, not by their place."""
+        """A part for each row, whole clusters together; rows of their own by the order of their values, not by their
+        place.
+        """
         number = int(self.groups.max()) + 1
         dealt = np.random.default_rng(seeds(seed, 1)[0]).permutation(number) % min(_FOLDS, number)
         if number < len(self.groups):
@@ -262,7 +269,8 @@ def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data:
         found = np.full(int(kept.sum()), _check.real(value, name))
     if bad := int((~np.isfinite(found)).sum()):
         raise InputError(
-            f"{name} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index {int(np.argmax(~np.isfinite(found)))}."
+            f"{name} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index "
+            f"{int(np.argmax(~np.isfinite(found)))}."
         )
     if float(np.abs(found).max()) > _LARGEST:
         raise InputError(f"{name} goes beyond {_LARGEST:g}; count in larger units.")
@@ -270,7 +278,9 @@ def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data:
 
 
 def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
-    """The threshold from which on calling rows gains most, and that gain; inf where calling none is best, -inf where calling all is."""
+    """The threshold from which on calling rows gains most, and that gain; inf where calling none is best, -inf where
+    calling all is.
+    """
     order = np.argsort(-scores, kind="stable")
     s, sums = scores[order], np.cumsum(gain[order])
     # Equal scores are called together.

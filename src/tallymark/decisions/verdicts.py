@@ -1,4 +1,5 @@
-"""The facts behind a report's sentences: what leads, who is ahead after a test, which group is worst, which estimate speaks.
+"""The facts behind a report's sentences: what leads, who is ahead after a test, which group is worst, which estimate
+speaks.
 
 Nothing here is text; a sentence that cannot be read off these facts has no place in a report.
 """
@@ -27,8 +28,8 @@ RARE_SHARE, FEW_POSITIVES = 0.05, 50
 #: Share of rows that every model gets right from which their differences hide behind them.
 MANY_SIMPLE = 0.3
 
-#: Metrics that lead a report, by what matters: costs that were asked for, a rare class, or neither. The first one leads;
-#: the others stand beside it.
+#: Metrics that lead a report, by what matters: costs that were asked for, a rare class, or neither. The first one
+#: leads; the others stand beside it.
 _LEADING = {
     "costs": ("expected_cost", "precision", "recall", "auroc"),
     "rare": ("average_precision", "precision", "recall", "auroc"),
@@ -85,7 +86,9 @@ class Alarms:
 
 
 def alarms(evaluation: Evaluation) -> Alarms | None:
-    """The rows found and called at the threshold; None where nobody counted them, or their metrics were not asked for."""
+    """The rows found and called at the threshold; None where nobody counted them, or their metrics were
+    not asked for.
+    """
     if evaluation.confusion is None or not {"recall", "precision"} <= set(evaluation.measures):
         return None
     if evaluation.prevalence is not None or evaluation.weighted:
@@ -109,7 +112,8 @@ class ModelFacts:
     best: str | None
     #: Where none is: the models that the one with the best value, which comes first, is not shown to be better than.
     tied: tuple[str, ...]
-    #: A comparison by another metric in which a model is shown to be better that is not first by the leading one, and the pair.
+    #: A comparison by another metric in which a model is shown to be better that is not first by the leading one, and
+    #: the pair.
     otherwise: tuple[Comparison, Pair] | None
     #: The prevalence that the numbers speak of, and the rows of the positive class.
     share: float
@@ -195,7 +199,9 @@ _HARMLESS_BIAS = 0.1
 
 
 def sums_mislead(evaluation: Evaluation) -> bool:
-    """Whether scores of [0, 1] are shown not to add up to the positives: the interval of their bias leaves out 0, by more than a tenth of the prevalence."""
+    """Whether scores of [0, 1] are shown not to add up to the positives: the interval of their bias leaves out 0, by
+    more than a tenth of the prevalence.
+    """
     one = evaluation.get("bias")
     if one is None or one.reason is not None or one.low is None or one.high is None:
         return False
@@ -203,14 +209,18 @@ def sums_mislead(evaluation: Evaluation) -> bool:
 
 
 def separated(tally: Tally) -> bool:
-    """Whether every positive row scores above every negative one, and there are enough of both for that to be no accident."""
+    """Whether every positive row scores above every negative one, and there are enough of both for that to be no
+    accident.
+    """
     down, up = tally.runs
     return min(down.n_rows, up.n_rows) >= FEW_ROWS and bool(down.scores[-1] < up.scores[0])
 
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """What the groups of one model say: all rows together, the range over groups large enough, and whether they differ."""
+    """What the groups of one model say: all rows together, the range over groups large enough, and
+    whether they differ.
+    """
 
     metric: str
     total: Evaluation
@@ -242,7 +252,9 @@ def _known(one: Evaluation, metric: str) -> bool:
 
 
 def group_metrics(evaluations: Mapping[str, Evaluation]) -> tuple[str, ...]:
-    """Metrics that groups can be compared by: those that do not move with the prevalence, at one threshold only if it is the same."""
+    """Metrics that groups can be compared by: those that do not move with the prevalence, at one threshold only if it
+    is the same.
+    """
     first = next(iter(evaluations.values()))
     one_cut = len({one.threshold for one in evaluations.values()}) == 1
     return tuple(

@@ -1,4 +1,5 @@
-"""Rows of a monitored classifier by period: read from a frame, files or a folder of files, checked, in order of time.
+"""Rows of a monitored classifier by period: read from a frame, files or a folder of files, checked, in
+order of time.
 """
 
 from __future__ import annotations

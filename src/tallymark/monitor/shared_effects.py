@@ -37,7 +37,8 @@ _FEWEST_ROWS, _FEWEST_PERIODS = 5, 3
 
 @dataclass(frozen=True, eq=False)
 class SharedEffect:
-    """Distribution of the shifts of a period's negatives and positives, in normal scores, estimated from the reference.
+    """Distribution of the shifts of a period's negatives and positives, in normal scores, estimated
+    from the reference.
     """
 
     covariance: Floats
@@ -146,7 +147,8 @@ def _rarer(truth: Bools) -> int:
 
 
 def _normal_scores(reference: Floats, values: Floats) -> Floats:
-    """Normal scores of values among ordered ones; ties are spread evenly over their ranks, so that a shift moves some.
+    """Normal scores of values among ordered ones; ties are spread evenly over their ranks, so that a
+    shift moves some.
     """
     distinct, counts = np.unique(values, return_counts=True)
     low, high = (np.repeat(np.searchsorted(reference, distinct, side), counts) for side in ("left", "right"))

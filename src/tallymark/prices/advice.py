@@ -33,7 +33,8 @@ Error = Literal["fp", "fn"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice(Shown):
-    """A metric and how to use it: space, weighting, averaging, beta, each with its reason, and doubts about the advice.
+    """A metric and how to use it: space, weighting, averaging, beta, each with its reason, and doubts
+    about the advice.
     """
 
     metrics: tuple[str, ...]
@@ -210,7 +211,8 @@ def _beta_of(impact: Impact, emphasise: Error | None, cost_fp: float | None, cos
 
 @dataclass(frozen=True)
 class _Rule:
-    """A row of a table: where its conditions hold, F (or balanced accuracy), weighting and averaging, with the reasons.
+    """A row of a table: where its conditions hold, F (or balanced accuracy), weighting and averaging,
+    with the reasons.
     """
 
     when: Mapping[str, bool]
@@ -251,7 +253,10 @@ _MICRO = (
     "the table calls micro averaging free of prevalence, which it is not: micro-averaged F of all classes is accuracy, "
     "and moves with the classes' shares"
 )
-_TWICE = "the table says micro in its row on metrics and macro in its row on averaging; macro is taken, since prevalence is stable"
+_TWICE = (
+    "the table says micro in its row on metrics and macro in its row on averaging; macro is taken, since prevalence is "
+    "stable"
+)
 
 #: Table 1, two classes; the first rule whose conditions hold.
 _TWO_CLASSES = (

@@ -110,7 +110,8 @@ class ErrorImpact(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Impact(Shown):
-    """Effect of classification errors on the mean of a value; `parts` has an :class:`ErrorImpact` per period and class.
+    """Effect of classification errors on the mean of a value; `parts` has an :class:`ErrorImpact` per
+    period and class.
     """
 
     value: str
@@ -410,7 +411,8 @@ class _Groups:
         }
 
     def _distances(self) -> dict[str, tuple[float, float, float]]:
-        """Kolmogorov-Smirnov distance, p-value and Wasserstein distance of the errors' values from the true positives'.
+        """Kolmogorov-Smirnov distance, p-value and Wasserstein distance of the errors' values from the
+        true positives'.
         """
         right = self._tested("true positives")
         tested = {error: self._tested(group) for error, group in ERRORS.items()}
@@ -427,7 +429,8 @@ class _Groups:
 
 
 def _carried(values: Floats, mass: Floats, clusters: NDArray[Any], rows: Bools) -> tuple[int, float]:
-    """Number of clusters (or rows) among the given rows, and their effective number by distance from the median value.
+    """Number of clusters (or rows) among the given rows, and their effective number by distance from
+    the median value.
     """
     if not rows.any():
         return 0, 0.0
@@ -486,7 +489,8 @@ _PSEUDO = (0.025, 0.975)
 
 
 def _pseudo(values: Floats, mass: Floats, place: int) -> list[Floats]:
-    """Sums of a pseudo-observation: one more error, with a low and with a high value among the rows it may come from.
+    """Sums of a pseudo-observation: one more error, with a low and with a high value among the rows it
+    may come from.
     """
     if not len(values):
         return []
@@ -496,7 +500,8 @@ def _pseudo(values: Floats, mass: Floats, place: int) -> list[Floats]:
 
 
 def _widened(sums: Floats, pseudo: Sequence[Sequence[Floats]], error: str, level: float) -> Interval:
-    """A shift with limits that include those with one more error: few errors say little of the values errors can have.
+    """A shift with limits that include those with one more error: few errors say little of the values
+    errors can have.
     """
     one = _shift(sums, error, level)
     if math.isnan(one.value):

@@ -114,7 +114,10 @@ class IndexUnderError(Shown):
     def heading(self) -> str:
         """What was drawn."""
         if self.fixed:
-            return f"Index by {self.formula} of the products as predicted; every product always has the same prediction, so nothing was drawn"
+            return (
+                f"Index by {self.formula} of the products as predicted; every product always has the same prediction, "
+                "so nothing was drawn"
+            )
         rest = f"; {self.empty} draws left a period without a product" if self.empty else ""
         real = np.isnan(self.metric_value)
         how = "as a real classifier predicts them" if real else f"with {self.metric} {self.metric_value:g}"
@@ -341,10 +344,11 @@ def metrics_by_index_error(
 
     Parameters
     ----------
+    data, period, product, price, quantity, label, pos_label, formula, chained, order
+        As of :func:`tallymark.prices.index_under_error`.
     metrics
         Metrics to compare.
-    data, period, product, price, quantity, label, pos_label, formula, chained, errors, tilt, score, together, draws,
-    seed, order
+    errors, tilt, score, together, draws, seed
         As of :func:`tallymark.prices.index_under_error`.
 
     Returns
