@@ -20,7 +20,8 @@ from tallymark.sources.formats import Wanted, column_names
 #: Strata read off inclusion probabilities have this many checked rows on average, at least.
 _ROWS_A_STRATUM = 4
 
-#: Of all rows of a target at least this share of those that should have been drawn were checked; of a sample alone far fewer.
+#: Of all rows of a target at least this share of those that should have been drawn were checked; of a sample alone far
+#: fewer.
 _DRAWN = 0.5
 
 #: Scores beyond this leave the floats when they are squared.
@@ -55,7 +56,9 @@ class Audit:
         return float(len(self.truth)) if self.listed else float((1.0 / self.inclusion).sum())
 
     def strata(self, kept: Any = slice(None)) -> list[Stratum]:
-        """The strata of some rows; where one of them would have too few checked rows, all are one, weighed by their masses."""
+        """The strata of some rows; where one of them would have too few checked rows, all are one, weighed by their
+        masses.
+        """
         part = self.part(kept)
         codes = np.unique(part.stratum)
         out_of_reach = part.inclusion == 0.0
@@ -87,14 +90,27 @@ def _stratum(audit: Audit, rows: Bools, *, pooled: bool = False) -> Stratum:
     size = float(worth.sum()) if audit.listed else float(audit.worth[seen] @ mass)
     mean = float(worth @ audit.score[rows]) / float(worth.sum()) if worth.sum() > 0.0 else 0.0
     return Stratum(
-        size, mean if audit.listed else 0.0, audit.truth[seen].astype(np.float64), audit.score[seen], audit.worth[seen], inclusion
-    )  # fmt: skip
+        size,
+        mean if audit.listed else 0.0,
+        audit.truth[seen].astype(np.float64),
+        audit.score[seen],
+        audit.worth[seen],
+        inclusion,
+    )
 
 
 def read_audit(
-    data: Any, *, label: str, score: str | None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
-    stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, where: str | None = None,
-) -> Audit:  # fmt: skip
+    data: Any,
+    *,
+    label: str,
+    score: str | None,
+    by: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
+    stratum: str | Sequence[str] | None = None,
+    value: str | None = None,
+    pos_label: Any = None,
+    where: str | None = None,
+) -> Audit:
     """An audit from a dataframe or files: a null label is a row that was not checked."""
     groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
@@ -107,15 +123,23 @@ def columns_wanted(
     """The columns an audit names."""
     amounts = ((score, "score="), (inclusion, "inclusion="), (value, "value="))
     return [
-        Wanted(label, "label=", "class"), *(Wanted(name, "by=") for name in by), *(Wanted(name, "stratum=") for name in stratum),
+        Wanted(label, "label=", "class"),
+        *(Wanted(name, "by=") for name in by),
+        *(Wanted(name, "stratum=") for name in stratum),
         *(Wanted(name, option, "number") for name, option in amounts if name is not None),
-    ]  # fmt: skip
+    ]
 
 
 def audit_of(
-    columns: dict[str, NDArray[Any]], label: str, score: str | None, by: Sequence[str], inclusion: str | None, stratum: Sequence[str],
-    value: str | None, pos_label: Any,
-) -> Audit:  # fmt: skip
+    columns: dict[str, NDArray[Any]],
+    label: str,
+    score: str | None,
+    by: Sequence[str],
+    inclusion: str | None,
+    stratum: Sequence[str],
+    value: str | None,
+    pos_label: Any,
+) -> Audit:
     """An audit from columns already read."""
     checked = ~without_verdict(columns[label])
     rows = len(checked)
@@ -140,9 +164,18 @@ def audit_of(
     if inclusion is None:
         chance = _sampled(layers, checked)
     return Audit(
-        checked, truth, p, worth, chance, layers, tuple(rows_by_group(keys)) if by else (), tuple(by), listed,
-        bool(p.min() >= 0.0 and p.max() <= 1.0), labels,
-    )  # fmt: skip
+        checked,
+        truth,
+        p,
+        worth,
+        chance,
+        layers,
+        tuple(rows_by_group(keys)) if by else (),
+        tuple(by),
+        listed,
+        bool(p.min() >= 0.0 and p.max() <= 1.0),
+        labels,
+    )
 
 
 def without_verdict(column: NDArray[Any]) -> Bools:
@@ -172,8 +205,8 @@ def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bool
     of = chance[checked]
     if bad := int((~np.isfinite(of) | (of <= 0.0)).sum()):
         raise InputError(
-            f"{bad} rows have a label but no {name} above 0, so they lie outside the sample that was drawn; take their labels out, "
-            "or say with which probability they were drawn."
+            f"{bad} rows have a label but no {name} above 0, so they lie outside the sample that was drawn; take their "
+            "labels out, or say with which probability they were drawn."
         )
     if (of > 1.0).any():
         raise InputError(
@@ -192,7 +225,9 @@ def _layers(keys: Sequence[NDArray[Any]], rows: int) -> Ints:
 
 
 def _alike(chance: Floats, checked: Bools) -> Ints:
-    """Strata of rows with the same probability, where there are few such and each was checked often enough; else a single one."""
+    """Strata of rows with the same probability, where there are few such and each was checked often enough; else a
+    single one.
+    """
     if not np.isfinite(chance).all():
         return np.zeros(len(chance), dtype=np.int64)
     codes = np.unique(chance, return_inverse=True)[1].astype(np.int64)
@@ -214,8 +249,9 @@ def _refuse_part_of_a_list(chance: Floats, checked: Bools, label: str) -> None:
         return
     if chance.sum() < _DRAWN * checked.sum():
         raise InputError(
-            f"{int((~checked).sum())} rows have no {label}, but their inclusion probabilities say that these rows are a sample and not all "
-            f"of the target (they stand for {(1.0 / chance).sum():.0f}); leave the rows that were not checked out, or pass all rows."
+            f"{int((~checked).sum())} rows have no {label}, but their inclusion probabilities say that these rows are "
+            f"a sample and not all of the target (they stand for {(1.0 / chance).sum():.0f}); leave the rows that were "
+            "not checked out, or pass all rows."
         )
 
 
@@ -224,6 +260,7 @@ def _sampled(layers: Ints, checked: Bools) -> Floats:
     sizes, seen = np.bincount(layers), np.bincount(layers, checked)
     if not seen.all():
         raise InputError(
-            f"{int((seen == 0).sum())} strata have no checked row, so nothing is known of them; check some, or put strata together."
+            f"{int((seen == 0).sum())} strata have no checked row, so nothing is known of them; check some, or put "
+            "strata together."
         )
     return np.asarray((seen / sizes)[layers])

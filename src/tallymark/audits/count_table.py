@@ -48,8 +48,9 @@ def from_counts(
     - ``calibration``: :math:`\hat\pi = q \cdot ppv + (1 - q)(1 - npv)`, unbiased when the audit sample is a random
       sample of the target, and then more precise. Tenenbein (1970); Kloos et al. (2020).
     - ``bayes``: Meertens' constrained Bayesian estimate, draws of the two rates from their Jeffreys posteriors and of q
-      from its own, kept where the share lies in [0, 1] (arXiv:1902.02412). The estimate is their median; the limits are quantiles of
-      draws with one more row for each rate, cut at 0 and 1, which hold their level with few audited rows too.
+      from its own, kept where the share lies in [0, 1] (arXiv:1902.02412). The estimate is their median; the limits are
+      quantiles of draws with one more row for each rate, cut at 0 and 1, which hold their level with few audited rows
+      too.
     - ``cc``: the share predicted positive, as it is.
 
     `population` is the size of a finite population of which the `n` rows are a sample or all; its own share is then
@@ -62,7 +63,8 @@ def from_counts(
     """
     if not isinstance(confusion, BinaryConfusion):
         raise InputError(
-            "from_counts takes a table of two classes with a known positive one: tm.confusion(y, predicted, pos_label=…)."
+            "from_counts takes a table of two classes with a known positive one: tm.confusion(y, predicted, "
+            "pos_label=…)."
         )
     rows, predicted = _check.real(n, "n"), _check.real(predicted_positive, "predicted_positive")
     if not 0.0 <= predicted <= rows or rows <= 0.0:
@@ -83,8 +85,8 @@ def _few(table: _Table, sides: Sequence[str]) -> tuple[Note, ...]:
     if rows >= FEW_ROWS:
         return ()
     text = (
-        f"only {rows:.3g} audited rows {_SIDES[side]}; the estimate is shaky and its limits hold their level from {FEW_ROWS} on: audit "
-        f"{math.ceil(FEW_ROWS - rows)} more"
+        f"only {rows:.3g} audited rows {_SIDES[side]}; the estimate is shaky and its limits hold their level from "
+        f"{FEW_ROWS} on: audit {math.ceil(FEW_ROWS - rows)} more"
     )
     return (Note("TM107", text),)
 
@@ -189,7 +191,8 @@ def _calibration(table: _Table, predicted: float, n: float, level: float, size: 
     if not table.ppv[1] or not table.missed[1]:
         side = "positive" if not table.ppv[1] else "negative"
         raise InputError(
-            f"No row of the audit sample was predicted {side}, so the share of right calls there is unknown; use method='ac'."
+            f"No row of the audit sample was predicted {side}, so the share of right calls there is unknown; use "
+            "method='ac'."
         )
     q, ppv, missed = predicted / n, _share(table.ppv), _share(table.missed)
     share = q * ppv + (1.0 - q) * missed
@@ -223,20 +226,26 @@ def _bayes(table: _Table, predicted: float, n: float, level: float, size: float 
     return _answer("bayes", float(np.median(kept)), ends, "draws", level, n, size, details)
 
 
-#: The chance that the pseudo-row of a rate moves the limit outwards: 1/2 gives mid-p limits of a single rate, 1 exact ones.
+#: The chance that the pseudo-row of a rate moves the limit outwards: 1/2 gives mid-p limits of a single rate, 1 exact
+#: ones.
 _OUTWARDS = 0.6
 
 
 def _limits_of_draws(target: Pair, positive: Pair, negative: Pair, level: float, rng: np.random.Generator) -> Pair:
     """Quantiles of (q - fpr)/(tpr - fpr) over draws of the three rates, with one more row of each in every draw.
 
-    That row was predicted positive or not by a coin that moves the limit outwards more often than not. Draws outside [0, 1] are cut there,
-    not left out: without them few audited rows hold a share of 0 or 1 in 63 to 87 % of samples.
+    That row was predicted positive or not by a coin that moves the limit outwards more often than not. Draws outside
+    [0, 1] are cut there, not left out: without them few audited rows hold a share of 0 or 1 in 63 to 87 % of samples.
     """
     draws = [
-        (rng.gamma(hits, size=_DRAWS), rng.gamma(rows - hits, size=_DRAWS), rng.exponential(size=_DRAWS), rng.random(_DRAWS))
+        (
+            rng.gamma(hits, size=_DRAWS),
+            rng.gamma(rows - hits, size=_DRAWS),
+            rng.exponential(size=_DRAWS),
+            rng.random(_DRAWS),
+        )
         for hits, rows in (target, positive, negative)
-    ]  # fmt: skip
+    ]
     ends = []
     # The share falls where the rate of the target falls, and where a rate of the table rises.
     for chances, quantile, undefined in (

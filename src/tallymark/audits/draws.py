@@ -1,10 +1,10 @@
 r"""Draws of the positives in audited strata, from which limits of counts, precision and recall are quantiles.
 
 Every checked row gets a random exponential weight (within a stratum of rows drawn alike the share of positives is then
-:math:`\mathrm{Beta}(x, n - x)`), and each *part* (all strata, or the strata of rows called positive and those of the others) gets one
-more checked row, the pseudo-row, in every draw: in a stratum chosen in proportion to what a row stands for there, and positive at random.
-With a single stratum this reproduces the mid-p limits; where none was found it gives a positive upper limit. Strata that were checked
-completely stay known.
+:math:`\mathrm{Beta}(x, n - x)`), and each *part* (all strata, or the strata of rows called positive and those of the
+others) gets one more checked row, the pseudo-row, in every draw: in a stratum chosen in proportion to what a row stands
+for there, and positive at random. With a single stratum this reproduces the mid-p limits; where none was found it gives
+a positive upper limit. Strata that were checked completely stay known.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ _NUMBERS = 40_000_000
 #: Numbers in memory at a time.
 _CHUNK = 4_000_000
 
-#: The chance that the pseudo-row moves a limit outwards. One half gives mid-p limits, 1 exact ones; by enumeration of samples in which a
-#: complete stratum stands beside a large one with few positives, .6 is the least chance with which no coverage is below 93 %.
+#: The chance that the pseudo-row moves a limit outwards. One half gives mid-p limits, 1 exact ones; by enumeration of
+#: samples in which a complete stratum stands beside a large one with few positives, .6 is the least chance with which
+#: no coverage is below 93 %.
 _OUTWARDS = 0.6
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of the positives of one part, for its lower and for its upper limit; both come from the same random numbers."""
+    """Draws of the positives of one part, for its lower and for its upper limit; both come from the same random
+    numbers.
+    """
 
     lower: Floats
     upper: Floats
@@ -54,7 +57,9 @@ class Draws:
 
 
 def quantiles(lower: Floats, upper: Floats, level: float) -> tuple[float, float]:
-    """The lower limit from the one set of draws, the upper one from the other; draws in which nothing is defined are left out."""
+    """The lower limit from the one set of draws, the upper one from the other; draws in which nothing is defined are
+    left out.
+    """
     tail = (1.0 - level) / 2.0
     return float(np.nanquantile(lower, tail)), float(np.nanquantile(upper, 1.0 - tail))
 
@@ -63,7 +68,8 @@ def drawn(parts: Sequence[Sequence[Stratum]], slope: float) -> list[Draws]:
     """Draws of the positives of each part (their worth, where rows have one), all from the same random numbers."""
     weighted = sum(len(s.truth) for part in parts for s in part if not s.complete and not _alike(s, slope))
     number = int(np.clip(_NUMBERS // max(weighted, 1), _FEWEST, _DRAWS))
-    # What is known takes no random numbers, so that the same unknown strata give the same draws in every division into parts.
+    # What is known takes no random numbers, so that the same unknown strata give the same draws in every division into
+    # parts.
     rng = np.random.default_rng(_SEED)
     return [_of_part(part, slope, number, rng) for part in parts]
 
@@ -96,7 +102,9 @@ def _weight(s: Stratum) -> float:
 
 
 def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
-    """Checked rows, and among the others a binomial number with a share drawn from the gamma weights of the checked ones."""
+    """Checked rows, and among the others a binomial number with a share drawn from the gamma weights of the checked
+    ones.
+    """
     n, positives = len(s.truth), int(s.truth.sum())
     yes, no = rng.gamma(positives, size=len(added)), rng.gamma(n - positives, size=len(added))
     rest = max(round(s.size) - n, 0)

@@ -1,8 +1,9 @@
 r"""``tm.audits.estimate``: precision, recall and their like over all rows, from those that were checked by hand.
 
-Of rows called positive, C in number, and of the D others the audit estimates how many are positive: A and B. Every metric is a function
-of these four numbers that never falls when A grows and never rises when B grows (or does not depend on it): precision A/C, recall
-A/(A + B), and so on. Its limits are quantiles over draws of A and B together, so that no two metrics contradict each other.
+Of rows called positive, C in number, and of the D others the audit estimates how many are positive: A and B. Every
+metric is a function of these four numbers that never falls when A grows and never rises when B grows (or does not
+depend on it): precision A/C, recall A/(A + B), and so on. Its limits are quantiles over draws of A and B together, so
+that no two metrics contradict each other.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ from tallymark.sources.frames import named_columns
 
 @dataclass(frozen=True)
 class Called:
-    """Rows called positive and the others: how many of each (or what they are worth), and the positives among them, in each draw."""
+    """Rows called positive and the others: how many of each (or what they are worth), and the positives among them, in
+    each draw.
+    """
 
     called: float
     others: float
@@ -91,7 +94,9 @@ _SHARE_OF = {"recall": "positive", "specificity": "negative"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditEstimate(Shown, Mapping[str, Measure]):
-    """What an audit says: `prevalence` of all rows (and of groups, `by_group`), and a measure for each metric of the calls."""
+    """What an audit says: `prevalence` of all rows (and of groups, `by_group`), and a measure for each metric of the
+    calls.
+    """
 
     prevalence: Prevalence
     measures: Mapping[str, Measure] = field(default_factory=dict)
@@ -144,8 +149,8 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
         if mean is None or one.low is None or one.high is None or one.low <= mean <= one.high:
             return ""
         return (
-            f" The scores average {number(mean)}, outside of this interval ({number(one.low)} to {number(one.high)}): they are no "
-            "probabilities of these rows. Calibrate them before you plan another audit by them."
+            f" The scores average {number(mean)}, outside of this interval ({number(one.low)} to {number(one.high)}): "
+            "they are no probabilities of these rows. Calibrate them before you plan another audit by them."
         )
 
     def heading(self) -> str:
@@ -170,30 +175,48 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "prevalence": self.prevalence.to_dict(), "threshold": plain(self.threshold), "value": self.value, "sentence": self.sentence,
+            "prevalence": self.prevalence.to_dict(),
+            "threshold": plain(self.threshold),
+            "value": self.value,
+            "sentence": self.sentence,
             "metrics": {name: measure.to_dict() for name, measure in self.measures.items()},
-            "groups": None if self.by_group is None else [
+            "groups": None
+            if self.by_group is None
+            else [
                 one | {"metrics": {name: m.to_dict() for name, m in self.measures_by_group.get(key, {}).items()}}
                 for key, one in zip(self.by_group.entries, self.by_group.to_dict()["estimates"], strict=True)
             ],
             "sum_of_groups": None if self.by_group is None else self.by_group.total.to_dict(),
-        }  # fmt: skip
+        }
 
 
 @named_columns
 @honours_strict
 def estimate(
-    data: Any, *, label: str, score: str | None = None, threshold: float | None = None, predicted: str | None = None,
-    by: str | Sequence[str] | None = None, inclusion: str | None = None, stratum: str | Sequence[str] | None = None,
-    value: str | None = None, pos_label: Any = None, estimator: str | None = None, level: float = 0.95, where: str | None = None,
+    data: Any,
+    *,
+    label: str,
+    score: str | None = None,
+    threshold: float | None = None,
+    predicted: str | None = None,
+    by: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
+    stratum: str | Sequence[str] | None = None,
+    value: str | None = None,
+    pos_label: Any = None,
+    estimator: str | None = None,
+    level: float = 0.95,
+    where: str | None = None,
     strict: bool = False,
-) -> AuditEstimate:  # fmt: skip
-    """How many are positive, and how good the calls are, over all rows of the target, from those that were checked by hand.
+) -> AuditEstimate:
+    """How many are positive, and how good the calls are, over all rows of the target, from those that were checked by
+    hand.
 
-    The data and its columns are those of :func:`tallymark.audits.from_audit`. With a `threshold` of the score, or a column of
-    `predicted` labels, precision, recall, F1, specificity, negative predictive value and accuracy are estimated too: from the positives
-    among the rows called positive and among the others. Their limits are quantiles over draws of both numbers, the same draws for every
-    metric, so that they keep to [0, 1] and cannot contradict each other.
+    The data and its columns are those of :func:`tallymark.audits.from_audit`. With a `threshold` of the score, or a
+    column of `predicted` labels, precision, recall, F1, specificity, negative predictive value and accuracy are
+    estimated too: from the positives among the rows called positive and among the others. Their limits are quantiles
+    over draws of both numbers, the same draws for every metric, so that they keep to [0, 1] and cannot contradict each
+    other.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -249,7 +272,8 @@ def _calls(columns: Mapping[str, Any], audit: Audit, threshold: float | None, pr
             len(values) > 1 or isinstance(values[0], str) != isinstance(audit.labels[1], str)
         ):
             raise InputError(
-                f"{predicted} has the values {shown(values)}, but the positive label is {audit.labels[1]!r}; both must use the same labels."
+                f"{predicted} has the values {shown(values)}, but the positive label is {audit.labels[1]!r}; both must "
+                "use the same labels."
             )
         return np.asarray(found == audit.labels[1])
     return None if threshold is None else np.asarray(audit.score >= _check.real(threshold, "threshold"))
@@ -279,11 +303,17 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
     checked, found = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
     absent = {"positive": not found, "negative": found == checked}
     return {
-        name: _measure(name, [work(t) for t in tables], level, [
-            *unknown, *(f"none of the {checked} checked rows is {c}" for c in [_SHARE_OF.get(name, "")] if absent.get(c))
-        ])
+        name: _measure(
+            name,
+            [work(t) for t in tables],
+            level,
+            [
+                *unknown,
+                *(f"none of the {checked} checked rows is {c}" for c in [_SHARE_OF.get(name, "")] if absent.get(c)),
+            ],
+        )
         for name, work in OF_AUDIT.items()
-    }  # fmt: skip
+    }
 
 
 def _measure(name: str, found: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:

@@ -51,9 +51,10 @@ class Scored:
 class AuditPlan(Shown):
     """Rows to check by hand, with the probability with which each was drawn, and what the audit will be worth.
 
-    `drawn` are the places of the rows to check, in order; `inclusion` and `stratum` belong to every row of the data (0 and -1 for
-    rows that the figure is not about). `expected` has the estimate and limits to expect if the scores are right, by group where there
-    are groups; `simple` is how many rows a simple random sample would need for the same width.
+    `drawn` are the places of the rows to check, in order; `inclusion` and `stratum` belong to every row of the data (0
+    and -1 for rows that the figure is not about). `expected` has the estimate and limits to expect if the scores are
+    right, by group where there are groups; `simple` is how many rows a simple random sample would need for the same
+    width.
     """
 
     measure: str
@@ -85,9 +86,11 @@ class AuditPlan(Shown):
     def columns(self) -> dict[str, Any]:
         """The same as arrays."""
         return {
-            "row": self.drawn, "score": self.scores[self.drawn], "stratum": self.stratum[self.drawn],
+            "row": self.drawn,
+            "score": self.scores[self.drawn],
+            "stratum": self.stratum[self.drawn],
             "inclusion": self.inclusion[self.drawn],
-        }  # fmt: skip
+        }
 
     def _share(self, value: float) -> str:
         return number(share_of_rows(value, len(self.scores)))
@@ -95,10 +98,10 @@ class AuditPlan(Shown):
     def heading(self) -> str:
         """How many, and what to expect of it."""
         parts = [
-            f"{', '.join(f'{name} {value}' for name, value in zip(self.by, key, strict=True)) or self.measure} {self._share(value)} "
-            f"({self._share(low)} to {self._share(high)})"
+            f"{', '.join(f'{name} {value}' for name, value in zip(self.by, key, strict=True)) or self.measure} "
+            f"{self._share(value)} ({self._share(low)} to {self._share(high)})"
             for key, (value, low, high) in self.expected.items()
-        ]  # fmt: skip
+        ]
         how = f"; a simple random sample would need {self.simple} for the same width" if self.saved else ""
         more = f" and {len(parts) - 4} more" if len(parts) > 4 else ""
         total = float(self.scores.sum())
@@ -108,9 +111,9 @@ class AuditPlan(Shown):
             else ""
         )
         return (
-            f"Check {self.n} {noun(self.n, 'row')} ({self.design} sample){how}. If the scores are right probabilities (they add up to "
-            f"{amount(round(total, 2))} positives among {len(self.scores)} rows), expect {'; '.join(parts[:4])}{more} at "
-            f"{100 * self.level:g} %.{doubt}"
+            f"Check {self.n} {noun(self.n, 'row')} ({self.design} sample){how}. If the scores are right probabilities "
+            f"(they add up to {amount(round(total, 2))} positives among {len(self.scores)} rows), expect "
+            f"{'; '.join(parts[:4])}{more} at {100 * self.level:g} %.{doubt}"
         )
 
     def rows(self) -> Sequence[Row]:
@@ -120,35 +123,56 @@ class AuditPlan(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the list of rows."""
         return {
-            "measure": self.measure, "design": self.design, "n": self.n, "simple": self.simple, "saved": self.saved, "level": self.level,
+            "measure": self.measure,
+            "design": self.design,
+            "n": self.n,
+            "simple": self.simple,
+            "saved": self.saved,
+            "level": self.level,
             "expected": [
                 {"group": dict(zip(self.by, plain(key), strict=True)) or None, "value": v, "low": a, "high": b}
                 for key, (v, a, b) in self.expected.items()
             ],
             "strata": plain([dict(row) for row in self.strata]),
-            "sample": plain([dict(zip(self.columns(), line, strict=True)) for line in zip(*self.columns().values(), strict=True)]),
-        }  # fmt: skip
+            "sample": plain(
+                [dict(zip(self.columns(), line, strict=True)) for line in zip(*self.columns().values(), strict=True)]
+            ),
+        }
 
 
 @named_columns
 def plan(
-    data: Any, *, score: str, n: int | None = None, width: float | None = None, measure: Wished = "prevalence",
-    threshold: float | None = None, by: str | Sequence[str] | None = None, value: str | None = None, design: Design = "stratified",
-    allocation: str = "neyman", strata: int = 5, least: int = 2, level: float = 0.95, seed: Seed = 0,
-) -> AuditPlan:  # fmt: skip
+    data: Any,
+    *,
+    score: str,
+    n: int | None = None,
+    width: float | None = None,
+    measure: Wished = "prevalence",
+    threshold: float | None = None,
+    by: str | Sequence[str] | None = None,
+    value: str | None = None,
+    design: Design = "stratified",
+    allocation: str = "neyman",
+    strata: int = 5,
+    least: int = 2,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> AuditPlan:
     r"""Draw the rows to check by hand: `n` of them, or as many as the interval needs to be no wider than `width`.
 
-    `measure` is what the audit is for: the ``prevalence`` (with `value`, the share of that column's sum), or at a `threshold` the
-    ``precision`` (only rows called positive are drawn) or the ``recall``. `design`:
+    `measure` is what the audit is for: the ``prevalence`` (with `value`, the share of that column's sum), or at a
+    `threshold` the ``precision`` (only rows called positive are drawn) or the ``recall``. `design`:
 
-    - ``stratified``: `strata` strata of equal :math:`\sum\sqrt{p(1-p)}` along the score (Dalenius & Hodges 1959), at least `least` rows
-      each, the rest by `allocation`: ``neyman`` (size × deviation), ``power`` (small strata get more; Bankier 1988) or ``proportional``.
+    - ``stratified``: `strata` strata of equal :math:`\sum\sqrt{p(1-p)}` along the score (Dalenius & Hodges 1959), at
+      least `least` rows each, the rest by `allocation`: ``neyman`` (size × deviation), ``power`` (small strata get
+      more; Bankier 1988) or ``proportional``.
     - ``uncertainty``: each row with a probability in proportion to :math:`\sqrt{p(1-p)}`.
     - ``simple``: every row alike.
 
     Three tenths of a sample are spread evenly whatever the scores say, so that scores that are too sure of themselves
-    do less harm. With `by` every group is planned on its own: `width` holds in each, `n` is shared out between them. The plan reads scores as
-    probabilities; the estimate afterwards (``tm.audits.from_audit`` and ``tm.audits.estimate``, with ``inclusion=``) does not.
+    do less harm. With `by` every group is planned on its own: `width` holds in each, `n` is shared out between them.
+    The plan reads scores as probabilities; the estimate afterwards (``tm.audits.from_audit`` and
+    ``tm.audits.estimate``, with ``inclusion=``) does not.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> p = np.random.default_rng(0).beta(0.3, 8, 20_000)
@@ -168,9 +192,10 @@ def plan(
     if groups and measure == "recall":
         raise InputError("A recall is planned for all rows together; leave by= out, or plan for each group on its own.")
     wanted = [
-        Wanted(score, "score=", "number"), *(Wanted(name, "by=") for name in groups),
+        Wanted(score, "score=", "number"),
+        *(Wanted(name, "by=") for name in groups),
         *([] if value is None else [Wanted(value, "value=", "number")]),
-    ]  # fmt: skip
+    ]
     columns = any_columns(data, wanted)
     rows = _scored(columns, score, measure, threshold, groups, value)
     options = _Options(
@@ -190,8 +215,18 @@ def plan(
             rows.score[members], rows.worth[members], expected[key][2] - expected[key][1], asked, rows.ratio
         )
     return AuditPlan(
-        measure, design, np.sort(np.concatenate(drawn)), inclusion, stratum, rows.score, tuple(table), expected, simple, asked, tuple(groups)
-    )  # fmt: skip
+        measure,
+        design,
+        np.sort(np.concatenate(drawn)),
+        inclusion,
+        stratum,
+        rows.score,
+        tuple(table),
+        expected,
+        simple,
+        asked,
+        tuple(groups),
+    )
 
 
 def _scored(
@@ -200,8 +235,8 @@ def _scored(
     p = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     if p.min() < 0.0 or p.max() > 1.0:
         raise InputError(
-            f"{score} runs from {p.min():g} to {p.max():g}; a plan reads scores as probabilities, so calibrate them first "
-            "(tallymark calibrate, tm.calibration.calibrate)."
+            f"{score} runs from {p.min():g} to {p.max():g}; a plan reads scores as probabilities, so calibrate them "
+            "first (tallymark calibrate, tm.calibration.calibrate)."
         )
     kept, worth, recall = np.ones(len(p), dtype=np.bool_), np.ones(len(p)), None
     if value is not None:
@@ -217,9 +252,10 @@ def _scored(
             worth = np.asarray((called - recall) * len(p) / float(p.sum()))
     if only_verdicts(p):
         raise InputError(
-            f"{score} holds nothing but 0 and 1, like the verdicts of a judge; a plan would take them for certain and check next to "
-            "nothing. Check a few hundred rows drawn at random, turn the verdicts into probabilities by them (tallymark calibrate, "
-            "tm.calibration.calibrate), and plan with these; or plan with the score behind the verdicts."
+            f"{score} holds nothing but 0 and 1, like the verdicts of a judge; a plan would take them for certain and "
+            "check next to nothing. Check a few hundred rows drawn at random, turn the verdicts into probabilities by "
+            "them (tallymark calibrate, tm.calibration.calibrate), and plan with these; or plan with the score behind "
+            "the verdicts."
         )
     keys = [_check.groups(columns[name], name) for name in by]
     grouped = []
@@ -300,10 +336,16 @@ class _Part:
         lines: list[Row] = []
         for code in range(len(self.taken)):
             own = self.score[self.codes == code]
-            lines.append({
-                "stratum": first + code, "score_from": float(own.min()), "score_to": float(own.max()), "rows": len(own),
-                "expected_share": float(own.mean()), "check": int(self.taken[code]),
-            })  # fmt: skip
+            lines.append(
+                {
+                    "stratum": first + code,
+                    "score_from": float(own.min()),
+                    "score_to": float(own.max()),
+                    "rows": len(own),
+                    "expected_share": float(own.mean()),
+                    "check": int(self.taken[code]),
+                }
+            )
         return lines
 
 
@@ -346,7 +388,8 @@ def _sizes(rows: Scored, n: int | None, width: float | None, options: _Options) 
     total = _check.whole(n, "n", options.least)
     if total < options.least * len(groups):
         raise InputError(
-            f"n = {total} is too few for {len(groups)} groups of at least {options.least} checked rows each; raise it, or leave by= out."
+            f"n = {total} is too few for {len(groups)} groups of at least {options.least} checked rows each; raise it, "
+            "or leave by= out."
         )
     available = sum(map(len, groups))
     if total > available:

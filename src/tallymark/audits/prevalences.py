@@ -26,7 +26,9 @@ METHOD = "audit"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditPrevalences(Prevalences):
-    """Estimates by group, each from checked rows of its own: the groups add up to the total, and their errors are independent."""
+    """Estimates by group, each from checked rows of its own: the groups add up to the total, and their errors are
+    independent.
+    """
 
     shares: Mapping[tuple[Any, ...], Share] = field(default_factory=dict)
 
@@ -51,7 +53,8 @@ class AuditPrevalences(Prevalences):
         return share([s for one in shares for s in one.strata], shares[0].slope)
 
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
-        """Growth of the count from one group to another, with limits put together from those of both (MOVER; Donner & Zou 2012).
+        """Growth of the count from one group to another, with limits put together from those of both (MOVER; Donner &
+        Zou 2012).
 
         The upper limit is infinite where the first group may have no positives.
         """
@@ -73,24 +76,36 @@ class AuditPrevalences(Prevalences):
 @named_columns
 @honours_strict
 def from_audit(
-    data: Any, *, label: str, score: str | None = None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
-    stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, estimator: str | None = None,
-    level: float = 0.95, where: str | None = None, strict: bool = False,
-) -> Prevalence | Prevalences:  # fmt: skip
+    data: Any,
+    *,
+    label: str,
+    score: str | None = None,
+    by: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
+    stratum: str | Sequence[str] | None = None,
+    value: str | None = None,
+    pos_label: Any = None,
+    estimator: str | None = None,
+    level: float = 0.95,
+    where: str | None = None,
+    strict: bool = False,
+) -> Prevalence | Prevalences:
     r"""How many rows are positive, from an audit: some of the rows themselves, drawn at random and checked by hand.
 
-    `data` is a dataframe or files with every row of the target; a null `label` is a row that was not checked. `score`, which every
-    row has, makes the answer sharper and never decides it: nothing is assumed of the classifier, of its calibration or of any shift.
-    Left alone, the checked rows are taken for a simple random sample; `stratum` names columns within which they are one, `inclusion` a
-    column with the probability with which each was drawn (``tm.audits.plan`` gives both). A list of checked rows alone will do
-    where it has inclusion probabilities. With `value` the share of that column's sum (turnover, say) is estimated instead.
+    `data` is a dataframe or files with every row of the target; a null `label` is a row that was not checked. `score`,
+    which every row has, makes the answer sharper and never decides it: nothing is assumed of the classifier, of its
+    calibration or of any shift. Left alone, the checked rows are taken for a simple random sample; `stratum` names
+    columns within which they are one, `inclusion` a column with the probability with which each was drawn
+    (``tm.audits.plan`` gives both). A list of checked rows alone will do where it has inclusion probabilities. With
+    `value` the share of that column's sum (turnover, say) is estimated instead.
 
-    `estimator`: ``ppi`` (the default without strata), ``expansion`` (the default with strata), ``difference``, ``ratio`` or ``greg``;
-    with the mean score :math:`\mu` of all N rows, :math:`e = \lambda\mu + \overline{y - \lambda p}`, they differ in the slope
-    :math:`\lambda`. Limits of a simple random sample are mid-p ones at the sample size that the estimate's variance is worth; with strata
-    or unequal probabilities they are quantiles over 10 000 draws in which one more row, positive or not, was checked (the same draws in
-    every run), so that they hold for rare classes too. By group (`by`) the slope is shared and the groups add up to
-    the total. Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453; Särndal, Swensson & Wretman (1992).
+    `estimator`: ``ppi`` (the default without strata), ``expansion`` (the default with strata), ``difference``,
+    ``ratio`` or ``greg``; with the mean score :math:`\mu` of all N rows,
+    :math:`e = \lambda\mu + \overline{y - \lambda p}`, they differ in the slope :math:`\lambda`. Limits of a simple
+    random sample are mid-p ones at the sample size that the estimate's variance is worth; with strata or unequal
+    probabilities they are quantiles over 10 000 draws in which one more row, positive or not, was checked (the same
+    draws in every run), so that they hold for rare classes too. By group (`by`) the slope is shared and the groups add
+    up to the total. Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453; Särndal, Swensson & Wretman (1992).
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -102,8 +117,16 @@ def from_audit(
     """
     asked = checked_level(level)
     audit = read_audit(
-        data, label=label, score=score, by=by, inclusion=inclusion, stratum=stratum, value=value, pos_label=pos_label, where=where
-    )  # fmt: skip
+        data,
+        label=label,
+        score=score,
+        by=by,
+        inclusion=inclusion,
+        stratum=stratum,
+        value=value,
+        pos_label=pos_label,
+        where=where,
+    )
     answer = audited(audit, asked, estimator, counted=value is None)
     emit(answer.warnings, strict=strict)
     return answer
@@ -128,7 +151,9 @@ def audited(
 
 
 def usual(audit: Audit, strata: Sequence[Stratum]) -> str:
-    """The estimator that held its level in simulations: without strata the tuned one; strata by score have used the score already."""
+    """The estimator that held its level in simulations: without strata the tuned one; strata by score have used the
+    score already.
+    """
     if len(strata) > 1 or not audit.listed:
         return "expansion"
     # Outside [0, 1] a slope has no natural bound.
@@ -143,17 +168,20 @@ def _size(audit: Audit, strata: Sequence[Stratum], *, counted: bool) -> float | 
 def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Prevalence:
     """A share with its limits; where rows are counted, those that were checked are known."""
     details = {
-        "checked": found.checked, "found": found.found, "slope": found.slope, "variance": found.variance,
+        "checked": found.checked,
+        "found": found.found,
+        "slope": found.slope,
+        "variance": found.variance,
         "standard_error": math.sqrt(found.variance) if found.variance >= 0.0 else math.nan,
-    }  # fmt: skip
+    }
     if not n > 0.0:
         return Prevalence(
             method=METHOD, prevalence=math.nan, n=n, reason="the value is 0 in every row", details=details
         )
     if math.isnan(found.value):
         reason = (
-            f"{found.checked} of its rows were checked, and at least two must be of every stratum; rows that could not be drawn "
-            "(inclusion 0) leave nothing to be said of all"
+            f"{found.checked} of its rows were checked, and at least two must be of every stratum; rows that could not "
+            "be drawn (inclusion 0) leave nothing to be said of all"
         )
         return Prevalence(method=METHOD, prevalence=math.nan, n=n, reason=reason, details=details)
     low, high = found.limits(level)
@@ -168,9 +196,16 @@ def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Pre
         plain = share_of * (1.0 - share_of)
         details["equivalent"] = plain / (found.spread + plain / n)
     return Prevalence(
-        method=METHOD, prevalence=value, n=n, low=min(low, value), high=max(high, value), level=level, interval_method=found.interval_method,
-        details=details, warnings=(*_one_sided(found), *_uneven(found)),
-    )  # fmt: skip
+        method=METHOD,
+        prevalence=value,
+        n=n,
+        low=min(low, value),
+        high=max(high, value),
+        level=level,
+        interval_method=found.interval_method,
+        details=details,
+        warnings=(*_one_sided(found), *_uneven(found)),
+    )
 
 
 def _one_sided(found: Share) -> tuple[Note, ...]:
@@ -180,14 +215,16 @@ def _one_sided(found: Share) -> tuple[Note, ...]:
     return (
         Note(
             "TM117",
-            f"None of the {found.checked} checked rows is {which[0]}: only the {which[1]} limit of the share is a finding.",
+            f"None of the {found.checked} checked rows is {which[0]}: only the {which[1]} limit of the share is a "
+            "finding.",
         ),
     )
 
 
-#: Weights are noted where (c³ - 1) / m exceeds the first number, with c the checked rows per row that they count for (Kish) and m the rows that those
-#: of the rarer class count for, unless their mean weight is below the second number of times that of all: limits then held their level. Where the
-#: positives are among the rows with the largest weights, limits were seen to miss the truth too often from about the first number on.
+#: Weights are noted where (c³ - 1) / m exceeds the first number, with c the checked rows per row that they count for
+#: (Kish) and m the rows that those of the rarer class count for, unless their mean weight is below the second number of
+#: times that of all: limits then held their level. Where the positives are among the rows with the largest weights,
+#: limits were seen to miss the truth too often from about the first number on.
 _UNEVEN, _LIGHT = 0.5, 0.5
 
 
@@ -202,9 +239,9 @@ def _uneven(found: Share) -> tuple[Note, ...]:
         light = rarer.any() and weights[rarer].mean() < _LIGHT * weights.mean()
         if (len(weights) / rows) ** 3 - 1.0 > _UNEVEN * few and not light:
             text = (
-                f"The weights of {len(weights)} checked rows are so uneven that they count like {rows:.0f}, and those of the rarer class like {few:.0f}: "
-                "if that class is among the rows with the largest weights, the limits are too short. Check more rows of those that were least likely "
-                "to be drawn."
+                f"The weights of {len(weights)} checked rows are so uneven that they count like {rows:.0f}, and those "
+                f"of the rarer class like {few:.0f}: if that class is among the rows with the largest weights, the "
+                "limits are too short. Check more rows of those that were least likely to be drawn."
             )
             return (Note("TM113", text),)
     return ()

@@ -63,10 +63,17 @@ class ModelCost:
         payoff a row.
         """
         return {
-            "model": self.name, "threshold": self.threshold, "called": self.called, "per_row": self.per_row.value,
-            "low": self.per_row.low, "high": self.per_row.high, "optimism": self.optimism,
-            "apparent_total" if chosen else "total": self.total, "call_none": self.call_none, "call_all": self.call_all,
-        }  # fmt: skip
+            "model": self.name,
+            "threshold": self.threshold,
+            "called": self.called,
+            "per_row": self.per_row.value,
+            "low": self.per_row.low,
+            "high": self.per_row.high,
+            "optimism": self.optimism,
+            "apparent_total" if chosen else "total": self.total,
+            "call_none": self.call_none,
+            "call_all": self.call_all,
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,10 +128,15 @@ class Costs(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "n": self.n, "level": self.level, "chosen": self.chosen, "cluster": self.clusters, "verdict": self.verdict,
-            "models": plain([dict(row) for row in self.rows()]), "pairs": plain([dict(row) for row in self.pairs]),
+            "n": self.n,
+            "level": self.level,
+            "chosen": self.chosen,
+            "cluster": self.clusters,
+            "verdict": self.verdict,
+            "models": plain([dict(row) for row in self.rows()]),
+            "pairs": plain([dict(row) for row in self.pairs]),
             "by_class": plain([dict(row) for row in self.by_class]),
-        }  # fmt: skip
+        }
 
 
 def _earns(payoff: float, low: float | None = None, high: float | None = None) -> str:
@@ -137,11 +149,24 @@ def _earns(payoff: float, low: float | None = None, high: float | None = None) -
 
 @named_columns
 def costs(
-    data: Any, *, label: str, score: str | Sequence[str] | None = None, predicted: str | Sequence[str] | None = None,
-    threshold: float | None = None, cost_fp: Amount = 1.0, cost_fn: Amount = 1.0, value_tp: Amount = 0.0, value_tn: Amount = 0.0,
-    matrix: Mapping[Any, Mapping[Any, float]] | None = None, weight: str | None = None, cluster: str | None = None, pos_label: Any = None,
-    level: float = 0.95, seed: Seed = 0, where: str | None = None,
-) -> Costs:  # fmt: skip
+    data: Any,
+    *,
+    label: str,
+    score: str | Sequence[str] | None = None,
+    predicted: str | Sequence[str] | None = None,
+    threshold: float | None = None,
+    cost_fp: Amount = 1.0,
+    cost_fn: Amount = 1.0,
+    value_tp: Amount = 0.0,
+    value_tn: Amount = 0.0,
+    matrix: Mapping[Any, Mapping[Any, float]] | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+    pos_label: Any = None,
+    level: float = 0.95,
+    seed: Seed = 0,
+    where: str | None = None,
+) -> Costs:
     """What calls cost and earn when every item has costs and values of its own, and the cut at which they earn most.
 
     `cost_fp`, `cost_fn`, `value_tp` and `value_tn` are numbers, names of columns (the price of an item, its margin), or
@@ -169,10 +194,13 @@ def costs(
     scores, calls = (column_names(names, option) for names, option in ((score, "score="), (predicted, "predicted=")))
     amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
     wanted = [
-        Wanted(label, "label=", "class"), *(Wanted(name, "score=", "number") for name in scores), *(Wanted(name, "predicted=", "class") for name in calls),
+        Wanted(label, "label=", "class"),
+        *(Wanted(name, "score=", "number") for name in scores),
+        *(Wanted(name, "predicted=", "class") for name in calls),
         *(Wanted(one, f"{option}=", "number") for option, one in amounts.items() if isinstance(one, str)),
-        *([] if weight is None else [Wanted(weight, "weight=", "number")]), *([] if cluster is None else [Wanted(cluster, "cluster=")]),
-    ]  # fmt: skip
+        *([] if weight is None else [Wanted(weight, "weight=", "number")]),
+        *([] if cluster is None else [Wanted(cluster, "cluster=")]),
+    ]
     columns = any_columns(data, wanted, where=where)
     mass = np.ones(len(columns[label])) if weight is None else _check.weights(columns[weight], weight)
     # Rows that count nothing have no part.
@@ -350,9 +378,13 @@ def _pairs(payoffs: Mapping[str, Floats], rows: _Rows) -> tuple[Row, ...]:
 
 
 def _of_matrix(
-    columns: Mapping[str, NDArray[Any]], label: str, calls: Sequence[str], matrix: Mapping[Any, Mapping[Any, float]], rows: _Rows,
+    columns: Mapping[str, NDArray[Any]],
+    label: str,
+    calls: Sequence[str],
+    matrix: Mapping[Any, Mapping[Any, float]],
+    rows: _Rows,
     cluster: str | None,
-) -> Costs:  # fmt: skip
+) -> Costs:
     """Costs of K classes: what each truth costs when it is called each class."""
     truth = _check.labels(columns[label], label)
     found = {name: _check.labels(columns[name], name) for name in calls}
@@ -380,9 +412,15 @@ def _of_matrix(
             for place, one in enumerate(classes)
         ]
     return Costs(
-        tuple(made), _pairs(payoffs, rows), len(truth), rows.level, chosen=False, clusters=cluster, by_class=tuple(by_class),
+        tuple(made),
+        _pairs(payoffs, rows),
+        len(truth),
+        rows.level,
+        chosen=False,
+        clusters=cluster,
+        by_class=tuple(by_class),
         weight=float(rows.mass.sum()),
-    )  # fmt: skip
+    )
 
 
 def _matrix(matrix: Mapping[Any, Mapping[Any, float]], classes: Sequence[Any]) -> Floats:

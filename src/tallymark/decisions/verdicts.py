@@ -184,9 +184,10 @@ def _ahead_of(comparison: Comparison, model: str) -> Pair | None:
     pairs = [
         pair
         for pair in comparison.pairs
-        if model in {pair.first, pair.second} and comparison.told_apart(pair.first, pair.second)
+        if model in {pair.first, pair.second}
+        and comparison.told_apart(pair.first, pair.second)
         and comparison.ranked.index(model) > comparison.ranked.index(_other(pair, model))
-    ]  # fmt: skip
+    ]
     return min(pairs, key=lambda pair: pair.p_holm, default=None)
 
 
@@ -276,7 +277,11 @@ def most_confused(confusion: Confusion) -> list[tuple[str, str, float, float]]:
     labels = [str(label) for label in confusion.labels]
     places = np.argsort(-matrix, axis=None, kind="stable")[:_TOLD]
     pairs = (divmod(int(place), len(labels)) for place in places)
-    return [(labels[i], labels[j], float(matrix[i, j]), float(matrix[i, j] / totals[i])) for i, j in pairs if matrix[i, j] > 0]  # fmt: skip
+    return [
+        (labels[i], labels[j], float(matrix[i, j]), float(matrix[i, j] / totals[i]))
+        for i, j in pairs
+        if matrix[i, j] > 0
+    ]
 
 
 @dataclass(frozen=True)

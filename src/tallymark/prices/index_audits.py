@@ -70,17 +70,32 @@ class IndexAudit(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "formula": self.formula, "n": self.n, "width_before": self.width_before, "width": self.width, "level": self.level,
+            "formula": self.formula,
+            "n": self.n,
+            "width_before": self.width_before,
+            "width": self.width,
+            "level": self.level,
             "products": plain([dict(row) for row in self.rows()]),
-        }  # fmt: skip
+        }
 
 
 @named_columns
 def index_audit(
-    data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, score: str, formula: str = "fisher",
-    chained: bool = False, n: int | None = None, width: float | None = None, level: float = 0.95, seed: Seed = 0,
+    data: Any,
+    *,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None = None,
+    score: str,
+    formula: str = "fisher",
+    chained: bool = False,
+    n: int | None = None,
+    width: float | None = None,
+    level: float = 0.95,
+    seed: Seed = 0,
     order: Sequence[Any] | None = None,
-) -> IndexAudit:  # fmt: skip
+) -> IndexAudit:
     r"""The products to check by hand so that the index of a class is known to a `width`, or the `n` that tell most.
 
     `score` is each product's probability to belong to the class. A product matters by what its membership does to the
@@ -125,7 +140,7 @@ def index_audit(
     first = ranked[:number]
     return IndexAudit(
         formula, tuple(table.products[i] for i in first), chance[first], effects[first], whole, remaining(number), asked
-    )  # fmt: skip
+    )
 
 
 def _probabilities(

@@ -63,17 +63,31 @@ class PriceIndex(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "formula": self.formula, "chained": self.chained, "window": self.window, "splice": self.splice,
-            "product": list(self.product), "n": len(self.periods), "periods": plain([dict(row) for row in self.rows()]),
-        }  # fmt: skip
+            "formula": self.formula,
+            "chained": self.chained,
+            "window": self.window,
+            "splice": self.splice,
+            "product": list(self.product),
+            "n": len(self.periods),
+            "periods": plain([dict(row) for row in self.rows()]),
+        }
 
 
 @named_columns
 def index(
-    data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, formula: str = "fisher",
-    chained: bool = False, window: int | None = None, splice: Splice = "movement", where: str | None = None,
+    data: Any,
+    *,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None = None,
+    formula: str = "fisher",
+    chained: bool = False,
+    window: int | None = None,
+    splice: Splice = "movement",
+    where: str | None = None,
     order: Sequence[Any] | None = None,
-) -> PriceIndex:  # fmt: skip
+) -> PriceIndex:
     """A price index by `period` of a dataframe or file with a line per sale (or per product and period).
 
     `product` is the column, or the columns, that make two lines the same product: an article, or an article in an
@@ -127,9 +141,16 @@ def index_of(
         table.require_connected(window)
     values = levels(table, formula, members, chained=chained, window=window, splice=splice)[0]
     return PriceIndex(
-        formula, chained, table.periods, values, table.matched(chained=chained), *table.turnover(), table.product,
-        None if window is None else window, splice if window is not None else None,
-    )  # fmt: skip
+        formula,
+        chained,
+        table.periods,
+        values,
+        table.matched(chained=chained),
+        *table.turnover(),
+        table.product,
+        None if window is None else window,
+        splice if window is not None else None,
+    )
 
 
 def levels(

@@ -135,9 +135,11 @@ def price_table(
     if not keys:
         raise InputError("product= names no column; say which column, or columns, make two lines the same product.")
     wanted = [
-        Wanted(period, "period="), *(Wanted(name, "product=") for name in keys), Wanted(price, "price=", "number"),
+        Wanted(period, "period="),
+        *(Wanted(name, "product=") for name in keys),
+        Wanted(price, "price=", "number"),
         *([] if quantity is None else [Wanted(quantity, "quantity=", "number")]),
-    ]  # fmt: skip
+    ]
     if isinstance(data, str | PathLike | list):
         lines = _of_files(data, wanted, period, keys, price, quantity, where)
     elif is_frame(data):

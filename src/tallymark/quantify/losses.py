@@ -30,7 +30,8 @@ def distributions(truth: object, estimate: object) -> tuple[Floats, Floats, bool
     sides = [_distribution(truth, "truth"), _distribution(estimate, "estimate")]
     if sides[0].shape[-1] != sides[1].shape[-1]:
         raise InputError(
-            f"truth has {sides[0].shape[-1]} classes and the estimate {sides[1].shape[-1]}; pass both over the same classes."
+            f"truth has {sides[0].shape[-1]} classes and the estimate {sides[1].shape[-1]}; pass both over the same "
+            "classes."
         )
     single = all(side.ndim == 1 for side in sides)
     true, estimated = np.broadcast_arrays(*(np.atleast_2d(side) for side in sides))
@@ -182,8 +183,8 @@ def rae(true: Floats, estimated: Floats, *, size: float | None = None, total: bo
     smoothed_by_size=True,
 )
 def kld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: bool = False) -> Floats:
-    """`size`, the rows of the sample, moves an estimated share of 0 or 1 half a row inwards, as Forman does, which makes
-    a jump there; with `smooth` half a row is added to every class on both sides instead. 0 ln 0 = 0.
+    """`size`, the rows of the sample, moves an estimated share of 0 or 1 half a row inwards, as Forman does, which
+    makes a jump there; with `smooth` half a row is added to every class on both sides instead. 0 ln 0 = 0.
 
     >>> import tallymark as tm
     >>> round(tm.quantify.losses.kld(0.2, 0.25), 6)
@@ -306,8 +307,8 @@ def emd(true: Floats, estimated: Floats) -> Floats:
 def q_measure(classification: float, quantification: float, *, beta: float = 2.0) -> float:
     r"""Q-measure: :math:`Q_\beta = \frac{(1+\beta^2)\, c\, q}{\beta^2 c + q}`, 0 when either part is.
 
-    Any classification score c in [0, 1] (Barranquero et al. take recall) and any quantification score q in [0, 1] (such as
-    :func:`nas`). β = 0 gives c, β = ∞ gives q. Barranquero, Díez & del Coz (2015), Pattern Recognit. 48.
+    Any classification score c in [0, 1] (Barranquero et al. take recall) and any quantification score q in [0, 1] (such
+    as :func:`nas`). β = 0 gives c, β = ∞ gives q. Barranquero, Díez & del Coz (2015), Pattern Recognit. 48.
 
     >>> import tallymark as tm
     >>> c = tm.confusion([1] * 10 + [0] * 90, [1] * 8 + [0] * 2 + [1] * 4 + [0] * 86)

@@ -110,14 +110,23 @@ class BayesianCalibration(Shown):
 
 
 def bayesian_calibration(
-    validation: Tally, target: Tally, *, density: str = "bins", bins: int | None = None, bandwidth: float | None = None,
-    monotone: bool = False, level: float | None = 0.95, seed: Seed = 0, strict: bool = False,
-) -> BayesianCalibration:  # fmt: skip
+    validation: Tally,
+    target: Tally,
+    *,
+    density: str = "bins",
+    bins: int | None = None,
+    bandwidth: float | None = None,
+    monotone: bool = False,
+    level: float | None = 0.95,
+    seed: Seed = 0,
+    strict: bool = False,
+) -> BayesianCalibration:
     """Fit Bayesian Calibration: class densities from `validation`, the prevalence from `target`'s scores.
 
     `density` is ``"bins"`` that follow the data (`bins` of them), or ``"kde"`` on a transformed scale (`bandwidth`);
-    `monotone` makes posteriors rise with the score, by pooling neighbouring bins; their mean stays the prevalence. Use out-of-fold scores for the validation sample, never those of the
-    training fit. `level` is that of the prevalence's interval, None leaves it out.
+    `monotone` makes posteriors rise with the score, by pooling neighbouring bins; their mean stays the prevalence. Use
+    out-of-fold scores for the validation sample, never those of the training fit. `level` is that of the prevalence's
+    interval, None leaves it out.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """``tm.quantify.class_drift``: does prior shift hold, by the labels?
 
-Where labelled rows exist in several periods or groups, prior shift says that the scores of each class have one distribution in all of
-them, whatever their prevalence. That can be tested directly, class by class.
+Where labelled rows exist in several periods or groups, prior shift says that the scores of each class have one
+distribution in all of them, whatever their prevalence. That can be tested directly, class by class.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _FEW = 5
 class ClassDrift(Shown):
     """Whether the scores of each class differ between groups.
 
-    `p_value` is that of both classes together, `by_class` that of each (times two), `by_group` that of each group against the others
-    (Holm); `contradicted` says whether the first falls below 1 - `level`.
+    `p_value` is that of both classes together, `by_class` that of each (times two), `by_group` that of each group
+    against the others (Holm); `contradicted` says whether the first falls below 1 - `level`.
     """
 
     p_value: float
@@ -64,25 +64,36 @@ class ClassDrift(Shown):
     def rows(self) -> Sequence[Row]:
         """A line per group."""
         return [
-            {**dict(zip(self.names, map(str, key), strict=True)), "negatives": self.rows_of[key][0], "positives": self.rows_of[key][1], "p_value": p}
+            {
+                **dict(zip(self.names, map(str, key), strict=True)),
+                "negatives": self.rows_of[key][0],
+                "positives": self.rows_of[key][1],
+                "p_value": p,
+            }
             for key, p in self.by_group.items()
-        ]  # fmt: skip
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "p_value": plain(self.p_value), "contradicted": self.contradicted, "by_class": plain(dict(self.by_class)), "method": self.method,
-            "level": self.level, "groups": plain([dict(row) for row in self.rows()]),
-        }  # fmt: skip
+            "p_value": plain(self.p_value),
+            "contradicted": self.contradicted,
+            "by_class": plain(dict(self.by_class)),
+            "method": self.method,
+            "level": self.level,
+            "groups": plain([dict(row) for row in self.rows()]),
+        }
 
 
 def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_999, seed: Seed = 0) -> ClassDrift:
-    r"""Test on labelled rows of several groups or periods whether each class's scores have one distribution in all of them.
+    r"""Test on labelled rows of several groups or periods whether each class's scores have one distribution in all of
+    them.
 
-    In each class scores are ranked and compared between groups by Kruskal & Wallis's H; the sum of both classes' H is chi-square with
-    :math:`\sum(\text{groups} - 1)` degrees of freedom, or, where a group has fewer than five rows of a class, compared with `permutations`
-    of the groups within the classes. Prevalence may differ freely. The test sees that scores lie higher or lower, not that they spread
-    more; about thirty positives a group are needed to see a move by one standard deviation.
+    In each class scores are ranked and compared between groups by Kruskal & Wallis's H; the sum of both classes' H is
+    chi-square with :math:`\sum(\text{groups} - 1)` degrees of freedom, or, where a group has fewer than five rows of a
+    class, compared with `permutations` of the groups within the classes. Prevalence may differ freely. The test sees
+    that scores lie higher or lower, not that they spread more; about thirty positives a group are needed to see a move
+    by one standard deviation.
 
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -94,7 +105,8 @@ def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_
     confidence = checked_level(level)
     if not isinstance(tallies, Tallies) or len(tallies) < 2 or not all(t.labelled for t in tallies.values()):
         raise InputError(
-            "class_drift takes labelled tallies of two groups or more: tm.tally(frame, label='y', score='p', by='month')."
+            "class_drift takes labelled tallies of two groups or more: tm.tally(frame, label='y', score='p', "
+            "by='month')."
         )
     if tallies.by_model:
         if len({key[0] for key in tallies.entries}) > 1:
@@ -126,10 +138,14 @@ def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_
     adjusted = holm(np.array([_chi_square(found, 2) for found in apart]))
     names = [str(label) for label in first.labels or ()]
     return ClassDrift(
-        both, dict(zip(names, (min(1.0, 2.0 * p) for p in (negative, positive)), strict=True)), dict(zip(keys, map(float, adjusted), strict=True)),
-        tallies.names, {key: (t.negative.n_rows, t.positive.n_rows) for key, t in tallies.entries.items()},
-        "permutation" if thin else "Kruskal–Wallis", confidence,
-    )  # fmt: skip
+        both,
+        dict(zip(names, (min(1.0, 2.0 * p) for p in (negative, positive)), strict=True)),
+        dict(zip(keys, map(float, adjusted), strict=True)),
+        tallies.names,
+        {key: (t.negative.n_rows, t.positive.n_rows) for key, t in tallies.entries.items()},
+        "permutation" if thin else "Kruskal–Wallis",
+        confidence,
+    )
 
 
 def _ranked(runs: Sequence[Run]) -> tuple[Floats, Ints]:
@@ -154,7 +170,9 @@ def _kruskal(ranks: Floats, codes: Ints, groups: int) -> float:
 
 
 def _from_the_others(ranks: Floats, codes: Ints, place: int) -> float:
-    """The squared distance of one group's mean rank from the others', in standard errors; 0 where there is nothing to compare."""
+    """The squared distance of one group's mean rank from the others', in standard errors; 0 where there is nothing to
+    compare.
+    """
     own = codes == place
     return _kruskal(ranks, own.astype(np.int64), 2) if own.any() and not own.all() else 0.0
 

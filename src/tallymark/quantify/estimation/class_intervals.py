@@ -49,8 +49,8 @@ def _delta_limits(both: ClassRows, level: float, *, hard: bool) -> ClassLimits:
     r"""Limits of least squares by the delta method, around the solution that may lie outside the simplex.
 
     With M the classes' mean features, h the target's and B the pseudo-inverse of M's columns less the first,
-    :math:`S = \mathrm{Cov}(h) + \sum_k x_k^2 \mathrm{Cov}(M_k)` gives the covariance of x. Half a row in every cell keeps
-    rates of 0 and 1 from being certain.
+    :math:`S = \mathrm{Cov}(h) + \sum_k x_k^2 \mathrm{Cov}(M_k)` gives the covariance of x. Half a row in every cell
+    keeps rates of 0 and 1 from being certain.
     """
     known, asked = (predicted(part) if hard else part for part in (both.known, both.asked))
     means, spreads = [], []

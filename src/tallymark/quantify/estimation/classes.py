@@ -30,23 +30,31 @@ _HELD = 4_000_000
 
 
 def estimate_classes(
-    method: Method, validation: ClassPanel, target: ClassPanel, *, training_prevalence: object = None,
-    level: float | None = 0.95, replicates: int | None = None, seed: Seed = 0, resample: bool = False, options: Mapping[str, Any],
-) -> ClassPrevalences:  # fmt: skip
+    method: Method,
+    validation: ClassPanel,
+    target: ClassPanel,
+    *,
+    training_prevalence: object = None,
+    level: float | None = 0.95,
+    replicates: int | None = None,
+    seed: Seed = 0,
+    resample: bool = False,
+    options: Mapping[str, Any],
+) -> ClassPrevalences:
     """Shares of K classes.
 
-    ``ac`` and ``pacc`` solve least squares on the simplex; ``bayes`` fits prevalences and class shares of cells together;
-    ``hdy`` and ``dys`` match the K histograms of the scores for each class at once; ``em``, ``kde`` and ``energy`` have
-    their own K-class forms. Methods that count one class against the rest are refused: the rest is itself a mixture that
-    shifts. Limits of ``ac`` and ``pacc`` come in closed form, those of ``bayes`` from its likelihood, with a joint region
-    each; the others resample the rows of both sides (``kde`` and ``energy``, whose work grows with the product of the two,
-    at most 3 000 rows of each).
+    ``ac`` and ``pacc`` solve least squares on the simplex; ``bayes`` fits prevalences and class shares of cells
+    together; ``hdy`` and ``dys`` match the K histograms of the scores for each class at once; ``em``, ``kde`` and
+    ``energy`` have their own K-class forms. Methods that count one class against the rest are refused: the rest is
+    itself a mixture that shifts. Limits of ``ac`` and ``pacc`` come in closed form, those of ``bayes`` from its
+    likelihood, with a joint region each; the others resample the rows of both sides (``kde`` and ``energy``, whose work
+    grows with the product of the two, at most 3 000 rows of each).
     """
     form = estimation_of(method.name).classes
     if form is None:
         raise InputError(
-            f"{method.name} counts one class against the rest, which is wrong when the rest shifts too; for more than two "
-            f"classes use {', '.join(class_methods())}."
+            f"{method.name} counts one class against the rest, which is wrong when the rest shifts too; for more than "
+            f"two classes use {', '.join(class_methods())}."
         )
     if unknown := set(options) - set(form.options):
         known = ", ".join(form.options) or "none"

@@ -121,13 +121,16 @@ class Count(Shown):
             {
                 "method": one.method,
                 "count": one.count + positives,
-                **({} if one.low is None or one.high is None
-                   else {"low": one.low * one.n + positives, "high": one.high * one.n + positives}),
+                **(
+                    {}
+                    if one.low is None or one.high is None
+                    else {"low": one.low * one.n + positives, "high": one.high * one.n + positives}
+                ),
                 "n": one.n + rows,
             }
             for one in self.totals.values()
             if one.reason is None
-        ]  # fmt: skip
+        ]
 
     def heading(self) -> str:
         """How many methods counted."""
@@ -198,7 +201,8 @@ def count(
     progress: Callable[[float], None] | None = None,
     **options: Any,
 ) -> Count:
-    """Count the positives (or each of K classes) of a target by several methods, with everything that qualifies the counts.
+    """Count the positives (or each of K classes) of a target by several methods, with everything that qualifies the
+    counts.
 
     Parameters
     ----------
@@ -293,9 +297,14 @@ class _Counter:
     """Counts of one target by several methods that share their options."""
 
     def __init__(
-        self, validation: Tally, target: Tally | Tallies, names: Sequence[str], level: float | None, seed: int,
+        self,
+        validation: Tally,
+        target: Tally | Tallies,
+        names: Sequence[str],
+        level: float | None,
+        seed: int,
         options: Mapping[str, Any],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.validation, self.target, self.level = validation, target, level
         self.given = {name: value for name, value in options.items() if value is not None}
         _refuse_unused(self.given, names)
@@ -374,15 +383,24 @@ def _expected(
     if threshold is None and not validation.is_probability:
         raise InputError("Metrics to expect need a threshold: a number or a policy.")
     return expected(
-        validation, whole, threshold="0.5" if threshold is None else threshold, metrics=metrics, level=level or 0.95,
+        validation,
+        whole,
+        threshold="0.5" if threshold is None else threshold,
+        metrics=metrics,
+        level=level or 0.95,
         seed=seed,
-    )  # fmt: skip
+    )
 
 
 def _count_classes(
-    validation: ClassPanel, target: Any, names: Sequence[str], level: float | None, seed: int,
-    progress: Callable[[float], None] | None, options: Mapping[str, Any],
-) -> Count:  # fmt: skip
+    validation: ClassPanel,
+    target: Any,
+    names: Sequence[str],
+    level: float | None,
+    seed: int,
+    progress: Callable[[float], None] | None,
+    options: Mapping[str, Any],
+) -> Count:
     given = {name: value for name, value in options.items() if value is not None}
     if unused := [name for name in given if name != "calibration"]:
         raise InputError(f"{', '.join(unused)}: for two classes, here are {len(validation.labels)}.")

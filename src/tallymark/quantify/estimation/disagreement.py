@@ -14,8 +14,8 @@ def disagreement(
 ) -> tuple[Note, ...]:
     """A note where the audit and a quantifier differ by more than both intervals together explain.
 
-    The audit speaks of all rows, a quantifier of those without a label; `known` are the labelled rows and the positives among them. Both
-    use the same labels, so that taking them for independent errs on the side of silence.
+    The audit speaks of all rows, a quantifier of those without a label; `known` are the labelled rows and the positives
+    among them. Both use the same labels, so that taking them for independent errs on the side of silence.
     """
     if audit.reason is not None or audit.low is None or audit.high is None:
         return ()
@@ -27,8 +27,9 @@ def disagreement(
         low, high = sum_limits((1.0, audited), (-1.0, counts))  # type: ignore[arg-type]
         if low > 0.0 or high < 0.0:
             text = (
-                f"The audit counts {audited[0]:.0f} ({audited[1]:.0f} to {audited[2]:.0f}), {name} {counts[0]:.0f} ({counts[1]:.0f} to "
-                f"{counts[2]:.0f}): more than chance explains. The audit assumes nothing of the classes' scores; believe it."
+                f"The audit counts {audited[0]:.0f} ({audited[1]:.0f} to {audited[2]:.0f}), {name} {counts[0]:.0f} "
+                f"({counts[1]:.0f} to {counts[2]:.0f}): more than chance explains. The audit assumes nothing of the "
+                "classes' scores; believe it."
             )
             return (Note("TM118", text),)
     return ()

@@ -40,22 +40,52 @@ _WIDENING_REPLICATES = 200
 
 @overload
 def estimate(
-    name: str, validation: Tally, target: Tally, *, threshold: float | str | None = ..., training_prevalence: float | None = ...,
-    level: float | None = ..., interval: IntervalName = ..., population: float | None = ..., replicates: int | None = ...,
-    seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., **options: Any,
-) -> Prevalence: ...  # fmt: skip
+    name: str,
+    validation: Tally,
+    target: Tally,
+    *,
+    threshold: float | str | None = ...,
+    training_prevalence: float | None = ...,
+    level: float | None = ...,
+    interval: IntervalName = ...,
+    population: float | None = ...,
+    replicates: int | None = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    **options: Any,
+) -> Prevalence: ...
 @overload
 def estimate(
-    name: str, validation: Tally, target: Tallies, *, threshold: float | str | None = ...,
-    training_prevalence: float | None = ..., level: float | None = ..., interval: IntervalName = ...,
-    replicates: int | None = ..., seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., **options: Any,
-) -> Prevalences: ...  # fmt: skip
+    name: str,
+    validation: Tally,
+    target: Tallies,
+    *,
+    threshold: float | str | None = ...,
+    training_prevalence: float | None = ...,
+    level: float | None = ...,
+    interval: IntervalName = ...,
+    replicates: int | None = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    **options: Any,
+) -> Prevalences: ...
 @overload
 def estimate(
-    name: str, validation: ClassPanel, target: ClassPanel, *, training_prevalence: Sequence[float] | None = ...,
-    level: float | None = ..., interval: IntervalName = ..., replicates: int | None = ..., seed: Seed = ...,
-    jobs: int | None = ..., strict: bool = ..., **options: Any,
-) -> ClassPrevalences: ...  # fmt: skip
+    name: str,
+    validation: ClassPanel,
+    target: ClassPanel,
+    *,
+    training_prevalence: Sequence[float] | None = ...,
+    level: float | None = ...,
+    interval: IntervalName = ...,
+    replicates: int | None = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    **options: Any,
+) -> ClassPrevalences: ...
 def estimate(
     name: str,
     validation: Tally | ClassPanel,
@@ -72,17 +102,19 @@ def estimate(
     strict: bool = False,
     **options: Any,
 ) -> Prevalence | Prevalences | ClassPrevalences:
-    """Estimate the share of positives in `target`, unlabelled scores, from `validation`, labelled ones of the same model.
+    """Estimate the share of positives in `target`, unlabelled scores, from `validation`, labelled ones of the same
+    model.
 
     `name` is a quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them);
     `threshold` a number or a policy, for those that cut the scores; `training_prevalence` the share of positives the
-    model was trained at, for those that use or trust it, where it is not the validation sample's. A target in groups (:class:`Tallies`) gives
-    :class:`Prevalences`, estimates by group whose total adds up. Two class
-    panels (:func:`tallymark.class_panel`) count more than two classes, as :class:`ClassPrevalences`.
+    model was trained at, for those that use or trust it, where it is not the validation sample's. A target in groups
+    (:class:`Tallies`) gives :class:`Prevalences`, estimates by group whose total adds up. Two class panels
+    (:func:`tallymark.class_panel`) count more than two classes, as :class:`ClassPrevalences`.
 
     `level` None leaves the interval out; `interval` is ``analytic``, ``profile``, ``bootstrap`` or the method's own
     default; `population` is the size of the population the target is drawn from (or is), whose own count is asked for.
-    Other options belong to the method. Where tallies know their clusters (``tm.tally(…, clusters=…)``) whole clusters are resampled.
+    Other options belong to the method. Where tallies know their clusters (``tm.tally(…, clusters=…)``) whole clusters
+    are resampled.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
@@ -104,7 +136,8 @@ def estimate(
     if isinstance(validation, ClassPanel):
         if not isinstance(target, ClassPanel):
             raise InputError(
-                f"target is a {type(target).__name__}, expected a class panel: target=tm.class_panel(scores=new, classes=…)."
+                f"target is a {type(target).__name__}, expected a class panel: target=tm.class_panel(scores=new, "
+                "classes=…)."
             )
         given = {
             "threshold": threshold,
@@ -205,8 +238,14 @@ _RESAMPLED = frozenset({"bootstrap", _CLUSTERED})
 
 
 def _draws(
-    problem: Problem, groups: Mapping[tuple[Any, ...], Tally], times: int, seed: Seed, jobs: int | None, level: float, clusters: int | None
-) -> dict[tuple[Any, ...], Floats]:  # fmt: skip
+    problem: Problem,
+    groups: Mapping[tuple[Any, ...], Tally],
+    times: int,
+    seed: Seed,
+    jobs: int | None,
+    level: float,
+    clusters: int | None,
+) -> dict[tuple[Any, ...], Floats]:
     """Shares of every group in resamples; of whole clusters where rows come in them."""
     fitted = problem.fitted
     draws = (fitted or problem).resampled(list(groups.values()), times, seed, jobs)
@@ -232,8 +271,8 @@ def estimate_many(
 ) -> Floats:
     """The share of positives in many samples of one pool: line i of `index` lists the places of sample i in `scores`.
 
-    Lines may differ in length. What depends on a row alone is computed once for the pool; each method then works on all samples at once. A share
-    that is undefined is nan.
+    Lines may differ in length. What depends on a row alone is computed once for the pool; each method then works on all
+    samples at once. A share that is undefined is nan.
 
     >>> import numpy as np, tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
@@ -369,6 +408,7 @@ def _profile(
     information = float(np.sum(mass * score**2))
     widen = 1.0
     if information > 0.0:
-        # Densities that come with the scores are not known better than fitted ones would be: `spread` is the variance of the latter.
+        # Densities that come with the scores are not known better than fitted ones would be: `spread` is the variance
+        # of the latter.
         widen += information * (_fitting_variance(problem, target, seed) if spread is None else spread)
     return limits.profile(share, up, down, mass, level, widen)

@@ -25,7 +25,9 @@ Limits = tuple[float, float]
 
 
 class Case(NamedTuple):
-    """What limits in closed form may need: both samples, where scores are cut, the level, and a finite population's size."""
+    """What limits in closed form may need: both samples, where scores are cut, the level, and a finite population's
+    size.
+    """
 
     validation: Tally
     target: Tally
@@ -117,8 +119,16 @@ def of_adjusted_mean(case: Case) -> Limits:
 
 def continuous_sweep(case: Case) -> Limits:
     """Fieller's limits of the mean of what each row adds to the sweep."""
-    runs = [replace(run, scores=run.scores if run.hi is None else (run.scores + run.hi) / 2.0, lo=None, hi=None,
-                    known_moments=None) for run in (*case.validation.runs, case.target.runs[0])]  # fmt: skip
+    runs = [
+        replace(
+            run,
+            scores=run.scores if run.hi is None else (run.scores + run.hi) / 2.0,
+            lo=None,
+            hi=None,
+            known_moments=None,
+        )
+        for run in (*case.validation.runs, case.target.runs[0])
+    ]
     if case.validation.is_probability and case.target.is_probability:
         runs = [replace(run, scores=logit(run.scores)) for run in runs]
     classes = [(run.moments.mean, math.sqrt(run.moments.variance)) for run in runs[:2]]

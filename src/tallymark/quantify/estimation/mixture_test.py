@@ -59,12 +59,13 @@ class MixtureFit(Shown):
             return f"the target's scores do not contradict prior shift {_AT}, which does not show that it holds"
         if self.distance < _SMALL:
             return (
-                f"the target's scores differ from every mixture of the two classes, but by little ({100 * self.distance:.1f} % "
-                "of the rows): estimates may be off by about as much"
+                "the target's scores differ from every mixture of the two classes, but by little "
+                f"({100 * self.distance:.1f} % of the rows): estimates may be off by about as much"
             )
         return (
-            f"the target's scores contradict prior shift {_AT}: they are no mixture of the two classes ({100 * self.distance:.1f} % of "
-            "the rows do not fit), so label some target rows before you publish a count"
+            f"the target's scores contradict prior shift {_AT}: they are no mixture of the two classes "
+            f"({100 * self.distance:.1f} % of the rows do not fit), so label some target rows before you publish a "
+            "count"
         )
 
     @property
@@ -194,8 +195,9 @@ def mixture_fit(
     Over bins that follow the validation sample, the statistic is the least of
     :math:`\delta(\pi)^\top \Sigma(\pi)^{-1} \delta(\pi)` over :math:`\pi`, with :math:`\delta` the target's shares less
     the mixture's and :math:`\Sigma` the covariance of all three samples' shares; under prior shift it is :math:`\chi^2`
-    with two degrees of freedom less than bins (minimum chi-square, Neyman 1949). A misfit that matters warns with TM109. A
-    fit shows little: :func:`sensitivity` says what would have gone unseen. A target in groups gives the fit of each.
+    with two degrees of freedom less than bins (minimum chi-square, Neyman 1949). A misfit that matters warns with
+    TM109. A fit shows little: :func:`sensitivity` says what would have gone unseen. A target in groups gives the fit of
+    each.
 
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)

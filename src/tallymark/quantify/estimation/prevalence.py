@@ -24,8 +24,8 @@ from tallymark.notes import Note
 Keys = tuple[tuple[Any, ...], ...]
 
 
-#: What tables write in the column of a key that is summed over: the groups' estimates are added up, and the limits are those of the sum,
-#: not of an estimate from all rows at once.
+#: What tables write in the column of a key that is summed over: the groups' estimates are added up, and the limits are
+#: those of the sum, not of an estimate from all rows at once.
 SUM_OF_GROUPS = "(sum of groups)"
 
 
@@ -33,8 +33,8 @@ SUM_OF_GROUPS = "(sum of groups)"
 class Prevalence(Shown, Limited):
     """The estimated share of positives in a target sample, and how many that makes.
 
-    `n` is the target's rows (or weight) or the population it speaks of; `low`, `high` and `interval_method` describe the
-    confidence interval at `level` (None where none was asked for), `details` what the method used on the way, and
+    `n` is the target's rows (or weight) or the population it speaks of; `low`, `high` and `interval_method` describe
+    the confidence interval at `level` (None where none was asked for), `details` what the method used on the way, and
     `reason` says why there is no estimate.
     """
 
@@ -182,7 +182,8 @@ class Prevalences(Shown, Keyed[Prevalence]):
 
         `along` is the key that holds the periods; `order` lists them where their order in time cannot be read off them.
 
-        One line each: the group (None for all together), from, to, and the growth with its limits, or why there is none.
+        One line each: the group (None for all together), from, to, and the growth with its limits, or why there is
+        none.
         """
         if along not in self.names:
             raise InputError(f"No key {along!r}; the estimates are by {', '.join(self.names)}.")
@@ -214,8 +215,8 @@ class Prevalences(Shown, Keyed[Prevalence]):
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
         """Growth rate of the count from one group to another, count(second) / count(first) - 1, with its interval.
 
-        Both share the validation sample, so most of its error cancels. The upper limit is infinite where the first group may have no
-        positives (less than half a row, and fewer than one in a thousand).
+        Both share the validation sample, so most of its error cancels. The upper limit is infinite where the first
+        group may have no positives (less than half a row, and fewer than one in a thousand).
         """
         start, end = self[first], self[second]
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]

@@ -1,8 +1,9 @@
 """Resampled estimates: rows of the validation sample, class by class, and of the target, drawn with replacement.
 
-Resampling the target alone takes the error rates as known and covers far too little. And where a class has, say, no
-row above a threshold, its resamples have none either; so each resampled class also gets about one row of the other
-class, and the target about one of each, as Laplace would give it. Without that row the intervals of rare classes cover 82 to 94 % instead of 93 to 96.
+Resampling the target alone takes the error rates as known and covers far too little. And where a class has, say, no row
+above a threshold, its resamples have none either; so each resampled class also gets about one row of the other class,
+and the target about one of each, as Laplace would give it. Without that row the intervals of rare classes cover 82 to
+94 % instead of 93 to 96.
 """
 
 from __future__ import annotations
@@ -60,10 +61,12 @@ def resampled(
         )
         drawn = Validation(down, up, training_prevalence=share, range=ends)
         times = unknown.multiplicities(rng, _BLOCK)
-        return np.stack([
-            _estimates(kernel, drawn, own, classes, rng, sides, unknown.masses(target, 0, own, times))
-            for target, own in zip(targets, strata, strict=True)
-        ])  # fmt: skip
+        return np.stack(
+            [
+                _estimates(kernel, drawn, own, classes, rng, sides, unknown.masses(target, 0, own, times))
+                for target, own in zip(targets, strata, strict=True)
+            ]
+        )
 
     blocks = -(-replicates // _BLOCK)
     return np.concatenate(in_threads(block, seeds(seed, blocks), jobs), axis=-1)[..., :replicates]
@@ -72,7 +75,9 @@ def resampled(
 def _drawn(
     own: Stratum, others: Sequence[Stratum], rng: np.random.Generator, clustered: Floats | None = None
 ) -> Samples:
-    """Resamples of some rows (of whole clusters, where they are `clustered`), each with about one row of each of the others."""
+    """Resamples of some rows (of whole clusters, where they are `clustered`), each with about one row of each of the
+    others.
+    """
     weight = own.mass.sum() / own.n
     parts = [own.draw(rng, _BLOCK) if clustered is None else clustered]
     for other in others:

@@ -51,7 +51,9 @@ class Sensitivity(Shown):
         object.__setattr__(self, "changes", FrozenDict(self.changes))
 
     def unseen(self, direction: int) -> float | None:
-        """The largest shift up (1) or down (-1) detected with a power of at most 0.2; None where all would be missed."""
+        """The largest shift up (1) or down (-1) detected with a power of at most 0.2; None where all
+        would be missed.
+        """
         side = self.shifts * direction > 0
         shifts, power = np.abs(self.shifts[side]), self.power[side]
         order = np.argsort(shifts)
@@ -76,13 +78,13 @@ class Sensitivity(Shown):
             errors = ", ".join(defined) or "an unknown number"
             if undetected is None:
                 parts.append(
-                    f"positives scoring {word} would hardly be noticed at all; {_SHOWN:g} sd {word} would move the count "
-                    f"by: {errors}"
+                    f"positives scoring {word} would hardly be noticed at all; {_SHOWN:g} sd {word} would move the "
+                    f"count by: {errors}"
                 )
             else:
                 parts.append(
-                    f"positives scoring up to {undetected:.2g} sd {word} would be missed 4 times in 5 or more often and move "
-                    f"the count by: {errors}"
+                    f"positives scoring up to {undetected:.2g} sd {word} would be missed 4 times in 5 or more often "
+                    f"and move the count by: {errors}"
                 )
         text = "; ".join(parts)
         return f"{text[0].upper()}{text[1:]}. Only labels from the target can tell."
@@ -122,14 +124,16 @@ def sensitivity(
     threshold: float | str | None = None,
     training_prevalence: float | None = None,
 ) -> Sensitivity:
-    r"""Sensitivity analysis: the shifts of the positives' scores that :func:`mixture_fit` would miss, and their effect on counts.
+    r"""Sensitivity analysis: the shifts of the positives' scores that :func:`mixture_fit` would miss, and their effect
+    on counts.
 
-    No test of the target's scores alone detects a change of the positives that looks like more or fewer of them. Here their
-    scores shift by a number of their standard deviations (of the log odds, for probabilities); the power of
+    No test of the target's scores alone detects a change of the positives that looks like more or fewer of them. Here
+    their scores shift by a number of their standard deviations (of the log odds, for probabilities); the power of
     :func:`mixture_fit` is that of a non-central :math:`\chi^2` whose parameter is the misfit that remains after the
-    prevalence is fitted anew, less what the sampling error of the positives adds to it; and each method counts a target with
-    shifted positives. Powers were right to within 0.2 in simulation and too high at low prevalences: of upward shifts with a
-    stated power of 0.2, 11 % were detected at a prevalence of 5 % (148 samples of 5000 rows) and 5 % at 2 % (117 samples).
+    prevalence is fitted anew, less what the sampling error of the positives adds to it; and each method counts a target
+    with shifted positives. Powers were right to within 0.2 in simulation and too high at low prevalences: of upward
+    shifts with a stated power of 0.2, 11 % were detected at a prevalence of 5 % (148 samples of 5000 rows) and 5 % at 2
+    % (117 samples).
 
     Parameters
     ----------
@@ -208,7 +212,9 @@ class _Scores:
 
 @dataclass(frozen=True, eq=False)
 class _Bins:
-    """Shares of the negatives and the positives in the bins of the mixture test, the target's prevalence and all sizes."""
+    """Shares of the negatives and the positives in the bins of the mixture test, the target's
+    prevalence and all sizes.
+    """
 
     edges: Floats
     negative: Floats

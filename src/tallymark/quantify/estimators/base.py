@@ -114,7 +114,8 @@ class Quantifier(BaseQuantifier):
     Parameters
     ----------
     method
-        Name of a quantifier (``tallymark quantifiers`` lists them), or of one declared with :func:`tallymark.extend.quantifier`.
+        Name of a quantifier (``tallymark quantifiers`` lists them), or of one declared with
+        :func:`tallymark.extend.quantifier`.
     classifier
         Any classifier or pipeline; it is cloned, never changed. None when X holds ready-made scores: one column for two
         classes, one column per class for more.
@@ -272,8 +273,9 @@ class Quantifier(BaseQuantifier):
             return values[:, 1] if two else values
         if QUANTIFIERS[self.method].probabilities or not hasattr(classifier, "decision_function"):
             raise InputError(
-                f"{QUANTIFIERS[self.method].title} needs predict_proba, which {type(classifier).__name__} lacks; wrap it in "
-                "sklearn.calibration.CalibratedClassifierCV, or use a quantifier for any scores such as Bayes, PACC or MS."
+                f"{QUANTIFIERS[self.method].title} needs predict_proba, which {type(classifier).__name__} lacks; wrap "
+                "it in sklearn.calibration.CalibratedClassifierCV, or use a quantifier for any scores such as Bayes, "
+                "PACC or MS."
             )
         return np.asarray(classifier.decision_function(X), dtype=np.float64)
 

@@ -36,9 +36,17 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, quantifier: Any, param_grid: Mapping[str, Sequence[Any]], *, loss: str = "ae", samples: int = 210,
-        sample_size: int = 200, validation_share: float = 0.4, random_state: RandomState = 0, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        quantifier: Any,
+        param_grid: Mapping[str, Sequence[Any]],
+        *,
+        loss: str = "ae",
+        samples: int = 210,
+        sample_size: int = 200,
+        validation_share: float = 0.4,
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.quantifier = quantifier
         self.param_grid = param_grid
         self.loss = loss

@@ -1,7 +1,7 @@
 """Nearest-neighbour quantifiers: votes of neighbours counted and corrected for their own error rates.
 
-One search for the longest list of neighbours serves every k and alpha of the grid and the error rates: a row's own prediction
-without it needs no new fit.
+One search for the longest list of neighbours serves every k and alpha of the grid and the error rates: a row's own
+prediction without it needs no new fit.
 """
 
 from __future__ import annotations
@@ -112,8 +112,9 @@ def _searched(
 class KNN(_Neighbours):
     """Nearest neighbours counted and corrected (adjusted count); k is chosen from a grid unless it is given.
 
-    `n_neighbors` is a number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the geometric mean
-    of the classes' recalls in two times five folds. Error rates come from leaving out each row (`cv` ``"loo"``) or from `cv` folds.
+    `n_neighbors` is a number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the
+    geometric mean of the classes' recalls in two times five folds. Error rates come from leaving out each row (`cv`
+    ``"loo"``) or from `cv` folds.
 
     >>> from sklearn.datasets import make_classification
     >>> import tallymark as tm
@@ -146,8 +147,8 @@ class KNN(_Neighbours):
 class PWK(_Neighbours):
     r"""Proportion-weighted neighbours counted and corrected (Barranquero et al. 2013), as :class:`KNN` otherwise.
 
-    `alpha` None weighs a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several, such as
-    ``(1, 2, 3, 4, 5)``, are chosen from together with k.
+    `alpha` None weighs a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several,
+    such as ``(1, 2, 3, 4, 5)``, are chosen from together with k.
 
     >>> from sklearn.datasets import make_classification
     >>> import tallymark as tm

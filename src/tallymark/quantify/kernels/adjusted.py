@@ -1,7 +1,7 @@
 r"""Quantifiers that count: at a threshold, over many of them, or by the mean score.
 
-With tpr, fpr the rates of the validation sample at a threshold and q the share of the target at or above it, most adjust
-:math:`\hat\pi = (q - fpr) / (tpr - fpr)`, cut to [0, 1].
+With tpr, fpr the rates of the validation sample at a threshold and q the share of the target at or above it, most
+adjust :math:`\hat\pi = (q - fpr) / (tpr - fpr)`, cut to [0, 1].
 """
 
 from __future__ import annotations
@@ -194,7 +194,8 @@ def _sweep(validation: Validation, target: Samples) -> Floats:
 @method(
     "cs",
     "Continuous sweep",
-    r"\hat\pi = \frac{\bar g - \bar g^-}{\bar g^+ - \bar g^-}, \quad g(s) = \int_{\theta_l}^{s} \frac{dt}{F^-(t) - F^+(t)}",
+    r"\hat\pi = \frac{\bar g - \bar g^-}{\bar g^+ - \bar g^-}, \quad g(s) = \int_{\theta_l}^{s} \frac{dt}{F^-(t) - "
+    r"F^+(t)}",
     "Mean of the adjusted counts over the thresholds where normal curves fitted to the two classes (on the logits "
     "of probabilities) are apart, placed between its own means in the two classes, so that it is right for scores "
     "that are not normal too; normal=True is the published form, which trusts the curves.",

@@ -31,12 +31,15 @@ class ClassRows:
 
     @classmethod
     def of(cls, validation: ClassPanel, target: ClassPanel, training: object) -> ClassRows:
-        """From two panels of the same classes, the first with labels; `training` are the classes' shares in training."""
+        """From two panels of the same classes, the first with labels; `training` are the classes'
+        shares in training.
+        """
         if validation.codes is None:
             raise InputError("validation has no labels; make it with tm.class_panel(y, scores, classes=…).")
         if target.labels != validation.labels:
             raise InputError(
-                f"validation has scores for {shown(validation.labels)}, the target for {shown(target.labels)}; give both the same classes=."
+                f"validation has scores for {shown(validation.labels)}, the target for {shown(target.labels)}; give "
+                "both the same classes=."
             )
         names, codes, weight = validation.labels, validation.codes, validation.mass.astype(np.float64)
         counts = np.bincount(codes, weight, minlength=len(names)).astype(np.float64)
@@ -52,7 +55,8 @@ class ClassRows:
         share = counts / counts.sum() if training is None else np.asarray(training, dtype=np.float64)
         if share.shape != counts.shape or (share <= 0).any() or abs(share.sum() - 1.0) > 1e-6:
             raise InputError(
-                f"training_prevalence is {training!r}, expected a share above 0 for each of {shown(names)}, adding up to 1."
+                f"training_prevalence is {training!r}, expected a share above 0 for each of {shown(names)}, adding up "
+                "to 1."
             )
         there = weight > 0.0
         return cls(names, codes[there], validation.scores[there], target.scores, share, weight[there])

@@ -4,8 +4,8 @@ With v the labelled rows of each class in each cell and t the target's rows in e
 
 .. math:: L(\pi, f) = \sum_k \sum_c v_{kc} \ln f_{kc} + \sum_c t_c \ln \sum_k \pi_k f_{kc}
 
-is maximised over the prevalences and the shares f alike. To take the shares as the labelled rows have them would treat their
-noise as known: estimates of common classes then come out too low, the more so the more cells there are.
+is maximised over the prevalences and the shares f alike. To take the shares as the labelled rows have them would treat
+their noise as known: estimates of common classes then come out too low, the more so the more cells there are.
 """
 
 from __future__ import annotations
@@ -187,7 +187,9 @@ def _edges(inside: Callable[[Floats], Any], start: Floats, ends: Floats) -> tupl
 
 
 def region_holds(known: Floats, seen: Floats, best: JointFit, prevalences: Floats, level: float) -> bool:
-    r"""Whether prevalences of all classes lie in the joint region: within :math:`\chi^2_{K-1}` of the most likely ones."""
+    r"""Whether prevalences of all classes lie in the joint region: within :math:`\chi^2_{K-1}` of the
+    most likely ones.
+    """
     from scipy.special import chdtri
 
     allowed = float(chdtri(known.shape[1] - 1, 1.0 - level)) / 2.0

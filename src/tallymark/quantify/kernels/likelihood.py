@@ -54,7 +54,8 @@ _SCALINGS: dict[str, Callable[[Scores], Floats]] = {
 
 
 @method("em", "Expectation maximisation",
-         r"\hat\pi = \arg\max_\pi \prod_i \left(\pi \frac{s_i}{\pi_{train}} + (1-\pi) \frac{1-s_i}{1-\pi_{train}}\right)",
+         r"\hat\pi = \arg\max_\pi \prod_i \left(\pi \frac{s_i}{\pi_{train}} + (1-\pi) "
+         r"\frac{1-s_i}{1-\pi_{train}}\right)",
          "The prevalence at which calibrated probabilities, moved to it, explain the target best.",
          "Saerens, Latinne & Decaestecker (2002), Neural Comput. 14.", interval="profile", probabilities=True,
          trusts_probabilities=True, aliases=("emq", "sld"), densities=_em_densities, options={"calibration": None},
@@ -74,7 +75,8 @@ def _most_likely(up: Floats, down: Floats, target: Samples) -> Floats:
     width = len(target.scores) if target.index is None else target.index.shape[1]
     gap, base = contrast(up, down)
     if lines == 1 and target.index is None and width > _MANY:
-        # Every hundredth row or so says nearly where the best share is; Newton then needs a step or two with all of them.
+        # Every hundredth row or so says nearly where the best share is; Newton then needs a step or two with all of
+        # them.
         some_rows = slice(None, None, width // _SOME)
         mass = target.mass
         near = most_likely(gap[:, some_rows], base[:, some_rows], None if mass is None else mass[:, some_rows])
@@ -140,7 +142,9 @@ def _refuse_other(density: str, bins: int | None, bandwidth: float | None) -> No
 
 
 def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple[Floats, Floats]:
-    """Rows of both classes (lines, classes, cells), smoothed, and of the target (lines, cells); effective ones with weights."""
+    """Rows of both classes (lines, classes, cells), smoothed, and of the target (lines, cells); effective ones with
+    weights.
+    """
     down, up = np.broadcast_arrays(
         *(side.within(edges) * side.rows for side in (validation.negative, validation.positive))
     )
@@ -149,8 +153,8 @@ def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple
 
 @method("bayes", "Bayesian Calibration",
          r"\hat\pi = \arg\max_\pi \max_{f^+, f^-} \prod_i (\pi f^+(s_i) + (1-\pi) f^-(s_i)) \prod_{j} f^{y_j}(s_j)",
-         "The most likely mixture of the classes' score densities, which labelled rows and target fit together; for any "
-         "scores; gives calibrated posteriors too.",
+         "The most likely mixture of the classes' score densities, which labelled rows and target fit together; for "
+         "any scores; gives calibrated posteriors too.",
          "Puts & Daas (2021), arXiv:2102.08659.", aliases=("bayesian_calibration",), interval="profile",
          densities=bayes_densities, options={"density": "bins", "bins": None, "bandwidth": None}, resampled_with=("density",),
          precedence=1)  # fmt: skip

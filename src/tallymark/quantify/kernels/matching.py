@@ -60,7 +60,9 @@ def _hdy(
 
 
 def _where_told(shares: Floats, down: Floats, up: Floats, held: Floats, tolerance: float) -> Floats:
-    """Shares, nan where no row of the target lies in a bin in which the classes differ: every mixture is then as near."""
+    """Shares, nan where no row of the target lies in a bin in which the classes differ: every mixture
+    is then as near.
+    """
     return np.where(((np.abs(down - up) > tolerance) & (held > 0.0)).any(axis=1), shares, np.nan)
 
 
@@ -169,7 +171,8 @@ def _sord(validation: Validation, target: Samples) -> Floats:
 
 
 def _weighted_median(a: Floats, b: Floats, weight: Floats, tolerance: float) -> Floats:
-    """The share in [0, 1] that minimises Σ w |a - share·b| on each line: a weighted median of a/b, the lowest of equals.
+    """The share in [0, 1] that minimises Σ w |a - share·b| on each line: a weighted median of a/b, the lowest of
+    equals.
 
     Gaps b of shares that are 0 up to rounding have no say.
     """
@@ -193,7 +196,8 @@ def _weighted_median(a: Floats, b: Floats, weight: Floats, tolerance: float) -> 
 @method(
     "energy",
     "Energy distance",
-    r"\hat\pi = \frac{E|T-X^-| - E|T-X^+| + E|X^+-X^-| - E|X^--X^{-\prime}|}{2E|X^+-X^-| - E|X^+-X^{+\prime}| - E|X^--X^{-\prime}|}",
+    r"\hat\pi = \frac{E|T-X^-| - E|T-X^+| + E|X^+-X^-| - E|X^--X^{-\prime}|}{2E|X^+-X^-| - E|X^+-X^{+\prime}| - "
+    r"E|X^--X^{-\prime}|}",
     "The mixture nearest to the target by energy distance, in closed form.",
     "Kawakubo, du Plessis & Sugiyama (2016), IEICE Trans.; Castaño et al. (2024).",
     aliases=("ed", "edy"),

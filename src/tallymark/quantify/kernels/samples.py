@@ -23,8 +23,8 @@ class Samples:
     """A pool of scores and the samples taken from it.
 
     Each line of `index` lists a sample's places in the pool; or each line of `mass` says what every place counts; with
-    neither, the pool itself is the only sample. Scores ascend unless there is an `index`. `effective_size` is Kish's, for a
-    weighted sample; `terms` are the weights that its masses are sums of, 0 where these are whole counts.
+    neither, the pool itself is the only sample. Scores ascend unless there is an `index`. `effective_size` is Kish's,
+    for a weighted sample; `terms` are the weights that its masses are sums of, 0 where these are whole counts.
     """
 
     scores: Scores
