@@ -1,4 +1,4 @@
-"""``tm.audits.from_audit``: how many there are, from rows of the target that were checked by hand."""
+"""Design-based estimate of a prevalence from rows checked by hand (``tm.audits.from_audit``)."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ class AuditPrevalences(Prevalences):
         The upper limit is infinite where the first group may have no positives.
         """
         start, end = self[first], self[second]
-        asked = checked_level(start.level or 0.95 if level is None else level)
+        confidence = checked_level(start.level or 0.95 if level is None else level)
         if start.reason is not None or end.reason is not None:
             raise Undefined(start.reason or end.reason or "")
         if none_to_grow_from(start.prevalence, start.n):
             raise Undefined(f"{first} has no positives to grow from")
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
-        ends = [self.shares[key].limits(asked) for key in keys]
+        ends = [self.shares[key].limits(confidence) for key in keys]
         least = 0.0 if none_to_grow_from(ends[0][0], start.n) else ends[0][0]
         low, high = ratio_limits((end.prevalence, *ends[1]), (start.prevalence, least, ends[0][1]))
         scale = end.n / start.n
         value = end.count / start.count - 1.0
-        return Interval(value, min(low * scale - 1.0, value), max(high * scale - 1.0, value), "mover", asked)
+        return Interval(value, min(low * scale - 1.0, value), max(high * scale - 1.0, value), "mover", confidence)
 
 
 @named_columns
@@ -90,23 +90,50 @@ def from_audit(
     where: str | None = None,
     strict: bool = False,
 ) -> Prevalence | Prevalences:
-    r"""How many rows are positive, from an audit: some of the rows themselves, drawn at random and checked by hand.
+    r"""Estimate the number of positive rows from an audit: some of the rows, drawn at random and checked by hand.
 
-    `data` is a dataframe or files with every row of the target; a null `label` is a row that was not checked. `score`,
-    which every row has, makes the answer sharper and never decides it: nothing is assumed of the classifier, of its
-    calibration or of any shift. Left alone, the checked rows are taken for a simple random sample; `stratum` names
-    columns within which they are one, `inclusion` a column with the probability with which each was drawn
-    (``tm.audits.plan`` gives both). A list of checked rows alone will do where it has inclusion probabilities. With
-    `value` the share of that column's sum (turnover, say) is estimated instead.
+    With the mean score :math:`\mu` of all N rows, :math:`e = \lambda\mu + \overline{y - \lambda p}`; the estimators
+    differ in the slope :math:`\lambda`. The score makes the estimate more precise and nothing is assumed of the
+    classifier, of its calibration or of any shift. Limits of a simple random sample are mid-p ones at the sample size
+    that the estimate's variance is equivalent to; with strata or unequal probabilities they are quantiles over 10 000
+    draws in which one more row, positive or not, was checked (the same draws in every run), so that they hold for rare
+    classes too. Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453; Särndal, Swensson & Wretman (1992).
 
-    `estimator`: ``ppi`` (the default without strata), ``expansion`` (the default with strata), ``difference``,
-    ``ratio`` or ``greg``; with the mean score :math:`\mu` of all N rows,
-    :math:`e = \lambda\mu + \overline{y - \lambda p}`, they differ in the slope :math:`\lambda`. Limits of a simple
-    random sample are mid-p ones at the sample size that the estimate's variance is worth; with strata or unequal
-    probabilities they are quantiles over 10 000 draws in which one more row, positive or not, was checked (the same
-    draws in every run), so that they hold for rare classes too. By group (`by`) the slope is shared and the groups add
-    up to the total. Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453; Särndal, Swensson & Wretman (1992).
+    Parameters
+    ----------
+    data
+        A dataframe or files with every row of the target; a list of checked rows alone where it has `inclusion`.
+    label
+        Column of the verdicts; null in rows that were not checked.
+    score
+        Column of the scores, of every row.
+    by
+        Columns of groups; the slope is shared and the groups add up to the total.
+    inclusion
+        Column of the probability with which each row was drawn (``tm.audits.plan`` gives it).
+    stratum
+        Columns within which the checked rows are a simple random sample; left out, they are one of all rows.
+    value
+        Column, such as turnover: the share of its sum is estimated instead of the share of rows.
+    pos_label
+        The positive label.
+    estimator
+        ``ppi`` (the default without strata), ``expansion`` (the default with strata), ``difference``, ``ratio`` or
+        ``greg``.
+    level
+        Confidence level of the interval.
+    where
+        SQL condition on the rows of files.
+    strict
+        Raise guards as errors.
 
+    Returns
+    -------
+    Prevalence or Prevalences
+        The share and the count with their limits; by group with `by`.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.3, 3, 10_000)
@@ -114,8 +141,9 @@ def from_audit(
     >>> frame.loc[400:, "checked"] = None
     >>> tm.audits.from_audit(frame, label="checked", score="p")
     audit: 0.0958 (0.0722 to 0.1240, 95 % mid_p), 958 (722 to 1240) of 10 000
+
     """
-    asked = checked_level(level)
+    confidence = checked_level(level)
     audit = read_audit(
         data,
         label=label,
@@ -127,7 +155,7 @@ def from_audit(
         pos_label=pos_label,
         where=where,
     )
-    answer = audited(audit, asked, estimator, counted=value is None)
+    answer = audited(audit, confidence, estimator, counted=value is None)
     emit(answer.warnings, strict=strict)
     return answer
 
@@ -165,36 +193,36 @@ def _size(audit: Audit, strata: Sequence[Stratum], *, counted: bool) -> float | 
     return int(total) if float(total).is_integer() else total
 
 
-def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Prevalence:
+def prevalence_of(one: Share, n: float, level: float, *, counted: bool) -> Prevalence:
     """A share with its limits; where rows are counted, those that were checked are known."""
     details = {
-        "checked": found.checked,
-        "found": found.found,
-        "slope": found.slope,
-        "variance": found.variance,
-        "standard_error": math.sqrt(found.variance) if found.variance >= 0.0 else math.nan,
+        "checked": one.checked,
+        "found": one.found,
+        "slope": one.slope,
+        "variance": one.variance,
+        "standard_error": math.sqrt(one.variance) if one.variance >= 0.0 else math.nan,
     }
     if not n > 0.0:
         return Prevalence(
             method=METHOD, prevalence=math.nan, n=n, reason="the value is 0 in every row", details=details
         )
-    if math.isnan(found.value):
+    if math.isnan(one.value):
         reason = (
-            f"{found.checked} of its rows were checked, and at least two must be of every stratum; rows that could not "
+            f"{one.checked} of its rows were checked, and at least two must be of every stratum; rows that could not "
             "be drawn (inclusion 0) leave nothing to be said of all"
         )
         return Prevalence(method=METHOD, prevalence=math.nan, n=n, reason=reason, details=details)
-    low, high = found.limits(level)
-    value = min(max(found.value, 0.0), 1.0)
+    low, high = one.limits(level)
+    value = min(max(one.value, 0.0), 1.0)
     if counted:
-        least, most = found.found / n, 1.0 - (found.checked - found.found) / n
+        least, most = one.found / n, 1.0 - (one.checked - one.found) / n
         value, low, high = (min(max(end, least), most) for end in (value, low, high))
-        details["estimated"] = value * n - found.found
-    if found.spread > 0.0:
+        details["estimated"] = value * n - one.found
+    if one.spread > 0.0:
         # Rows a simple random sample without the score would need for this variance.
-        share_of = min(max(found.value, 0.5 / found.checked), 1.0 - 0.5 / found.checked)
+        share_of = min(max(one.value, 0.5 / one.checked), 1.0 - 0.5 / one.checked)
         plain = share_of * (1.0 - share_of)
-        details["equivalent"] = plain / (found.spread + plain / n)
+        details["equivalent"] = plain / (one.spread + plain / n)
     return Prevalence(
         method=METHOD,
         prevalence=value,
@@ -202,20 +230,20 @@ def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Pre
         low=min(low, value),
         high=max(high, value),
         level=level,
-        interval_method=found.interval_method,
+        interval_method=one.interval_method,
         details=details,
-        warnings=(*_one_sided(found), *_uneven(found)),
+        warnings=(*_one_sided(one), *_uneven(one)),
     )
 
 
-def _one_sided(found: Share) -> tuple[Note, ...]:
-    if found.complete or 0 < found.found < found.checked:
+def _one_sided(one: Share) -> tuple[Note, ...]:
+    if one.complete or 0 < one.found < one.checked:
         return ()
-    which = ("positive", "upper") if not found.found else ("negative", "lower")
+    which = ("positive", "upper") if not one.found else ("negative", "lower")
     return (
         Note(
             "TM117",
-            f"None of the {found.checked} checked rows is {which[0]}: only the {which[1]} limit of the share is a "
+            f"None of the {one.checked} checked rows is {which[0]}: only the {which[1]} limit of the share is a "
             "finding.",
         ),
     )
@@ -228,8 +256,8 @@ def _one_sided(found: Share) -> tuple[Note, ...]:
 _UNEVEN, _LIGHT = 0.5, 0.5
 
 
-def _uneven(found: Share) -> tuple[Note, ...]:
-    for s in found.strata:
+def _uneven(one: Share) -> tuple[Note, ...]:
+    for s in one.strata:
         drawn = s.inclusion < 1.0
         weights, truth = s.mass[drawn], s.truth[drawn] > 0.0
         if not weights.any():

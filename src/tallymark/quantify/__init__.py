@@ -53,9 +53,9 @@ _HOMES = {name: home for home, names in _LAZY.items() for name in names}
 _OF_AUDITS = ("from_audit", "from_counts")
 
 __all__ = [  # noqa: PLE0604
-    "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity",
-    "bayesian_calibration", "class_drift", "count", "estimate", "estimate_many", "expected", "losses", "mixture_fit",
-    "sensitivity", *_HOMES,
+    "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences",
+    "Sensitivity", "bayesian_calibration", "class_drift", "count", "estimate", "estimate_many", "expected", "losses",
+    "mixture_fit", "sensitivity", *_HOMES,
 ]  # fmt: skip
 
 

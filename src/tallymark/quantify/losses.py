@@ -64,19 +64,36 @@ def on_distributions(compute: Callable[..., Floats]) -> Callable[..., Any]:
 
 
 def _loss(
-    name: str, title: str, formula: str, meaning: str, reference: str, *, low: float = 0.0, high: float = 1.0,
-    better: Better = "lower", aliases: tuple[str, ...] = (), ordinal: bool = False,
-    smoothed_by_size: bool = False,
-) -> Callable[[Callable[..., Floats]], Callable[..., Any]]:  # fmt: skip
-    """Declare a loss; its function takes clean (samples, classes) arrays, the public one whatever people pass."""
+    name: str,
+    title: str,
+    formula: str,
+    meaning: str,
+    reference: str,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    better: Better = "lower",
+    **facts: Any,
+) -> Callable[[Callable[..., Floats]], Callable[..., Any]]:
+    """Declare a loss; `facts` are those of :class:`Loss`.
+
+    The decorated function takes clean (samples, classes) arrays, the public one anything that can become them.
+    """
 
     def declare(compute: Callable[..., Floats]) -> Callable[..., Any]:
-        LOSSES.add(
-            Loss(
-                name=name, title=title, formula=formula, meaning=meaning, reference=reference, low=low, high=high,
-                better=better, compute=compute, aliases=aliases, ordinal=ordinal, smoothed_by_size=smoothed_by_size,
-            )
-        )  # fmt: skip
+        loss = Loss(
+            name=name,
+            title=title,
+            formula=formula,
+            meaning=meaning,
+            reference=reference,
+            low=low,
+            high=high,
+            better=better,
+            compute=compute,
+            **facts,
+        )
+        LOSSES.add(loss)
 
         public = on_distributions(compute)
         public.__name__ = public.__qualname__ = name

@@ -50,7 +50,8 @@ class ClassDrift(Shown):
     def verdict(self) -> str:
         """What the labels say of prior shift; that they do not contradict it is not that it holds."""
         if not self.contradicted:
-            return f"prior shift is not contradicted by the labels (p = {self.p_value:.3g}), which does not show that it holds"
+            verdict = f"prior shift is not contradicted by the labels (p = {self.p_value:.3g})"
+            return f"{verdict}, which does not show that it holds"
         moved = [name for name, p in self.by_class.items() if p < 1.0 - self.level]
         where = sorted((key for key, p in self.by_group.items() if p < 1.0 - self.level), key=self.by_group.__getitem__)
         classes = f": scores of {' and '.join(moved)} rows differ between groups" if moved else ""

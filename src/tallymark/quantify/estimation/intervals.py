@@ -54,8 +54,11 @@ def adjusted_count(
 ) -> Limits:
     r"""Limits of (q - fpr)/(tpr - fpr) from hits and rows of the target, the positives and the negatives.
 
-    Lang & Reiczigel (2014), Prev. Vet. Med. 113: the delta method's
-    :math:`\frac{1}{(tpr-fpr)^2}\left(\frac{q(1-q)}{n} + \pi^2 \frac{tpr(1-tpr)}{P} + (1-\pi)^2 \frac{fpr(1-fpr)}{N}\right)`
+    Lang & Reiczigel (2014), Prev. Vet. Med. 113: the variance of the delta method,
+
+    .. math:: \frac{1}{(tpr-fpr)^2}
+        \left(\frac{q(1-q)}{n} + \pi^2 \frac{tpr(1-tpr)}{P} + (1-\pi)^2 \frac{fpr(1-fpr)}{N}\right),
+
     with a few pseudo-rows, so that rates of 0 and 1 are not taken as certain, and a shift that makes up for the skew.
     """
     z = normal_quantile(0.5 + level / 2.0)

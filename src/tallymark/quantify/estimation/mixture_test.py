@@ -139,8 +139,10 @@ class MixtureFits(Shown, Keyed[MixtureFit]):
         """In plain words."""
         bad = self.contradicted
         if not bad:
-            return f"none of the {len(self)} groups' scores contradict prior shift {_AT}, which does not show that it holds"
-        return f"the scores contradict prior shift {_AT} in {len(bad)} of {len(self)} groups ({shown(bad)}): label some of their rows first"
+            verdict = f"none of the {len(self)} groups' scores contradict prior shift {_AT}"
+            return f"{verdict}, which does not show that it holds"
+        groups = f"{len(bad)} of {len(self)} groups ({shown(bad)})"
+        return f"the scores contradict prior shift {_AT} in {groups}: label some of their rows first"
 
     @property
     def warnings(self) -> tuple[Note, ...]:

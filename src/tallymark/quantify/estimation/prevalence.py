@@ -94,7 +94,8 @@ class Prevalence(Shown, Limited):
             low, high = (number(share_of_rows(end, self.n)) for end in (self.low, self.high))
             limits = f" ({low} to {high}, {100 * self.level:g} % {self.interval_method})"
             counts = f" ({self.low * self.n:.0f} to {self.high * self.n:.0f})"
-        return f"{self.method}: {number(share_of_rows(self.prevalence, self.n))}{limits}, {self.count:.0f}{counts} of {number(self.n)}"
+        share = number(share_of_rows(self.prevalence, self.n))
+        return f"{self.method}: {share}{limits}, {self.count:.0f}{counts} of {number(self.n)}"
 
     def heading(self) -> str:
         """The estimate."""

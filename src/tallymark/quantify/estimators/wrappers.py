@@ -10,8 +10,8 @@ from tallymark.quantify.estimators.base import Quantifier, RandomState
 from tallymark.registry import QUANTIFIERS
 
 __all__ = [
-    "AC", "BL", "CC", "EM", "KDE", "MS", "PACC", "PCC", "SORD", "T50", "Bayes", "ContinuousSweep", "DyS", "Energy", "HDy",
-    "Max", "Sweep", "XMethod",
+    "AC", "BL", "CC", "EM", "KDE", "MS", "PACC", "PCC", "SORD", "T50", "Bayes", "ContinuousSweep", "DyS", "Energy",
+    "HDy", "Max", "Sweep", "XMethod",
 ]  # fmt: skip
 
 #: Each quantifier's estimator, by the quantifier's name.

@@ -60,8 +60,12 @@ def counting(features: Callable[[Floats], Floats]) -> Prepare:
     """The target's mean features as they are."""
 
     def prepare(both: ClassRows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
-        asked = features(both.asked)
-        return lambda weights, mass: np.einsum("bm,mf->bf", mass, asked) / mass.sum(axis=1, keepdims=True)  # noqa: ARG005
+        target = features(both.asked)
+
+        def work(weights: Floats, mass: Floats) -> Floats:  # noqa: ARG001
+            return np.asarray(np.einsum("bm,mf->bf", mass, target) / mass.sum(axis=1, keepdims=True))
+
+        return work
 
     return prepare
 

@@ -59,7 +59,8 @@ _SCALINGS: dict[str, Callable[[Scores], Floats]] = {
          "The prevalence at which calibrated probabilities, moved to it, explain the target best.",
          "Saerens, Latinne & Decaestecker (2002), Neural Comput. 14.", interval="profile", probabilities=True,
          trusts_probabilities=True, aliases=("emq", "sld"), densities=_em_densities, options={"calibration": None},
-         resampled_with=("calibration",), uses_training_prevalence=True, fitted_with={"calibration": "bcts"}, precedence=5)  # fmt: skip
+         resampled_with=("calibration",), uses_training_prevalence=True, fitted_with={"calibration": "bcts"},
+         precedence=5)  # fmt: skip
 def _em(validation: Validation, target: Samples, *, calibration: str | None) -> Floats:
     up, down = _em_densities(validation, target, calibration=calibration)
     return _most_likely(up, down, target)
@@ -156,8 +157,8 @@ def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple
          "The most likely mixture of the classes' score densities, which labelled rows and target fit together; for "
          "any scores; gives calibrated posteriors too.",
          "Puts & Daas (2021), arXiv:2102.08659.", aliases=("bayesian_calibration",), interval="profile",
-         densities=bayes_densities, options={"density": "bins", "bins": None, "bandwidth": None}, resampled_with=("density",),
-         precedence=1)  # fmt: skip
+         densities=bayes_densities, options={"density": "bins", "bins": None, "bandwidth": None},
+         resampled_with=("density",), precedence=1)  # fmt: skip
 def _bayes(
     validation: Validation, target: Samples, *, density: str, bins: int | None, bandwidth: float | None
 ) -> Floats:
