@@ -92,8 +92,8 @@ class Costs(Shown):
 
     @property
     def verdict(self) -> list[str]:
-        """What can be said."""
-        said = []
+        """The results in sentences."""
+        sentences = []
         for one in self.models:
             naive, what = max((one.call_none, "calling none"), (one.call_all, "calling all"))
             if self.by_class:
@@ -106,16 +106,18 @@ class Costs(Shown):
                 else ""
             )
             earned = _earns(one.per_row.value, one.per_row.low, one.per_row.high)
-            said.append(f"{one.name}{where} {earned} a row{honest}; {what} {_earns(naive / self.weight)}.")
+            sentences.append(f"{one.name}{where} {earned} a row{honest}; {what} {_earns(naive / self.weight)}.")
         for pair in self.pairs:
             if pair["p_value"] < 1.0 - self.level:
                 ahead, other = (
                     (pair["first"], pair["second"]) if pair["difference"] > 0 else (pair["second"], pair["first"])
                 )
-                said.append(f"{ahead} earns more than {other} ({equals_p(pair['p_value'])}).")
+                sentences.append(f"{ahead} earns more than {other} ({equals_p(pair['p_value'])}).")
             else:
-                said.append(f"{pair['first']} and {pair['second']} cannot be told apart ({equals_p(pair['p_value'])}).")
-        return said
+                sentences.append(
+                    f"{pair['first']} and {pair['second']} cannot be told apart ({equals_p(pair['p_value'])})."
+                )
+        return sentences
 
     def heading(self) -> str:
         """What was found."""
@@ -167,30 +169,65 @@ def costs(
     seed: Seed = 0,
     where: str | None = None,
 ) -> Costs:
-    """What calls cost and earn when every item has costs and values of its own, and the cut at which they earn most.
+    """Payoff of predictions with costs and values of each item, and the threshold of maximum profit.
 
-    `cost_fp`, `cost_fn`, `value_tp` and `value_tn` are numbers, names of columns (the price of an item, its margin), or
-    functions of the data that give one number a row. Models are columns of `score`, cut at `threshold`; left out, at
-    the cut of **maximum profit**, which is found on all rows for `threshold` and `total`, and in five turns on four
-    fifths of them for the payoff a row and its interval, so that the choice does not flatter it. Or they are columns of
-    `predicted` labels; of more than two classes with `matrix`, the cost of each truth (outer) and call (inner), nothing
-    on the diagonal unless said. `weight` says what rows count; with `cluster` rows that belong together vary together.
-    Pairs of models are compared on the same rows, p-values corrected by Holm.
+    Without a `threshold` scores are cut at maximum profit, found on all rows for `threshold` and `total`, and by
+    five-fold cross-validation for the payoff a row and its interval, so that they are free of optimism. Pairs of models
+    are compared on the same rows, p-values corrected by Holm.
 
+    Parameters
+    ----------
+    data
+        A dataframe or files.
+    label
+        Column of the true classes.
+    score
+        Columns of scores, one for each model.
+    predicted
+        Instead: columns of predicted labels; of more than two classes with `matrix`.
+    threshold
+        Where scores are cut.
+    cost_fp, cost_fn, value_tp, value_tn
+        Numbers, names of columns (the price of an item, its margin), or functions of the data that give one number a
+        row.
+    matrix
+        Cost of each truth (outer) and prediction (inner), 0 on the diagonal unless stated.
+    weight
+        Column of row weights.
+    cluster
+        Column of clusters of dependent rows.
+    pos_label
+        The positive label.
+    level
+        Confidence level of the intervals.
+    seed
+        Seed of the folds.
+    where
+        SQL condition on the rows of files.
+
+    Returns
+    -------
+    Costs
+        Payoffs of each model and the comparisons of pairs.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(5_000) < 0.1
-    >>> frame = pd.DataFrame({"fraud": y, "p": 1 / (1 + np.exp(-rng.normal(2.5 * y - 2))), "amount": rng.lognormal(3, 1, 5_000)})
-    >>> found = tm.decisions.costs(frame, label="fraud", score="p", cost_fn="amount", cost_fp=5.0)     # a check costs 5, a miss the amount
-    >>> one = found.models[0]
+    >>> p = 1 / (1 + np.exp(-rng.normal(2.5 * y - 2)))
+    >>> frame = pd.DataFrame({"fraud": y, "p": p, "amount": rng.lognormal(3, 1, 5_000)})
+    >>> costs = {"cost_fn": "amount", "cost_fp": 5.0}  # a check costs 5, a miss the amount
+    >>> one = tm.decisions.costs(frame, label="fraud", score="p", **costs).models[0]
     >>> bool(one.total > max(one.call_none, one.call_all)), bool(one.optimism >= 0)
     (True, True)
+
     """
     confidence = checked_level(level)
     if (score is None) == (predicted is None):
         raise InputError("Models are columns of scores, score=, or of calls, predicted=; name one of the two.")
     if predicted is not None and threshold is not None:
-        raise InputError("threshold= cuts scores; calls are made already.")
+        raise InputError("threshold= cuts scores; leave it out with predicted=.")
     scores, calls = (column_names(names, option) for names, option in ((score, "score="), (predicted, "predicted=")))
     amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
     wanted = [
@@ -203,7 +240,7 @@ def costs(
     ]
     columns = any_columns(data, wanted, where=where)
     mass = np.ones(len(columns[label])) if weight is None else _check.weights(columns[weight], weight)
-    # Rows that count nothing have no part.
+    # Rows of weight 0 are left out.
     kept = mass > 0.0
     columns = {name: column[kept] for name, column in columns.items()}
     groups = np.arange(int(kept.sum()))
@@ -224,22 +261,22 @@ def costs(
             )
         return _of_matrix(columns, label, calls, matrix, rows, cluster)
     truth, names = _check.binary_labels(columns[label], pos_label, label)
-    own = {name: _amount(one, name, columns, data, kept) for name, one in amounts.items()}
-    # What a row earns when it is called, and when it is not.
-    yes = rows.mass * np.where(truth, own["value_tp"], -own["cost_fp"])
-    no = rows.mass * np.where(truth, -own["cost_fn"], own["value_tn"])
-    made, payoffs = [], {}
+    payoff = {name: _amount(one, name, columns, data, kept) for name, one in amounts.items()}
+    # What a row earns when it is predicted positive, and when it is not.
+    yes = rows.mass * np.where(truth, payoff["value_tp"], -payoff["cost_fp"])
+    no = rows.mass * np.where(truth, -payoff["cost_fn"], payoff["value_tn"])
+    models, payoffs = [], {}
     for name in scores:
         s = np.asarray(_check.scores(columns[name], name), dtype=np.float64)
         one, payoffs[name] = _of_scores(name, s, yes, no, rows, threshold, seed)
-        made.append(one)
+        models.append(one)
     for name in calls:
         called = _check.calls(columns[name], columns[label], name, label) == names[1]
         payoffs[name] = np.where(called, yes, no)
-        made.append(_fixed(name, math.nan, called, yes, no, rows, _NO_CURVE))
+        models.append(_fixed(name, math.nan, called, yes, no, rows, _NO_CURVE))
     chosen = bool(scores) and threshold is None
     return Costs(
-        tuple(made), _pairs(payoffs, rows), len(truth), confidence, chosen, cluster, weight=float(rows.mass.sum())
+        tuple(models), _pairs(payoffs, rows), len(truth), confidence, chosen, cluster, weight=float(rows.mass.sum())
     )
 
 

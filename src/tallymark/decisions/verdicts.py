@@ -1,7 +1,7 @@
-"""The facts behind a report's sentences: what leads, who is ahead after a test, which group is worst, which estimate
-speaks.
+"""Facts behind a report's sentences: the leading metrics, the best model after a test, the worst group, the chosen
+estimate.
 
-Nothing here is text; a sentence that cannot be read off these facts has no place in a report.
+They are values, not text; a report states only what follows from them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.summaries.confusion import Confusion
 from tallymark.summaries.tally import Tally
 
-#: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
+#: Share of positives below which accuracy is uninformative, and their number below which estimates are unreliable.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
 
 #: Share of rows that every model gets right from which their differences hide behind them.
@@ -47,8 +47,8 @@ def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
     >>> leading_metrics(tm.evaluate(tm.tally([1] + [0] * 49, range(50)), level=None))
     ('average_precision', 'precision', 'recall', 'auroc')
     """
-    there = [name for name in _LEADING[_matters(evaluation)] if name in evaluation]
-    return tuple(there) or tuple(itertools.islice(evaluation, 4))
+    evaluated = [name for name in _LEADING[_matters(evaluation)] if name in evaluation]
+    return tuple(evaluated) or tuple(itertools.islice(evaluation, 4))
 
 
 def metrics_to_compare(evaluation: Evaluation) -> tuple[str, ...]:
@@ -300,9 +300,9 @@ class CountFacts:
 
 def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
     """The facts of estimates of one and the same count by different methods."""
-    known = [one for one in estimates if one.reason is None]
-    corrected = [one for one in known if QUANTIFIERS[one.method].shift_proof]
-    naive = [one for one in known if not QUANTIFIERS[one.method].shift_proof]
+    defined = [one for one in estimates if one.reason is None]
+    corrected = [one for one in defined if QUANTIFIERS[one.method].shift_proof]
+    naive = [one for one in defined if not QUANTIFIERS[one.method].shift_proof]
     speaks = min(corrected, key=lambda one: QUANTIFIERS[one.method].precedence, default=None)
     apart = next((pair for pair in itertools.combinations(corrected, 2) if _apart(*pair)), None)
     counts = sorted(one.count for one in corrected)
@@ -332,11 +332,11 @@ NAMED_CLASSES = 3
 
 def class_facts(shares: Mapping[str, Prevalence]) -> ClassFacts:
     """The order of classes as far as their intervals show it; those without a value are left out."""
-    known = {str(label): one for label, one in shares.items() if one.reason is None}
-    order = sorted(known, key=lambda label: -known[label].prevalence)
+    defined = {str(label): one for label, one in shares.items() if one.reason is None}
+    order = sorted(defined, key=lambda label: -defined[label].prevalence)
     sizes = range(min(NAMED_CLASSES, len(order) - 1), 0, -1)
-    largest = next((k for k in sizes if all(_apart(known[a], known[b]) for a in order[:k] for b in order[k:])), 0)
-    ordered = all(_apart(known[a], known[b]) for a, b in itertools.pairwise(order[:largest]))
+    largest = next((k for k in sizes if all(_apart(defined[a], defined[b]) for a in order[:k] for b in order[k:])), 0)
+    ordered = all(_apart(defined[a], defined[b]) for a, b in itertools.pairwise(order[:largest]))
     return ClassFacts(tuple(order), largest, ordered)
 
 

@@ -148,8 +148,8 @@ def time_product_dummy(P: Floats, Q: Floats, members: Floats, *, weighted: bool 
 
 
 MULTILATERAL: Mapping[str, Multilateral] = {
-    "geks_jevons": geks(JEVONS), "geks_fisher": geks(FISHER), "geks_tornqvist": geks(TORNQVIST), "geary_khamis": geary_khamis,
-    "time_product_dummy": time_product_dummy,
+    "geks_jevons": geks(JEVONS), "geks_fisher": geks(FISHER), "geks_tornqvist": geks(TORNQVIST),
+    "geary_khamis": geary_khamis, "time_product_dummy": time_product_dummy,
 }  # fmt: skip
 
 #: Formulas that need no quantities.

@@ -96,21 +96,43 @@ def index_audit(
     seed: Seed = 0,
     order: Sequence[Any] | None = None,
 ) -> IndexAudit:
-    r"""The products to check by hand so that the index of a class is known to a `width`, or the `n` that tell most.
+    r"""Sampling plan for a price index: the products to check by hand, until the index is known to a `width`, or `n` of
+    them.
 
-    `score` is each product's probability to belong to the class. A product matters by what its membership does to the
-    index, :math:`d_i`, and by how uncertain it is: products are taken by :math:`|d_i| \sqrt{p_i(1-p_i)}`. How wide the
-    middle `level` of the index remains when these are known is found by drawing what they may turn out to be, and the
-    others given that; the probabilities are taken for right. `order` is that of :func:`tallymark.prices.index`.
+    A product matters by the effect of its membership on the index, :math:`d_i`, and by how uncertain it is: products
+    are taken by :math:`|d_i| \sqrt{p_i(1-p_i)}`. The width that remains is found by simulating the verdicts on the
+    checked products, and the others given these; the probabilities are taken for right.
 
+    Parameters
+    ----------
+    data, period, product, price, quantity, formula, chained, order
+        As of :func:`tallymark.prices.index`.
+    score
+        Column of each product's probability to belong to the class.
+    n, width
+        Number of products to check, or the width of the middle `level` of the index; one of the two.
+    level
+        Share of the simulated indices within the width.
+    seed
+        Seed of the simulation.
+
+    Returns
+    -------
+    IndexAudit
+        The products in order of value, and the widths before and after.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> product, month = np.tile(np.arange(60), 6), np.repeat(np.arange(6), 60)
-    >>> sales = pd.DataFrame({"m": month, "id": product, "q": rng.integers(1, 20, 360), "s": rng.beta(0.4, 0.4, 60)[product]})
+    >>> sales = pd.DataFrame({"m": month, "id": product, "q": rng.integers(1, 20, 360)})
+    >>> sales["s"] = rng.beta(0.4, 0.4, 60)[product]
     >>> sales["p"] = np.exp(rng.normal(0, 0.2, 60)[product] + rng.normal(0.01, 0.02, 60)[product] * month)
     >>> plan = tm.prices.index_audit(sales, period="m", product="id", price="p", quantity="q", score="s", n=15)
     >>> bool(plan.width < plan.width_before), plan.n
     (True, 15)
+
     """
     require_formula(formula, quantity)
     if (n is None) == (width is None):
@@ -118,13 +140,15 @@ def index_audit(
             "Say how many products can be checked with n=, or how wide the index may remain with width=; one of the "
             "two."
         )
-    asked = checked_level(level)
+    confidence = checked_level(level)
     table, chance = _probabilities(data, period, product, price, quantity, score, order)
     ranked, effects = _telling(table, formula, chance, chained=chained)
     rng_seed = seeds(seed, 1)[0]
 
     def remaining(number: int) -> float:
-        return _width(table, formula, chance, ranked[:number], asked, np.random.default_rng(rng_seed), chained=chained)
+        return _width(
+            table, formula, chance, ranked[:number], confidence, np.random.default_rng(rng_seed), chained=chained
+        )
 
     whole = remaining(0)
     if n is not None:
@@ -139,7 +163,13 @@ def index_audit(
             few, number = (few, middle) if remaining(middle) <= wide else (middle + 1, number)
     first = ranked[:number]
     return IndexAudit(
-        formula, tuple(table.products[i] for i in first), chance[first], effects[first], whole, remaining(number), asked
+        formula,
+        tuple(table.products[i] for i in first),
+        chance[first],
+        effects[first],
+        whole,
+        remaining(number),
+        confidence,
     )
 
 
@@ -186,8 +216,8 @@ def _width(
         sets = (rng.random((_SETS, len(chance))) < chance).astype(np.float64)
         sets[:, checked] = sets[0, checked]
         last = levels(table, formula, sets, chained=chained)[:, -1]
-        known = last[np.isfinite(last)]
-        if len(known):
-            low, high = np.quantile(known, [(1.0 - level) / 2, (1.0 + level) / 2])
+        defined = last[np.isfinite(last)]
+        if len(defined):
+            low, high = np.quantile(defined, [(1.0 - level) / 2, (1.0 + level) / 2])
             widths.append(float(high - low))
     return float(np.mean(widths)) if widths else float("nan")

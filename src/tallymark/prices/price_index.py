@@ -88,24 +88,50 @@ def index(
     where: str | None = None,
     order: Sequence[Any] | None = None,
 ) -> PriceIndex:
-    """A price index by `period` of a dataframe or file with a line per sale (or per product and period).
+    """Price index by period, by a bilateral or multilateral formula.
 
-    `product` is the column, or the columns, that make two lines the same product: an article, or an article in an
-    outlet, which is another index. Lines of one product in one period are put together: quantities added up, prices
-    averaged by quantity (unit values). Bilateral formulas compare every period with the first (or, `chained`, with the
-    one before) on the products both have; multilateral ones (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``,
-    ``geary_khamis``, ``time_product_dummy``) use all periods at once, or a rolling `window` of them with a `splice`.
-    Periods are numbers, dates or texts such as 2024-01, Q1 2024 or January 2024; `order` lists them where their order
-    in time cannot be read; an ordered categorical has its own.
+    Lines of one product in one period are aggregated: quantities added up, prices averaged by quantity (unit values).
+    Bilateral formulas compare every period with the first on the products both have; multilateral ones
+    (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``, ``geary_khamis``, ``time_product_dummy``) use all periods at
+    once. Prices must be above 0 and present, and every comparison needs a common product; other data are refused by
+    period and line.
 
-    Prices must be above 0 and present, and every comparison needs a common product: what is not so is refused by period
-    and line, for an index of it would be a number without a meaning.
+    Parameters
+    ----------
+    data
+        A dataframe or file with a line per sale, or per product and period.
+    period
+        Column of the period: numbers, dates or texts such as 2024-01, Q1 2024 or January 2024.
+    product
+        Column, or columns, that make two lines the same product: an article, or an article in an outlet, which is
+        another index.
+    price, quantity
+        Columns of prices and quantities; formulas without weights need no quantities.
+    formula
+        Name of the formula.
+    chained
+        Compare each period with the one before instead of the first.
+    window, splice
+        Number of periods of a rolling window of a multilateral formula, and how windows are joined.
+    where
+        SQL condition on the rows of files.
+    order
+        The periods in order of time, where it cannot be read from them; an ordered categorical has its order.
 
+    Returns
+    -------
+    PriceIndex
+        The index by period, with the matched share and the turnover of products.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> sales = {"month": [1, 1, 2, 2], "id": ["a", "b", "a", "b"], "p": [1.0, 2.0, 1.1, 2.4], "q": [10, 5, 9, 5]}
     >>> import pandas as pd
-    >>> tm.prices.index(pd.DataFrame(sales), period="month", product="id", price="p", quantity="q").values.round(4).tolist()
+    >>> index = tm.prices.index(pd.DataFrame(sales), period="month", product="id", price="p", quantity="q")
+    >>> index.values.round(4).tolist()
     [1.0, 1.1513]
+
     """
     require_formula(formula, quantity)
     table = price_table(data, period, product, price, quantity, where, order)
@@ -113,7 +139,7 @@ def index(
 
 
 def require_formula(formula: str, quantity: str | None) -> None:
-    """Refuse a formula that is not known, or that needs quantities nobody named."""
+    """Refuse an unknown formula, and one that needs quantities where none are named."""
     require_one_of("formula", formula, FORMULAS)
     if quantity is None and formula not in UNWEIGHTED:
         raise InputError(

@@ -195,17 +195,15 @@ def _of_frame(
     frame: Any, wanted: Sequence[Wanted], period: str, keys: Sequence[str], price: str, quantity: str | None
 ) -> tuple[Any, list[Any], Floats, Floats]:
     columns = read_columns(frame, wanted)
-    p = np.ma.filled(np.ma.asarray(columns[price]).astype(np.float64), np.nan)
-    q = (
-        np.ones(len(p))
-        if quantity is None
-        else np.ma.filled(np.ma.asarray(columns[quantity]).astype(np.float64), np.nan)
-    )
+    p = numbers(columns[price], price)
+    q = np.ones(len(p)) if quantity is None else numbers(columns[quantity], quantity)
     with np.errstate(invalid="ignore"):
         bad = ~(np.isfinite(p) & (p > 0.0) & np.isfinite(q) & (q >= 0.0))
     if bad.any():
         rows = np.flatnonzero(bad)
-        where = f"rows {', '.join(map(str, rows[:5]))}{', …' if len(rows) > 5 else ''}, periods {shown(dict.fromkeys(np.asarray(columns[period])[rows].tolist()), 3)}"
+        first = f"{', '.join(map(str, rows[:5]))}{', …' if len(rows) > 5 else ''}"
+        periods = shown(dict.fromkeys(np.asarray(columns[period])[rows].tolist()), 3)
+        where = f"rows {first}, periods {periods}"
         raise InputError(_refusal(len(rows), where, quantity))
     for name in (period, *keys):
         if isinstance(column := columns[name], np.ma.MaskedArray):
@@ -218,7 +216,10 @@ def _of_frame(
 
 def _refusal(rows: int, where: str, quantity: str | None) -> str:
     amounts = "" if quantity is None else ", or a quantity missing or below 0,"
-    return f"{rows} lines have a price that is missing, 0 or below{amounts} ({where}); an index of them would be a number without a meaning. Leave them out, or mend them."
+    return (
+        f"{rows} lines have a price that is missing, 0 or below{amounts} ({where}); an index of them would be a number "
+        "without a meaning. Leave them out, or mend them."
+    )
 
 
 def _tabled(

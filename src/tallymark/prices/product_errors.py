@@ -109,7 +109,8 @@ def _recall_alone(metric: str, level: float, positives: int, negatives: int) -> 
     def at(tpr: Floats, tnr: float) -> Floats:
         tp, fp = tpr * positives, np.full(len(tpr), (1.0 - tnr) * negatives)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(facts.cells(tp, fp, positives - tp, negatives - fp, **facts.parameters))  # type: ignore[misc]
+            values = facts.cells(tp, fp, positives - tp, negatives - fp, **facts.parameters)  # type: ignore[misc]
+        return np.asarray(values)
 
     one, other = at(fine, 0.25), at(fine, 0.75)
     if not np.allclose(one, other, equal_nan=True) or not one.min() <= level <= one.max():

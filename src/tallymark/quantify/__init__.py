@@ -1,7 +1,7 @@
 """Quantification: the prevalence of classes in unlabelled data, from a classifier's scores.
 
-``estimate`` takes scores, ``estimate_many`` many samples of one pool; ``Quantifier`` and its named forms ``AC``, ``EM``, …
-wrap any scikit-learn classifier. ``tm.audits`` estimates from rows that were checked by hand.
+``estimate`` takes scores, ``estimate_many`` many samples of one pool; ``Quantifier`` and its named forms ``AC``,
+``EM``, … wrap any scikit-learn classifier. ``tm.audits`` estimates from rows that were checked by hand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tm.quantify.estimate``: how many positives there are in an unlabelled sample."""
+"""Estimation of the prevalence of an unlabelled sample (``tm.quantify.estimate``), with intervals."""
 
 from __future__ import annotations
 
@@ -102,20 +102,43 @@ def estimate(
     strict: bool = False,
     **options: Any,
 ) -> Prevalence | Prevalences | ClassPrevalences:
-    """Estimate the share of positives in `target`, unlabelled scores, from `validation`, labelled ones of the same
+    """Estimate the prevalence of an unlabelled target from its scores and a labelled validation sample of the same
     model.
 
-    `name` is a quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them);
-    `threshold` a number or a policy, for those that cut the scores; `training_prevalence` the share of positives the
-    model was trained at, for those that use or trust it, where it is not the validation sample's. A target in groups
-    (:class:`Tallies`) gives :class:`Prevalences`, estimates by group whose total adds up. Two class panels
-    (:func:`tallymark.class_panel`) count more than two classes, as :class:`ClassPrevalences`.
+    Where tallies have clusters (``tm.tally(…, clusters=…)``) whole clusters are resampled.
 
-    `level` None leaves the interval out; `interval` is ``analytic``, ``profile``, ``bootstrap`` or the method's own
-    default; `population` is the size of the population the target is drawn from (or is), whose own count is asked for.
-    Other options belong to the method. Where tallies know their clusters (``tm.tally(…, clusters=…)``) whole clusters
-    are resampled.
+    Parameters
+    ----------
+    name
+        A quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them).
+    validation
+        Labelled scores; a class panel (:func:`tallymark.class_panel`) of more than two classes.
+    target
+        Unlabelled scores of the same model; in groups (:class:`Tallies`), or a class panel.
+    threshold
+        Number or policy, for methods that cut the scores.
+    training_prevalence
+        Prevalence the model was trained at, for methods that use or trust it, where it is not the validation sample's.
+    level
+        Confidence level of the interval; None leaves the interval out.
+    interval
+        ``analytic``, ``profile``, ``bootstrap``, or the method's default.
+    population
+        Size of the population the target is a sample of (or is); its count is then estimated.
+    replicates, seed, jobs
+        Number of resamples, their seed, and threads.
+    strict
+        Raise guards as errors.
+    **options
+        Options of the method.
 
+    Returns
+    -------
+    Prevalence, Prevalences or ClassPrevalences
+        The share and the count with their limits; by group with a total that adds up, or by class.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(1000) % 2
@@ -126,6 +149,7 @@ def estimate(
     789.0
     >>> tm.quantify.estimate("ac", validation=t, target=u, threshold=0.5)
     ac: 0.1242 (0.1008 to 0.1441, 95 % analytic), 621 (504 to 721) of 5000
+
     """
     method = QUANTIFIERS[name]
     _refuse_unused(method, validation, threshold, training_prevalence)
@@ -199,7 +223,7 @@ def estimate_tallies(
     clusters = fewest_clusters([validation, *groups.values()])
     kind = _interval_of(problem, interval) if clusters is None else _CLUSTERED
     if clusters is not None and clusters < 2:
-        # One cluster says nothing of how clusters vary.
+        # One cluster shows no variation between clusters.
         confidence = None
     notes = guards.notes_of(problem, groups)
     if isinstance(target, Tallies) and population is not None:
@@ -207,7 +231,7 @@ def estimate_tallies(
             "population= is the size behind one target; estimate each group on its own to give each its own."
         )
     drawn: dict[tuple[Any, ...], Floats] = {}
-    # What does not look at the target has nothing to resample.
+    # A method that does not read the target has nothing to resample.
     if confidence is not None and (isinstance(target, Tallies) or kind in _RESAMPLED) and method.reads_target:
         times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
         drawn = _draws(problem, groups, times, seed, jobs, confidence, clusters)
@@ -219,7 +243,7 @@ def estimate_tallies(
 
 
 def _refuse_unused(method: Method, validation: object, threshold: object, training_prevalence: object) -> None:
-    """Refuse what the method would not look at."""
+    """Refuse options that the method does not use."""
     if threshold is not None and isinstance(validation, Tally) and "threshold" not in method.options:
         takes = ", ".join(name for name in QUANTIFIERS if "threshold" in QUANTIFIERS[name].options)
         raise InputError(

@@ -192,21 +192,39 @@ def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = ..., str
 def mixture_fit(
     validation: Tally, target: Tally | Tallies, *, bins: int | None = None, strict: bool = False
 ) -> MixtureFit | MixtureFits:
-    r"""Test whether the target's scores can be a mixture of the validation classes' scores.
+    r"""Test prior shift: whether the target's scores are a mixture of the validation classes' scores.
 
     Over bins that follow the validation sample, the statistic is the least of
     :math:`\delta(\pi)^\top \Sigma(\pi)^{-1} \delta(\pi)` over :math:`\pi`, with :math:`\delta` the target's shares less
     the mixture's and :math:`\Sigma` the covariance of all three samples' shares; under prior shift it is :math:`\chi^2`
     with two degrees of freedom less than bins (minimum chi-square, Neyman 1949). A misfit that matters warns with
-    TM109. A fit shows little: :func:`sensitivity` says what would have gone unseen. A target in groups gives the fit of
-    each.
+    TM109. A fit shows little: :func:`sensitivity` gives the shifts that the test would have missed.
 
+    Parameters
+    ----------
+    validation
+        Labelled tally.
+    target
+        Unlabelled tally of the same model's scores, or tallies by group.
+    bins
+        Number of bins; left out, by the sample sizes.
+    strict
+        Raise guards as errors.
+
+    Returns
+    -------
+    MixtureFit or MixtureFits
+        The fitted prevalence, the bins and the p-value; one for each group.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(1000) % 2
     >>> t = tm.tally(y, rng.normal(2 * y))
     >>> tm.quantify.mixture_fit(t, tm.tally(scores=rng.normal(2.0 * (np.arange(2000) < 200)))).p_value > 0.01
     True
+
     """
     entries = {key: fit_of(validation, one, bins) for key, one in targets_of(target).items()}
     fits = MixtureFits(target.names, entries) if isinstance(target, Tallies) else entries[()]

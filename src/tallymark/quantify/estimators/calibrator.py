@@ -16,8 +16,8 @@ from tallymark.sources.constructors import tally_of_arrays
 class BayesCalibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Bayesian Calibration as a transformer: one column of scores in, one column of posteriors out.
 
-    ``transform`` estimates the prevalence of the rows it is given, so a part of them has other posteriors than the whole.
-    Fit it on out-of-fold scores.
+    ``transform`` estimates the prevalence of the rows it is given, so a part of them has other posteriors than the
+    whole. Fit it on out-of-fold scores.
 
     Parameters
     ----------

@@ -19,7 +19,9 @@ WRAPPERS: dict[str, type[_Named]] = {}
 
 
 class _Named(Quantifier):
-    """A quantifier with a class of its own; a subclass names its method, and defaults that differ from the declared ones."""
+    """A quantifier with a class of its own; a subclass names its method, and defaults that differ from the declared
+    ones.
+    """
 
     def __init__(
         self,
@@ -101,7 +103,9 @@ class Sweep(_Named, method="sweep"):
 
 
 class ContinuousSweep(_Named, method="cs"):
-    """Continuous sweep: mean adjusted count under normal curves of both classes, where tpr - fpr is `far_enough` or more."""
+    """Continuous sweep: mean adjusted count under normal curves of both classes, where tpr - fpr is `far_enough` or
+    more.
+    """
 
 
 class PCC(_Named, method="pcc"):
