@@ -80,21 +80,21 @@ def _thin(audit: Audit, rows: Bools) -> bool:
 
 
 def _stratum(audit: Audit, rows: Bools, *, pooled: bool = False) -> Stratum:
-    seen = rows & audit.checked
+    checked = rows & audit.checked
     worth = audit.worth[rows]
-    inclusion = audit.inclusion[seen]
+    inclusion = audit.inclusion[checked]
     if audit.listed and not pooled and len(inclusion) and np.ptp(inclusion) == 0.0:
         # A random sample of this stratum, as large as it is.
-        inclusion = np.full(int(seen.sum()), seen.sum() / rows.sum())
+        inclusion = np.full(int(checked.sum()), checked.sum() / rows.sum())
     mass = 1.0 / inclusion
-    size = float(worth.sum()) if audit.listed else float(audit.worth[seen] @ mass)
+    size = float(worth.sum()) if audit.listed else float(audit.worth[checked] @ mass)
     mean = float(worth @ audit.score[rows]) / float(worth.sum()) if worth.sum() > 0.0 else 0.0
     return Stratum(
         size,
         mean if audit.listed else 0.0,
-        audit.truth[seen].astype(np.float64),
-        audit.score[seen],
-        audit.worth[seen],
+        audit.truth[checked].astype(np.float64),
+        audit.score[checked],
+        audit.worth[checked],
         inclusion,
     )
 
@@ -181,9 +181,9 @@ def audit_of(
 def without_verdict(column: NDArray[Any]) -> Bools:
     """Which rows were not checked: those without a value, or with an empty text."""
     missing = is_missing(column)
-    if (found := np.ma.getdata(column)).dtype.kind in "OU":
+    if (values := np.ma.getdata(column)).dtype.kind in "OU":
         # An empty cell is not a finding, wherever it was read from.
-        missing = missing | np.asarray([value == "" for value in found.tolist()], dtype=np.bool_)
+        missing = missing | np.asarray([value == "" for value in values.tolist()], dtype=np.bool_)
     return missing
 
 
@@ -237,9 +237,9 @@ def _alike(chance: Floats, checked: Bools) -> Ints:
         codes = np.full(len(chance), -1, dtype=np.int64)
         codes[chance > 0.0] = within
         return codes
-    sizes, seen = np.bincount(codes), np.bincount(codes, checked)
-    certain = (seen == sizes) & (np.unique(chance) >= 1.0)
-    enough = ((seen >= FEW) | certain).all() and len(sizes) * _ROWS_A_STRATUM <= checked.sum()
+    sizes, number_checked = np.bincount(codes), np.bincount(codes, checked)
+    certain = (number_checked == sizes) & (np.unique(chance) >= 1.0)
+    enough = ((number_checked >= FEW) | certain).all() and len(sizes) * _ROWS_A_STRATUM <= checked.sum()
     return codes if enough else np.zeros(len(chance), dtype=np.int64)
 
 
@@ -257,10 +257,10 @@ def _refuse_part_of_a_list(chance: Floats, checked: Bools, label: str) -> None:
 
 def _sampled(layers: Ints, checked: Bools) -> Floats:
     """The share of each stratum that was checked."""
-    sizes, seen = np.bincount(layers), np.bincount(layers, checked)
-    if not seen.all():
+    sizes, number_checked = np.bincount(layers), np.bincount(layers, checked)
+    if not number_checked.all():
         raise InputError(
-            f"{int((seen == 0).sum())} strata have no checked row, so nothing is known of them; check some, or put "
-            "strata together."
+            f"{int((number_checked == 0).sum())} strata have no checked row, so nothing is known of them; check some, "
+            "or put strata together."
         )
-    return np.asarray((seen / sizes)[layers])
+    return np.asarray((number_checked / sizes)[layers])

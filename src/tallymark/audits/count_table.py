@@ -95,7 +95,7 @@ def from_counts(
     work, sides = choose("method", method, _METHODS)
     table = _Table(confusion)
     target = _Target(predicted, rows, checked_level(level), checked_population(population, rows), seed)
-    answer = work(table, target)
+    answer: Prevalence = work(table, target)
     notes = _few(table, sides)
     emit(notes)
     return replace(answer, warnings=notes)

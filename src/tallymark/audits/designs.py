@@ -123,10 +123,10 @@ def chances(doubts: Floats, n: int) -> Floats:
     certain: Bools = np.zeros(len(doubts), dtype=np.bool_)
     while True:
         left = n - certain.sum()
-        made = np.where(certain, 1.0, left * wanted / max(wanted[~certain].sum(), 1e-300))
-        over = (made > 1.0) & ~certain
+        probabilities = np.where(certain, 1.0, left * wanted / max(wanted[~certain].sum(), 1e-300))
+        over = (probabilities > 1.0) & ~certain
         if not over.any():
-            return made
+            return probabilities
         certain |= over
 
 

@@ -76,17 +76,17 @@ def drawn(parts: Sequence[Sequence[Stratum]], slope: float) -> list[Draws]:
 
 def _of_part(strata: Sequence[Stratum], slope: float, number: int, rng: np.random.Generator) -> Draws:
     weights = np.array([0.0 if s.complete else _weight(s) for s in strata])
-    known = sum(float(s.worth @ s.truth) for s, weight in zip(strata, weights, strict=True) if not weight > 0.0)
-    total = Draws(np.full(number, known), np.full(number, known))
+    certain = sum(float(s.worth @ s.truth) for s, weight in zip(strata, weights, strict=True) if not weight > 0.0)
+    total = Draws(np.full(number, certain), np.full(number, certain))
     unknown, weights = [s for s, weight in zip(strata, weights, strict=True) if weight > 0.0], weights[weights > 0.0]
     if not unknown:
         return total
     chosen = np.searchsorted(np.cumsum(weights) / weights.sum(), rng.random(number), side="right")
     extra, coin = rng.exponential(size=number), rng.random(number)
-    found = (coin < 1.0 - _OUTWARDS, coin < _OUTWARDS)
+    hits = (coin < 1.0 - _OUTWARDS, coin < _OUTWARDS)
     for code, s in enumerate(unknown):
         added = np.where(chosen == code, extra, 0.0)
-        total += _equal(s, added, found, rng) if _alike(s, slope) else _unequal(s, slope, added, found, rng)
+        total += _equal(s, added, hits, rng) if _alike(s, slope) else _unequal(s, slope, added, hits, rng)
     return total
 
 
@@ -101,14 +101,14 @@ def _weight(s: Stratum) -> float:
     return float(left @ left / left.sum()) if left.sum() > 0.0 else 0.0
 
 
-def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
+def _equal(s: Stratum, added: Floats, hits: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
     """Checked rows, and among the others a binomial number with a share drawn from the gamma weights of the checked
     ones.
     """
     n, positives = len(s.truth), int(s.truth.sum())
     yes, no = rng.gamma(positives, size=len(added)), rng.gamma(n - positives, size=len(added))
     rest = max(round(s.size) - n, 0)
-    below, above = (np.clip((yes + added * hit) / (yes + no + added), 0.0, 1.0) for hit in found)
+    below, above = (np.clip((yes + added * hit) / (yes + no + added), 0.0, 1.0) for hit in hits)
     lower = rng.binomial(rest, below)
     upper = lower.copy()
     # Most pseudo-rows, and all of other strata, are the same for both limits.
@@ -117,7 +117,7 @@ def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random
     return Draws(positives + lower.astype(np.float64), positives + upper.astype(np.float64))
 
 
-def _unequal(s: Stratum, slope: float, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
+def _unequal(s: Stratum, slope: float, added: Floats, hits: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
     """Exponential weights of each checked row, less variable the more of the rows like it were checked."""
     mass, spread = s.mass, np.sqrt(1.0 - s.inclusion)
     rest = s.truth - slope * s.score
@@ -132,6 +132,6 @@ def _unequal(s: Stratum, slope: float, added: Floats, found: tuple[Bools, Bools]
     least, most = float(s.worth @ s.truth), s.size - float(s.worth @ (1.0 - s.truth))
     lower, upper = (
         np.clip(s.size * (slope * s.mean_score + (over + extra * (hit - average)) / (under + extra)), least, most)
-        for hit in found
+        for hit in hits
     )
     return Draws(lower, upper)

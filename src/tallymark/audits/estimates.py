@@ -317,8 +317,8 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
         Called(called, others, hits.lower, missed.upper),
         Called(called, others, hits.upper, missed.lower),
     )
-    checked, found = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
-    absent = {"positive": not found, "negative": found == checked}
+    checked, positive = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
+    absent = {"positive": not positive, "negative": positive == checked}
     return {
         name: _measure(
             name,
@@ -333,12 +333,12 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
     }
 
 
-def _measure(name: str, found: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:
-    value = float(found[0])
+def _measure(name: str, values: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:
+    value = float(values[0])
     if math.isnan(value):
         reason = unknown[0] if unknown else "nothing that it is a share of was found"
         return Measure(name=name, value=math.nan, reason=reason)
-    low, high = quantiles(found[1], found[2], level)
+    low, high = quantiles(values[1], values[2], level)
     return Measure(
         name=name, value=value, low=min(low, value), high=max(high, value), interval_method="draws", level=level
     )

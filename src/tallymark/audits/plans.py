@@ -354,14 +354,14 @@ class _Part:
 
     def expected(self, level: float) -> tuple[float, float, float]:
         checked = int(self.taken.sum())
-        found = round(float(self.inclusion @ self.score))
+        positives = round(float(self.inclusion @ self.score))
         mean = float((self.score * self.weight).sum() / self.weight.sum()) if self.ratio is None else self.ratio
         if (self.inclusion >= 1.0).all():
             return mean, mean, mean
         if self.ratio is None:
-            return mean, *effective_limits(mean, self.variance, checked, min(found, checked), float(checked), level)
+            return mean, *effective_limits(mean, self.variance, checked, min(positives, checked), float(checked), level)
         # A share of the positives: these are the rows it rests on.
-        rows = max(found, 2)
+        rows = max(positives, 2)
         return mean, *effective_limits(mean, self.variance, rows, round(mean * rows), float(rows), level)
 
     def table(self, first: int) -> list[Row]:

@@ -92,7 +92,7 @@ class Share:
 
 
 def effective_limits(
-    value: float, variance: float, checked: int, found: int, rows: float, level: float
+    value: float, variance: float, checked: int, positives: int, rows: float, level: float
 ) -> tuple[float, float]:
     """Mid-p limits at the size that the variance is worth beside `rows`; the gain counts as far as positives were
     found.
@@ -100,9 +100,9 @@ def effective_limits(
     few = 0.5 / checked
     q = min(max(value, few), 1.0 - few)
     gain = max(q * (1.0 - q) / (variance * rows), 0.5) if variance > 0.0 else 1.0
-    seen = min(found, checked - found)
+    rarer = min(positives, checked - positives)
     if gain > 1.0:
-        gain = 1.0 + (gain - 1.0) * seen / (seen + _BELIEF)
+        gain = 1.0 + (gain - 1.0) * rarer / (rarer + _BELIEF)
     size = rows * gain
     centre = min(max(value, 0.0), 1.0)
     low, high = limits(centre * size, size, level, "mid_p")

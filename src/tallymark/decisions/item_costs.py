@@ -292,13 +292,13 @@ class _Rows:
         """A mean a row (by weight, where rows are weighed), with Student's limits over clusters."""
         from scipy.special import stdtrit
 
-        asked = self.level if level is None else level
+        confidence = self.level if level is None else level
         mean = float(payoff.sum() / self.mass.sum())
         sums = np.bincount(self.groups, payoff - mean * self.mass)
         number = len(sums)
         error = math.sqrt(number / (number - 1) * float(np.sum(sums**2))) / float(self.mass.sum())
-        reach = float(stdtrit(number - 1, 0.5 + asked / 2)) * error
-        return Interval(mean, mean - reach, mean + reach, "linearised", asked)
+        reach = float(stdtrit(number - 1, 0.5 + confidence / 2)) * error
+        return Interval(mean, mean - reach, mean + reach, "linearised", confidence)
 
     def folds(self, order: tuple[Floats, ...], seed: Seed) -> Ints:
         """A part for each row, whole clusters together; rows of their own by the order of their values, not by their
@@ -322,24 +322,24 @@ _LARGEST = 1e100
 
 def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data: Any, kept: Bools) -> Floats:
     if isinstance(value, str):
-        found = numbers(columns[value], value)
+        amounts = numbers(columns[value], value)
     elif callable(value):
         try:
-            found = np.broadcast_to(np.asarray(value(data), dtype=np.float64), (len(kept),))[kept]
+            amounts = np.broadcast_to(np.asarray(value(data), dtype=np.float64), (len(kept),))[kept]
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             raise InputError(
                 f"{name} is a function that gives no number for each row ({error}); it is called with the data."
             ) from None
     else:
-        found = np.full(int(kept.sum()), _check.real(value, name))
-    if bad := int((~np.isfinite(found)).sum()):
+        amounts = np.full(int(kept.sum()), _check.real(value, name))
+    if bad := int((~np.isfinite(amounts)).sum()):
         raise InputError(
             f"{name} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index "
-            f"{int(np.argmax(~np.isfinite(found)))}."
+            f"{int(np.argmax(~np.isfinite(amounts)))}."
         )
-    if float(np.abs(found).max()) > _LARGEST:
+    if float(np.abs(amounts).max()) > _LARGEST:
         raise InputError(f"{name} goes beyond {_LARGEST:g}; count in larger units.")
-    return np.asarray(found)
+    return np.asarray(amounts)
 
 
 def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
@@ -371,8 +371,8 @@ def _of_scores(
     folds = rows.folds((no, yes, s), seed)
     called = np.zeros(len(s), dtype=np.bool_)
     for fold in np.unique(folds):
-        held = folds == fold
-        called[held] = s[held] >= best_cut(s[~held], (yes - no)[~held])[0]
+        held_out = folds == fold
+        called[held_out] = s[held_out] >= best_cut(s[~held_out], (yes - no)[~held_out])[0]
     payoff = np.where(called, yes, no)
     honest = rows.mean(payoff)
     return replace(one, per_row=honest, optimism=one.per_row.value - honest.value), payoff
@@ -403,12 +403,19 @@ def _pairs(payoffs: Mapping[str, Floats], rows: _Rows) -> tuple[Row, ...]:
     freedom = int(rows.groups.max())
     lines: list[dict[str, Any]] = []
     for first, second in itertools.combinations(payoffs, 2):
-        found = rows.mean(payoffs[first] - payoffs[second])
-        error = (found.high - found.value) / float(stdtrit(freedom, 0.5 + rows.level / 2))
-        same = found.value == 0.0 and error == 0.0
-        p = 1.0 if same else 2.0 * float(stdtr(freedom, -abs(found.value) / max(error, 1e-300)))
+        difference = rows.mean(payoffs[first] - payoffs[second])
+        error = (difference.high - difference.value) / float(stdtrit(freedom, 0.5 + rows.level / 2))
+        same = difference.value == 0.0 and error == 0.0
+        p = 1.0 if same else 2.0 * float(stdtr(freedom, -abs(difference.value) / max(error, 1e-300)))
         lines.append(
-            {"first": first, "second": second, "difference": found.value, "low": found.low, "high": found.high, "p": p}
+            {
+                "first": first,
+                "second": second,
+                "difference": difference.value,
+                "low": difference.low,
+                "high": difference.high,
+                "p": p,
+            }
         )
     adjusted: Sequence[float] = list(holm(np.array([line.pop("p") for line in lines]))) if lines else []
     return tuple({**line, "p_value": float(p)} for line, p in zip(lines, adjusted, strict=True))
@@ -424,19 +431,22 @@ def _of_matrix(
 ) -> Costs:
     """Costs of K classes: what each truth costs when it is called each class."""
     truth = _check.labels(columns[label], label)
-    found = {name: _check.labels(columns[name], name) for name in calls}
+    predictions = {name: _check.labels(columns[name], name) for name in calls}
     classes = sorted(
-        {*_check.distinct(truth, label), *(value for name in calls for value in _check.distinct(found[name], name))},
+        {
+            *_check.distinct(truth, label),
+            *(value for name in calls for value in _check.distinct(predictions[name], name)),
+        },
         key=str,
     )
     table = _matrix(matrix, classes)
     codes = _check.encode(truth, classes, label)
-    payoffs, made, by_class = {}, [], []
+    payoffs, models, by_class = {}, [], []
     best = max(float(-(rows.mass * table[codes, place]).sum()) for place in range(len(classes)))
     for name in calls:
-        payoff = -rows.mass * table[codes, _check.encode(found[name], classes, name)]
+        payoff = -rows.mass * table[codes, _check.encode(predictions[name], classes, name)]
         payoffs[name] = payoff
-        made.append(
+        models.append(
             ModelCost(name, math.nan, float(payoff.sum()), rows.mean(payoff), 0.0, math.nan, best, best, _NO_CURVE)
         )
         by_class += [
@@ -449,7 +459,7 @@ def _of_matrix(
             for place, one in enumerate(classes)
         ]
     return Costs(
-        tuple(made),
+        tuple(models),
         _pairs(payoffs, rows),
         len(truth),
         rows.level,

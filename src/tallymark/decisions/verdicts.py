@@ -69,8 +69,8 @@ def _matters(evaluation: Evaluation) -> str:
 
 def _share(evaluation: Evaluation) -> float:
     """The prevalence that numbers speak of: the stated one, or the data's own."""
-    own = float(evaluation.positives or 0) / float(evaluation.n)
-    return own if evaluation.prevalence is None else evaluation.prevalence
+    observed = float(evaluation.positives or 0) / float(evaluation.n)
+    return observed if evaluation.prevalence is None else evaluation.prevalence
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class PeriodRows:
 def _columns(data: Any, roles: dict[str, str | None], where: str | None) -> dict[str, NDArray[Any]]:
     """The named columns, and the period of every row."""
     wanted = [
-        Wanted(name, f"{role}=", *(["number"] if role in {"score", "value"} else []))
+        Wanted(name, f"{role}=", "number" if role in {"score", "value"} else "text")
         for role, name in roles.items()
         if name is not None
     ]

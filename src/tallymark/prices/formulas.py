@@ -39,8 +39,8 @@ class Bilateral:
         terms = self.terms(prices[0], amounts[0], prices[1], amounts[1])
         sums = [members @ np.where(both, term, 0.0) for term in terms]
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.combine(*sums)
-        return np.where(members @ both.astype(np.float64) > 0.0, found, np.nan)
+            values = self.combine(*sums)
+        return np.where(members @ both.astype(np.float64) > 0.0, values, np.nan)
 
 
 def _ones(x: Floats) -> Floats:
@@ -88,9 +88,9 @@ def geks(formula: Bilateral) -> Multilateral:
                 logs[:, b, a] = np.log(formula.between(P[b], Q[b], P[a], Q[a], members))
         # A pair of periods without a common product is bridged by the others.
         ways = logs[:, 0, :, None] + logs
-        known = np.isfinite(ways)
-        total = np.where(known, ways, 0.0).sum(axis=1)
-        means = np.divide(total, known.sum(axis=1), out=np.full(total.shape, np.nan), where=known.any(axis=1))
+        defined = np.isfinite(ways)
+        total = np.where(defined, ways, 0.0).sum(axis=1)
+        means = np.divide(total, defined.sum(axis=1), out=np.full(total.shape, np.nan), where=defined.any(axis=1))
         return np.asarray(np.exp(means - means[:, :1]))
 
     return levels
@@ -102,8 +102,8 @@ _ROUNDS, _CLOSE = 2_000, 1e-13
 
 def geary_khamis(P: Floats, Q: Floats, members: Floats) -> Floats:
     """Levels that deflate expenditure to quantities at average deflated prices, solved by repetition for every set."""
-    known = np.isfinite(P)
-    price, amount = np.where(known, P, 0.0), np.where(known, Q, 0.0)
+    priced = np.isfinite(P)
+    price, amount = np.where(priced, P, 0.0), np.where(priced, Q, 0.0)
     value = price * amount
     levels = np.ones((len(members), len(P)))
     sold = amount.sum(axis=0)
@@ -125,11 +125,11 @@ def time_product_dummy(P: Floats, Q: Floats, members: Floats, *, weighted: bool 
     """Time effects of log prices on products and periods, by least squares; weighed by expenditure shares within each
     period.
     """
-    known = np.isfinite(P)
-    logs = np.where(known, np.log(np.where(known, P, 1.0)), 0.0)
-    found = np.full((len(members), len(P)), np.nan)
+    sold = np.isfinite(P)
+    logs = np.where(sold, np.log(np.where(sold, P, 1.0)), 0.0)
+    indices = np.full((len(members), len(P)), np.nan)
     for line, member in enumerate(members):
-        weights = np.where(known, P * Q if weighted else 1.0, 0.0) * member
+        weights = np.where(sold, P * Q if weighted else 1.0, 0.0) * member
         weights = np.nan_to_num(weights)
         total = weights.sum(axis=1, keepdims=True)
         if weighted:
@@ -143,8 +143,8 @@ def time_product_dummy(P: Floats, Q: Floats, members: Floats, *, weighted: bool 
         right = (w * y).sum(axis=1) - share @ (w * y).sum(axis=0)
         effects = np.zeros(len(P))
         effects[1:] = np.linalg.lstsq(system[1:, 1:], right[1:], rcond=None)[0]
-        found[line] = np.where(total[:, 0] > 0.0, np.exp(effects - effects[0]), np.nan)
-    return found
+        indices[line] = np.where(total[:, 0] > 0.0, np.exp(effects - effects[0]), np.nan)
+    return indices
 
 
 MULTILATERAL: Mapping[str, Multilateral] = {

@@ -191,14 +191,14 @@ def levels(
     """Levels of the index for every set of products: lines of `members`, columns periods."""
     P, Q = table.prices, table.quantities
     if formula in BILATERAL:
-        made = BILATERAL[formula]
+        bilateral = BILATERAL[formula]
         steps = [
-            made.between(P[t - 1 if chained else 0], Q[t - 1 if chained else 0], P[t], Q[t], members)
+            bilateral.between(P[t - 1 if chained else 0], Q[t - 1 if chained else 0], P[t], Q[t], members)
             for t in range(1, len(P))
         ]
         first = np.ones((len(members), 1))
-        found = np.column_stack([first, *steps])
-        return np.asarray(np.cumprod(found, axis=1) if chained else found, dtype=np.float64)
+        values = np.column_stack([first, *steps])
+        return np.asarray(np.cumprod(values, axis=1) if chained else values, dtype=np.float64)
     if window is not None:
         return _rolled(
             table, formula, members, checked_number(window, "window", 2), require_one_of("splice", splice, _SPLICES)

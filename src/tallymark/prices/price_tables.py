@@ -172,21 +172,21 @@ def _of_files(
         bad = (
             f"{p} IS NULL OR isnan({p}) OR isinf({p}) OR {p} <= 0 OR {q} IS NULL OR isnan({q}) OR isinf({q}) OR {q} < 0"
         )
-        told = source.query(
+        refused = source.query(
             f"SELECT count(*) AS n, min({quoted(period)}::VARCHAR) AS first FROM (SELECT * FROM "
             f"{source.reader}{condition}) WHERE {bad}"
         )
-        if int(told["n"][0]):
-            raise InputError(_refusal(int(told["n"][0]), f"the first in period {told['first'][0]}", quantity))
+        if int(refused["n"][0]):
+            raise InputError(_refusal(int(refused["n"][0]), f"the first in period {refused['first'][0]}", quantity))
         named = ", ".join(f"{quoted(name)} AS k{i}" for i, name in enumerate(keys))
         groups = ", ".join(["1", *(str(i + 2) for i in range(len(keys)))])
-        found = source.query(
+        lines = source.query(
             f"SELECT {quoted(period)} AS t, {named}, sum({p} * {q}) AS v, sum({q}) AS q, avg({p}) AS p FROM "
             f"{source.reader}{condition} GROUP BY {groups} HAVING sum({q}) > 0 ORDER BY {groups}"
         )
-    amounts = np.asarray(found["q"], dtype=np.float64)
-    prices = np.asarray(found["p"] if quantity is None else found["v"] / found["q"], dtype=np.float64)
-    columns = {period: found["t"], **{name: found[f"k{i}"] for i, name in enumerate(keys)}}
+    amounts = np.asarray(lines["q"], dtype=np.float64)
+    prices = np.asarray(lines["p"] if quantity is None else lines["v"] / lines["q"], dtype=np.float64)
+    columns = {period: lines["t"], **{name: lines[f"k{i}"] for i, name in enumerate(keys)}}
     times, *names = (Reading.of(c, untyped=name in source.untyped)(c) for name, c in columns.items())
     return np.asarray(times), [np.asarray(name) for name in names], prices, amounts
 
@@ -255,13 +255,13 @@ def _tabled(
         )
     if len(times) < 2:
         raise InputError(f"There is one period only, {next(iter(times), 'none')}; an index compares two or more.")
-    known = np.asarray(np.isfinite(price).any(axis=0))
-    listed = tuple(one[0] if len(one) == 1 else one for one, keep in zip(labels, known, strict=True) if keep)
+    sold = np.asarray(np.isfinite(price).any(axis=0))
+    listed = tuple(one[0] if len(one) == 1 else one for one, keep in zip(labels, sold, strict=True) if keep)
     return PriceTable(
         tuple(times),
         listed,
-        price[:, known],
-        np.where(np.isfinite(price), quantity.reshape(shape), 0.0)[:, known],
+        price[:, sold],
+        np.where(np.isfinite(price), quantity.reshape(shape), 0.0)[:, sold],
         product,
         weighted,
     )

@@ -71,13 +71,13 @@ class BayesianCalibration(Shown):
         if self.options["density"] != "bins":
             return None
         edges = adaptive_edges(self.validation, self.options["bins"])
-        known, seen = joint_cells(self.validation, self.target, edges)
-        down, up = fit_jointly(known, seen).shares[0]
+        labelled, observed = joint_cells(self.validation, self.target, edges)
+        down, up = fit_jointly(labelled, observed).shares[0]
         pi = self.prevalence
         total = pi * up + (1.0 - pi) * down
         posteriors = np.divide(pi * up, total, out=np.full_like(total, pi), where=total > 0.0)
         # Pooled by the target's rows, so that their mean stays the prevalence; a cell without any has next to no say.
-        return edges, pooled(posteriors, np.maximum(seen[0], 1e-9)) if self.monotone else posteriors
+        return edges, pooled(posteriors, np.maximum(observed[0], 1e-9)) if self.monotone else posteriors
 
     def labels(self, scores: object, *, rule: Literal["top", "half"] = "top") -> Bools:
         """Which rows to call positive: the ``top`` ⌈n·π⌉ scores, or those whose posterior is at least ``half``."""

@@ -147,16 +147,16 @@ def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_
     if thin:
         drawn = _permuted(sides, len(keys), times, seed)
         both, negative, positive = (
-            (1 + int(np.count_nonzero(d >= own - 1e-9))) / (1 + len(d))
-            for d, own in ((drawn.sum(axis=1), h.sum()), (drawn[:, 0], h[0]), (drawn[:, 1], h[1]))
+            (1 + int(np.count_nonzero(d >= statistic - 1e-9))) / (1 + len(d))
+            for d, statistic in ((drawn.sum(axis=1), h.sum()), (drawn[:, 0], h[0]), (drawn[:, 1], h[1]))
         )
     else:
         both, negative, positive = (
-            _chi_square(float(found), int(free))
-            for found, free in ((h.sum(), freedom.sum()), *zip(h, freedom, strict=True))
+            _chi_square(float(value), int(free))
+            for value, free in ((h.sum(), freedom.sum()), *zip(h, freedom, strict=True))
         )
     apart = [sum(_from_the_others(ranks, codes, place) for ranks, codes in sides) for place in range(len(keys))]
-    adjusted = holm(np.array([_chi_square(found, 2) for found in apart]))
+    adjusted = holm(np.array([_chi_square(value, 2) for value in apart]))
     names = [str(label) for label in first.labels or ()]
     return ClassDrift(
         both,
@@ -185,8 +185,8 @@ def _kruskal(ranks: Floats, codes: Ints, groups: int) -> float:
     if n < 2 or spread == 0.0:
         return 0.0
     sizes, sums = np.bincount(codes, minlength=groups), np.bincount(codes, ranks, groups)
-    held = sizes > 0
-    between = float(np.sum(sums[held] ** 2 / sizes[held])) - n * (n + 1) ** 2 / 4.0
+    occupied = sizes > 0
+    between = float(np.sum(sums[occupied] ** 2 / sizes[occupied])) - n * (n + 1) ** 2 / 4.0
     return between / spread * (n - 1) / n
 
 
@@ -194,8 +194,8 @@ def _from_the_others(ranks: Floats, codes: Ints, place: int) -> float:
     """The squared distance of one group's mean rank from the others', in standard errors; 0 where there is nothing to
     compare.
     """
-    own = codes == place
-    return _kruskal(ranks, own.astype(np.int64), 2) if own.any() and not own.all() else 0.0
+    inside = codes == place
+    return _kruskal(ranks, inside.astype(np.int64), 2) if inside.any() and not inside.all() else 0.0
 
 
 def _permuted(sides: Sequence[tuple[Floats, Ints]], groups: int, times: int, seed: Seed) -> Floats:

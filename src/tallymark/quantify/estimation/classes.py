@@ -57,9 +57,9 @@ def estimate_classes(
             f"two classes use {', '.join(class_methods())}."
         )
     if unknown := set(options) - set(form.options):
-        known = ", ".join(form.options) or "none"
+        declared = ", ".join(form.options) or "none"
         raise InputError(
-            f"{method.name} of more than two classes has no option {min(unknown)!r}; its options are {known}."
+            f"{method.name} of more than two classes has no option {min(unknown)!r}; its options are {declared}."
         )
     both = ClassRows.of(validation, target, training_prevalence)
     work = form.solver(both, options)
@@ -133,10 +133,10 @@ def _resampled(both: ClassRows, work: Solver, times: int, seed: Seed) -> Floats:
     items = []
     for part in seeds(seed, blocks):
         rng = np.random.default_rng(part)
-        known = np.zeros((step, both.n))
+        weights = np.zeros((step, both.n))
         for rows in both.members:
-            known[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1.0 / len(rows)), step)
-        known *= both.weight
-        asked = rng.multinomial(both.m, np.full(both.m, 1.0 / both.m), step).astype(np.float64)
-        items.append(work(known, asked))
+            weights[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1.0 / len(rows)), step)
+        weights *= both.weight
+        masses = rng.multinomial(both.m, np.full(both.m, 1.0 / both.m), step).astype(np.float64)
+        items.append(work(weights, masses))
     return np.concatenate(items)[:times]

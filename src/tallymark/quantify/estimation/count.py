@@ -261,12 +261,12 @@ def count(
     # Where groups are tested one by one, the fit of all rows together is shown and not judged.
     with nullcontext() if fits is None else strictly(strict=False):
         fit = mixture_fit(validation, whole)
-    known = (float(validation.n), float(validation.positives)) if same_population else None
+    labelled_counts = (float(validation.n), float(validation.positives)) if same_population else None
     notes = counter.notes
-    if known is not None:
+    if labelled_counts is not None:
         if audit is not None:
             corrected = {name: total_of(one) for name, one in estimates.items() if QUANTIFIERS[name].shift_proof}
-            notes += disagreement(total_of(audit), corrected, known)
+            notes += disagreement(total_of(audit), corrected, labelled_counts)
         notes += design_notes(validation, whole, fit)
     emit(notes)
     return Count(
@@ -275,7 +275,7 @@ def count(
         fits=fits,
         sensitivity=counter.sensitivity(),
         expected=_expected(validation, whole, expect, options.get("threshold"), level, seed),
-        labelled=known,
+        labelled=labelled_counts,
         pooled=FrozenDict({} if fits is None else counter.pooled()),
         audit=audit,
         drift=None if labelled is None or len(labelled) < 2 else class_drift(labelled, seed=seed),

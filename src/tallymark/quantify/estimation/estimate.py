@@ -274,12 +274,12 @@ def _draws(
     fitted = problem.fitted
     draws = (fitted or problem).resampled(list(groups.values()), times, seed, jobs)
     if clusters is not None or fitted is not None:
-        own = np.array([[problem.share_of(one)] for one in groups.values()])
+        estimates = np.array([[problem.share_of(one)] for one in groups.values()])
         if fitted is not None:
             # Around the estimates as they are, with the error that fitted densities have.
-            draws = np.clip(draws + own - np.array([[fitted.share_of(one)] for one in groups.values()]), 0.0, 1.0)
+            draws = np.clip(draws + estimates - np.array([[fitted.share_of(one)] for one in groups.values()]), 0.0, 1.0)
         if clusters is not None:
-            draws = np.clip(widened(draws, own, clusters, level), 0.0, 1.0)
+            draws = np.clip(widened(draws, estimates, clusters, level), 0.0, 1.0)
     return dict(zip(groups, draws, strict=True))
 
 
@@ -418,14 +418,14 @@ def _profile(
     problem: Problem, target: Tally, share: float, level: float, seed: Seed, spread: float | None
 ) -> limits.Limits:
     """Limits from the likelihood of the target, widened by what the validation sample's own error adds."""
-    own_profile = estimation_of(problem.method.name).profile
-    if own_profile is not None and (ends := own_profile(problem, target, level)) is not None:
+    profile_of = estimation_of(problem.method.name).profile
+    if profile_of is not None and (ends := profile_of(problem, target, level)) is not None:
         return ends
-    own = strata_of(target.runs, 2**12)[0]
-    samples = Samples(own.scores, mass=own.mass[None, :])
+    stratum = strata_of(target.runs, 2**12)[0]
+    samples = Samples(stratum.scores, mass=stratum.mass[None, :])
     densities = problem.method.densities(problem.clean(target), samples, **problem.options)  # type: ignore[misc]
     up, down = (side[0] for side in densities)
-    mass = own.mass / own.mass.sum() * target.runs[0].effective_size
+    mass = stratum.mass / stratum.mass.sum() * target.runs[0].effective_size
     mixed = share * up + (1.0 - share) * down
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(mixed > 0.0, (up - down) / mixed, 0.0)

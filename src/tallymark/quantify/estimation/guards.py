@@ -69,8 +69,8 @@ def _calibration(problem: Problem) -> Iterator[Note]:
     added, doubt = log_odds_offset(problem.validation)
     if problem.stated:
         # At another prevalence than they were made for, calibrated probabilities are off by just this.
-        own = problem.validation.prevalence
-        added -= math.log(own / (1.0 - own)) - math.log(
+        prevalence = problem.validation.prevalence
+        added -= math.log(prevalence / (1.0 - prevalence)) - math.log(
             problem.training_prevalence / (1.0 - problem.training_prevalence)
         )
     wrong = []
@@ -115,10 +115,10 @@ def uncalibrated(
     low, high = (share + part * (end - share) for end in ends)
     if math.isnan(other) or low <= other <= high:
         return ()
-    said = ", ".join(f"{name}={value!r}" for name, value in problem.method.fitted_with.items())
+    options = ", ".join(f"{name}={value!r}" for name, value in problem.method.fitted_with.items())
     text = (
         f"{problem.method.name} takes the scores for calibrated probabilities; calibrated on the validation sample "
-        f"({said}) they count {other * target.n:.0f} of {target.n:.0f} instead of {share * target.n:.0f} "
+        f"({options}) they count {other * target.n:.0f} of {target.n:.0f} instead of {share * target.n:.0f} "
         f"({ends[0] * target.n:.0f} to {ends[1] * target.n:.0f}). {_REMEDY}"
     )
     return (Note("TM110", text),)

@@ -108,11 +108,11 @@ def adjusted_mean(target: Run, positive: Run, negative: Run, level: float) -> Li
 
 def of_adjusted_count(case: Case) -> Limits:
     """Limits of the adjusted count at a threshold."""
-    seen, up, down = (
+    of_target, up, down = (
         rate_above(run, case.threshold)
         for run in (case.target.runs[0], case.validation.positive, case.validation.negative)
     )
-    return adjusted_count(seen, up, down, case.level)
+    return adjusted_count(of_target, up, down, case.level)
 
 
 def of_adjusted_mean(case: Case) -> Limits:
@@ -138,8 +138,8 @@ def continuous_sweep(case: Case) -> Limits:
     weigh = sweep_weights(classes[0], classes[1], FAR_ENOUGH, case.validation.rounding)
     if weigh is None:
         return 0.0, 1.0
-    down, up, seen = (replace(run, scores=weigh(run.scores)) for run in runs)
-    return adjusted_mean(seen, up, down, case.level)
+    down, up, of_target = (replace(run, scores=weigh(run.scores)) for run in runs)
+    return adjusted_mean(of_target, up, down, case.level)
 
 
 def classify_and_count(case: Case) -> Limits:
@@ -185,8 +185,8 @@ def not_degenerate(ends: Limits, validation: Tally, target: Tally, level: float)
     low, high = ends
     if high > low:
         return ends
-    told = max(METRICS["ks"].compute(validation), 1e-6)
-    unseen = min(1.0, (1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(target.runs[0].effective_size, 1.0))) / told)
+    separation = max(METRICS["ks"].compute(validation), 1e-6)
+    unseen = min(1.0, (1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(target.runs[0].effective_size, 1.0))) / separation)
     return max(0.0, low - unseen), min(1.0, high + unseen)
 
 
@@ -226,11 +226,11 @@ def of_population(share: float, ends: Limits, level: float, population: float) -
     the variance falls away.
     """
     z = normal_quantile(0.5 + level / 2.0)
-    own = share * (1.0 - share) / population
+    of_population_share = share * (1.0 - share) / population
     items = []
     for end in ends:
         variance = ((end - share) / z) ** 2
-        left = max(variance - own, 0.0) / variance if variance > 0.0 else 0.0
+        left = max(variance - of_population_share, 0.0) / variance if variance > 0.0 else 0.0
         items.append(share + (end - share) * math.sqrt(left))
     return items[0], items[1]
 

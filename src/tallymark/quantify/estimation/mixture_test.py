@@ -238,20 +238,22 @@ def fit_of(validation: Tally, one: Tally, bins: int | None = None) -> MixtureFit
 
     clean = Validation.of(checked_pair(validation, [one]), one, None)
     edges = adaptive_edges(clean, bins)
-    down, up, held = (side.within(edges)[0] for side in (clean.negative, clean.positive, Samples.of_run(one.runs[0])))
+    down, up, observed = (
+        side.within(edges)[0] for side in (clean.negative, clean.positive, Samples.of_run(one.runs[0]))
+    )
     # Bins without a row of any sample say nothing; the first bin follows from the others.
-    kept = (down + up + held) > 0.0
+    kept = (down + up + observed) > 0.0
     sizes = [run.effective_size for run in (validation.negative, validation.positive, one.runs[0])]
-    share = most_fitting(down, up, held, sizes)
-    statistic, freedom = _misfit(share, down[kept], up[kept], held[kept], sizes), max(int(kept.sum()) - 2, 0)
+    share = most_fitting(down, up, observed, sizes)
+    statistic, freedom = _misfit(share, down[kept], up[kept], observed[kept], sizes), max(int(kept.sum()) - 2, 0)
     p = float(chdtrc(freedom, statistic)) if freedom else math.nan
-    return MixtureFit(share, edges, held, share * up + (1.0 - share) * down, down, up, statistic, freedom, p, one.n)
+    return MixtureFit(share, edges, observed, share * up + (1.0 - share) * down, down, up, statistic, freedom, p, one.n)
 
 
-def most_fitting(down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:
+def most_fitting(down: Floats, up: Floats, observed: Floats, sizes: Sequence[float]) -> float:
     """The share of positives at which the mixture of two classes' bins is least at odds with the target's."""
-    kept = (down + up + held) > 0.0
-    return _least(lambda share: _misfit(share, down[kept], up[kept], held[kept], sizes))
+    kept = (down + up + observed) > 0.0
+    return _least(lambda share: _misfit(share, down[kept], up[kept], observed[kept], sizes))
 
 
 def _least(misfit: Callable[[float], float]) -> float:
@@ -264,9 +266,9 @@ def _least(misfit: Callable[[float], float]) -> float:
     return min((float(_GRID[best]), float(solution.x)), key=misfit)
 
 
-def _misfit(share: float, down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:
+def _misfit(share: float, down: Floats, up: Floats, observed: Floats, sizes: Sequence[float]) -> float:
     """The distance of the target's bins from a mixture's, by their covariance."""
-    gap = (held - share * up - (1.0 - share) * down)[1:]
+    gap = (observed - share * up - (1.0 - share) * down)[1:]
     return float(gap @ np.linalg.solve(mixture_covariance(share, down, up, sizes), gap))
 
 

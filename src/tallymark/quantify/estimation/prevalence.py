@@ -221,7 +221,7 @@ class Prevalences(Shown, Keyed[Prevalence]):
         """
         start, end = self[first], self[second]
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
-        asked = checked_level(start.level or 0.95 if level is None else level)
+        confidence = checked_level(start.level or 0.95 if level is None else level)
         if none_to_grow_from(start.prevalence, start.n):
             raise Undefined(f"{first} has no positives to grow from")
         value = end.count / start.count - 1.0
@@ -232,8 +232,8 @@ class Prevalences(Shown, Keyed[Prevalence]):
                 none_to_grow_from(self.replicates[keys[0]], start.n), 0.0, self.replicates[keys[0]] * start.n
             )
             drawn = self.replicates[keys[1]] * end.n / base - 1.0
-        low, high = quantiles(drawn, asked)
-        return Interval(value, min(low, value), max(high, value), "bootstrap", asked)
+        low, high = quantiles(drawn, confidence)
+        return Interval(value, min(low, value), max(high, value), "bootstrap", confidence)
 
     def heading(self) -> str:
         """How many, by what."""
@@ -288,13 +288,13 @@ class Prevalences(Shown, Keyed[Prevalence]):
 
 def _limits_of_sum(share: float, parts: Iterable[Prevalence], n: float) -> tuple[float, float]:
     """Limits of a sum from those of its parts, whose distances add up as errors do."""
-    known = [
+    terms = [
         (part.n / n, part.prevalence, part.low, part.high)
         for part in parts
         if part.low is not None and part.high is not None
     ]
-    below = math.hypot(*(weight * (value - low) for weight, value, low, _ in known))
-    above = math.hypot(*(weight * (high - value) for weight, value, _, high in known))
+    below = math.hypot(*(weight * (value - low) for weight, value, low, _ in terms))
+    above = math.hypot(*(weight * (high - value) for weight, value, _, high in terms))
     return max(0.0, share - below), min(1.0, share + above)
 
 

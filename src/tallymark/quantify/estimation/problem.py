@@ -131,8 +131,8 @@ def problem_of(
         )
     given = dict(options or {})
     if unknown := set(given) - set(method.options):
-        known = ", ".join(sorted(method.options)) or "none"
-        raise InputError(f"{method.name} has no option {min(unknown)!r}; its options are {known}.")
+        declared = ", ".join(sorted(method.options)) or "none"
+        raise InputError(f"{method.name} has no option {min(unknown)!r}; its options are {declared}.")
     chosen = {**method.options, **given}
     if "threshold" in method.options:
         if threshold is None and not pair.is_probability:

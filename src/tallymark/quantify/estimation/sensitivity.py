@@ -238,7 +238,7 @@ class _Bins:
         from scipy.stats import ncx2
 
         before, after = (np.searchsorted(self.edges[1:-1], one.scores, "right") for one in (positive, shifted))
-        shares = np.bincount(after, positive.mass, len(self.positive))
+        shares = np.bincount(after, positive.mass, len(self.positive)).astype(np.float64)
         kept = (self.negative + self.positive + shares) > 0.0
         freedom = int(kept.sum()) - 2
         if freedom < 1 or self.share <= 0.0:

@@ -164,8 +164,8 @@ class Quantifier(BaseQuantifier):
 
     def _declared_options(self) -> Mapping[str, Any] | None:
         """The method's options; None where there is no such method, which :meth:`fit` refuses."""
-        known = isinstance(self.method, str) and self.method in QUANTIFIERS
-        return QUANTIFIERS[self.method].options if known else None
+        registered = isinstance(self.method, str) and self.method in QUANTIFIERS
+        return QUANTIFIERS[self.method].options if registered else None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the estimator and options of its method; None stands for the method's default."""

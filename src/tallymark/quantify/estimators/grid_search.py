@@ -66,19 +66,19 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
         check_consistent_length(labels, weight)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         rows, seed = np.arange(len(codes)), seed_of(self.random_state)
-        train, held = train_test_split(rows, test_size=self.validation_share, stratify=codes, random_state=seed)
-        of_held = None if weight is None else weight[held]
-        if of_held is not None and not np.bincount(codes[held], of_held).all():
+        train, held_out = train_test_split(rows, test_size=self.validation_share, stratify=codes, random_state=seed)
+        held_out_weight = None if weight is None else weight[held_out]
+        if held_out_weight is not None and not np.bincount(codes[held_out], held_out_weight).all():
             raise InputError("The rows held back of a class all have weight 0; give rows of weight 0 no place in y.")
         index, truth = prevalence_samples(
-            codes[held], len(self.classes_), self.samples, self.sample_size, seed, of_held
+            codes[held_out], len(self.classes_), self.samples, self.sample_size, seed, held_out_weight
         )
         options = {"size": self.sample_size} if facts.smoothed_by_size else {}
 
         def tried(parameters: dict[str, Any]) -> dict[str, Any]:
             one = clone(self.quantifier).set_params(**parameters)
             one.fit(_safe_indexing(X, train), labels[train], *([] if weight is None else [weight[train]]))
-            entries = one.predict_many(_safe_indexing(X, held), index)
+            entries = one.predict_many(_safe_indexing(X, held_out), index)
             return {"params": parameters, "loss": float(np.mean(facts.compute(truth, entries, **options)))}
 
         grid = ParameterGrid(self.param_grid)

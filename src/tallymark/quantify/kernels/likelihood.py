@@ -31,15 +31,15 @@ def _em_densities(validation: Validation, target: Samples, *, calibration: str |
         return posterior_densities(target.scores, validation.training_prevalence)
     features = choose("calibration", calibration, _SCALINGS)
     sides = (validation.negative, validation.positive)
-    known = features(np.concatenate([side.scores for side in sides]))
+    regressors = features(np.concatenate([side.scores for side in sides]))
     truth = np.repeat([0.0, 1.0], [len(side.scores) for side in sides])
     masses = [_masses(side) for side in sides]
     mass = np.concatenate(masses, axis=1)
-    fitted = fit_logistic(known, truth, mass)
-    found = sigmoid(fitted[:, :-1] @ features(target.scores) + fitted[:, -1:])
+    fitted = fit_logistic(regressors, truth, mass)
+    probabilities = sigmoid(fitted[:, :-1] @ features(target.scores) + fitted[:, -1:])
     # A fitted bias makes the mean probability of the validation sample its share of positives.
     share = masses[1].sum(axis=1) / mass.sum(axis=1)
-    return posterior_densities(found, share)
+    return posterior_densities(probabilities, share)
 
 
 def _masses(side: Samples) -> Floats:
@@ -107,9 +107,9 @@ def _kde(validation: Validation, target: Samples, *, bandwidth: float) -> Floats
         return _most_likely(*_kde_densities(validation, target, bandwidth=bandwidth), target)
 
     def best(part: slice) -> Floats:
-        own = take(target, part)
+        samples = take(target, part)
         drawn = replace(validation, negative=take(validation.negative, part), positive=take(validation.positive, part))
-        return _most_likely(*_kde_densities(drawn, own, bandwidth=bandwidth), own)
+        return _most_likely(*_kde_densities(drawn, samples, bandwidth=bandwidth), samples)
 
     return in_parts(best, len(validation.positive), len(target.scores))
 
@@ -166,19 +166,19 @@ def _bayes(
     if density != "bins":
         return _most_likely(*bayes_densities(validation, target, density=density, bandwidth=bandwidth), target)
     edges = adaptive_edges(validation, bins)
-    known, seen = joint_cells(validation, target, edges)
-    lines = max(len(known), len(seen))
-    if not np.any(np.abs(np.diff(known / known.sum(axis=2, keepdims=True), axis=1)) > _SAME):
+    labelled, observed = joint_cells(validation, target, edges)
+    lines = max(len(labelled), len(observed))
+    if not np.any(np.abs(np.diff(labelled / labelled.sum(axis=2, keepdims=True), axis=1)) > _SAME):
         return np.full(lines, np.nan)
 
     # Resamples scatter by far more than the last digits of each.
     close = CLOSE if len(validation.positive) == 1 else CLOSE_ENOUGH
 
     def best(part: slice) -> Floats:
-        fitted = fit_jointly(take_lines(known, part), take_lines(seen, part), close=close)
+        fitted = fit_jointly(take_lines(labelled, part), take_lines(observed, part), close=close)
         return without_residue(fitted.prevalences, target.rows)[:, 1]
 
-    return in_parts(best, lines, 4 * known.shape[2])
+    return in_parts(best, lines, 4 * labelled.shape[2])
 
 
 #: Classes whose shares differ by less than this in every cell cannot be told apart.
