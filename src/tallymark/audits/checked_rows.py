@@ -1,4 +1,4 @@
-"""Read an audit: all rows of the target, some of them checked; put together those that were drawn alike."""
+"""Input of an audit: all rows of the target, some of them checked, with their strata and inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEW = 2
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Every row of the target: whether it was checked, and what was found; its score, worth, stratum and groups."""
+    """Every row of the target: whether it was checked, its verdict, score, weight (`worth`), stratum and groups."""
 
     checked: Bools
     truth: Bools
@@ -73,7 +73,7 @@ class Audit:
 
 
 def _thin(audit: Audit, rows: Bools) -> bool:
-    """Too few checked rows to stand for the others of their stratum."""
+    """Whether a stratum has too few checked rows for an estimate."""
     checked = audit.checked & rows
     missed = (rows & ~audit.checked).any() or bool((audit.inclusion[checked] < 1.0).any())
     return int(checked.sum()) < FEW and bool(missed)
@@ -198,7 +198,7 @@ def _require_known(present: NDArray[Any], pos_label: Any, label: str) -> None:
 
 
 def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bools) -> Floats:
-    """The probability with which each row was drawn, nan where nobody says."""
+    """The inclusion probability of each row, nan where it is not given."""
     if name is None:
         return np.full(len(checked), np.nan)
     chance = numbers(columns[name], name)

@@ -1,4 +1,4 @@
-"""How an audit is drawn: strata by score, how many rows of each, and with which probability a row is taken."""
+"""Sampling designs of an audit: stratification by score, allocation, and inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tallymark._check import Bools, Floats, Ints
 #: (88 % instead of 95 % at a tenth).
 _EVEN = 0.3
 
-#: A probability is not believed to be closer to 0 or 1 than this: a plan must not bet everything on a score.
+#: Probabilities are clipped to this distance from 0 and 1, so that a plan does not rely on a score alone.
 _SURE = 0.001
 
 

@@ -94,9 +94,7 @@ _SHARE_OF = {"recall": "positive", "specificity": "negative"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditEstimate(Shown, Mapping[str, Measure]):
-    """What an audit says: `prevalence` of all rows (and of groups, `by_group`), and a measure for each metric of the
-    calls.
-    """
+    """Estimates of an audit: `prevalence` of all rows (and of groups, `by_group`), and a measure for each metric."""
 
     prevalence: Prevalence
     measures: Mapping[str, Measure] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-r"""A share of a finite population from a checked sample of it, helped by a score that every row has.
+r"""Model-assisted estimates of a share of a finite population from a sample, with a score of every row.
 
 With the mean score :math:`\mu` of all rows and a slope :math:`\lambda`,
 
@@ -94,8 +94,8 @@ class Share:
 def effective_limits(
     value: float, variance: float, checked: int, positives: int, rows: float, level: float
 ) -> tuple[float, float]:
-    """Mid-p limits at the size that the variance is worth beside `rows`; the gain counts as far as positives were
-    found.
+    """Mid-p limits at the effective sample size of the variance; a gain over `rows` counts as far as there are
+    positives.
     """
     few = 0.5 / checked
     q = min(max(value, few), 1.0 - few)

@@ -1,4 +1,4 @@
-"""A stratum of an audit: rows that were drawn alike."""
+"""A stratum of an audit: rows with one sampling design."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-r"""``tm.decisions.costs``: what a classifier's calls cost or earn, item by item, and at which cut most.
+r"""Item-dependent costs and maximum profit (``tm.decisions.costs``).
 
-Every row has its own payoff for being called and for not being called; over thresholds t the total is
+Every row has a payoff for being predicted positive and one for being predicted negative; over thresholds t the total is
 :math:`\sum_i b_i + \sum_{s_i \ge t} (a_i - b_i)`, with :math:`a_i` the payoff of calling row i and :math:`b_i` of
 leaving it.
 """
@@ -120,7 +120,7 @@ class Costs(Shown):
         return sentences
 
     def heading(self) -> str:
-        """What was found."""
+        """The verdict."""
         return "\n".join([f"Payoffs of {self.n} {noun(self.n, 'row')} (costs are negative)", *self.verdict])
 
     def rows(self) -> Sequence[Row]:
@@ -142,7 +142,7 @@ class Costs(Shown):
 
 
 def _earns(payoff: float, low: float | None = None, high: float | None = None) -> str:
-    """A payoff in words: a loss is lost, not earned below nothing."""
+    """A payoff in words, a negative one as a loss."""
     if payoff < 0.0:
         payoff, low, high = -payoff, None if high is None else -high, None if low is None else -low
         return f"loses {with_limits(payoff, low, high)}"

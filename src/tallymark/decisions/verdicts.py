@@ -41,7 +41,7 @@ _WHOLE_LIST = ("auroc", "average_precision")
 
 
 def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
-    """The metrics that matter at this prevalence and these costs, the one that leads first; only those evaluated.
+    """The metrics to report first at this prevalence and these costs, among those evaluated.
 
     >>> import tallymark as tm
     >>> leading_metrics(tm.evaluate(tm.tally([1] + [0] * 49, range(50)), level=None))
@@ -54,7 +54,7 @@ def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
 def metrics_to_compare(evaluation: Evaluation) -> tuple[str, ...]:
     """The metrics that models are to be compared by before one of them is called best.
 
-    Comparisons speak of the data's own prevalence: where another one is stated, only of what does not move with it.
+    Comparisons are at the prevalence of the data: where another one is stated, only metrics free of prevalence are.
     """
     names = dict.fromkeys(name for name in (leading_metrics(evaluation)[0], *_WHOLE_LIST) if name in evaluation)
     return tuple(name for name in names if evaluation.prevalence is None or METRICS[name].prevalence_free)
@@ -68,7 +68,7 @@ def _matters(evaluation: Evaluation) -> str:
 
 
 def _share(evaluation: Evaluation) -> float:
-    """The prevalence that numbers speak of: the stated one, or the data's own."""
+    """The prevalence of the evaluation: the stated one, or that of the data."""
     observed = float(evaluation.positives or 0) / float(evaluation.n)
     return observed if evaluation.prevalence is None else evaluation.prevalence
 

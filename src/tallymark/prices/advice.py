@@ -1,5 +1,4 @@
-"""Choice of a metric for a classifier of prices, by the guidelines of the Office for National Statistics
-(``tm.advise``).
+"""Choice of a metric for a classifier of prices, by the ONS guidelines (``tm.advise``).
 
 The two tables of Rowland (2019), *Guidelines for selecting metrics to evaluate classification in price statistics*, as
 data: one for two classes, one for more. Where a table contradicts itself or arithmetic, the advice says so.

@@ -1,5 +1,4 @@
-r"""Price index formulas as functions of sums over products, so that one product set or ten thousand cost a matrix
-product each.
+r"""Price index formulas as functions of sums over products: a matrix product computes many product sets at once.
 
 Every bilateral formula between two periods is a function of a few sums :math:`\sum_i m_i a_i`, where :math:`m_i` says
 whether a product is in the set (or how much of it) and :math:`a_i` depends on its two prices and quantities. ILO/IMF

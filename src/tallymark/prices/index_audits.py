@@ -1,6 +1,4 @@
-"""``tm.prices.index_audit``: which products to check by hand so that an index of classified products is known to a
-given width.
-"""
+"""Sampling plan of products to check by hand for a price index of classified products (``tm.prices.index_audit``)."""
 
 from __future__ import annotations
 

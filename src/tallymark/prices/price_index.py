@@ -1,4 +1,4 @@
-"""``tm.prices.index``: price indices of tidy data, each with what it rests on."""
+"""Price indices by bilateral and multilateral formulas (``tm.prices.index``)."""
 
 from __future__ import annotations
 

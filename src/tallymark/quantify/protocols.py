@@ -1,4 +1,4 @@
-"""Samples of many prevalences drawn from labelled rows."""
+"""Artificial prevalence protocol (APP): samples of many prevalences drawn from labelled rows."""
 
 from __future__ import annotations
 

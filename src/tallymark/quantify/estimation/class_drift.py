@@ -1,4 +1,4 @@
-"""``tm.quantify.class_drift``: does prior shift hold, by the labels?
+"""Test of prior shift on labelled rows: Kruskal-Wallis by class (``tm.quantify.class_drift``).
 
 Where labelled rows exist in several periods or groups, prior shift says that the scores of each class have one
 distribution in all of them, whatever their prevalence. That can be tested directly, class by class.

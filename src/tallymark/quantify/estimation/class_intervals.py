@@ -1,4 +1,4 @@
-"""Limits of the shares of K classes that need no resampling: in closed form, and from the likelihood."""
+"""Confidence limits of K class prevalences by the delta method and by profile likelihood."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer for more than two classes."""
+"""Result of quantification of more than two classes."""
 
 from __future__ import annotations
 

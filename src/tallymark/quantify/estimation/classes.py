@@ -1,4 +1,4 @@
-"""Counting more than two classes."""
+"""Multiclass quantification."""
 
 from __future__ import annotations
 

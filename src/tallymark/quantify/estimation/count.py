@@ -1,4 +1,4 @@
-"""A whole count: every method, the fit of the prior-shift model, its sensitivity, an audit beside it, and the notes."""
+"""Quantification by several methods with diagnostics: fit, sensitivity, audit and notes (``tm.quantify.count``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an audit and quantifiers count the same."""
+"""Test of the difference between an audit's count and the quantifiers'."""
 
 from __future__ import annotations
 

@@ -293,15 +293,35 @@ def estimate_many(
     training_prevalence: float | None = None,
     **options: Any,
 ) -> Floats:
-    """The share of positives in many samples of one pool: line i of `index` lists the places of sample i in `scores`.
+    """Estimate the prevalence in many samples of one pool of scores.
 
-    Lines may differ in length. What depends on a row alone is computed once for the pool; each method then works on all
-    samples at once. A share that is undefined is nan.
+    What depends on a row alone is computed once for the pool; each method then works on all samples at once.
 
+    Parameters
+    ----------
+    name
+        A quantifier.
+    validation
+        Labelled scores.
+    scores
+        The pool of unlabelled scores.
+    index
+        Line i lists the places of sample i in `scores`; lines may differ in length.
+    threshold, training_prevalence, **options
+        As of :func:`estimate`.
+
+    Returns
+    -------
+    array
+        The prevalence of each sample, nan where it is undefined.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> tm.quantify.estimate_many("ac", t, [0.2, 0.3, 0.6, 0.9], [[0, 1], [0, 2], [2, 3]], threshold=0.5).tolist()
     [0.0, 1.0, 1.0]
+
     """
     _refuse_unused(QUANTIFIERS[name], validation, threshold, training_prevalence)
     pool = _check.scores(scores)
@@ -341,7 +361,7 @@ def _interval_of(problem: Problem, interval: str) -> str:
     method = problem.method
     kind: str = require_one_of("interval", interval, ("default", "analytic", "profile", "bootstrap"))
     if kind == "default":
-        return "bootstrap" if problem.unusual else method.interval
+        return "bootstrap" if problem.needs_bootstrap else method.interval
     if kind == "analytic" and method.interval != "analytic":
         raise InputError(f"{method.name} has no interval in closed form; use interval='{method.interval}'.")
     if kind == "profile" and method.densities is None:

@@ -1,4 +1,4 @@
-"""Metrics in a target without labels, as prior shift implies them."""
+"""Metrics of an unlabelled target expected under prior shift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Likely blunders in what is to be counted."""
+"""Diagnostics of a quantification problem."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _STEEP, _OFF = 1.5, 0.1
 
 def _calibration(problem: Problem) -> Iterator[Note]:
     """Say so when probabilities that are taken at their word are wrong on the validation sample."""
-    if not problem.method.trusts_probabilities or problem.unusual:
+    if not problem.method.trusts_probabilities or problem.needs_bootstrap:
         return
     slope, error = log_odds_slope(problem.validation)
     added, doubt = log_odds_offset(problem.validation)

@@ -1,4 +1,4 @@
-"""Limits of Bayesian Calibration's prevalence from the likelihood of labelled rows and target together."""
+"""Profile likelihood limits of Bayesian Calibration's prevalence, over labelled rows and target together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the labelled rows of a file seem to have been drawn like its other rows."""
+"""Test whether the labelled rows of a file are a random sample of its rows."""
 
 from __future__ import annotations
 

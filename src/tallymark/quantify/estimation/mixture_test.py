@@ -1,4 +1,4 @@
-"""Whether a target's scores can be a mixture of the two classes' scores: what prior shift implies."""
+"""Goodness-of-fit test of prior shift: whether a target's scores are a mixture of the two classes' scores."""
 
 from __future__ import annotations
 

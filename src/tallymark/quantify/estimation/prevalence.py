@@ -1,4 +1,4 @@
-"""What a quantifier answers: a share and a count, with limits, for one sample or for many groups."""
+"""Results of quantification: a prevalence and a count with limits, of one sample or of many groups."""
 
 from __future__ import annotations
 

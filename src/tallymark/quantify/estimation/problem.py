@@ -35,14 +35,14 @@ class Problem:
         return values
 
     @property
-    def unusual(self) -> bool:
-        """Whether an option is set that the method's default interval does not speak of."""
+    def needs_bootstrap(self) -> bool:
+        """Whether an option is set that the method's default interval does not cover, so that rows are resampled."""
         return any(self.options[name] != self.method.options[name] for name in self.method.resampled_with)
 
     @property
     def fitted(self) -> Problem | None:
         """The problem with densities fitted to the validation sample; None where they are already."""
-        if self.unusual or not self.method.fitted_with:
+        if self.needs_bootstrap or not self.method.fitted_with:
             return None
         return replace(self, options={**self.options, **self.method.fitted_with})
 

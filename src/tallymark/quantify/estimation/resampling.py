@@ -1,4 +1,4 @@
-"""Resampled estimates: rows of the validation sample, class by class, and of the target, drawn with replacement.
+"""Bootstrap of prevalence estimates: rows of the validation sample, by class, and of the target.
 
 Resampling the target alone takes the error rates as known and covers far too little. And where a class has, say, no row
 above a threshold, its resamples have none either; so each resampled class also gets about one row of the other class,

@@ -1,4 +1,4 @@
-"""Choosing a quantifier's parameters by a quantification loss over many samples of different prevalence."""
+"""Grid search of a quantifier's parameters by a quantification loss, under the artificial prevalence protocol."""
 
 from __future__ import annotations
 
@@ -21,11 +21,29 @@ from tallymark.registry import LOSSES
 
 
 class GridSearch(BaseEstimator):  # type: ignore[misc]
-    """Search a grid of parameters for the least quantification loss, then fit the best on all rows.
+    """Grid search for the least quantification loss, then a fit of the best parameters on all rows.
 
-    Part of the rows (`validation_share`) is held back; from it `samples` samples of `sample_size` rows are drawn whose
-    prevalences run from 0 to 1. `loss` is any registered loss.
+    Part of the rows is held out; from it samples are drawn whose prevalences run from 0 to 1.
 
+    Parameters
+    ----------
+    quantifier
+        The estimator whose parameters are searched.
+    param_grid
+        Values to try, by the parameter's name.
+    loss
+        Any registered loss.
+    samples, sample_size
+        Number of samples, and rows of each.
+    validation_share
+        Share of the rows held out.
+    random_state
+        Seed of the split and the samples.
+    n_jobs
+        Combinations tried in parallel.
+
+    Examples
+    --------
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> import tallymark as tm
@@ -33,6 +51,7 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
     >>> search = tm.quantify.GridSearch(tm.quantify.AC(LogisticRegression(), cv=3), {"classifier__C": [1e-3, 1.0]})
     >>> search.fit(X, y).best_params_
     {'classifier__C': 1.0}
+
     """
 
     def __init__(

@@ -112,15 +112,28 @@ def _searched(
 class KNN(_Neighbours):
     """Adjusted count of nearest-neighbour predictions; k is chosen from a grid unless it is given.
 
-    `n_neighbors` is a number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the
-    geometric mean of the classes' recalls in two times five folds. Error rates come from leaving out each row (`cv`
-    ``"loo"``) or from `cv` folds.
+    Parameters
+    ----------
+    n_neighbors
+        A number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the geometric mean of
+        the classes' recalls in two times five folds.
+    metric, metric_params
+        Distance, as scikit-learn's.
+    cv
+        How error rates are estimated: ``"loo"`` (leave one out) or a number of folds.
+    random_state
+        Seed of the folds.
+    n_jobs
+        Parallel searches.
 
+    Examples
+    --------
     >>> from sklearn.datasets import make_classification
     >>> import tallymark as tm
     >>> X, y = make_classification(1000, random_state=0)
     >>> tm.quantify.KNN().fit(X[:600], y[:600]).predict(X[600:]).round(2).tolist()
     [0.49, 0.51]
+
     """
 
     def __init__(
@@ -147,15 +160,23 @@ class KNN(_Neighbours):
 class PWK(_Neighbours):
     r"""Adjusted count of proportion-weighted neighbour predictions (Barranquero et al. 2013).
 
-    `alpha` None weighs a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several,
-    such as ``(1, 2, 3, 4, 5)``, are chosen from together with k.
+    Parameters
+    ----------
+    n_neighbors, metric, metric_params, cv, random_state, n_jobs
+        As of :class:`KNN`.
+    alpha
+        None weights a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several, such
+        as ``(1, 2, 3, 4, 5)``, are chosen from together with k.
 
+    Examples
+    --------
     >>> from sklearn.datasets import make_classification
     >>> import tallymark as tm
     >>> X, y = make_classification(1000, weights=[0.8], random_state=0)
     >>> q = tm.quantify.PWK(alpha=(1, 2, 3, 4, 5)).fit(X[:600], y[:600])
     >>> q.n_neighbors_, q.alpha_, q.predict(X[600:]).round(2).tolist()
     (35, 1.0, [0.79, 0.21])
+
     """
 
     def __init__(

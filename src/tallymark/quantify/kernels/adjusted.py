@@ -1,4 +1,4 @@
-r"""Quantifiers that count: at a threshold, over many of them, or by the mean score.
+r"""Adjusted count quantifiers: at one threshold, over many, or by the mean score.
 
 With tpr, fpr the rates of the validation sample at a threshold and q the share of the target at or above it, most
 adjust :math:`\hat\pi = (q - fpr) / (tpr - fpr)`, cut to [0, 1].
@@ -36,7 +36,7 @@ def adjusted(q: Any, tpr: Any, fpr: Any, tolerance: float) -> Floats:
 
 
 def cut(shares: Floats) -> Floats:
-    """Shares below 0 and above 1 brought there."""
+    """Shares clipped to [0, 1]."""
     return np.clip(shares, 0.0, 1.0)
 
 
@@ -151,7 +151,7 @@ def _median_over(validation: Validation, target: Samples, usable: Callable[[Floa
 
 
 def _medians(shares: Floats, kept: Any) -> Floats:
-    """Medians of the held shares of each line, cut to [0, 1]: to cut the middle ones is the same, and they are few."""
+    """Medians of the kept shares of each line, clipped to [0, 1]; clipping the middle ones alone gives the same."""
     if kept.all():
         middle, odd = divmod(shares.shape[1], 2)
         # For two places at once NumPy's partition takes six times as long.

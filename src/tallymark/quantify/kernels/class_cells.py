@@ -1,4 +1,4 @@
-"""Cells of K-class scores: rows that look alike, so that class shares of a few cells say nearly all."""
+"""Clusters (cells) of K-class scores by weighted k-means."""
 
 from __future__ import annotations
 

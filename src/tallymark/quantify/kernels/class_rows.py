@@ -1,4 +1,4 @@
-"""A K-class counting problem: labelled rows with a score for each class, and such rows without labels."""
+"""Input of multiclass quantification: labelled and unlabelled rows with a score for each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares of K classes from weights of the rows: one solver for each method."""
+"""Solvers of multiclass quantification: class prevalences from weights of the rows, one solver for each method."""
 
 from __future__ import annotations
 

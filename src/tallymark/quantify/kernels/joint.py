@@ -1,4 +1,4 @@
-r"""Prevalences of the target and the classes' shares of cells, fitted together.
+r"""Joint maximum likelihood of the target's prevalences and the classes' distributions over cells.
 
 With v the labelled rows of each class in each cell and t the target's rows in each cell,
 

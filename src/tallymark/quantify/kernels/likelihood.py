@@ -1,4 +1,4 @@
-"""Quantifiers that look for the mixture of the two classes' densities that makes the target most likely."""
+"""Maximum likelihood quantifiers: EM, kernel densities, Bayesian Calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantifiers that look for the mixture of the two classes' scores nearest to the target's."""
+"""Distribution matching quantifiers: HDy, DyS, SORD, energy distance."""
 
 from __future__ import annotations
 

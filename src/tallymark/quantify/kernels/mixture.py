@@ -1,4 +1,4 @@
-"""The share of positives that makes a sample of scores most likely, and how likely every other share is."""
+"""Maximum likelihood of the weight of a two-component mixture with known densities."""
 
 from __future__ import annotations
 

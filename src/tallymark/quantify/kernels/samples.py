@@ -1,4 +1,4 @@
-"""Many samples of one pool of scores, and what every method asks of them."""
+"""Samples of one pool of scores, as the quantifiers' kernels read them."""
 
 from __future__ import annotations
 
