@@ -114,7 +114,16 @@ def read_audit(
     """An audit from a dataframe or files: a null label is a row that was not checked."""
     groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
-    return audit_of(any_columns(data, wanted, where=where), label, score, groups, inclusion, layers, value, pos_label)
+    return audit_of(
+        any_columns(data, wanted, where=where),
+        label,
+        score=score,
+        by=groups,
+        inclusion=inclusion,
+        stratum=layers,
+        value=value,
+        pos_label=pos_label,
+    )
 
 
 def columns_wanted(
@@ -133,12 +142,12 @@ def columns_wanted(
 def audit_of(
     columns: dict[str, NDArray[Any]],
     label: str,
-    score: str | None,
-    by: Sequence[str],
-    inclusion: str | None,
-    stratum: Sequence[str],
-    value: str | None,
-    pos_label: Any,
+    score: str | None = None,
+    by: Sequence[str] = (),
+    inclusion: str | None = None,
+    stratum: Sequence[str] = (),
+    value: str | None = None,
+    pos_label: Any = None,
 ) -> Audit:
     """An audit from columns already read."""
     checked = ~without_verdict(columns[label])
@@ -164,17 +173,17 @@ def audit_of(
     if inclusion is None:
         chance = _sampled(layers, checked)
     return Audit(
-        checked,
-        truth,
-        p,
-        worth,
-        chance,
-        layers,
-        tuple(rows_by_group(keys)) if by else (),
-        tuple(by),
-        listed,
-        bool(p.min() >= 0.0 and p.max() <= 1.0),
-        labels,
+        checked=checked,
+        truth=truth,
+        score=p,
+        worth=worth,
+        inclusion=chance,
+        stratum=layers,
+        groups=tuple(rows_by_group(keys)) if by else (),
+        by=tuple(by),
+        listed=listed,
+        is_probability=bool(p.min() >= 0.0 and p.max() <= 1.0),
+        labels=labels,
     )
 
 

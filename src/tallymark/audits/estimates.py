@@ -253,7 +253,16 @@ def estimate(
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
     wanted += [] if predicted is None else [Wanted(predicted, "predicted=", "class")]
     columns = any_columns(data, wanted, where=where)
-    grouped = audit_of(columns, label, score, groups, inclusion, layers, value, pos_label)
+    grouped = audit_of(
+        columns,
+        label,
+        score=score,
+        by=groups,
+        inclusion=inclusion,
+        stratum=layers,
+        value=value,
+        pos_label=pos_label,
+    )
     audit = replace(grouped, groups=(), by=())
     whole = audited(audit, confidence, estimator, counted=value is None)
     calls = _calls(columns, audit, threshold, predicted)
@@ -268,7 +277,15 @@ def estimate(
             within = {key: _measures(audit.part(rows), calls[rows], confidence, slope) for key, rows in grouped.groups}
     notes = whole.warnings if parts is None else tuple(dict.fromkeys((*whole.warnings, *parts.warnings)))
     emit(notes, strict=strict)
-    estimated = AuditEstimate(whole, measures, parts, within, threshold, value, notes)  # type: ignore[arg-type]
+    estimated = AuditEstimate(
+        prevalence=whole,
+        measures=measures,
+        by_group=parts,
+        measures_by_group=within,
+        threshold=threshold,
+        value=value,
+        warnings=notes,
+    )  # type: ignore[arg-type]
     return replace(estimated, mean_score=_mean_score(columns, score, estimated.prevalence.n))
 
 
@@ -317,18 +334,12 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
     )
     checked, positive = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
     absent = {"positive": not positive, "negative": positive == checked}
-    return {
-        name: _measure(
-            name,
-            [work(t) for t in tables],
-            level,
-            [
-                *unknown,
-                *(f"none of the {checked} checked rows is {c}" for c in [_SHARE_OF.get(name, "")] if absent.get(c)),
-            ],
-        )
-        for name, work in OF_AUDIT.items()
-    }
+    measures = {}
+    for name, work in OF_AUDIT.items():
+        of_class = _SHARE_OF.get(name, "")
+        reasons = [*unknown, f"none of the {checked} checked rows is {of_class}"] if absent.get(of_class) else unknown
+        measures[name] = _measure(name, [work(t) for t in tables], level, reasons)
+    return measures
 
 
 def _measure(name: str, values: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:

@@ -247,17 +247,17 @@ def plan(
             rows.score[members], rows.weight[members], expected[key][2] - expected[key][1], confidence, rows.ratio
         )
     return AuditPlan(
-        measure,
-        design,
-        np.sort(np.concatenate(drawn)),
-        inclusion,
-        stratum,
-        rows.score,
-        tuple(table),
-        expected,
-        simple,
-        confidence,
-        tuple(groups),
+        measure=measure,
+        design=design,
+        drawn=np.sort(np.concatenate(drawn)),
+        inclusion=inclusion,
+        stratum=stratum,
+        scores=rows.score,
+        strata=tuple(table),
+        expected=expected,
+        simple=simple,
+        level=confidence,
+        by=tuple(groups),
     )
 
 

@@ -384,7 +384,15 @@ def _fixed(
     payoff = np.where(called, yes, no)
     share = float(rows.mass[called].sum() / rows.mass.sum())
     return ModelCost(
-        name, cut, float(payoff.sum()), rows.mean(payoff), 0.0, share, float(no.sum()), float(yes.sum()), curve
+        name=name,
+        threshold=cut,
+        total=float(payoff.sum()),
+        per_row=rows.mean(payoff),
+        optimism=0.0,
+        called=share,
+        call_none=float(no.sum()),
+        call_all=float(yes.sum()),
+        curve=curve,
     )
 
 
@@ -447,7 +455,17 @@ def _of_matrix(
         payoff = -rows.mass * table[codes, _check.encode(predictions[name], classes, name)]
         payoffs[name] = payoff
         models.append(
-            ModelCost(name, math.nan, float(payoff.sum()), rows.mean(payoff), 0.0, math.nan, best, best, _NO_CURVE)
+            ModelCost(
+                name=name,
+                threshold=math.nan,
+                total=float(payoff.sum()),
+                per_row=rows.mean(payoff),
+                optimism=0.0,
+                called=math.nan,
+                call_none=best,
+                call_all=best,
+                curve=_NO_CURVE,
+            )
         )
         by_class += [
             {

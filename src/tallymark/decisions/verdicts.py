@@ -158,9 +158,18 @@ def model_facts(evaluations: Mapping[str, Evaluation], comparisons: Sequence[Com
     elif tested is not None:
         best = tested.best
         tied = () if best else tuple(n for n in order if n == order[0] or not tested.told_apart(order[0], n))
-    others = (one for one in comparisons if one.metric != metrics[0])
-    otherwise = next(((one, pair) for one in others for pair in [_ahead_of(one, order[0])] if pair is not None), None)
-    return ModelFacts(metrics, tuple(order), tested, best, tied, otherwise, _share(first), _positive_rows(first))
+    others = ((one, _ahead_of(one, order[0])) for one in comparisons if one.metric != metrics[0])
+    otherwise = next(((one, pair) for one, pair in others if pair is not None), None)
+    return ModelFacts(
+        metrics=metrics,
+        order=tuple(order),
+        tested=tested,
+        best=best,
+        tied=tied,
+        otherwise=otherwise,
+        share=_share(first),
+        positives=_positive_rows(first),
+    )
 
 
 def _positive_rows(evaluation: Evaluation) -> float:

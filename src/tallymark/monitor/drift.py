@@ -417,7 +417,7 @@ def _audited(data: PeriodRows, rows: Ints, settings: _Settings) -> Prevalence | 
     if data.labelled[rows].sum() < 2:
         return None
     label = np.where(data.labelled[rows], data.truth[rows], np.nan).astype(np.float64)
-    audit = audit_of({"y": label, "p": data.scores[rows]}, "y", "p", [], None, [], None, None)
+    audit = audit_of({"y": label, "p": data.scores[rows]}, "y", score="p")
     prevalence = audited(audit, settings.level)
     return prevalence if isinstance(prevalence, Prevalence) else None
 

@@ -356,7 +356,11 @@ def _read(
         # None where nothing could be compared.
         prices = min(row["p_value"] for row in rows) > alpha if rows else None
     share = float(positive.mean())
-    named: Level = "low" if share < _LOW else "high" if share > _HIGH else "balanced"
+    named: Level = "balanced"
+    if share < _LOW:
+        named = "low"
+    elif share > _HIGH:
+        named = "high"
     return _Reading(evidence[0]["p_value"] > alpha, prices, named, evidence)
 
 

@@ -161,13 +161,13 @@ def index_audit(
             few, number = (few, middle) if remaining(middle) <= wide else (middle + 1, number)
     first = ranked[:number]
     return IndexAudit(
-        formula,
-        tuple(table.products[i] for i in first),
-        chance[first],
-        effects[first],
-        whole,
-        remaining(number),
-        confidence,
+        formula=formula,
+        products=tuple(table.products[i] for i in first),
+        probabilities=chance[first],
+        effects=effects[first],
+        width_before=whole,
+        width=remaining(number),
+        level=confidence,
     )
 
 

@@ -268,7 +268,16 @@ def index_under_error(
         )
     again = None if wrong.called is not None else drawn
     reached = float(metric_value) if wrong.called is None else float("nan")
-    return IndexUnderError(formula, METRICS[metric].name, reached, table.periods, truth, values, empty, again)
+    return IndexUnderError(
+        formula=formula,
+        metric=METRICS[metric].name,
+        metric_value=reached,
+        periods=table.periods,
+        truth=truth,
+        draws=values,
+        empty=empty,
+        _again=again,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

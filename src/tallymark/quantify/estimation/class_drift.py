@@ -159,13 +159,13 @@ def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_
     adjusted = holm(np.array([_chi_square(value, 2) for value in apart]))
     names = [str(label) for label in first.labels or ()]
     return ClassDrift(
-        both,
-        dict(zip(names, (min(1.0, 2.0 * p) for p in (negative, positive)), strict=True)),
-        dict(zip(keys, map(float, adjusted), strict=True)),
-        tallies.names,
-        {key: (t.negative.n_rows, t.positive.n_rows) for key, t in tallies.entries.items()},
-        "permutation" if thin else "Kruskal–Wallis",
-        confidence,
+        p_value=both,
+        by_class=dict(zip(names, (min(1.0, 2.0 * p) for p in (negative, positive)), strict=True)),
+        by_group=dict(zip(keys, map(float, adjusted), strict=True)),
+        names=tallies.names,
+        rows_of={key: (t.negative.n_rows, t.positive.n_rows) for key, t in tallies.entries.items()},
+        method="permutation" if thin else "Kruskal–Wallis",
+        level=confidence,
     )
 
 

@@ -380,12 +380,15 @@ def _estimate(
     notes: tuple[Note, ...],
 ) -> Prevalence:
     size = limits.checked_population(population, target.n)
+    counted = target.n
+    if size is not None:
+        counted = int(size) if size.is_integer() else size
     method, declared = problem.method, estimation_of(problem.method.name)
     share = problem.share_of(target)
     prevalence = Prevalence(
         method=method.name,
         prevalence=share,
-        n=target.n if size is None else int(size) if size.is_integer() else size,
+        n=counted,
         details=_details(problem),
         warnings=notes,
     )

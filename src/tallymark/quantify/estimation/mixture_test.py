@@ -247,7 +247,18 @@ def fit_of(validation: Tally, one: Tally, bins: int | None = None) -> MixtureFit
     share = most_fitting(down, up, observed, sizes)
     statistic, freedom = _misfit(share, down[kept], up[kept], observed[kept], sizes), max(int(kept.sum()) - 2, 0)
     p = float(chdtrc(freedom, statistic)) if freedom else math.nan
-    return MixtureFit(share, edges, observed, share * up + (1.0 - share) * down, down, up, statistic, freedom, p, one.n)
+    return MixtureFit(
+        prevalence=share,
+        edges=edges,
+        observed=observed,
+        expected=share * up + (1.0 - share) * down,
+        negative=down,
+        positive=up,
+        statistic=statistic,
+        freedom=freedom,
+        p_value=p,
+        n=one.n,
+    )
 
 
 def most_fitting(down: Floats, up: Floats, observed: Floats, sizes: Sequence[float]) -> float:
