@@ -22,8 +22,8 @@ from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
 from tallymark.audits.checked_rows import Audit, audit_of, columns_wanted
 from tallymark.audits.draws import drawn, quantiles
-from tallymark.audits.prevalences import audited, usual
-from tallymark.audits.shares import share, slope_of
+from tallymark.audits.prevalences import audit_slope, prevalence_of_all, prevalences_by_group
+from tallymark.audits.shares import share
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.measures import Measure
@@ -264,20 +264,19 @@ def estimate(
         pos_label=pos_label,
     )
     audit = replace(grouped, groups=(), by=())
-    whole = audited(audit, confidence, estimator, counted=value is None)
+    whole = prevalence_of_all(audit, confidence, estimator, counted=value is None)
     calls = _calls(columns, audit, threshold, predicted)
-    strata = audit.strata()
-    slope = slope_of(strata, usual(audit, strata) if estimator is None else estimator)
+    slope = audit_slope(audit, estimator)
     measures = {} if calls is None else _measures(audit, calls, confidence, slope)
     parts, within = None, {}
     if groups:
-        parts = audited(grouped, confidence, estimator, counted=value is None)
+        parts = prevalences_by_group(grouped, confidence, estimator, counted=value is None)
         if calls is not None:
             # The slope is that of all rows, as for the groups' shares.
             within = {key: _measures(audit.part(rows), calls[rows], confidence, slope) for key, rows in grouped.groups}
     notes = whole.warnings if parts is None else tuple(dict.fromkeys((*whole.warnings, *parts.warnings)))
     emit(notes, strict=strict)
-    estimated = AuditEstimate(
+    return AuditEstimate(
         prevalence=whole,
         measures=measures,
         by_group=parts,
@@ -285,8 +284,8 @@ def estimate(
         threshold=threshold,
         value=value,
         warnings=notes,
-    )  # type: ignore[arg-type]
-    return replace(estimated, mean_score=_mean_score(columns, score, estimated.prevalence.n))
+        mean_score=_mean_score(columns, score, whole.n),
+    )
 
 
 def _mean_score(columns: Mapping[str, Any], score: str | None, n: float) -> float | None:

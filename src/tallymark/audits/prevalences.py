@@ -164,21 +164,38 @@ def audited(
     audit: Audit, level: float, estimator: str | None = None, *, counted: bool = True
 ) -> Prevalence | Prevalences:
     """The estimate of an audit that was read; by group where it has groups."""
-    whole = audit.strata()
-    slope = slope_of(whole, usual(audit, whole) if estimator is None else estimator)
-    if not audit.groups:
-        return prevalence_of(share(whole, slope), _size(audit, whole, counted=counted), level, counted=counted)
+    work = prevalences_by_group if audit.groups else prevalence_of_all
+    return work(audit, level, estimator, counted=counted)
+
+
+def prevalence_of_all(audit: Audit, level: float, estimator: str | None = None, *, counted: bool = True) -> Prevalence:
+    """The estimate of all rows together; the rows are `counted`, or the sum of a value."""
+    strata = audit.strata()
+    size = _size(audit, strata, counted=counted)
+    return prevalence_of(share(strata, audit_slope(audit, estimator)), size, level, counted=counted)
+
+
+def prevalences_by_group(
+    audit: Audit, level: float, estimator: str | None = None, *, counted: bool = True
+) -> AuditPrevalences:
+    """The estimates of the groups, with the slope of all rows."""
+    slope = audit_slope(audit, estimator)
     entries, shares = {}, {}
     for key, rows in audit.groups:
         strata = audit.strata(rows)
         shares[key] = share(strata, slope)
-        entries[key] = prevalence_of(
-            shares[key], _size(audit.part(rows), strata, counted=counted), level, counted=counted
-        )
+        size = _size(audit.part(rows), strata, counted=counted)
+        entries[key] = prevalence_of(shares[key], size, level, counted=counted)
     return AuditPrevalences(audit.by, entries, shares=shares)
 
 
-def usual(audit: Audit, strata: Sequence[Stratum]) -> str:
+def audit_slope(audit: Audit, estimator: str | None) -> float:
+    """The slope of the estimator over all rows; of the default one where None is named."""
+    strata = audit.strata()
+    return slope_of(strata, _default_estimator(audit, strata) if estimator is None else estimator)
+
+
+def _default_estimator(audit: Audit, strata: Sequence[Stratum]) -> str:
     """The estimator that held its level in simulations: without strata the tuned one; strata by score have used the
     score already.
     """

@@ -14,7 +14,7 @@ from tallymark import _check
 from tallymark._check import Floats, Ints
 from tallymark.audits.checked_rows import audit_of
 from tallymark.audits.plans import AuditPlan, only_verdicts, plan
-from tallymark.audits.prevalences import audited
+from tallymark.audits.prevalences import prevalence_of_all
 from tallymark.curves.isolines import metric_at_rates
 from tallymark.errors import InputError, shown
 from tallymark.inference.interval import Seed, checked_level
@@ -418,8 +418,7 @@ def _audited(data: PeriodRows, rows: Ints, settings: _Settings) -> Prevalence | 
         return None
     label = np.where(data.labelled[rows], data.truth[rows], np.nan).astype(np.float64)
     audit = audit_of({"y": label, "p": data.scores[rows]}, "y", score="p")
-    prevalence = audited(audit, settings.level)
-    return prevalence if isinstance(prevalence, Prevalence) else None
+    return prevalence_of_all(audit, settings.level)
 
 
 def _drift(data: PeriodRows, rows: Ints, reference: _Reference, settings: _Settings) -> float:
