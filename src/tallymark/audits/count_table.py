@@ -107,8 +107,8 @@ def _few(table: _Table, sides: Sequence[str]) -> tuple[Note, ...]:
     if rows >= FEW_ROWS:
         return ()
     text = (
-        f"only {rows:.3g} audited rows {_SIDES[side]}; the estimate is shaky and its limits hold their level from "
-        f"{FEW_ROWS} on: audit {math.ceil(FEW_ROWS - rows)} more"
+        f"only {rows:.3g} audited rows {_SIDES[side]}; the estimate is unreliable and its limits reach their level "
+        f"from {FEW_ROWS} on: audit {math.ceil(FEW_ROWS - rows)} more"
     )
     return (Note("TM107", text),)
 

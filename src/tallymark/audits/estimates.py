@@ -37,9 +37,7 @@ from tallymark.sources.frames import named_columns
 
 @dataclass(frozen=True)
 class Called:
-    """Rows called positive and the others: how many of each (or what they are worth), and the positives among them, in
-    each draw.
-    """
+    """Rows predicted positive and the others: their number (or weight), and the positives among them in each draw."""
 
     called: float
     others: float

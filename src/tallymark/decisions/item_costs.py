@@ -33,7 +33,7 @@ from tallymark.sources.frames import named_columns
 #: A payoff of a row: a number, the name of a column, or a function of the data that gives one for each row.
 Amount = float | str | Callable[[Any], Any]
 
-#: Parts of the rows among which a cut is chosen and judged in turn.
+#: Folds of the cross-validation of a chosen threshold.
 _FOLDS = 5
 
 #: Points of a profit curve that are kept for drawing.
@@ -42,10 +42,11 @@ _POINTS = 400
 
 @dataclass(frozen=True, eq=False)
 class ModelCost:
-    """One model: where it is cut, what its calls earn in all and a row, and what calling none or all would.
+    """Payoff of one model: its threshold, the payoff in all and a row, and that of predicting no row, or every row,
+    positive.
 
-    Where the best cut was looked for on the same rows, `total` is what it earned there and `per_row` what cuts chosen
-    on other rows earned, a row with its interval; `optimism` is what the choice flatters a row's payoff by.
+    Where the threshold of maximum profit was searched on the same rows, `total` is the apparent payoff and `per_row`
+    the cross-validated one with its interval; `optimism` is the difference a row.
     """
 
     name: str
@@ -257,7 +258,7 @@ def costs(
             pos_label is not None
         ):
             raise InputError(
-                f"{unused[0]}= speaks of two classes; matrix= has the cost of every truth and call. Leave one out."
+                f"{unused[0]}= is for two classes; matrix= has the cost of every truth and prediction. Leave one out."
             )
         return _of_matrix(columns, label, calls, matrix, rows, cluster)
     truth, names = _check.binary_labels(columns[label], pos_label, label)

@@ -75,7 +75,7 @@ def _share(evaluation: Evaluation) -> float:
 
 @dataclass(frozen=True)
 class Alarms:
-    """What a threshold finds, in numbers of rows: `found` of `positives`, and `found` of `called`."""
+    """True positives at a threshold as numbers of rows: `found` of `positives`, and `found` of `called`."""
 
     found: float
     positives: float
@@ -86,13 +86,11 @@ class Alarms:
 
 
 def alarms(evaluation: Evaluation) -> Alarms | None:
-    """The rows found and called at the threshold; None where nobody counted them, or their metrics were
-    not asked for.
-    """
+    """The counts at the threshold; None where they are not counts of rows, or their metrics were not evaluated."""
     if evaluation.confusion is None or not {"recall", "precision"} <= set(evaluation.measures):
         return None
     if evaluation.prevalence is not None or evaluation.weighted:
-        # At a stated prevalence the cells are those of a population nobody has seen; weights are no rows.
+        # At a stated prevalence, and with weights, the cells are no counts of rows.
         return None
     c = evaluation.confusion.cells
     return Alarms(float(c.tp), float(c.tp + c.fn), float(c.tp + c.fp), evaluation["recall"], evaluation["precision"])
@@ -100,9 +98,9 @@ def alarms(evaluation: Evaluation) -> Alarms | None:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What evaluations of models on the same rows, or of one model, say together with the tests between them."""
+    """Facts of models evaluated on the same rows, or of one model, and of the tests between them."""
 
-    #: The metric that matters most here, and those that stand beside it.
+    #: The leading metric, and those reported beside it.
     metrics: tuple[str, ...]
     #: Models by the leading metric, the best value first.
     order: tuple[str, ...]
@@ -115,7 +113,7 @@ class ModelFacts:
     #: A comparison by another metric in which a model is shown to be better that is not first by the leading one, and
     #: the pair.
     otherwise: tuple[Comparison, Pair] | None
-    #: The prevalence that the numbers speak of, and the rows of the positive class.
+    #: The prevalence of the evaluation, and the rows of the positive class.
     share: float
     positives: float
 
@@ -137,7 +135,7 @@ class ModelFacts:
 
     @property
     def rare(self) -> bool:
-        """Whether positives are so rare that accuracy says nothing."""
+        """Whether positives are so rare that accuracy is uninformative."""
         return self.share < RARE_SHARE
 
     @property
@@ -295,9 +293,9 @@ def most_confused(confusion: Confusion) -> list[tuple[str, str, float, float]]:
 
 @dataclass(frozen=True)
 class CountFacts:
-    """What several estimates of one count say."""
+    """Facts of several estimates of one count."""
 
-    #: The estimate that speaks for the count, by the declared order of the methods; never picked by its interval.
+    #: The estimate to report, by the declared order of the methods; never chosen by its interval.
     speaks: Prevalence | None
     #: A count that is not corrected for the classifier's errors, to set beside it.
     naive: Prevalence | None
@@ -325,7 +323,7 @@ def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
 
 @dataclass(frozen=True)
 class ClassFacts:
-    """What the shares of several classes say of their order."""
+    """The order of several classes by their shares."""
 
     #: Classes by their share, the largest first.
     order: tuple[str, ...]

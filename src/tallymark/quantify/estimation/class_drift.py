@@ -43,12 +43,12 @@ class ClassDrift(Shown):
 
     @property
     def contradicted(self) -> bool:
-        """Whether the labels speak against prior shift."""
+        """Whether the labels contradict prior shift."""
         return self.p_value < 1.0 - self.level
 
     @property
     def verdict(self) -> str:
-        """What the labels say of prior shift; that they do not contradict it is not that it holds."""
+        """The result of the test in words; not to contradict prior shift does not show that it holds."""
         if not self.contradicted:
             verdict = f"prior shift is not contradicted by the labels (p = {self.p_value:.3g})"
             return f"{verdict}, which does not show that it holds"

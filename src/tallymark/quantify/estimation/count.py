@@ -348,7 +348,7 @@ class _Counter:
         return {name: self.estimate(name, self.whole, level=None).count for name in self.names}
 
     def sensitivity(self) -> Sensitivity | None:
-        """What a shift that the test of fit cannot see would do; None where no corrected count has an interval."""
+        """Effect of shifts that the mixture test would miss; None where no corrected count has an interval."""
         corrected = [name for name in self.names if QUANTIFIERS[name].shift_proof]
         # Two values have no distance by which the positives' could move unseen.
         if not corrected or self.level is None or hard_labels(self.validation, "the score"):

@@ -14,8 +14,8 @@ def disagreement(
 ) -> tuple[Note, ...]:
     """A note where the audit and a quantifier differ by more than both intervals together explain.
 
-    The audit speaks of all rows, a quantifier of those without a label; `labelled` are the labelled rows and the
-    positives among them. Both use the same labels, so that taking them for independent errs on the side of silence.
+    The audit estimates all rows, a quantifier those without a label; `labelled` are the labelled rows and the
+    positives among them. Both use the same labels, so that taking them for independent is conservative.
     """
     if audit.reason is not None or audit.low is None or audit.high is None:
         return ()

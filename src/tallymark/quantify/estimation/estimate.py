@@ -416,7 +416,7 @@ def _estimate(
 
 
 def _details(problem: Problem) -> dict[str, float]:
-    """What a reader wants to know beside the estimate."""
+    """Intermediate values to report beside the estimate."""
     entries: dict[str, float] = {}
     if problem.method.uses_training_prevalence:
         entries["training_prevalence"] = problem.training_prevalence

@@ -16,7 +16,7 @@ from tallymark.summaries.tally import Tally
 
 
 def notes_of(problem: Problem, groups: Mapping[tuple[Any, ...], Tally]) -> tuple[Note, ...]:
-    """What looks wrong about a problem and its targets."""
+    """Guards of a problem and its targets."""
     return (*_range(problem, groups), *_direction(problem), *_calibration(problem))
 
 
@@ -62,7 +62,7 @@ _STEEP, _OFF = 1.5, 0.1
 
 
 def _calibration(problem: Problem) -> Iterator[Note]:
-    """Say so when probabilities that are taken at their word are wrong on the validation sample."""
+    """A note where a method trusts probabilities that are miscalibrated on the validation sample."""
     if not problem.method.trusts_probabilities or problem.needs_bootstrap:
         return
     slope, error = log_odds_slope(problem.validation)

@@ -33,9 +33,9 @@ SUM_OF_GROUPS = "(sum of groups)"
 class Prevalence(Shown, Limited):
     """The estimated share of positives in a target sample, and how many that makes.
 
-    `n` is the target's rows (or weight) or the population it speaks of; `low`, `high` and `interval_method` describe
-    the confidence interval at `level` (None where none was asked for), `details` what the method used on the way, and
-    `reason` says why there is no estimate.
+    `n` is the number of the target's rows (or weight), or of its population; `low`, `high` and `interval_method`
+    describe the confidence interval at `level` (None where there is none), `details` intermediate values of the method,
+    and `reason` why there is no estimate.
     """
 
     method: str
