@@ -263,18 +263,20 @@ def costs(
         return _of_matrix(columns, label, calls, matrix, rows, cluster)
     truth, names = _check.binary_labels(columns[label], pos_label, label)
     payoff = {name: _amount(one, name, columns, data, kept) for name, one in amounts.items()}
-    # What a row earns when it is predicted positive, and when it is not.
-    yes = rows.mass * np.where(truth, payoff["value_tp"], -payoff["cost_fp"])
-    no = rows.mass * np.where(truth, -payoff["cost_fn"], payoff["value_tn"])
+    earned = _Payoffs(
+        yes=rows.mass * np.where(truth, payoff["value_tp"], -payoff["cost_fp"]),
+        no=rows.mass * np.where(truth, -payoff["cost_fn"], payoff["value_tn"]),
+        rows=rows,
+    )
     models, payoffs = [], {}
     for name in scores:
         s = np.asarray(_check.scores(columns[name], name), dtype=np.float64)
-        one, payoffs[name] = _of_scores(name, s, yes, no, rows, threshold, seed)
+        one, payoffs[name] = earned.of_scores(name, s, threshold, seed)
         models.append(one)
     for name in calls:
         called = _check.calls(columns[name], columns[label], name, label) == names[1]
-        payoffs[name] = np.where(called, yes, no)
-        models.append(_fixed(name, math.nan, called, yes, no, rows, _NO_CURVE))
+        payoffs[name] = earned.of(called)
+        models.append(earned.of_calls(name, called))
     chosen = bool(scores) and threshold is None
     return Costs(
         tuple(models), _pairs(payoffs, rows), len(truth), confidence, chosen, cluster, weight=float(rows.mass.sum())
@@ -359,51 +361,61 @@ def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
     return (-math.inf if best == len(ends) - 1 else float(s[ends[best]])), float(sums[ends][best])
 
 
-def _of_scores(
-    name: str, s: Floats, yes: Floats, no: Floats, rows: _Rows, threshold: float | None, seed: Seed
-) -> tuple[ModelCost, Floats]:
-    curve = _curve(s, yes, no, rows)
-    if threshold is not None:
-        called = s >= _check.real(threshold, "threshold")
-        return _fixed(name, float(threshold), called, yes, no, rows, curve), np.where(called, yes, no)
-    cut, _ = best_cut(s, yes - no)
-    one = _fixed(name, cut, s >= cut, yes, no, rows, curve)
-    # Each part is judged by the cut of the others.
-    folds = rows.folds((no, yes, s), seed)
-    called = np.zeros(len(s), dtype=np.bool_)
-    for fold in np.unique(folds):
-        held_out = folds == fold
-        called[held_out] = s[held_out] >= best_cut(s[~held_out], (yes - no)[~held_out])[0]
-    payoff = np.where(called, yes, no)
-    honest = rows.mean(payoff)
-    return replace(one, per_row=honest, optimism=one.per_row.value - honest.value), payoff
+@dataclass(frozen=True, eq=False)
+class _Payoffs:
+    """What each row earns when it is predicted positive (`yes`), and when it is not (`no`)."""
 
+    yes: Floats
+    no: Floats
+    rows: _Rows
 
-def _fixed(
-    name: str, cut: float, called: Bools, yes: Floats, no: Floats, rows: _Rows, curve: tuple[Floats, Floats]
-) -> ModelCost:
-    payoff = np.where(called, yes, no)
-    share = float(rows.mass[called].sum() / rows.mass.sum())
-    return ModelCost(
-        name=name,
-        threshold=cut,
-        total=float(payoff.sum()),
-        per_row=rows.mean(payoff),
-        optimism=0.0,
-        called=share,
-        call_none=float(no.sum()),
-        call_all=float(yes.sum()),
-        curve=curve,
-    )
+    def of(self, called: Bools) -> Floats:
+        """The payoff of each row, given which are predicted positive."""
+        return np.where(called, self.yes, self.no)
 
+    def of_scores(self, name: str, s: Floats, threshold: float | None, seed: Seed) -> tuple[ModelCost, Floats]:
+        """A model's payoff at a threshold, or at that of maximum profit; and the payoff of each row."""
+        curve = self.curve(s)
+        if threshold is not None:
+            called = s >= _check.real(threshold, "threshold")
+            return self.of_calls(name, called, float(threshold), curve), self.of(called)
+        gain = self.yes - self.no
+        cut, _ = best_cut(s, gain)
+        apparent = self.of_calls(name, s >= cut, cut, curve)
+        # Each fold is cut where the others earn most.
+        folds = self.rows.folds((self.no, self.yes, s), seed)
+        called = np.zeros(len(s), dtype=np.bool_)
+        for fold in np.unique(folds):
+            held_out = folds == fold
+            called[held_out] = s[held_out] >= best_cut(s[~held_out], gain[~held_out])[0]
+        payoff = self.of(called)
+        per_row = self.rows.mean(payoff)
+        return replace(apparent, per_row=per_row, optimism=apparent.per_row.value - per_row.value), payoff
 
-def _curve(s: Floats, yes: Floats, no: Floats, rows: _Rows) -> tuple[Floats, Floats]:
-    """Thresholds and the payoff a row at each, thinned for drawing."""
-    order = np.argsort(-s, kind="stable")
-    ends = np.flatnonzero(np.concatenate((s[order][1:] != s[order][:-1], [True])))
-    kept = ends[np.unique(np.linspace(0, len(ends) - 1, min(_POINTS, len(ends))).astype(np.int64))]
-    sums = no.sum() + np.cumsum((yes - no)[order])
-    return s[order][kept], sums[kept] / rows.mass.sum()
+    def of_calls(
+        self, name: str, called: Bools, cut: float = math.nan, curve: tuple[Floats, Floats] = _NO_CURVE
+    ) -> ModelCost:
+        """A model's payoff, given which rows are predicted positive."""
+        payoff = self.of(called)
+        return ModelCost(
+            name=name,
+            threshold=cut,
+            total=float(payoff.sum()),
+            per_row=self.rows.mean(payoff),
+            optimism=0.0,
+            called=float(self.rows.mass[called].sum() / self.rows.mass.sum()),
+            call_none=float(self.no.sum()),
+            call_all=float(self.yes.sum()),
+            curve=curve,
+        )
+
+    def curve(self, s: Floats) -> tuple[Floats, Floats]:
+        """Thresholds and the payoff a row at each, thinned for drawing."""
+        order = np.argsort(-s, kind="stable")
+        ends = np.flatnonzero(np.concatenate((s[order][1:] != s[order][:-1], [True])))
+        kept = ends[np.unique(np.linspace(0, len(ends) - 1, min(_POINTS, len(ends))).astype(np.int64))]
+        sums = self.no.sum() + np.cumsum((self.yes - self.no)[order])
+        return s[order][kept], sums[kept] / self.rows.mass.sum()
 
 
 def _pairs(payoffs: Mapping[str, Floats], rows: _Rows) -> tuple[Row, ...]:
