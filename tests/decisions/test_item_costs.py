@@ -160,7 +160,7 @@ def test_the_order_of_rows_does_not_matter():
     ("change", "options", "message"),
     [
         (lambda f: f.assign(c=f.y.map({True: "1", False: "0"})), {"predicted": "c"}, "same labels"),
-        (lambda f: f.assign(c=f.y), {"predicted": "c", "threshold": 0.5}, "calls are made already"),
+        (lambda f: f.assign(c=f.y), {"predicted": "c", "threshold": 0.5}, "leave it out with predicted="),
         (lambda f: f.assign(k=1), {"score": "p", "cluster": "k"}, "one cluster"),
         (lambda f: f, {"score": "p", "cost_fn": 1e300}, "larger units"),
         (lambda f: f, {"score": "p", "cost_fn": lambda _: 1 / 0}, "no number for each row"),

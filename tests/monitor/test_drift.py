@@ -60,7 +60,7 @@ def test_a_moved_prevalence_is_told_from_moved_classes():
     assert {signal for one in found.signals for signal in one.signals} == {"prevalence"}
     last = found.periods[-1]
     assert last.prevalence.low <= 0.45 <= last.prevalence.high
-    assert "corrected share" in last.advice
+    assert "corrected prevalence" in last.advice
     moved = watched(stream(rng, classes_moved=15))
     assert moved.signals[0].period >= 15
     assert "classes" in moved.signals[-1].signals

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import tallymark as tm
+from tallymark.prices import advice
 
 #: Table 1: (prevalence stable, prices stable, share, emphasis) to (metric, space, weighting, beta).
 BINARY = [
@@ -210,3 +211,11 @@ def test_months_are_compared_in_their_order():
         "values, 9 to 10",
         "values, 10 to 11",
     ]
+
+
+def test_the_tables_have_a_rule_for_every_case():
+    names = ("prevalence_stable", "values_stable", "rare", "tuned", "negatives_matter")
+    for values in itertools.product((True, False), repeat=len(names)):
+        facts = dict(zip(names, values, strict=True))
+        for table in (advice._TWO_CLASSES, advice._MORE_CLASSES):
+            assert any(rule.when.items() <= facts.items() for rule in table)

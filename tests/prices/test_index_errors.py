@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import tallymark as tm
-from tallymark.prices import index_errors
+from tallymark.prices.index_errors import ErrorModel
+from tallymark.prices.price_tables import price_table
 from tallymark.prices.product_errors import isoline
 
 SALES = {"period": "t", "product": "id", "price": "p", "quantity": "q", "label": "own"}
@@ -125,7 +126,8 @@ def test_wrong_things_are_named():
 
 def test_errors_by_price_fall_on_dear_products():
     frame = sales(200, 200)
-    table, wrong = index_errors._products(frame, "t", "id", "p", "q", "own", None, "price", 2.0, None, None, None)
+    table = price_table(frame, "t", "id", "p", "q")
+    wrong = ErrorModel(label="own", errors="price", tilt=2.0).of_products(frame, table)
     drawn = wrong.at_rates(np.full(4_000, 0.8), np.full(4_000, 0.9), np.random.default_rng(0))
     # The rates hold, and dear products are missed more often.
     assert drawn[:, wrong.positive].mean() == pytest.approx(0.8, abs=0.01)
@@ -138,7 +140,8 @@ def test_errors_by_price_fall_on_dear_products():
 def test_errors_follow_scores_and_fall_together():
     frame = sales(40, 40).assign(s=lambda f: np.where(f.own, 0.9, 0.1), text=lambda f: f.id // 4)
     frame.loc[frame.id < 4, "s"] = 0.2
-    _, wrong = index_errors._products(frame, "t", "id", "p", "q", "own", None, "scores", 1.0, "s", None, "text")
+    table = price_table(frame, "t", "id", "p", "q")
+    wrong = ErrorModel(label="own", errors="scores", score="s", together="text").of_products(frame, table)
     drawn = wrong.at_rates(np.full(2_000, 0.8), np.full(2_000, 0.9), np.random.default_rng(0))
     assert drawn[:, :4].mean() < 0.3 < drawn[:, 4:40].mean()
     # Products of one text share their fate.
@@ -159,7 +162,7 @@ def test_a_real_classifiers_calls_are_kept():
     found = tm.prices.index_under_error(half, **SALES, predicted="c", draws=400)
     assert found.standard_error[-1] > 0
     assert "real classifier" in found.heading()
-    with pytest.raises(tm.InputError, match="no metric value to look for"):
+    with pytest.raises(tm.InputError, match="no metric value to search for"):
         found.required_value(0.01)
     tm.charts.index_under_error(found)
 
@@ -193,9 +196,8 @@ def test_errors_that_cannot_be_are_refused(options, message):
 def test_products_of_one_text_are_classified_alike_whatever_they_are():
     frame = sales(40, 40).assign(text=lambda f: f.id % 20, s=lambda f: np.where(f.own, 0.8, 0.3))
     for options in (("random", None), ("price", None), ("scores", "s")):
-        _, wrong = index_errors._products(
-            frame, "t", "id", "p", "q", "own", None, options[0], 1.0, options[1], None, "text"
-        )
+        model = ErrorModel(label="own", errors=options[0], score=options[1], together="text")
+        wrong = model.of_products(frame, price_table(frame, "t", "id", "p", "q"))
         drawn = wrong.at_rates(np.full(300, 0.8), np.full(300, 0.9), np.random.default_rng(0))
         assert all((drawn[:, i] == drawn[:, i + 20]).all() for i in range(60))
 

@@ -67,7 +67,9 @@ def reports(folder):
     made = {
         "models": tm.report(p, folder / "models.html", threshold="f1"),
         "comparison": tm.report(tm.compare(p), folder / "comparison.html", title=HOSTILE),
-        "count": tm.report(tm.quantify.count(t, u, ["cc", "ac", "bayes"], expect=["precision", "recall"]), folder / "count.html"),
+        "count": tm.report(
+            tm.quantify.count(t, u, ["cc", "ac", "bayes"], expect=["precision", "recall"]), folder / "count.html"
+        ),
         "six": folder / "six.html",
         "groups": folder / "groups.html",
     }

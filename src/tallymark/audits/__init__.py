@@ -1,4 +1,4 @@
-"""Rows checked by hand: which to check, and what they say about all rows.
+"""Audits: sampling plans and design-based estimates from rows checked by hand.
 
 ``plan`` draws the rows to check; ``estimate`` estimates precision, recall and other rates over all rows from them,
 ``from_audit`` the share and the count of positives, and ``from_counts`` the same from a table of counts. Nothing is

@@ -1,4 +1,4 @@
-"""Read an audit: all rows of the target, some of them checked; put together those that were drawn alike."""
+"""Input of an audit: all rows of the target, some of them checked, with their strata and inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tallymark.sources.formats import Wanted, column_names
 #: Strata read off inclusion probabilities have this many checked rows on average, at least.
 _ROWS_A_STRATUM = 4
 
-#: Of all rows of a target at least this share of those that should have been drawn were checked; of a sample alone far fewer.
+#: Of all rows of a target at least this share of those that should have been drawn were checked; of a sample alone far
+#: fewer.
 _DRAWN = 0.5
 
 #: Scores beyond this leave the floats when they are squared.
@@ -32,7 +33,7 @@ FEW = 2
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """Every row of the target: whether it was checked, and what was found; its score, worth, stratum and groups."""
+    """Every row of the target: whether it was checked, its verdict, score, weight (`worth`), stratum and groups."""
 
     checked: Bools
     truth: Bools
@@ -55,7 +56,9 @@ class Audit:
         return float(len(self.truth)) if self.listed else float((1.0 / self.inclusion).sum())
 
     def strata(self, kept: Any = slice(None)) -> list[Stratum]:
-        """The strata of some rows; where one of them would have too few checked rows, all are one, weighed by their masses."""
+        """The strata of some rows; where one of them would have too few checked rows, all are one, weighed by their
+        masses.
+        """
         part = self.part(kept)
         codes = np.unique(part.stratum)
         out_of_reach = part.inclusion == 0.0
@@ -70,35 +73,57 @@ class Audit:
 
 
 def _thin(audit: Audit, rows: Bools) -> bool:
-    """Too few checked rows to stand for the others of their stratum."""
+    """Whether a stratum has too few checked rows for an estimate."""
     checked = audit.checked & rows
     missed = (rows & ~audit.checked).any() or bool((audit.inclusion[checked] < 1.0).any())
     return int(checked.sum()) < FEW and bool(missed)
 
 
 def _stratum(audit: Audit, rows: Bools, *, pooled: bool = False) -> Stratum:
-    seen = rows & audit.checked
+    checked = rows & audit.checked
     worth = audit.worth[rows]
-    inclusion = audit.inclusion[seen]
+    inclusion = audit.inclusion[checked]
     if audit.listed and not pooled and len(inclusion) and np.ptp(inclusion) == 0.0:
         # A random sample of this stratum, as large as it is.
-        inclusion = np.full(int(seen.sum()), seen.sum() / rows.sum())
+        inclusion = np.full(int(checked.sum()), checked.sum() / rows.sum())
     mass = 1.0 / inclusion
-    size = float(worth.sum()) if audit.listed else float(audit.worth[seen] @ mass)
+    size = float(worth.sum()) if audit.listed else float(audit.worth[checked] @ mass)
     mean = float(worth @ audit.score[rows]) / float(worth.sum()) if worth.sum() > 0.0 else 0.0
     return Stratum(
-        size, mean if audit.listed else 0.0, audit.truth[seen].astype(np.float64), audit.score[seen], audit.worth[seen], inclusion
-    )  # fmt: skip
+        size,
+        mean if audit.listed else 0.0,
+        audit.truth[checked].astype(np.float64),
+        audit.score[checked],
+        audit.worth[checked],
+        inclusion,
+    )
 
 
 def read_audit(
-    data: Any, *, label: str, score: str | None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
-    stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, where: str | None = None,
-) -> Audit:  # fmt: skip
+    data: Any,
+    *,
+    label: str,
+    score: str | None,
+    by: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
+    stratum: str | Sequence[str] | None = None,
+    value: str | None = None,
+    pos_label: Any = None,
+    where: str | None = None,
+) -> Audit:
     """An audit from a dataframe or files: a null label is a row that was not checked."""
     groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
-    return audit_of(any_columns(data, wanted, where=where), label, score, groups, inclusion, layers, value, pos_label)
+    return audit_of(
+        any_columns(data, wanted, where=where),
+        label,
+        score=score,
+        by=groups,
+        inclusion=inclusion,
+        stratum=layers,
+        value=value,
+        pos_label=pos_label,
+    )
 
 
 def columns_wanted(
@@ -107,15 +132,23 @@ def columns_wanted(
     """The columns an audit names."""
     amounts = ((score, "score="), (inclusion, "inclusion="), (value, "value="))
     return [
-        Wanted(label, "label=", "class"), *(Wanted(name, "by=") for name in by), *(Wanted(name, "stratum=") for name in stratum),
+        Wanted(label, "label=", "class"),
+        *(Wanted(name, "by=") for name in by),
+        *(Wanted(name, "stratum=") for name in stratum),
         *(Wanted(name, option, "number") for name, option in amounts if name is not None),
-    ]  # fmt: skip
+    ]
 
 
 def audit_of(
-    columns: dict[str, NDArray[Any]], label: str, score: str | None, by: Sequence[str], inclusion: str | None, stratum: Sequence[str],
-    value: str | None, pos_label: Any,
-) -> Audit:  # fmt: skip
+    columns: dict[str, NDArray[Any]],
+    label: str,
+    score: str | None = None,
+    by: Sequence[str] = (),
+    inclusion: str | None = None,
+    stratum: Sequence[str] = (),
+    value: str | None = None,
+    pos_label: Any = None,
+) -> Audit:
     """An audit from columns already read."""
     checked = ~without_verdict(columns[label])
     rows = len(checked)
@@ -140,17 +173,26 @@ def audit_of(
     if inclusion is None:
         chance = _sampled(layers, checked)
     return Audit(
-        checked, truth, p, worth, chance, layers, tuple(rows_by_group(keys)) if by else (), tuple(by), listed,
-        bool(p.min() >= 0.0 and p.max() <= 1.0), labels,
-    )  # fmt: skip
+        checked=checked,
+        truth=truth,
+        score=p,
+        worth=worth,
+        inclusion=chance,
+        stratum=layers,
+        groups=tuple(rows_by_group(keys)) if by else (),
+        by=tuple(by),
+        listed=listed,
+        is_probability=bool(p.min() >= 0.0 and p.max() <= 1.0),
+        labels=labels,
+    )
 
 
 def without_verdict(column: NDArray[Any]) -> Bools:
     """Which rows were not checked: those without a value, or with an empty text."""
     missing = is_missing(column)
-    if (found := np.ma.getdata(column)).dtype.kind in "OU":
+    if (values := np.ma.getdata(column)).dtype.kind in "OU":
         # An empty cell is not a finding, wherever it was read from.
-        missing = missing | np.asarray([value == "" for value in found.tolist()], dtype=np.bool_)
+        missing = missing | np.asarray([value == "" for value in values.tolist()], dtype=np.bool_)
     return missing
 
 
@@ -165,15 +207,15 @@ def _require_known(present: NDArray[Any], pos_label: Any, label: str) -> None:
 
 
 def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bools) -> Floats:
-    """The probability with which each row was drawn, nan where nobody says."""
+    """The inclusion probability of each row, nan where it is not given."""
     if name is None:
         return np.full(len(checked), np.nan)
     chance = numbers(columns[name], name)
     of = chance[checked]
     if bad := int((~np.isfinite(of) | (of <= 0.0)).sum()):
         raise InputError(
-            f"{bad} rows have a label but no {name} above 0, so they lie outside the sample that was drawn; take their labels out, "
-            "or say with which probability they were drawn."
+            f"{bad} rows have a label but no {name} above 0, so they lie outside the sample that was drawn; take their "
+            "labels out, or say with which probability they were drawn."
         )
     if (of > 1.0).any():
         raise InputError(
@@ -192,7 +234,9 @@ def _layers(keys: Sequence[NDArray[Any]], rows: int) -> Ints:
 
 
 def _alike(chance: Floats, checked: Bools) -> Ints:
-    """Strata of rows with the same probability, where there are few such and each was checked often enough; else a single one."""
+    """Strata of rows with the same probability, where there are few such and each was checked often enough; else a
+    single one.
+    """
     if not np.isfinite(chance).all():
         return np.zeros(len(chance), dtype=np.int64)
     codes = np.unique(chance, return_inverse=True)[1].astype(np.int64)
@@ -202,9 +246,9 @@ def _alike(chance: Floats, checked: Bools) -> Ints:
         codes = np.full(len(chance), -1, dtype=np.int64)
         codes[chance > 0.0] = within
         return codes
-    sizes, seen = np.bincount(codes), np.bincount(codes, checked)
-    certain = (seen == sizes) & (np.unique(chance) >= 1.0)
-    enough = ((seen >= FEW) | certain).all() and len(sizes) * _ROWS_A_STRATUM <= checked.sum()
+    sizes, number_checked = np.bincount(codes), np.bincount(codes, checked)
+    certain = (number_checked == sizes) & (np.unique(chance) >= 1.0)
+    enough = ((number_checked >= FEW) | certain).all() and len(sizes) * _ROWS_A_STRATUM <= checked.sum()
     return codes if enough else np.zeros(len(chance), dtype=np.int64)
 
 
@@ -214,16 +258,18 @@ def _refuse_part_of_a_list(chance: Floats, checked: Bools, label: str) -> None:
         return
     if chance.sum() < _DRAWN * checked.sum():
         raise InputError(
-            f"{int((~checked).sum())} rows have no {label}, but their inclusion probabilities say that these rows are a sample and not all "
-            f"of the target (they stand for {(1.0 / chance).sum():.0f}); leave the rows that were not checked out, or pass all rows."
+            f"{int((~checked).sum())} rows have no {label}, but their inclusion probabilities say that these rows are "
+            f"a sample and not all of the target (they stand for {(1.0 / chance).sum():.0f}); leave the rows that were "
+            "not checked out, or pass all rows."
         )
 
 
 def _sampled(layers: Ints, checked: Bools) -> Floats:
     """The share of each stratum that was checked."""
-    sizes, seen = np.bincount(layers), np.bincount(layers, checked)
-    if not seen.all():
+    sizes, number_checked = np.bincount(layers), np.bincount(layers, checked)
+    if not number_checked.all():
         raise InputError(
-            f"{int((seen == 0).sum())} strata have no checked row, so nothing is known of them; check some, or put strata together."
+            f"{int((number_checked == 0).sum())} strata have no checked row, so nothing is known of them; check some, "
+            "or put strata together."
         )
-    return np.asarray((seen / sizes)[layers])
+    return np.asarray((number_checked / sizes)[layers])

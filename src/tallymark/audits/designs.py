@@ -1,4 +1,4 @@
-"""How an audit is drawn: strata by score, how many rows of each, and with which probability a row is taken."""
+"""Sampling designs of an audit: stratification by score, allocation, and inclusion probabilities."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 
 from tallymark._check import Bools, Floats, Ints
 
-#: Share of the sample that is spread evenly over all rows, whatever the scores say: scores that are too sure of themselves would otherwise
-#: leave the rows they call impossible unchecked, and limits that hold only for honest scores (88 % instead of 95 % at a tenth).
+#: Share of the sample that is spread evenly over all rows, whatever the scores say: scores that are too sure of
+#: themselves would otherwise leave the rows they call impossible unchecked, and limits that hold only for honest scores
+#: (88 % instead of 95 % at a tenth).
 _EVEN = 0.3
 
-#: A probability is not believed to be closer to 0 or 1 than this: a plan must not bet everything on a score.
+#: Probabilities are clipped to this distance from 0 and 1, so that a plan does not rely on a score alone.
 _SURE = 0.001
 
 
@@ -26,8 +27,8 @@ def doubt(score: Floats) -> Floats:
 def cut_strata(score: Floats, number: int) -> Ints:
     """Strata of about equal sums of doubt, cut along the score.
 
-    Where f is the density of what is measured, boundaries at equal steps of Σ√f come near the least variance (Dalenius & Hodges 1959);
-    of a label whose probability is p the deviation is √(p(1 − p)).
+    Where f is the density of what is measured, boundaries at equal steps of Σ√f come near the least variance (Dalenius
+    & Hodges 1959); of a label whose probability is p the deviation is √(p(1 − p)).
     """
     values, codes = np.unique(score, return_inverse=True)
     mass = np.bincount(codes, doubt(score))
@@ -115,15 +116,17 @@ def _rounded(taken: Floats, n: int) -> Ints:
 
 
 def chances(doubts: Floats, n: int) -> Floats:
-    """Probabilities of being drawn, in proportion to doubt, part of the sample spread evenly; none above 1, `n` in all."""
+    """Probabilities of being drawn, in proportion to doubt, part of the sample spread evenly; none
+    above 1, `n` in all.
+    """
     wanted = (1.0 - _EVEN) * doubts / doubts.sum() + _EVEN / len(doubts)
     certain: Bools = np.zeros(len(doubts), dtype=np.bool_)
     while True:
         left = n - certain.sum()
-        made = np.where(certain, 1.0, left * wanted / max(wanted[~certain].sum(), 1e-300))
-        over = (made > 1.0) & ~certain
+        probabilities = np.where(certain, 1.0, left * wanted / max(wanted[~certain].sum(), 1e-300))
+        over = (probabilities > 1.0) & ~certain
         if not over.any():
-            return made
+            return probabilities
         certain |= over
 
 
@@ -135,7 +138,9 @@ def drawn_within(codes: Ints, taken: Ints, rng: np.random.Generator) -> Ints:
 
 
 def drawn_by(chance: Floats, rng: np.random.Generator) -> Ints:
-    """Rows drawn with these probabilities: systematically along a random order, so that as many come as were asked for."""
+    """Rows drawn with these probabilities: systematically along a random order, so that as many come as
+    were asked for.
+    """
     order = rng.permutation(len(chance))
     steps = np.cumsum(chance[order])
     # Rounding must not lose a row that is certain.

@@ -1,10 +1,10 @@
 r"""Draws of the positives in audited strata, from which limits of counts, precision and recall are quantiles.
 
 Every checked row gets a random exponential weight (within a stratum of rows drawn alike the share of positives is then
-:math:`\mathrm{Beta}(x, n - x)`), and each *part* (all strata, or the strata of rows called positive and those of the others) gets one
-more checked row, the pseudo-row, in every draw: in a stratum chosen in proportion to what a row stands for there, and positive at random.
-With a single stratum this reproduces the mid-p limits; where none was found it gives a positive upper limit. Strata that were checked
-completely stay known.
+:math:`\mathrm{Beta}(x, n - x)`), and each *part* (all strata, or the strata of rows called positive and those of the
+others) gets one more checked row, the pseudo-row, in every draw: in a stratum chosen in proportion to what a row stands
+for there, and positive at random. With a single stratum this reproduces the mid-p limits; where none was found it gives
+a positive upper limit. Strata that were checked completely stay known.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ _NUMBERS = 40_000_000
 #: Numbers in memory at a time.
 _CHUNK = 4_000_000
 
-#: The chance that the pseudo-row moves a limit outwards. One half gives mid-p limits, 1 exact ones; by enumeration of samples in which a
-#: complete stratum stands beside a large one with few positives, .6 is the least chance with which no coverage is below 93 %.
+#: The chance that the pseudo-row moves a limit outwards. One half gives mid-p limits, 1 exact ones; by enumeration of
+#: samples in which a complete stratum stands beside a large one with few positives, .6 is the least chance with which
+#: no coverage is below 93 %.
 _OUTWARDS = 0.6
 
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws of the positives of one part, for its lower and for its upper limit; both come from the same random numbers."""
+    """Draws of the positives of one part, for its lower and for its upper limit; both come from the same random
+    numbers.
+    """
 
     lower: Floats
     upper: Floats
@@ -54,7 +57,9 @@ class Draws:
 
 
 def quantiles(lower: Floats, upper: Floats, level: float) -> tuple[float, float]:
-    """The lower limit from the one set of draws, the upper one from the other; draws in which nothing is defined are left out."""
+    """The lower limit from the one set of draws, the upper one from the other; draws in which nothing is defined are
+    left out.
+    """
     tail = (1.0 - level) / 2.0
     return float(np.nanquantile(lower, tail)), float(np.nanquantile(upper, 1.0 - tail))
 
@@ -63,24 +68,25 @@ def drawn(parts: Sequence[Sequence[Stratum]], slope: float) -> list[Draws]:
     """Draws of the positives of each part (their worth, where rows have one), all from the same random numbers."""
     weighted = sum(len(s.truth) for part in parts for s in part if not s.complete and not _alike(s, slope))
     number = int(np.clip(_NUMBERS // max(weighted, 1), _FEWEST, _DRAWS))
-    # What is known takes no random numbers, so that the same unknown strata give the same draws in every division into parts.
+    # What is known takes no random numbers, so that the same unknown strata give the same draws in every division into
+    # parts.
     rng = np.random.default_rng(_SEED)
     return [_of_part(part, slope, number, rng) for part in parts]
 
 
 def _of_part(strata: Sequence[Stratum], slope: float, number: int, rng: np.random.Generator) -> Draws:
     weights = np.array([0.0 if s.complete else _weight(s) for s in strata])
-    known = sum(float(s.worth @ s.truth) for s, weight in zip(strata, weights, strict=True) if not weight > 0.0)
-    total = Draws(np.full(number, known), np.full(number, known))
+    certain = sum(float(s.worth @ s.truth) for s, weight in zip(strata, weights, strict=True) if not weight > 0.0)
+    total = Draws(np.full(number, certain), np.full(number, certain))
     unknown, weights = [s for s, weight in zip(strata, weights, strict=True) if weight > 0.0], weights[weights > 0.0]
     if not unknown:
         return total
     chosen = np.searchsorted(np.cumsum(weights) / weights.sum(), rng.random(number), side="right")
     extra, coin = rng.exponential(size=number), rng.random(number)
-    found = (coin < 1.0 - _OUTWARDS, coin < _OUTWARDS)
+    hits = (coin < 1.0 - _OUTWARDS, coin < _OUTWARDS)
     for code, s in enumerate(unknown):
         added = np.where(chosen == code, extra, 0.0)
-        total += _equal(s, added, found, rng) if _alike(s, slope) else _unequal(s, slope, added, found, rng)
+        total += _equal(s, added, hits, rng) if _alike(s, slope) else _unequal(s, slope, added, hits, rng)
     return total
 
 
@@ -95,12 +101,14 @@ def _weight(s: Stratum) -> float:
     return float(left @ left / left.sum()) if left.sum() > 0.0 else 0.0
 
 
-def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
-    """Checked rows, and among the others a binomial number with a share drawn from the gamma weights of the checked ones."""
+def _equal(s: Stratum, added: Floats, hits: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
+    """Checked rows, and among the others a binomial number with a share drawn from the gamma weights of the checked
+    ones.
+    """
     n, positives = len(s.truth), int(s.truth.sum())
     yes, no = rng.gamma(positives, size=len(added)), rng.gamma(n - positives, size=len(added))
     rest = max(round(s.size) - n, 0)
-    below, above = (np.clip((yes + added * hit) / (yes + no + added), 0.0, 1.0) for hit in found)
+    below, above = (np.clip((yes + added * hit) / (yes + no + added), 0.0, 1.0) for hit in hits)
     lower = rng.binomial(rest, below)
     upper = lower.copy()
     # Most pseudo-rows, and all of other strata, are the same for both limits.
@@ -109,7 +117,7 @@ def _equal(s: Stratum, added: Floats, found: tuple[Bools, Bools], rng: np.random
     return Draws(positives + lower.astype(np.float64), positives + upper.astype(np.float64))
 
 
-def _unequal(s: Stratum, slope: float, added: Floats, found: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
+def _unequal(s: Stratum, slope: float, added: Floats, hits: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
     """Exponential weights of each checked row, less variable the more of the rows like it were checked."""
     mass, spread = s.mass, np.sqrt(1.0 - s.inclusion)
     rest = s.truth - slope * s.score
@@ -124,6 +132,6 @@ def _unequal(s: Stratum, slope: float, added: Floats, found: tuple[Bools, Bools]
     least, most = float(s.worth @ s.truth), s.size - float(s.worth @ (1.0 - s.truth))
     lower, upper = (
         np.clip(s.size * (slope * s.mean_score + (over + extra * (hit - average)) / (under + extra)), least, most)
-        for hit in found
+        for hit in hits
     )
     return Draws(lower, upper)

@@ -1,8 +1,9 @@
-r"""``tm.audits.estimate``: precision, recall and their like over all rows, from those that were checked by hand.
+r"""Design-based estimates of precision, recall and other rates from rows checked by hand (``tm.audits.estimate``).
 
-Of rows called positive, C in number, and of the D others the audit estimates how many are positive: A and B. Every metric is a function
-of these four numbers that never falls when A grows and never rises when B grows (or does not depend on it): precision A/C, recall
-A/(A + B), and so on. Its limits are quantiles over draws of A and B together, so that no two metrics contradict each other.
+Of rows called positive, C in number, and of the D others the audit estimates how many are positive: A and B. Every
+metric is a function of these four numbers that never falls when A grows and never rises when B grows (or does not
+depend on it): precision A/C, recall A/(A + B), and so on. Its limits are quantiles over draws of A and B together, so
+that no two metrics contradict each other.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
 from tallymark.audits.checked_rows import Audit, audit_of, columns_wanted
 from tallymark.audits.draws import drawn, quantiles
-from tallymark.audits.prevalences import audited, usual
-from tallymark.audits.shares import share, slope_of
+from tallymark.audits.prevalences import audit_slope, prevalence_of_all, prevalences_by_group
+from tallymark.audits.shares import share
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.measures import Measure
@@ -36,7 +37,7 @@ from tallymark.sources.frames import named_columns
 
 @dataclass(frozen=True)
 class Called:
-    """Rows called positive and the others: how many of each (or what they are worth), and the positives among them, in each draw."""
+    """Rows predicted positive and the others: their number (or weight), and the positives among them in each draw."""
 
     called: float
     others: float
@@ -91,7 +92,7 @@ _SHARE_OF = {"recall": "positive", "specificity": "negative"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditEstimate(Shown, Mapping[str, Measure]):
-    """What an audit says: `prevalence` of all rows (and of groups, `by_group`), and a measure for each metric of the calls."""
+    """Estimates of an audit: `prevalence` of all rows (and of groups, `by_group`), and a measure for each metric."""
 
     prevalence: Prevalence
     measures: Mapping[str, Measure] = field(default_factory=dict)
@@ -110,11 +111,11 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
     def __getitem__(self, name: str) -> Measure:
-        known = METRICS[name].name if name in METRICS else name
-        if known not in self.measures:
+        canonical = METRICS[name].name if name in METRICS else name
+        if canonical not in self.measures:
             hint = "" if self.measures else " Say threshold= or predicted= to have the calls assessed."
             raise UnknownNameError(f"{name!r} was not estimated.{nearest(name, self.measures)}{hint}")
-        return self.measures[known]
+        return self.measures[canonical]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.measures)
@@ -124,28 +125,30 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
 
     @property
     def sentence(self) -> str:
-        """Known and estimated, in words."""
+        """The checked and the estimated positives, in words."""
         one, details = self.prevalence, self.prevalence.details
-        checked, found = int(details["checked"]), int(details["found"])
+        checked, positive = int(details["checked"]), int(details["found"])
         if one.reason is not None:
             return f"No estimate: {one.reason}."
-        said = f"{found} of the {checked} checked rows are positive"
+        estimated = equivalent = ""
         if "estimated" in details:
-            said += f"; {details['estimated']:.0f} more are estimated among the {one.n - checked:.0f} others: {one.count:.0f} in all"
-        worth = ""
+            others = f"{details['estimated']:.0f} more are estimated among the {one.n - checked:.0f} others"
+            estimated = f"; {others}: {one.count:.0f} in all"
         if "equivalent" in details and details["equivalent"] > 1.05 * checked:
-            worth = f" That is as sharp as {details['equivalent']:.0f} rows drawn at random without scores would be."
-        return f"{said}.{worth}{self._scores_said}"
+            equivalent = (
+                f" That is as precise as {details['equivalent']:.0f} rows drawn at random without scores would be."
+            )
+        return f"{positive} of the {checked} checked rows are positive{estimated}.{equivalent}{self._about_scores}"
 
     @property
-    def _scores_said(self) -> str:
-        """That the scores are no probabilities of these rows, where the audit's interval shows it."""
+    def _about_scores(self) -> str:
+        """A sentence where the audit's interval shows that the scores are no probabilities of these rows."""
         one, mean = self.prevalence, self.mean_score
         if mean is None or one.low is None or one.high is None or one.low <= mean <= one.high:
             return ""
         return (
-            f" The scores average {number(mean)}, outside of this interval ({number(one.low)} to {number(one.high)}): they are no "
-            "probabilities of these rows. Calibrate them before you plan another audit by them."
+            f" The scores average {number(mean)}, outside of this interval ({number(one.low)} to {number(one.high)}): "
+            "they are no probabilities of these rows. Calibrate them before you plan another audit by them."
         )
 
     def heading(self) -> str:
@@ -157,8 +160,8 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
         """A line for the prevalence, for each group, and for each metric."""
 
         def line(name: str, value: float, one: Prevalence | Measure) -> Row:
-            told = {"of": name, "value": value, "low": one.low, "high": one.high}
-            return told if one.reason is None else {**told, "reason": one.reason}
+            entries = {"of": name, "value": value, "low": one.low, "high": one.high}
+            return entries if one.reason is None else {**entries, "reason": one.reason}
 
         lines = [line("prevalence", self.prevalence.prevalence, self.prevalence)]
         if self.by_group is not None:
@@ -170,68 +173,117 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "prevalence": self.prevalence.to_dict(), "threshold": plain(self.threshold), "value": self.value, "sentence": self.sentence,
+            "prevalence": self.prevalence.to_dict(),
+            "threshold": plain(self.threshold),
+            "value": self.value,
+            "sentence": self.sentence,
             "metrics": {name: measure.to_dict() for name, measure in self.measures.items()},
-            "groups": None if self.by_group is None else [
+            "groups": None
+            if self.by_group is None
+            else [
                 one | {"metrics": {name: m.to_dict() for name, m in self.measures_by_group.get(key, {}).items()}}
                 for key, one in zip(self.by_group.entries, self.by_group.to_dict()["estimates"], strict=True)
             ],
             "sum_of_groups": None if self.by_group is None else self.by_group.total.to_dict(),
-        }  # fmt: skip
+        }
 
 
 @named_columns
 @honours_strict
 def estimate(
-    data: Any, *, label: str, score: str | None = None, threshold: float | None = None, predicted: str | None = None,
-    by: str | Sequence[str] | None = None, inclusion: str | None = None, stratum: str | Sequence[str] | None = None,
-    value: str | None = None, pos_label: Any = None, estimator: str | None = None, level: float = 0.95, where: str | None = None,
+    data: Any,
+    *,
+    label: str,
+    score: str | None = None,
+    threshold: float | None = None,
+    predicted: str | None = None,
+    by: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
+    stratum: str | Sequence[str] | None = None,
+    value: str | None = None,
+    pos_label: Any = None,
+    estimator: str | None = None,
+    level: float = 0.95,
+    where: str | None = None,
     strict: bool = False,
-) -> AuditEstimate:  # fmt: skip
-    """How many are positive, and how good the calls are, over all rows of the target, from those that were checked by hand.
+) -> AuditEstimate:
+    """Estimate the prevalence, and the metrics of a classifier's predictions, over all rows from those checked by hand.
 
-    The data and its columns are those of :func:`tallymark.audits.from_audit`. With a `threshold` of the score, or a column of
-    `predicted` labels, precision, recall, F1, specificity, negative predictive value and accuracy are estimated too: from the positives
-    among the rows called positive and among the others. Their limits are quantiles over draws of both numbers, the same draws for every
-    metric, so that they keep to [0, 1] and cannot contradict each other.
+    With a `threshold` of the score, or a column of `predicted` labels, precision, recall, F1, specificity, negative
+    predictive value and accuracy are estimated too, from the positives among the rows predicted positive and among the
+    others. Their limits are quantiles over draws of both numbers, the same draws for every metric, so that they keep to
+    [0, 1] and cannot contradict each other.
 
+    Parameters
+    ----------
+    data, label, score, by, inclusion, stratum, value, pos_label, estimator, level, where, strict
+        As of :func:`tallymark.audits.from_audit`.
+    threshold
+        Where the score is cut.
+    predicted
+        Column of predicted labels, instead of a threshold.
+
+    Returns
+    -------
+    AuditEstimate
+        The prevalence, by group where there are groups, and a measure for each metric.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.3, 3, 10_000)
     >>> frame = pd.DataFrame({"p": p, "checked": (rng.random(10_000) < p).astype(float)})
     >>> frame.loc[400:, "checked"] = None
-    >>> found = tm.audits.estimate(frame, label="checked", score="p", threshold=0.5)
-    >>> print(found.sentence)
-    40 of the 400 checked rows are positive; 918 more are estimated among the 9600 others: 958 in all. That is as sharp as 483 rows drawn at random without scores would be.
-    >>> print(found["recall"])
+    >>> audit = tm.audits.estimate(frame, label="checked", score="p", threshold=0.5)
+    >>> print(audit.sentence.partition(".")[0])
+    40 of the 400 checked rows are positive; 918 more are estimated among the 9600 others: 958 in all
+    >>> print(audit["recall"])
     recall = 0.1287, 95 % interval 0.0606 to 0.2038
+
     """
-    asked = checked_level(level)
+    confidence = checked_level(level)
     groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     if threshold is not None and predicted is not None:
-        raise InputError("Calls are made by threshold= of the score or by the column predicted=, not by both.")
+        raise InputError("Predictions come from threshold= of the score or from the column predicted=, not from both.")
     if threshold is not None and score is None:
         raise InputError("threshold= cuts the score; name its column with score=.")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
     wanted += [] if predicted is None else [Wanted(predicted, "predicted=", "class")]
     columns = any_columns(data, wanted, where=where)
-    grouped = audit_of(columns, label, score, groups, inclusion, layers, value, pos_label)
+    grouped = audit_of(
+        columns,
+        label,
+        score=score,
+        by=groups,
+        inclusion=inclusion,
+        stratum=layers,
+        value=value,
+        pos_label=pos_label,
+    )
     audit = replace(grouped, groups=(), by=())
-    whole = audited(audit, asked, estimator, counted=value is None)
+    whole = prevalence_of_all(audit, confidence, estimator, counted=value is None)
     calls = _calls(columns, audit, threshold, predicted)
-    strata = audit.strata()
-    slope = slope_of(strata, usual(audit, strata) if estimator is None else estimator)
-    measures = {} if calls is None else _measures(audit, calls, asked, slope)
+    slope = audit_slope(audit, estimator)
+    measures = {} if calls is None else _measures(audit, calls, confidence, slope)
     parts, within = None, {}
     if groups:
-        parts = audited(grouped, asked, estimator, counted=value is None)
+        parts = prevalences_by_group(grouped, confidence, estimator, counted=value is None)
         if calls is not None:
             # The slope is that of all rows, as for the groups' shares.
-            within = {key: _measures(audit.part(rows), calls[rows], asked, slope) for key, rows in grouped.groups}
+            within = {key: _measures(audit.part(rows), calls[rows], confidence, slope) for key, rows in grouped.groups}
     notes = whole.warnings if parts is None else tuple(dict.fromkeys((*whole.warnings, *parts.warnings)))
     emit(notes, strict=strict)
-    found = AuditEstimate(whole, measures, parts, within, threshold, value, notes)  # type: ignore[arg-type]
-    return replace(found, mean_score=_mean_score(columns, score, found.prevalence.n))
+    return AuditEstimate(
+        prevalence=whole,
+        measures=measures,
+        by_group=parts,
+        measures_by_group=within,
+        threshold=threshold,
+        value=value,
+        warnings=notes,
+        mean_score=_mean_score(columns, score, whole.n),
+    )
 
 
 def _mean_score(columns: Mapping[str, Any], score: str | None, n: float) -> float | None:
@@ -243,15 +295,16 @@ def _mean_score(columns: Mapping[str, Any], score: str | None, n: float) -> floa
 
 def _calls(columns: Mapping[str, Any], audit: Audit, threshold: float | None, predicted: str | None) -> Bools | None:
     if predicted is not None:
-        found = _check.labels(columns[predicted], predicted)
-        values = _check.distinct(found, predicted)
+        labels = _check.labels(columns[predicted], predicted)
+        values = _check.distinct(labels, predicted)
         if audit.labels[1] not in values and (
             len(values) > 1 or isinstance(values[0], str) != isinstance(audit.labels[1], str)
         ):
             raise InputError(
-                f"{predicted} has the values {shown(values)}, but the positive label is {audit.labels[1]!r}; both must use the same labels."
+                f"{predicted} has the values {shown(values)}, but the positive label is {audit.labels[1]!r}; both must "
+                "use the same labels."
             )
-        return np.asarray(found == audit.labels[1])
+        return np.asarray(labels == audit.labels[1])
     return None if threshold is None else np.asarray(audit.score >= _check.real(threshold, "threshold"))
 
 
@@ -276,22 +329,22 @@ def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[st
         Called(called, others, hits.lower, missed.upper),
         Called(called, others, hits.upper, missed.lower),
     )
-    checked, found = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
-    absent = {"positive": not found, "negative": found == checked}
-    return {
-        name: _measure(name, [work(t) for t in tables], level, [
-            *unknown, *(f"none of the {checked} checked rows is {c}" for c in [_SHARE_OF.get(name, "")] if absent.get(c))
-        ])
-        for name, work in OF_AUDIT.items()
-    }  # fmt: skip
+    checked, positive = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
+    absent = {"positive": not positive, "negative": positive == checked}
+    measures = {}
+    for name, work in OF_AUDIT.items():
+        of_class = _SHARE_OF.get(name, "")
+        reasons = [*unknown, f"none of the {checked} checked rows is {of_class}"] if absent.get(of_class) else unknown
+        measures[name] = _measure(name, [work(t) for t in tables], level, reasons)
+    return measures
 
 
-def _measure(name: str, found: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:
-    value = float(found[0])
+def _measure(name: str, values: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:
+    value = float(values[0])
     if math.isnan(value):
         reason = unknown[0] if unknown else "nothing that it is a share of was found"
         return Measure(name=name, value=math.nan, reason=reason)
-    low, high = quantiles(found[1], found[2], level)
+    low, high = quantiles(values[1], values[2], level)
     return Measure(
         name=name, value=value, low=min(low, value), high=max(high, value), interval_method="draws", level=level
     )

@@ -1,4 +1,4 @@
-"""``tm.audits.plan``: which rows, and how many, to check by hand so that a figure is known to a given width."""
+"""Sampling plan of an audit (``tm.audits.plan``): which rows, and how many, to check by hand."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
 
 Design = Literal["stratified", "simple", "uncertainty"]
-Wished = Literal["prevalence", "precision", "recall"]
+Estimand = Literal["prevalence", "precision", "recall"]
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Rows to plan for: their scores, what each weighs in the figure, and by group those that it is about."""
+    """Rows to plan for: their scores, the weight of each in the estimate, and the rows of each group."""
 
     score: Floats
-    worth: Floats
+    weight: Floats
     groups: tuple[tuple[tuple[Any, ...], Ints], ...]
-    #: The value to expect where it is not the mean of what is measured: a ratio, whose rows are its positives.
+    #: The value to expect where it is a ratio (a recall), whose rows are the positives.
     ratio: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditPlan(Shown):
-    """Rows to check by hand, with the probability with which each was drawn, and what the audit will be worth.
+    """Rows to check by hand, their inclusion probabilities, and the interval to expect.
 
-    `drawn` are the places of the rows to check, in order; `inclusion` and `stratum` belong to every row of the data (0 and -1 for
-    rows that the figure is not about). `expected` has the estimate and limits to expect if the scores are right, by group where there
-    are groups; `simple` is how many rows a simple random sample would need for the same width.
+    `drawn` are the places of the rows to check, in order; `inclusion` and `stratum` belong to every row of the data (0
+    and -1 for rows outside of the plan). `expected` has the estimate and limits to expect if the scores are right, by
+    group where there are groups; `simple` is how many rows a simple random sample would need for the same width.
     """
 
     measure: str
@@ -85,9 +85,11 @@ class AuditPlan(Shown):
     def columns(self) -> dict[str, Any]:
         """The same as arrays."""
         return {
-            "row": self.drawn, "score": self.scores[self.drawn], "stratum": self.stratum[self.drawn],
+            "row": self.drawn,
+            "score": self.scores[self.drawn],
+            "stratum": self.stratum[self.drawn],
             "inclusion": self.inclusion[self.drawn],
-        }  # fmt: skip
+        }
 
     def _share(self, value: float) -> str:
         return number(share_of_rows(value, len(self.scores)))
@@ -95,10 +97,10 @@ class AuditPlan(Shown):
     def heading(self) -> str:
         """How many, and what to expect of it."""
         parts = [
-            f"{', '.join(f'{name} {value}' for name, value in zip(self.by, key, strict=True)) or self.measure} {self._share(value)} "
-            f"({self._share(low)} to {self._share(high)})"
+            f"{', '.join(f'{name} {value}' for name, value in zip(self.by, key, strict=True)) or self.measure} "
+            f"{self._share(value)} ({self._share(low)} to {self._share(high)})"
             for key, (value, low, high) in self.expected.items()
-        ]  # fmt: skip
+        ]
         how = f"; a simple random sample would need {self.simple} for the same width" if self.saved else ""
         more = f" and {len(parts) - 4} more" if len(parts) > 4 else ""
         total = float(self.scores.sum())
@@ -108,9 +110,9 @@ class AuditPlan(Shown):
             else ""
         )
         return (
-            f"Check {self.n} {noun(self.n, 'row')} ({self.design} sample){how}. If the scores are right probabilities (they add up to "
-            f"{amount(round(total, 2))} positives among {len(self.scores)} rows), expect {'; '.join(parts[:4])}{more} at "
-            f"{100 * self.level:g} %.{doubt}"
+            f"Check {self.n} {noun(self.n, 'row')} ({self.design} sample){how}. If the scores are right probabilities "
+            f"(they add up to {amount(round(total, 2))} positives among {len(self.scores)} rows), expect "
+            f"{'; '.join(parts[:4])}{more} at {100 * self.level:g} %.{doubt}"
         )
 
     def rows(self) -> Sequence[Row]:
@@ -120,41 +122,90 @@ class AuditPlan(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, with the list of rows."""
         return {
-            "measure": self.measure, "design": self.design, "n": self.n, "simple": self.simple, "saved": self.saved, "level": self.level,
+            "measure": self.measure,
+            "design": self.design,
+            "n": self.n,
+            "simple": self.simple,
+            "saved": self.saved,
+            "level": self.level,
             "expected": [
                 {"group": dict(zip(self.by, plain(key), strict=True)) or None, "value": v, "low": a, "high": b}
                 for key, (v, a, b) in self.expected.items()
             ],
             "strata": plain([dict(row) for row in self.strata]),
-            "sample": plain([dict(zip(self.columns(), line, strict=True)) for line in zip(*self.columns().values(), strict=True)]),
-        }  # fmt: skip
+            "sample": plain(
+                [dict(zip(self.columns(), line, strict=True)) for line in zip(*self.columns().values(), strict=True)]
+            ),
+        }
 
 
 @named_columns
 def plan(
-    data: Any, *, score: str, n: int | None = None, width: float | None = None, measure: Wished = "prevalence",
-    threshold: float | None = None, by: str | Sequence[str] | None = None, value: str | None = None, design: Design = "stratified",
-    allocation: str = "neyman", strata: int = 5, least: int = 2, level: float = 0.95, seed: Seed = 0,
-) -> AuditPlan:  # fmt: skip
+    data: Any,
+    *,
+    score: str,
+    n: int | None = None,
+    width: float | None = None,
+    measure: Estimand = "prevalence",
+    threshold: float | None = None,
+    by: str | Sequence[str] | None = None,
+    value: str | None = None,
+    design: Design = "stratified",
+    allocation: str = "neyman",
+    strata: int = 5,
+    least: int = 2,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> AuditPlan:
     r"""Draw the rows to check by hand: `n` of them, or as many as the interval needs to be no wider than `width`.
 
-    `measure` is what the audit is for: the ``prevalence`` (with `value`, the share of that column's sum), or at a `threshold` the
-    ``precision`` (only rows called positive are drawn) or the ``recall``. `design`:
+    Three tenths of a sample are spread evenly whatever the scores are, so that overconfident scores do less harm. The
+    plan reads scores as probabilities; the estimate afterwards (``tm.audits.from_audit`` and ``tm.audits.estimate``,
+    with ``inclusion=``) does not.
 
-    - ``stratified``: `strata` strata of equal :math:`\sum\sqrt{p(1-p)}` along the score (Dalenius & Hodges 1959), at least `least` rows
-      each, the rest by `allocation`: ``neyman`` (size × deviation), ``power`` (small strata get more; Bankier 1988) or ``proportional``.
-    - ``uncertainty``: each row with a probability in proportion to :math:`\sqrt{p(1-p)}`.
-    - ``simple``: every row alike.
+    Parameters
+    ----------
+    data
+        A dataframe or files with every row of the target.
+    score
+        Column of the probabilities.
+    n, width
+        Number of rows to check, or the width of the interval; one of the two.
+    measure
+        What is estimated: the ``prevalence`` (with `value`, the share of that column's sum), or at a `threshold` the
+        ``precision`` (only rows predicted positive are drawn) or the ``recall``.
+    threshold
+        Where the score is cut.
+    by
+        Columns of groups, each planned on its own: `width` holds in each, `n` is shared out between them.
+    value
+        Column whose sum is estimated instead of the rows.
+    design
+        ``stratified``: strata of equal :math:`\sum\sqrt{p(1-p)}` along the score (Dalenius & Hodges 1959);
+        ``uncertainty``: each row with a probability in proportion to :math:`\sqrt{p(1-p)}`; ``simple``: all alike.
+    allocation
+        Rows of the strata: ``neyman`` (size × deviation), ``power`` (small strata get more; Bankier 1988) or
+        ``proportional``.
+    strata, least
+        Number of strata, and the least number of checked rows of each.
+    level
+        Confidence level of the interval.
+    seed
+        Seed of the draw.
 
-    Three tenths of a sample are spread evenly whatever the scores say, so that scores that are too sure of themselves
-    do less harm. With `by` every group is planned on its own: `width` holds in each, `n` is shared out between them. The plan reads scores as
-    probabilities; the estimate afterwards (``tm.audits.from_audit`` and ``tm.audits.estimate``, with ``inclusion=``) does not.
+    Returns
+    -------
+    AuditPlan
+        The drawn rows, inclusion probabilities and strata of all rows, and the interval to expect.
 
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> p = np.random.default_rng(0).beta(0.3, 8, 20_000)
     >>> plan = tm.audits.plan(pd.DataFrame({"p": p}), score="p", width=0.03)
     >>> plan.n, plan.simple, len(plan.list_to_check())
     (369, 585, 369)
+
     """
     require_one_of("measure", measure, ("prevalence", "precision", "recall"))
     draw = choose("design", design, _DESIGNS)
@@ -163,35 +214,51 @@ def plan(
         raise InputError(
             "Say how many rows can be checked with n=, or how wide the interval may be with width=; one of the two."
         )
-    asked = checked_level(level)
+    confidence = checked_level(level)
     groups = column_names(by, "by=")
     if groups and measure == "recall":
         raise InputError("A recall is planned for all rows together; leave by= out, or plan for each group on its own.")
     wanted = [
-        Wanted(score, "score=", "number"), *(Wanted(name, "by=") for name in groups),
+        Wanted(score, "score=", "number"),
+        *(Wanted(name, "by=") for name in groups),
         *([] if value is None else [Wanted(value, "value=", "number")]),
-    ]  # fmt: skip
+    ]
     columns = any_columns(data, wanted)
     rows = _scored(columns, score, measure, threshold, groups, value)
     options = _Options(
-        _check.whole(strata, "strata", 1, 1_000), _check.whole(least, "least", 2), allocation, asked, draw, rows.ratio
+        _check.whole(strata, "strata", 1, 1_000),
+        _check.whole(least, "least", 2),
+        allocation,
+        confidence,
+        draw,
+        rows.ratio,
     )
     sizes = _sizes(rows, n, width, options)
     inclusion, stratum = np.zeros(len(rows.score)), np.full(len(rows.score), -1, dtype=np.int64)
     drawn, table, expected, simple = [], [], {}, 0
-    for (key, members), size, own in zip(rows.groups, sizes, seeds(seed, len(rows.groups)), strict=True):
-        part = _planned(rows.score[members], rows.worth[members], size, options)
+    for (key, members), size, group_seed in zip(rows.groups, sizes, seeds(seed, len(rows.groups)), strict=True):
+        part = _planned(rows.score[members], rows.weight[members], size, options)
         inclusion[members], stratum[members] = part.inclusion, part.codes + stratum.max() + 1
-        drawn.append(members[part.draw(np.random.default_rng(own))])
-        expected[key] = part.expected(asked)
+        drawn.append(members[part.draw(np.random.default_rng(group_seed))])
+        expected[key] = part.expected(confidence)
         named = dict(zip(groups, key, strict=True))
         table += [{**named, **line} for line in part.table(int(stratum[members].min()))]
         simple += _needed(
-            rows.score[members], rows.worth[members], expected[key][2] - expected[key][1], asked, rows.ratio
+            rows.score[members], rows.weight[members], expected[key][2] - expected[key][1], confidence, rows.ratio
         )
     return AuditPlan(
-        measure, design, np.sort(np.concatenate(drawn)), inclusion, stratum, rows.score, tuple(table), expected, simple, asked, tuple(groups)
-    )  # fmt: skip
+        measure=measure,
+        design=design,
+        drawn=np.sort(np.concatenate(drawn)),
+        inclusion=inclusion,
+        stratum=stratum,
+        scores=rows.score,
+        strata=tuple(table),
+        expected=expected,
+        simple=simple,
+        level=confidence,
+        by=tuple(groups),
+    )
 
 
 def _scored(
@@ -200,26 +267,27 @@ def _scored(
     p = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     if p.min() < 0.0 or p.max() > 1.0:
         raise InputError(
-            f"{score} runs from {p.min():g} to {p.max():g}; a plan reads scores as probabilities, so calibrate them first "
-            "(tallymark calibrate, tm.calibration.calibrate)."
+            f"{score} runs from {p.min():g} to {p.max():g}; a plan reads scores as probabilities, so calibrate them "
+            "first (tallymark calibrate, tm.calibration.calibrate)."
         )
-    kept, worth, recall = np.ones(len(p), dtype=np.bool_), np.ones(len(p)), None
+    kept, weight, recall = np.ones(len(p), dtype=np.bool_), np.ones(len(p)), None
     if value is not None:
-        worth = _check.weights(columns[value], value)
-        worth = worth / worth.mean()
+        weight = _check.weights(columns[value], value)
+        weight = weight / weight.mean()
     if measure != "prevalence":
         called = _called(p, measure, threshold)
         if measure == "precision":
             kept = called
         else:
-            # A positive row moves the recall R by 1 - R where it is called, and by -R where it is not.
+            # A positive row moves the recall R by 1 - R where it is predicted positive, and by -R where it is not.
             recall = float(p[called].sum() / p.sum())
-            worth = np.asarray((called - recall) * len(p) / float(p.sum()))
+            weight = np.asarray((called - recall) * len(p) / float(p.sum()))
     if only_verdicts(p):
         raise InputError(
-            f"{score} holds nothing but 0 and 1, like the verdicts of a judge; a plan would take them for certain and check next to "
-            "nothing. Check a few hundred rows drawn at random, turn the verdicts into probabilities by them (tallymark calibrate, "
-            "tm.calibration.calibrate), and plan with these; or plan with the score behind the verdicts."
+            f"{score} holds nothing but 0 and 1, like the verdicts of a judge; a plan would take them for certain and "
+            "check next to nothing. Check a few hundred rows drawn at random, turn the verdicts into probabilities by "
+            "them (tallymark calibrate, tm.calibration.calibrate), and plan with these; or plan with the score behind "
+            "the verdicts."
         )
     keys = [_check.groups(columns[name], name) for name in by]
     grouped = []
@@ -227,18 +295,18 @@ def _scored(
         members = np.asarray(rows)[kept[rows]]
         if len(members):
             grouped.append((key, members))
-    if value is not None and any(not worth[members].any() for _, members in grouped):
+    if value is not None and any(not weight[members].any() for _, members in grouped):
         raise InputError(f"{value} is 0 in every row of a group; leave that group out.")
-    return Scored(p, worth, tuple(grouped), recall)
+    return Scored(p, weight, tuple(grouped), recall)
 
 
 def only_verdicts(scores: Floats) -> bool:
-    """Whether scores are verdicts of yes and no, which claim to be certain."""
+    """Whether all scores are 0 or 1, verdicts that claim to be certain."""
     return bool(np.isin(scores, (0.0, 1.0)).all())
 
 
 def _called(p: Floats, measure: str, threshold: float | None) -> Bools:
-    """The rows that are called positive, where there is something to plan for."""
+    """The rows that are predicted positive; refused where there is nothing to plan for."""
     if threshold is None:
         raise InputError(f"The {measure} belongs to a threshold; say which with threshold=.")
     called = p >= _check.real(threshold, "threshold")
@@ -266,7 +334,7 @@ class _Part:
     """One group's plan."""
 
     score: Floats
-    worth: Floats
+    weight: Floats
     codes: Ints
     layers: Layers
     taken: Ints
@@ -282,54 +350,62 @@ class _Part:
         if not self.by_chance:
             return self.layers.variance(self.taken.astype(np.float64))
         p = np.clip(self.score, 0.001, 0.999)
-        return float(((1.0 - self.inclusion) / self.inclusion * p * (1.0 - p) * self.worth**2).sum()) / len(p) ** 2
+        return float(((1.0 - self.inclusion) / self.inclusion * p * (1.0 - p) * self.weight**2).sum()) / len(p) ** 2
 
     def expected(self, level: float) -> tuple[float, float, float]:
         checked = int(self.taken.sum())
-        found = round(float(self.inclusion @ self.score))
-        mean = float((self.score * self.worth).sum() / self.worth.sum()) if self.ratio is None else self.ratio
+        positives = round(float(self.inclusion @ self.score))
+        mean = float((self.score * self.weight).sum() / self.weight.sum()) if self.ratio is None else self.ratio
         if (self.inclusion >= 1.0).all():
             return mean, mean, mean
         if self.ratio is None:
-            return mean, *effective_limits(mean, self.variance, checked, min(found, checked), float(checked), level)
+            return mean, *effective_limits(mean, self.variance, checked, min(positives, checked), float(checked), level)
         # A share of the positives: these are the rows it rests on.
-        rows = max(found, 2)
+        rows = max(positives, 2)
         return mean, *effective_limits(mean, self.variance, rows, round(mean * rows), float(rows), level)
 
     def table(self, first: int) -> list[Row]:
         lines: list[Row] = []
         for code in range(len(self.taken)):
-            own = self.score[self.codes == code]
-            lines.append({
-                "stratum": first + code, "score_from": float(own.min()), "score_to": float(own.max()), "rows": len(own),
-                "expected_share": float(own.mean()), "check": int(self.taken[code]),
-            })  # fmt: skip
+            scores = self.score[self.codes == code]
+            lines.append(
+                {
+                    "stratum": first + code,
+                    "score_from": float(scores.min()),
+                    "score_to": float(scores.max()),
+                    "rows": len(scores),
+                    "expected_share": float(scores.mean()),
+                    "check": int(self.taken[code]),
+                }
+            )
         return lines
 
 
-def _planned(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:
-    return replace(options.draw(score, worth, n, options), ratio=options.ratio)
+def _planned(score: Floats, weight: Floats, n: int, options: _Options) -> _Part:
+    return replace(options.draw(score, weight, n, options), ratio=options.ratio)
 
 
-def _stratified(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:
+def _stratified(score: Floats, weight: Floats, n: int, options: _Options) -> _Part:
     # No more strata than `least` rows can be had of each.
     codes = cut_strata(score, max(1, min(options.strata, n // options.least)))
-    layers = Layers.of(codes, score, worth)
+    layers = Layers.of(codes, score, weight)
     taken = allocated(layers, min(n, len(score)), options.least, options.allocation)
-    return _Part(score, worth, codes, layers, taken, (taken / layers.sizes)[codes])
+    return _Part(score, weight, codes, layers, taken, (taken / layers.sizes)[codes])
 
 
-def _simple(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:  # noqa: ARG001 - as the other designs
+def _simple(score: Floats, weight: Floats, n: int, options: _Options) -> _Part:  # noqa: ARG001 - as the other designs
     codes = np.zeros(len(score), dtype=np.int64)
     taken = np.array([min(n, len(score))])
-    return _Part(score, worth, codes, Layers.of(codes, score, worth), taken, np.full(len(score), taken[0] / len(score)))
+    return _Part(
+        score, weight, codes, Layers.of(codes, score, weight), taken, np.full(len(score), taken[0] / len(score))
+    )
 
 
-def _uncertain(score: Floats, worth: Floats, n: int, options: _Options) -> _Part:  # noqa: ARG001
+def _uncertain(score: Floats, weight: Floats, n: int, options: _Options) -> _Part:  # noqa: ARG001
     codes = np.zeros(len(score), dtype=np.int64)
     taken = np.array([min(n, len(score))])
-    chance = chances(doubt(score) * np.abs(worth), int(taken[0]))
-    return _Part(score, worth, codes, Layers.of(codes, score, worth), taken, chance, by_chance=True)
+    chance = chances(doubt(score) * np.abs(weight), int(taken[0]))
+    return _Part(score, weight, codes, Layers.of(codes, score, weight), taken, chance, by_chance=True)
 
 
 _DESIGNS: Mapping[str, Callable[..., _Part]] = {"stratified": _stratified, "simple": _simple, "uncertainty": _uncertain}
@@ -342,11 +418,12 @@ def _sizes(rows: Scored, n: int | None, width: float | None, options: _Options) 
         raise InputError("No row is left to plan for; check the threshold and the condition.")
     if width is not None:
         wide = _check.probability(width, "width")
-        return [_search(rows.score[g], rows.worth[g], wide, options) for g in groups]
+        return [_search(rows.score[g], rows.weight[g], wide, options) for g in groups]
     total = _check.whole(n, "n", options.least)
     if total < options.least * len(groups):
         raise InputError(
-            f"n = {total} is too few for {len(groups)} groups of at least {options.least} checked rows each; raise it, or leave by= out."
+            f"n = {total} is too few for {len(groups)} groups of at least {options.least} checked rows each; raise it, "
+            "or leave by= out."
         )
     available = sum(map(len, groups))
     if total > available:
@@ -355,20 +432,21 @@ def _sizes(rows: Scored, n: int | None, width: float | None, options: _Options) 
     codes = np.concatenate([np.full(len(g), place) for place, g in enumerate(groups)])
     order = np.concatenate(groups)
     return [
-        int(k) for k in allocated(Layers.of(codes, rows.score[order], rows.worth[order]), total, options.least, "power")
+        int(k)
+        for k in allocated(Layers.of(codes, rows.score[order], rows.weight[order]), total, options.least, "power")
     ]
 
 
-def _search(score: Floats, worth: Floats, width: float, options: _Options) -> int:
-    """The least number of rows whose expected interval is no wider; all of them give no interval at all."""
+def _search(score: Floats, weight: Floats, width: float, options: _Options) -> int:
+    """The least number of rows whose expected interval is no wider than `width`."""
     few, many = min(options.least, len(score)), len(score)
     while few < many:
         middle = (few + many) // 2
-        _, low, high = _planned(score, worth, middle, options).expected(options.level)
+        _, low, high = _planned(score, weight, middle, options).expected(options.level)
         few, many = (few, middle) if high - low <= width else (middle + 1, many)
     return many
 
 
-def _needed(score: Floats, worth: Floats, width: float, level: float, ratio: float | None) -> int:
+def _needed(score: Floats, weight: Floats, width: float, level: float, ratio: float | None) -> int:
     """Rows that a simple random sample needs for an interval as wide."""
-    return _search(score, worth, width, _Options(1, 2, "proportional", level, _simple, ratio))
+    return _search(score, weight, width, _Options(1, 2, "proportional", level, _simple, ratio))

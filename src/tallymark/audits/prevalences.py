@@ -1,4 +1,4 @@
-"""``tm.audits.from_audit``: how many there are, from rows of the target that were checked by hand."""
+"""Design-based estimate of a prevalence from rows checked by hand (``tm.audits.from_audit``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ METHOD = "audit"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AuditPrevalences(Prevalences):
-    """Estimates by group, each from checked rows of its own: the groups add up to the total, and their errors are independent."""
+    """Estimates by group, each from checked rows of its own: the groups add up to the total, and their errors are
+    independent.
+    """
 
     shares: Mapping[tuple[Any, ...], Share] = field(default_factory=dict)
 
@@ -51,47 +53,87 @@ class AuditPrevalences(Prevalences):
         return share([s for one in shares for s in one.strata], shares[0].slope)
 
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
-        """Growth of the count from one group to another, with limits put together from those of both (MOVER; Donner & Zou 2012).
+        """Growth of the count from one group to another, with limits put together from those of both (MOVER; Donner &
+        Zou 2012).
 
         The upper limit is infinite where the first group may have no positives.
         """
         start, end = self[first], self[second]
-        asked = checked_level(start.level or 0.95 if level is None else level)
+        confidence = checked_level(start.level or 0.95 if level is None else level)
         if start.reason is not None or end.reason is not None:
             raise Undefined(start.reason or end.reason or "")
         if none_to_grow_from(start.prevalence, start.n):
             raise Undefined(f"{first} has no positives to grow from")
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
-        ends = [self.shares[key].limits(asked) for key in keys]
+        ends = [self.shares[key].limits(confidence) for key in keys]
         least = 0.0 if none_to_grow_from(ends[0][0], start.n) else ends[0][0]
         low, high = ratio_limits((end.prevalence, *ends[1]), (start.prevalence, least, ends[0][1]))
         scale = end.n / start.n
         value = end.count / start.count - 1.0
-        return Interval(value, min(low * scale - 1.0, value), max(high * scale - 1.0, value), "mover", asked)
+        return Interval(value, min(low * scale - 1.0, value), max(high * scale - 1.0, value), "mover", confidence)
 
 
 @named_columns
 @honours_strict
 def from_audit(
-    data: Any, *, label: str, score: str | None = None, by: str | Sequence[str] | None = None, inclusion: str | None = None,
-    stratum: str | Sequence[str] | None = None, value: str | None = None, pos_label: Any = None, estimator: str | None = None,
-    level: float = 0.95, where: str | None = None, strict: bool = False,
-) -> Prevalence | Prevalences:  # fmt: skip
-    r"""How many rows are positive, from an audit: some of the rows themselves, drawn at random and checked by hand.
+    data: Any,
+    *,
+    label: str,
+    score: str | None = None,
+    by: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
+    stratum: str | Sequence[str] | None = None,
+    value: str | None = None,
+    pos_label: Any = None,
+    estimator: str | None = None,
+    level: float = 0.95,
+    where: str | None = None,
+    strict: bool = False,
+) -> Prevalence | Prevalences:
+    r"""Estimate the number of positive rows from an audit: some of the rows, drawn at random and checked by hand.
 
-    `data` is a dataframe or files with every row of the target; a null `label` is a row that was not checked. `score`, which every
-    row has, makes the answer sharper and never decides it: nothing is assumed of the classifier, of its calibration or of any shift.
-    Left alone, the checked rows are taken for a simple random sample; `stratum` names columns within which they are one, `inclusion` a
-    column with the probability with which each was drawn (``tm.audits.plan`` gives both). A list of checked rows alone will do
-    where it has inclusion probabilities. With `value` the share of that column's sum (turnover, say) is estimated instead.
+    With the mean score :math:`\mu` of all N rows, :math:`e = \lambda\mu + \overline{y - \lambda p}`; the estimators
+    differ in the slope :math:`\lambda`. The score makes the estimate more precise and nothing is assumed of the
+    classifier, of its calibration or of any shift. Limits of a simple random sample are mid-p ones at the sample size
+    that the estimate's variance is equivalent to; with strata or unequal probabilities they are quantiles over 10 000
+    draws in which one more row, positive or not, was checked (the same draws in every run), so that they hold for rare
+    classes too. Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453; Särndal, Swensson & Wretman (1992).
 
-    `estimator`: ``ppi`` (the default without strata), ``expansion`` (the default with strata), ``difference``, ``ratio`` or ``greg``;
-    with the mean score :math:`\mu` of all N rows, :math:`e = \lambda\mu + \overline{y - \lambda p}`, they differ in the slope
-    :math:`\lambda`. Limits of a simple random sample are mid-p ones at the sample size that the estimate's variance is worth; with strata
-    or unequal probabilities they are quantiles over 10 000 draws in which one more row, positive or not, was checked (the same draws in
-    every run), so that they hold for rare classes too. By group (`by`) the slope is shared and the groups add up to
-    the total. Angelopoulos, Duchi & Zrnic (2023), arXiv:2311.01453; Särndal, Swensson & Wretman (1992).
+    Parameters
+    ----------
+    data
+        A dataframe or files with every row of the target; a list of checked rows alone where it has `inclusion`.
+    label
+        Column of the verdicts; null in rows that were not checked.
+    score
+        Column of the scores, of every row.
+    by
+        Columns of groups; the slope is shared and the groups add up to the total.
+    inclusion
+        Column of the probability with which each row was drawn (``tm.audits.plan`` gives it).
+    stratum
+        Columns within which the checked rows are a simple random sample; left out, they are one of all rows.
+    value
+        Column, such as turnover: the share of its sum is estimated instead of the share of rows.
+    pos_label
+        The positive label.
+    estimator
+        ``ppi`` (the default without strata), ``expansion`` (the default with strata), ``difference``, ``ratio`` or
+        ``greg``.
+    level
+        Confidence level of the interval.
+    where
+        SQL condition on the rows of files.
+    strict
+        Raise guards as errors.
 
+    Returns
+    -------
+    Prevalence or Prevalences
+        The share and the count with their limits; by group with `by`.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> p = rng.beta(0.3, 3, 10_000)
@@ -99,12 +141,21 @@ def from_audit(
     >>> frame.loc[400:, "checked"] = None
     >>> tm.audits.from_audit(frame, label="checked", score="p")
     audit: 0.0958 (0.0722 to 0.1240, 95 % mid_p), 958 (722 to 1240) of 10 000
+
     """
-    asked = checked_level(level)
+    confidence = checked_level(level)
     audit = read_audit(
-        data, label=label, score=score, by=by, inclusion=inclusion, stratum=stratum, value=value, pos_label=pos_label, where=where
-    )  # fmt: skip
-    answer = audited(audit, asked, estimator, counted=value is None)
+        data,
+        label=label,
+        score=score,
+        by=by,
+        inclusion=inclusion,
+        stratum=stratum,
+        value=value,
+        pos_label=pos_label,
+        where=where,
+    )
+    answer = audited(audit, confidence, estimator, counted=value is None)
     emit(answer.warnings, strict=strict)
     return answer
 
@@ -113,22 +164,41 @@ def audited(
     audit: Audit, level: float, estimator: str | None = None, *, counted: bool = True
 ) -> Prevalence | Prevalences:
     """The estimate of an audit that was read; by group where it has groups."""
-    whole = audit.strata()
-    slope = slope_of(whole, usual(audit, whole) if estimator is None else estimator)
-    if not audit.groups:
-        return prevalence_of(share(whole, slope), _size(audit, whole, counted=counted), level, counted=counted)
+    work = prevalences_by_group if audit.groups else prevalence_of_all
+    return work(audit, level, estimator, counted=counted)
+
+
+def prevalence_of_all(audit: Audit, level: float, estimator: str | None = None, *, counted: bool = True) -> Prevalence:
+    """The estimate of all rows together; the rows are `counted`, or the sum of a value."""
+    strata = audit.strata()
+    size = _size(audit, strata, counted=counted)
+    return prevalence_of(share(strata, audit_slope(audit, estimator)), size, level, counted=counted)
+
+
+def prevalences_by_group(
+    audit: Audit, level: float, estimator: str | None = None, *, counted: bool = True
+) -> AuditPrevalences:
+    """The estimates of the groups, with the slope of all rows."""
+    slope = audit_slope(audit, estimator)
     entries, shares = {}, {}
     for key, rows in audit.groups:
         strata = audit.strata(rows)
         shares[key] = share(strata, slope)
-        entries[key] = prevalence_of(
-            shares[key], _size(audit.part(rows), strata, counted=counted), level, counted=counted
-        )
+        size = _size(audit.part(rows), strata, counted=counted)
+        entries[key] = prevalence_of(shares[key], size, level, counted=counted)
     return AuditPrevalences(audit.by, entries, shares=shares)
 
 
-def usual(audit: Audit, strata: Sequence[Stratum]) -> str:
-    """The estimator that held its level in simulations: without strata the tuned one; strata by score have used the score already."""
+def audit_slope(audit: Audit, estimator: str | None) -> float:
+    """The slope of the estimator over all rows; of the default one where None is named."""
+    strata = audit.strata()
+    return slope_of(strata, _default_estimator(audit, strata) if estimator is None else estimator)
+
+
+def _default_estimator(audit: Audit, strata: Sequence[Stratum]) -> str:
+    """The estimator that held its level in simulations: without strata the tuned one; strata by score have used the
+    score already.
+    """
     if len(strata) > 1 or not audit.listed:
         return "expansion"
     # Outside [0, 1] a slope has no natural bound.
@@ -140,59 +210,71 @@ def _size(audit: Audit, strata: Sequence[Stratum], *, counted: bool) -> float | 
     return int(total) if float(total).is_integer() else total
 
 
-def prevalence_of(found: Share, n: float, level: float, *, counted: bool) -> Prevalence:
+def prevalence_of(one: Share, n: float, level: float, *, counted: bool) -> Prevalence:
     """A share with its limits; where rows are counted, those that were checked are known."""
     details = {
-        "checked": found.checked, "found": found.found, "slope": found.slope, "variance": found.variance,
-        "standard_error": math.sqrt(found.variance) if found.variance >= 0.0 else math.nan,
-    }  # fmt: skip
+        "checked": one.checked,
+        "found": one.found,
+        "slope": one.slope,
+        "variance": one.variance,
+        "standard_error": math.sqrt(one.variance) if one.variance >= 0.0 else math.nan,
+    }
     if not n > 0.0:
         return Prevalence(
             method=METHOD, prevalence=math.nan, n=n, reason="the value is 0 in every row", details=details
         )
-    if math.isnan(found.value):
+    if math.isnan(one.value):
         reason = (
-            f"{found.checked} of its rows were checked, and at least two must be of every stratum; rows that could not be drawn "
-            "(inclusion 0) leave nothing to be said of all"
+            f"{one.checked} of its rows were checked, and at least two must be of every stratum; rows that could not "
+            "be drawn (inclusion 0) leave nothing to be said of all"
         )
         return Prevalence(method=METHOD, prevalence=math.nan, n=n, reason=reason, details=details)
-    low, high = found.limits(level)
-    value = min(max(found.value, 0.0), 1.0)
+    low, high = one.limits(level)
+    value = min(max(one.value, 0.0), 1.0)
     if counted:
-        least, most = found.found / n, 1.0 - (found.checked - found.found) / n
+        least, most = one.found / n, 1.0 - (one.checked - one.found) / n
         value, low, high = (min(max(end, least), most) for end in (value, low, high))
-        details["estimated"] = value * n - found.found
-    if found.spread > 0.0:
+        details["estimated"] = value * n - one.found
+    if one.spread > 0.0:
         # Rows a simple random sample without the score would need for this variance.
-        share_of = min(max(found.value, 0.5 / found.checked), 1.0 - 0.5 / found.checked)
+        share_of = min(max(one.value, 0.5 / one.checked), 1.0 - 0.5 / one.checked)
         plain = share_of * (1.0 - share_of)
-        details["equivalent"] = plain / (found.spread + plain / n)
+        details["equivalent"] = plain / (one.spread + plain / n)
     return Prevalence(
-        method=METHOD, prevalence=value, n=n, low=min(low, value), high=max(high, value), level=level, interval_method=found.interval_method,
-        details=details, warnings=(*_one_sided(found), *_uneven(found)),
-    )  # fmt: skip
+        method=METHOD,
+        prevalence=value,
+        n=n,
+        low=min(low, value),
+        high=max(high, value),
+        level=level,
+        interval_method=one.interval_method,
+        details=details,
+        warnings=(*_one_sided(one), *_uneven(one)),
+    )
 
 
-def _one_sided(found: Share) -> tuple[Note, ...]:
-    if found.complete or 0 < found.found < found.checked:
+def _one_sided(one: Share) -> tuple[Note, ...]:
+    if one.complete or 0 < one.found < one.checked:
         return ()
-    which = ("positive", "upper") if not found.found else ("negative", "lower")
+    which = ("positive", "upper") if not one.found else ("negative", "lower")
     return (
         Note(
             "TM117",
-            f"None of the {found.checked} checked rows is {which[0]}: only the {which[1]} limit of the share is a finding.",
+            f"None of the {one.checked} checked rows is {which[0]}: only the {which[1]} limit of the share is a "
+            "finding.",
         ),
     )
 
 
-#: Weights are noted where (c³ - 1) / m exceeds the first number, with c the checked rows per row that they count for (Kish) and m the rows that those
-#: of the rarer class count for, unless their mean weight is below the second number of times that of all: limits then held their level. Where the
-#: positives are among the rows with the largest weights, limits were seen to miss the truth too often from about the first number on.
+#: Weights are noted where (c³ - 1) / m exceeds the first number, with c the checked rows per row that they count for
+#: (Kish) and m the rows that those of the rarer class count for, unless their mean weight is below the second number of
+#: times that of all: limits then held their level. Where the positives are among the rows with the largest weights,
+#: limits were seen to miss the truth too often from about the first number on.
 _UNEVEN, _LIGHT = 0.5, 0.5
 
 
-def _uneven(found: Share) -> tuple[Note, ...]:
-    for s in found.strata:
+def _uneven(one: Share) -> tuple[Note, ...]:
+    for s in one.strata:
         drawn = s.inclusion < 1.0
         weights, truth = s.mass[drawn], s.truth[drawn] > 0.0
         if not weights.any():
@@ -202,9 +284,9 @@ def _uneven(found: Share) -> tuple[Note, ...]:
         light = rarer.any() and weights[rarer].mean() < _LIGHT * weights.mean()
         if (len(weights) / rows) ** 3 - 1.0 > _UNEVEN * few and not light:
             text = (
-                f"The weights of {len(weights)} checked rows are so uneven that they count like {rows:.0f}, and those of the rarer class like {few:.0f}: "
-                "if that class is among the rows with the largest weights, the limits are too short. Check more rows of those that were least likely "
-                "to be drawn."
+                f"The weights of {len(weights)} checked rows are so uneven that they count like {rows:.0f}, and those "
+                f"of the rarer class like {few:.0f}: if that class is among the rows with the largest weights, the "
+                "limits are too short. Check more rows of those that were least likely to be drawn."
             )
             return (Note("TM113", text),)
     return ()

@@ -1,12 +1,12 @@
-r"""A share of a finite population from a checked sample of it, helped by a score that every row has.
+r"""Model-assisted estimates of a share of a finite population from a sample, with a score of every row.
 
 With the mean score :math:`\mu` of all rows and a slope :math:`\lambda`,
 
 .. math:: e = \lambda\mu + \overline{y - \lambda p}, \qquad V = (1 - f)\,\mathrm{Var}(y - \lambda p)/n,
 
-every estimator is a choice of the slope: 0 expands the sample, 1 is the difference estimator, :math:`\bar y/\bar p` the ratio
-estimator, the regression's slope GREG, and that slope kept within [0, 1] power-tuned prediction-powered inference (Angelopoulos, Duchi
-& Zrnic 2023), which cannot lose by a bad score what it gains by a good one.
+every estimator is a choice of the slope: 0 expands the sample, 1 is the difference estimator, :math:`\bar y/\bar p` the
+ratio estimator, the regression's slope GREG, and that slope kept within [0, 1] power-tuned prediction-powered inference
+(Angelopoulos, Duchi & Zrnic 2023), which cannot lose by a bad score what it gains by a good one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Share:
     """An estimated share with what its limits rest on: its strata, variance, rows checked and positives found."""
 
     value: float
-    #: The variance of the design, as survey packages have it; 0 where no positive was found, which the limits do not believe.
+    #: The variance of the design, as survey packages have it; 0 where no positive was found, which the limits do not
+    #: believe.
     variance: float
     slope: float
     strata: tuple[Stratum, ...]
@@ -70,7 +71,9 @@ class Share:
         return float(np.var(self.draws.upper)) / sum(s.size for s in self.strata) ** 2
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Mid-p limits of a simple random sample, at the size that its variance is worth; of strata and unequal weights quantiles of draws."""
+        """Mid-p limits of a simple random sample, at the size that its variance is worth; of strata and unequal weights
+        quantiles of draws.
+        """
         if math.isnan(self.value):
             return math.nan, math.nan
         if self.complete:
@@ -89,15 +92,17 @@ class Share:
 
 
 def effective_limits(
-    value: float, variance: float, checked: int, found: int, rows: float, level: float
+    value: float, variance: float, checked: int, positives: int, rows: float, level: float
 ) -> tuple[float, float]:
-    """Mid-p limits at the size that the variance is worth beside `rows`; the gain counts as far as positives were found."""
+    """Mid-p limits at the effective sample size of the variance; a gain over `rows` counts as far as there are
+    positives.
+    """
     few = 0.5 / checked
     q = min(max(value, few), 1.0 - few)
     gain = max(q * (1.0 - q) / (variance * rows), 0.5) if variance > 0.0 else 1.0
-    seen = min(found, checked - found)
+    rarer = min(positives, checked - positives)
     if gain > 1.0:
-        gain = 1.0 + (gain - 1.0) * seen / (seen + _BELIEF)
+        gain = 1.0 + (gain - 1.0) * rarer / (rarer + _BELIEF)
     size = rows * gain
     centre = min(max(value, 0.0), 1.0)
     low, high = limits(centre * size, size, level, "mid_p")

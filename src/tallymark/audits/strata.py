@@ -1,4 +1,4 @@
-"""A stratum of an audit: rows that were drawn alike."""
+"""A stratum of an audit: rows with one sampling design."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _EVEN = 1e-9
 class Stratum:
     """Rows that were drawn alike: how many there are, what they are worth, and those of them that were checked.
 
-    `size` is the sum of `worth` over all rows (their number, unless they are weighed by a value), `mean_score` the mean score of
-    all of them by worth; `inclusion` is the probability with which each checked row was drawn.
+    `size` is the sum of `worth` over all rows (their number, unless they are weighed by a value), `mean_score` the mean
+    score of all of them by worth; `inclusion` is the probability with which each checked row was drawn.
     """
 
     size: float

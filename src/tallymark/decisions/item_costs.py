@@ -1,7 +1,8 @@
-r"""``tm.decisions.costs``: what a classifier's calls cost or earn, item by item, and at which cut most.
+r"""Item-dependent costs and maximum profit (``tm.decisions.costs``).
 
-Every row has its own payoff for being called and for not being called; over thresholds t the total is
-:math:`\sum_i b_i + \sum_{s_i \ge t} (a_i - b_i)`, with :math:`a_i` the payoff of calling row i and :math:`b_i` of leaving it.
+Every row has a payoff for being predicted positive and one for being predicted negative; over thresholds t the total is
+:math:`\sum_i b_i + \sum_{s_i \ge t} (a_i - b_i)`, with :math:`a_i` the payoff of calling row i and :math:`b_i` of
+leaving it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tallymark.sources.frames import named_columns
 #: A payoff of a row: a number, the name of a column, or a function of the data that gives one for each row.
 Amount = float | str | Callable[[Any], Any]
 
-#: Parts of the rows among which a cut is chosen and judged in turn.
+#: Folds of the cross-validation of a chosen threshold.
 _FOLDS = 5
 
 #: Points of a profit curve that are kept for drawing.
@@ -41,10 +42,11 @@ _POINTS = 400
 
 @dataclass(frozen=True, eq=False)
 class ModelCost:
-    """One model: where it is cut, what its calls earn in all and a row, and what calling none or all would.
+    """Payoff of one model: its threshold, the payoff in all and a row, and that of predicting no row, or every row,
+    positive.
 
-    Where the best cut was looked for on the same rows, `total` is what it earned there and `per_row` what cuts chosen on other rows
-    earned, a row with its interval; `optimism` is what the choice flatters a row's payoff by.
+    Where the threshold of maximum profit was searched on the same rows, `total` is the apparent payoff and `per_row`
+    the cross-validated one with its interval; `optimism` is the difference a row.
     """
 
     name: str
@@ -58,12 +60,21 @@ class ModelCost:
     curve: tuple[Floats, Floats]
 
     def row(self, *, chosen: bool) -> Row:
-        """One line; the total of a cut that was `chosen` on the same rows is an apparent one, and not that of the payoff a row."""
+        """One line; the total of a cut that was `chosen` on the same rows is an apparent one, and not that of the
+        payoff a row.
+        """
         return {
-            "model": self.name, "threshold": self.threshold, "called": self.called, "per_row": self.per_row.value,
-            "low": self.per_row.low, "high": self.per_row.high, "optimism": self.optimism,
-            "apparent_total" if chosen else "total": self.total, "call_none": self.call_none, "call_all": self.call_all,
-        }  # fmt: skip
+            "model": self.name,
+            "threshold": self.threshold,
+            "called": self.called,
+            "per_row": self.per_row.value,
+            "low": self.per_row.low,
+            "high": self.per_row.high,
+            "optimism": self.optimism,
+            "apparent_total" if chosen else "total": self.total,
+            "call_none": self.call_none,
+            "call_all": self.call_all,
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,32 +93,35 @@ class Costs(Shown):
 
     @property
     def verdict(self) -> list[str]:
-        """What can be said."""
-        said = []
+        """The results in sentences."""
+        sentences = []
         for one in self.models:
             naive, what = max((one.call_none, "calling none"), (one.call_all, "calling all"))
             if self.by_class:
                 what = "always calling the same class"
             where = "" if math.isnan(one.threshold) else f" at {number(one.threshold)}"
             honest = (
-                f", judged on rows on which the cut was not chosen ({_earns(one.total / self.weight)} on those that chose it)"
+                f", judged on rows on which the cut was not chosen ({_earns(one.total / self.weight)} on those that "
+                "chose it)"
                 if self.chosen
                 else ""
             )
             earned = _earns(one.per_row.value, one.per_row.low, one.per_row.high)
-            said.append(f"{one.name}{where} {earned} a row{honest}; {what} {_earns(naive / self.weight)}.")
+            sentences.append(f"{one.name}{where} {earned} a row{honest}; {what} {_earns(naive / self.weight)}.")
         for pair in self.pairs:
             if pair["p_value"] < 1.0 - self.level:
                 ahead, other = (
                     (pair["first"], pair["second"]) if pair["difference"] > 0 else (pair["second"], pair["first"])
                 )
-                said.append(f"{ahead} earns more than {other} ({equals_p(pair['p_value'])}).")
+                sentences.append(f"{ahead} earns more than {other} ({equals_p(pair['p_value'])}).")
             else:
-                said.append(f"{pair['first']} and {pair['second']} cannot be told apart ({equals_p(pair['p_value'])}).")
-        return said
+                sentences.append(
+                    f"{pair['first']} and {pair['second']} cannot be told apart ({equals_p(pair['p_value'])})."
+                )
+        return sentences
 
     def heading(self) -> str:
-        """What was found."""
+        """The verdict."""
         return "\n".join([f"Payoffs of {self.n} {noun(self.n, 'row')} (costs are negative)", *self.verdict])
 
     def rows(self) -> Sequence[Row]:
@@ -117,14 +131,19 @@ class Costs(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "n": self.n, "level": self.level, "chosen": self.chosen, "cluster": self.clusters, "verdict": self.verdict,
-            "models": plain([dict(row) for row in self.rows()]), "pairs": plain([dict(row) for row in self.pairs]),
+            "n": self.n,
+            "level": self.level,
+            "chosen": self.chosen,
+            "cluster": self.clusters,
+            "verdict": self.verdict,
+            "models": plain([dict(row) for row in self.rows()]),
+            "pairs": plain([dict(row) for row in self.pairs]),
             "by_class": plain([dict(row) for row in self.by_class]),
-        }  # fmt: skip
+        }
 
 
 def _earns(payoff: float, low: float | None = None, high: float | None = None) -> str:
-    """A payoff in words: a loss is lost, not earned below nothing."""
+    """A payoff in words, a negative one as a loss."""
     if payoff < 0.0:
         payoff, low, high = -payoff, None if high is None else -high, None if low is None else -low
         return f"loses {with_limits(payoff, low, high)}"
@@ -133,44 +152,96 @@ def _earns(payoff: float, low: float | None = None, high: float | None = None) -
 
 @named_columns
 def costs(
-    data: Any, *, label: str, score: str | Sequence[str] | None = None, predicted: str | Sequence[str] | None = None,
-    threshold: float | None = None, cost_fp: Amount = 1.0, cost_fn: Amount = 1.0, value_tp: Amount = 0.0, value_tn: Amount = 0.0,
-    matrix: Mapping[Any, Mapping[Any, float]] | None = None, weight: str | None = None, cluster: str | None = None, pos_label: Any = None,
-    level: float = 0.95, seed: Seed = 0, where: str | None = None,
-) -> Costs:  # fmt: skip
-    """What calls cost and earn when every item has costs and values of its own, and the cut at which they earn most.
+    data: Any,
+    *,
+    label: str,
+    score: str | Sequence[str] | None = None,
+    predicted: str | Sequence[str] | None = None,
+    threshold: float | None = None,
+    cost_fp: Amount = 1.0,
+    cost_fn: Amount = 1.0,
+    value_tp: Amount = 0.0,
+    value_tn: Amount = 0.0,
+    matrix: Mapping[Any, Mapping[Any, float]] | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+    pos_label: Any = None,
+    level: float = 0.95,
+    seed: Seed = 0,
+    where: str | None = None,
+) -> Costs:
+    """Payoff of predictions with costs and values of each item, and the threshold of maximum profit.
 
-    `cost_fp`, `cost_fn`, `value_tp` and `value_tn` are numbers, names of columns (the price of an item, its margin), or functions of the
-    data that give one number a row. Models are columns of `score`, cut at `threshold`; left out, at the cut of **maximum profit**, which
-    is found on all rows for `threshold` and `total`, and in five turns on four fifths of them for the payoff a row and its interval, so
-    that the choice does not flatter it. Or they are columns of `predicted` labels; of more than two classes with `matrix`, the cost of
-    each truth (outer) and call (inner), nothing on the diagonal unless said. `weight` says what rows count; with `cluster` rows that belong
-    together vary together. Pairs of models are compared on the same rows, p-values corrected by Holm.
+    Without a `threshold` scores are cut at maximum profit, found on all rows for `threshold` and `total`, and by
+    five-fold cross-validation for the payoff a row and its interval, so that they are free of optimism. Pairs of models
+    are compared on the same rows, p-values corrected by Holm.
 
+    Parameters
+    ----------
+    data
+        A dataframe or files.
+    label
+        Column of the true classes.
+    score
+        Columns of scores, one for each model.
+    predicted
+        Instead: columns of predicted labels; of more than two classes with `matrix`.
+    threshold
+        Where scores are cut.
+    cost_fp, cost_fn, value_tp, value_tn
+        Numbers, names of columns (the price of an item, its margin), or functions of the data that give one number a
+        row.
+    matrix
+        Cost of each truth (outer) and prediction (inner), 0 on the diagonal unless stated.
+    weight
+        Column of row weights.
+    cluster
+        Column of clusters of dependent rows.
+    pos_label
+        The positive label.
+    level
+        Confidence level of the intervals.
+    seed
+        Seed of the folds.
+    where
+        SQL condition on the rows of files.
+
+    Returns
+    -------
+    Costs
+        Payoffs of each model and the comparisons of pairs.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(5_000) < 0.1
-    >>> frame = pd.DataFrame({"fraud": y, "p": 1 / (1 + np.exp(-rng.normal(2.5 * y - 2))), "amount": rng.lognormal(3, 1, 5_000)})
-    >>> found = tm.decisions.costs(frame, label="fraud", score="p", cost_fn="amount", cost_fp=5.0)     # a check costs 5, a miss the amount
-    >>> one = found.models[0]
+    >>> p = 1 / (1 + np.exp(-rng.normal(2.5 * y - 2)))
+    >>> frame = pd.DataFrame({"fraud": y, "p": p, "amount": rng.lognormal(3, 1, 5_000)})
+    >>> costs = {"cost_fn": "amount", "cost_fp": 5.0}  # a check costs 5, a miss the amount
+    >>> one = tm.decisions.costs(frame, label="fraud", score="p", **costs).models[0]
     >>> bool(one.total > max(one.call_none, one.call_all)), bool(one.optimism >= 0)
     (True, True)
+
     """
     confidence = checked_level(level)
     if (score is None) == (predicted is None):
         raise InputError("Models are columns of scores, score=, or of calls, predicted=; name one of the two.")
     if predicted is not None and threshold is not None:
-        raise InputError("threshold= cuts scores; calls are made already.")
+        raise InputError("threshold= cuts scores; leave it out with predicted=.")
     scores, calls = (column_names(names, option) for names, option in ((score, "score="), (predicted, "predicted=")))
     amounts = {"cost_fp": cost_fp, "cost_fn": cost_fn, "value_tp": value_tp, "value_tn": value_tn}
     wanted = [
-        Wanted(label, "label=", "class"), *(Wanted(name, "score=", "number") for name in scores), *(Wanted(name, "predicted=", "class") for name in calls),
+        Wanted(label, "label=", "class"),
+        *(Wanted(name, "score=", "number") for name in scores),
+        *(Wanted(name, "predicted=", "class") for name in calls),
         *(Wanted(one, f"{option}=", "number") for option, one in amounts.items() if isinstance(one, str)),
-        *([] if weight is None else [Wanted(weight, "weight=", "number")]), *([] if cluster is None else [Wanted(cluster, "cluster=")]),
-    ]  # fmt: skip
+        *([] if weight is None else [Wanted(weight, "weight=", "number")]),
+        *([] if cluster is None else [Wanted(cluster, "cluster=")]),
+    ]
     columns = any_columns(data, wanted, where=where)
     mass = np.ones(len(columns[label])) if weight is None else _check.weights(columns[weight], weight)
-    # Rows that count nothing have no part.
+    # Rows of weight 0 are left out.
     kept = mass > 0.0
     columns = {name: column[kept] for name, column in columns.items()}
     groups = np.arange(int(kept.sum()))
@@ -187,26 +258,28 @@ def costs(
             pos_label is not None
         ):
             raise InputError(
-                f"{unused[0]}= speaks of two classes; matrix= has the cost of every truth and call. Leave one out."
+                f"{unused[0]}= is for two classes; matrix= has the cost of every truth and prediction. Leave one out."
             )
         return _of_matrix(columns, label, calls, matrix, rows, cluster)
     truth, names = _check.binary_labels(columns[label], pos_label, label)
-    own = {name: _amount(one, name, columns, data, kept) for name, one in amounts.items()}
-    # What a row earns when it is called, and when it is not.
-    yes = rows.mass * np.where(truth, own["value_tp"], -own["cost_fp"])
-    no = rows.mass * np.where(truth, -own["cost_fn"], own["value_tn"])
-    made, payoffs = [], {}
+    payoff = {name: _amount(one, name, columns, data, kept) for name, one in amounts.items()}
+    earned = _Payoffs(
+        yes=rows.mass * np.where(truth, payoff["value_tp"], -payoff["cost_fp"]),
+        no=rows.mass * np.where(truth, -payoff["cost_fn"], payoff["value_tn"]),
+        rows=rows,
+    )
+    models, payoffs = [], {}
     for name in scores:
         s = np.asarray(_check.scores(columns[name], name), dtype=np.float64)
-        one, payoffs[name] = _of_scores(name, s, yes, no, rows, threshold, seed)
-        made.append(one)
+        one, payoffs[name] = earned.of_scores(name, s, threshold, seed)
+        models.append(one)
     for name in calls:
         called = _check.calls(columns[name], columns[label], name, label) == names[1]
-        payoffs[name] = np.where(called, yes, no)
-        made.append(_fixed(name, math.nan, called, yes, no, rows, _NO_CURVE))
+        payoffs[name] = earned.of(called)
+        models.append(earned.of_calls(name, called))
     chosen = bool(scores) and threshold is None
     return Costs(
-        tuple(made), _pairs(payoffs, rows), len(truth), confidence, chosen, cluster, weight=float(rows.mass.sum())
+        tuple(models), _pairs(payoffs, rows), len(truth), confidence, chosen, cluster, weight=float(rows.mass.sum())
     )
 
 
@@ -222,16 +295,18 @@ class _Rows:
         """A mean a row (by weight, where rows are weighed), with Student's limits over clusters."""
         from scipy.special import stdtrit
 
-        asked = self.level if level is None else level
+        confidence = self.level if level is None else level
         mean = float(payoff.sum() / self.mass.sum())
         sums = np.bincount(self.groups, payoff - mean * self.mass)
         number = len(sums)
         error = math.sqrt(number / (number - 1) * float(np.sum(sums**2))) / float(self.mass.sum())
-        reach = float(stdtrit(number - 1, 0.5 + asked / 2)) * error
-        return Interval(mean, mean - reach, mean + reach, "linearised", asked)
+        reach = float(stdtrit(number - 1, 0.5 + confidence / 2)) * error
+        return Interval(mean, mean - reach, mean + reach, "linearised", confidence)
 
     def folds(self, order: tuple[Floats, ...], seed: Seed) -> Ints:
-        """A part for each row, whole clusters together; rows of their own by the order of their values, not by their place."""
+        """A part for each row, whole clusters together; rows of their own by the order of their values, not by their
+        place.
+        """
         number = int(self.groups.max()) + 1
         dealt = np.random.default_rng(seeds(seed, 1)[0]).permutation(number) % min(_FOLDS, number)
         if number < len(self.groups):
@@ -250,27 +325,30 @@ _LARGEST = 1e100
 
 def _amount(value: Amount, name: str, columns: Mapping[str, NDArray[Any]], data: Any, kept: Bools) -> Floats:
     if isinstance(value, str):
-        found = numbers(columns[value], value)
+        amounts = numbers(columns[value], value)
     elif callable(value):
         try:
-            found = np.broadcast_to(np.asarray(value(data), dtype=np.float64), (len(kept),))[kept]
+            amounts = np.broadcast_to(np.asarray(value(data), dtype=np.float64), (len(kept),))[kept]
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything
             raise InputError(
                 f"{name} is a function that gives no number for each row ({error}); it is called with the data."
             ) from None
     else:
-        found = np.full(int(kept.sum()), _check.real(value, name))
-    if bad := int((~np.isfinite(found)).sum()):
+        amounts = np.full(int(kept.sum()), _check.real(value, name))
+    if bad := int((~np.isfinite(amounts)).sum()):
         raise InputError(
-            f"{name} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index {int(np.argmax(~np.isfinite(found)))}."
+            f"{name} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index "
+            f"{int(np.argmax(~np.isfinite(amounts)))}."
         )
-    if float(np.abs(found).max()) > _LARGEST:
+    if float(np.abs(amounts).max()) > _LARGEST:
         raise InputError(f"{name} goes beyond {_LARGEST:g}; count in larger units.")
-    return np.asarray(found)
+    return np.asarray(amounts)
 
 
 def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
-    """The threshold from which on calling rows gains most, and that gain; inf where calling none is best, -inf where calling all is."""
+    """The threshold from which on calling rows gains most, and that gain; inf where calling none is best, -inf where
+    calling all is.
+    """
     order = np.argsort(-scores, kind="stable")
     s, sums = scores[order], np.cumsum(gain[order])
     # Equal scores are called together.
@@ -283,43 +361,61 @@ def best_cut(scores: Floats, gain: Floats) -> tuple[float, float]:
     return (-math.inf if best == len(ends) - 1 else float(s[ends[best]])), float(sums[ends][best])
 
 
-def _of_scores(
-    name: str, s: Floats, yes: Floats, no: Floats, rows: _Rows, threshold: float | None, seed: Seed
-) -> tuple[ModelCost, Floats]:
-    curve = _curve(s, yes, no, rows)
-    if threshold is not None:
-        called = s >= _check.real(threshold, "threshold")
-        return _fixed(name, float(threshold), called, yes, no, rows, curve), np.where(called, yes, no)
-    cut, _ = best_cut(s, yes - no)
-    one = _fixed(name, cut, s >= cut, yes, no, rows, curve)
-    # Each part is judged by the cut of the others.
-    folds = rows.folds((no, yes, s), seed)
-    called = np.zeros(len(s), dtype=np.bool_)
-    for fold in np.unique(folds):
-        held = folds == fold
-        called[held] = s[held] >= best_cut(s[~held], (yes - no)[~held])[0]
-    payoff = np.where(called, yes, no)
-    honest = rows.mean(payoff)
-    return replace(one, per_row=honest, optimism=one.per_row.value - honest.value), payoff
+@dataclass(frozen=True, eq=False)
+class _Payoffs:
+    """What each row earns when it is predicted positive (`yes`), and when it is not (`no`)."""
 
+    yes: Floats
+    no: Floats
+    rows: _Rows
 
-def _fixed(
-    name: str, cut: float, called: Bools, yes: Floats, no: Floats, rows: _Rows, curve: tuple[Floats, Floats]
-) -> ModelCost:
-    payoff = np.where(called, yes, no)
-    share = float(rows.mass[called].sum() / rows.mass.sum())
-    return ModelCost(
-        name, cut, float(payoff.sum()), rows.mean(payoff), 0.0, share, float(no.sum()), float(yes.sum()), curve
-    )
+    def of(self, called: Bools) -> Floats:
+        """The payoff of each row, given which are predicted positive."""
+        return np.where(called, self.yes, self.no)
 
+    def of_scores(self, name: str, s: Floats, threshold: float | None, seed: Seed) -> tuple[ModelCost, Floats]:
+        """A model's payoff at a threshold, or at that of maximum profit; and the payoff of each row."""
+        curve = self.curve(s)
+        if threshold is not None:
+            called = s >= _check.real(threshold, "threshold")
+            return self.of_calls(name, called, float(threshold), curve), self.of(called)
+        gain = self.yes - self.no
+        cut, _ = best_cut(s, gain)
+        apparent = self.of_calls(name, s >= cut, cut, curve)
+        # Each fold is cut where the others earn most.
+        folds = self.rows.folds((self.no, self.yes, s), seed)
+        called = np.zeros(len(s), dtype=np.bool_)
+        for fold in np.unique(folds):
+            held_out = folds == fold
+            called[held_out] = s[held_out] >= best_cut(s[~held_out], gain[~held_out])[0]
+        payoff = self.of(called)
+        per_row = self.rows.mean(payoff)
+        return replace(apparent, per_row=per_row, optimism=apparent.per_row.value - per_row.value), payoff
 
-def _curve(s: Floats, yes: Floats, no: Floats, rows: _Rows) -> tuple[Floats, Floats]:
-    """Thresholds and the payoff a row at each, thinned for drawing."""
-    order = np.argsort(-s, kind="stable")
-    ends = np.flatnonzero(np.concatenate((s[order][1:] != s[order][:-1], [True])))
-    kept = ends[np.unique(np.linspace(0, len(ends) - 1, min(_POINTS, len(ends))).astype(np.int64))]
-    sums = no.sum() + np.cumsum((yes - no)[order])
-    return s[order][kept], sums[kept] / rows.mass.sum()
+    def of_calls(
+        self, name: str, called: Bools, cut: float = math.nan, curve: tuple[Floats, Floats] = _NO_CURVE
+    ) -> ModelCost:
+        """A model's payoff, given which rows are predicted positive."""
+        payoff = self.of(called)
+        return ModelCost(
+            name=name,
+            threshold=cut,
+            total=float(payoff.sum()),
+            per_row=self.rows.mean(payoff),
+            optimism=0.0,
+            called=float(self.rows.mass[called].sum() / self.rows.mass.sum()),
+            call_none=float(self.no.sum()),
+            call_all=float(self.yes.sum()),
+            curve=curve,
+        )
+
+    def curve(self, s: Floats) -> tuple[Floats, Floats]:
+        """Thresholds and the payoff a row at each, thinned for drawing."""
+        order = np.argsort(-s, kind="stable")
+        ends = np.flatnonzero(np.concatenate((s[order][1:] != s[order][:-1], [True])))
+        kept = ends[np.unique(np.linspace(0, len(ends) - 1, min(_POINTS, len(ends))).astype(np.int64))]
+        sums = self.no.sum() + np.cumsum((self.yes - self.no)[order])
+        return s[order][kept], sums[kept] / self.rows.mass.sum()
 
 
 def _pairs(payoffs: Mapping[str, Floats], rows: _Rows) -> tuple[Row, ...]:
@@ -328,37 +424,61 @@ def _pairs(payoffs: Mapping[str, Floats], rows: _Rows) -> tuple[Row, ...]:
     freedom = int(rows.groups.max())
     lines: list[dict[str, Any]] = []
     for first, second in itertools.combinations(payoffs, 2):
-        found = rows.mean(payoffs[first] - payoffs[second])
-        error = (found.high - found.value) / float(stdtrit(freedom, 0.5 + rows.level / 2))
-        same = found.value == 0.0 and error == 0.0
-        p = 1.0 if same else 2.0 * float(stdtr(freedom, -abs(found.value) / max(error, 1e-300)))
+        difference = rows.mean(payoffs[first] - payoffs[second])
+        error = (difference.high - difference.value) / float(stdtrit(freedom, 0.5 + rows.level / 2))
+        same = difference.value == 0.0 and error == 0.0
+        p = 1.0 if same else 2.0 * float(stdtr(freedom, -abs(difference.value) / max(error, 1e-300)))
         lines.append(
-            {"first": first, "second": second, "difference": found.value, "low": found.low, "high": found.high, "p": p}
+            {
+                "first": first,
+                "second": second,
+                "difference": difference.value,
+                "low": difference.low,
+                "high": difference.high,
+                "p": p,
+            }
         )
     adjusted: Sequence[float] = list(holm(np.array([line.pop("p") for line in lines]))) if lines else []
     return tuple({**line, "p_value": float(p)} for line, p in zip(lines, adjusted, strict=True))
 
 
 def _of_matrix(
-    columns: Mapping[str, NDArray[Any]], label: str, calls: Sequence[str], matrix: Mapping[Any, Mapping[Any, float]], rows: _Rows,
+    columns: Mapping[str, NDArray[Any]],
+    label: str,
+    calls: Sequence[str],
+    matrix: Mapping[Any, Mapping[Any, float]],
+    rows: _Rows,
     cluster: str | None,
-) -> Costs:  # fmt: skip
+) -> Costs:
     """Costs of K classes: what each truth costs when it is called each class."""
     truth = _check.labels(columns[label], label)
-    found = {name: _check.labels(columns[name], name) for name in calls}
+    predictions = {name: _check.labels(columns[name], name) for name in calls}
     classes = sorted(
-        {*_check.distinct(truth, label), *(value for name in calls for value in _check.distinct(found[name], name))},
+        {
+            *_check.distinct(truth, label),
+            *(value for name in calls for value in _check.distinct(predictions[name], name)),
+        },
         key=str,
     )
     table = _matrix(matrix, classes)
     codes = _check.encode(truth, classes, label)
-    payoffs, made, by_class = {}, [], []
+    payoffs, models, by_class = {}, [], []
     best = max(float(-(rows.mass * table[codes, place]).sum()) for place in range(len(classes)))
     for name in calls:
-        payoff = -rows.mass * table[codes, _check.encode(found[name], classes, name)]
+        payoff = -rows.mass * table[codes, _check.encode(predictions[name], classes, name)]
         payoffs[name] = payoff
-        made.append(
-            ModelCost(name, math.nan, float(payoff.sum()), rows.mean(payoff), 0.0, math.nan, best, best, _NO_CURVE)
+        models.append(
+            ModelCost(
+                name=name,
+                threshold=math.nan,
+                total=float(payoff.sum()),
+                per_row=rows.mean(payoff),
+                optimism=0.0,
+                called=math.nan,
+                call_none=best,
+                call_all=best,
+                curve=_NO_CURVE,
+            )
         )
         by_class += [
             {
@@ -370,9 +490,15 @@ def _of_matrix(
             for place, one in enumerate(classes)
         ]
     return Costs(
-        tuple(made), _pairs(payoffs, rows), len(truth), rows.level, chosen=False, clusters=cluster, by_class=tuple(by_class),
+        tuple(models),
+        _pairs(payoffs, rows),
+        len(truth),
+        rows.level,
+        chosen=False,
+        clusters=cluster,
+        by_class=tuple(by_class),
         weight=float(rows.mass.sum()),
-    )  # fmt: skip
+    )
 
 
 def _matrix(matrix: Mapping[Any, Mapping[Any, float]], classes: Sequence[Any]) -> Floats:

@@ -1,6 +1,7 @@
-"""The facts behind a report's sentences: what leads, who is ahead after a test, which group is worst, which estimate speaks.
+"""Facts behind a report's sentences: the leading metrics, the best model after a test, the worst group, the chosen
+estimate.
 
-Nothing here is text; a sentence that cannot be read off these facts has no place in a report.
+They are values, not text; a report states only what follows from them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tallymark.summaries.tally import Tally
 if TYPE_CHECKING:
     from tallymark.quantify.estimation.prevalence import Prevalence
 
-#: Below this share of positives accuracy says nothing; below this number of them every figure is shaky.
+#: Share of positives below which accuracy is uninformative, and their number below which estimates are unreliable.
 RARE_SHARE, FEW_POSITIVES = 0.05, 50
 
 #: Share of rows that every model gets right from which their differences hide behind them.
@@ -33,20 +34,20 @@ MANY_SIMPLE = 0.3
 
 
 def leading_metrics(evaluation: Evaluation) -> tuple[str, ...]:
-    """The metrics that matter at this prevalence and these costs, the one that leads first; only those evaluated.
+    """The metrics to report first at this prevalence and these costs, among those evaluated.
 
     >>> import tallymark as tm
     >>> leading_metrics(tm.evaluate(tm.tally([1] + [0] * 49, range(50)), level=None))
     ('average_precision', 'precision', 'recall', 'auroc')
     """
-    there = [name for name in headlines.LEADING[_matters(evaluation)] if name in evaluation]
-    return tuple(there) or tuple(itertools.islice(evaluation, 4))
+    evaluated = [name for name in headlines.LEADING[_matters(evaluation)] if name in evaluation]
+    return tuple(evaluated) or tuple(itertools.islice(evaluation, 4))
 
 
 def metrics_to_compare(evaluation: Evaluation) -> tuple[str, ...]:
     """The metrics that models are to be compared by before one of them is called best.
 
-    Comparisons speak of the data's own prevalence: where another one is stated, only of what does not move with it.
+    Comparisons are at the prevalence of the data: where another one is stated, only metrics free of prevalence are.
     """
     names = dict.fromkeys(name for name in (leading_metrics(evaluation)[0], *headlines.RANKING) if name in evaluation)
     return tuple(name for name in names if evaluation.prevalence is None or METRICS[name].prevalence_free)
@@ -60,14 +61,14 @@ def _matters(evaluation: Evaluation) -> str:
 
 
 def _share(evaluation: Evaluation) -> float:
-    """The prevalence that numbers speak of: the stated one, or the data's own."""
-    own = float(evaluation.positives or 0) / float(evaluation.n)
-    return own if evaluation.prevalence is None else evaluation.prevalence
+    """The prevalence of the evaluation: the stated one, or that of the data."""
+    observed = float(evaluation.positives or 0) / float(evaluation.n)
+    return observed if evaluation.prevalence is None else evaluation.prevalence
 
 
 @dataclass(frozen=True)
 class Alarms:
-    """What a threshold finds, in numbers of rows: `found` of `positives`, and `found` of `called`."""
+    """True positives at a threshold as numbers of rows: `found` of `positives`, and `found` of `called`."""
 
     found: float
     positives: float
@@ -78,11 +79,11 @@ class Alarms:
 
 
 def alarms(evaluation: Evaluation) -> Alarms | None:
-    """The rows found and called at the threshold; None where nobody counted them, or their metrics were not asked for."""
+    """The counts at the threshold; None where they are not counts of rows, or their metrics were not evaluated."""
     if evaluation.confusion is None or not {"recall", "precision"} <= set(evaluation.measures):
         return None
     if evaluation.prevalence is not None or evaluation.weighted:
-        # At a stated prevalence the cells are those of a population nobody has seen; weights are no rows.
+        # At a stated prevalence, and with weights, the cells are no counts of rows.
         return None
     c = evaluation.confusion.cells
     return Alarms(float(c.tp), float(c.tp + c.fn), float(c.tp + c.fp), evaluation["recall"], evaluation["precision"])
@@ -90,9 +91,9 @@ def alarms(evaluation: Evaluation) -> Alarms | None:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What evaluations of models on the same rows, or of one model, say together with the tests between them."""
+    """Facts of models evaluated on the same rows, or of one model, and of the tests between them."""
 
-    #: The metric that matters most here, and those that stand beside it.
+    #: The leading metric, and those reported beside it.
     metrics: tuple[str, ...]
     #: Models by the leading metric, the best value first.
     order: tuple[str, ...]
@@ -102,9 +103,10 @@ class ModelFacts:
     best: str | None
     #: Where none is: the models that the one with the best value, which comes first, is not shown to be better than.
     tied: tuple[str, ...]
-    #: A comparison by another metric in which a model is shown to be better that is not first by the leading one, and the pair.
+    #: A comparison by another metric in which a model is shown to be better that is not first by the leading one, and
+    #: the pair.
     otherwise: tuple[Comparison, Pair] | None
-    #: The prevalence that the numbers speak of, and the rows of the positive class.
+    #: The prevalence of the evaluation, and the rows of the positive class.
     share: float
     positives: float
 
@@ -126,7 +128,7 @@ class ModelFacts:
 
     @property
     def rare(self) -> bool:
-        """Whether positives are so rare that accuracy says nothing."""
+        """Whether positives are so rare that accuracy is uninformative."""
         return self.share < RARE_SHARE
 
     @property
@@ -147,9 +149,18 @@ def model_facts(evaluations: Mapping[str, Evaluation], comparisons: Sequence[Com
     elif tested is not None:
         best = tested.best
         tied = () if best else tuple(n for n in order if n == order[0] or not tested.told_apart(order[0], n))
-    others = (one for one in comparisons if one.metric != metrics[0])
-    otherwise = next(((one, pair) for one in others for pair in [_ahead_of(one, order[0])] if pair is not None), None)
-    return ModelFacts(metrics, tuple(order), tested, best, tied, otherwise, _share(first), _positive_rows(first))
+    others = ((one, _ahead_of(one, order[0])) for one in comparisons if one.metric != metrics[0])
+    otherwise = next(((one, pair) for one, pair in others if pair is not None), None)
+    return ModelFacts(
+        metrics=metrics,
+        order=tuple(order),
+        tested=tested,
+        best=best,
+        tied=tied,
+        otherwise=otherwise,
+        share=_share(first),
+        positives=_positive_rows(first),
+    )
 
 
 def _positive_rows(evaluation: Evaluation) -> float:
@@ -173,9 +184,10 @@ def _ahead_of(comparison: Comparison, model: str) -> Pair | None:
     pairs = [
         pair
         for pair in comparison.pairs
-        if model in {pair.first, pair.second} and comparison.told_apart(pair.first, pair.second)
+        if model in {pair.first, pair.second}
+        and comparison.told_apart(pair.first, pair.second)
         and comparison.ranked.index(model) > comparison.ranked.index(_other(pair, model))
-    ]  # fmt: skip
+    ]
     return min(pairs, key=lambda pair: pair.p_holm, default=None)
 
 
@@ -188,7 +200,9 @@ _HARMLESS_BIAS = 0.1
 
 
 def sums_mislead(evaluation: Evaluation) -> bool:
-    """Whether scores of [0, 1] are shown not to add up to the positives: the interval of their bias leaves out 0, by more than a tenth of the prevalence."""
+    """Whether scores of [0, 1] are shown not to add up to the positives: the interval of their bias leaves out 0, by
+    more than a tenth of the prevalence.
+    """
     one = evaluation.get("bias")
     if one is None or one.reason is not None or one.low is None or one.high is None:
         return False
@@ -196,14 +210,18 @@ def sums_mislead(evaluation: Evaluation) -> bool:
 
 
 def separated(tally: Tally) -> bool:
-    """Whether every positive row scores above every negative one, and there are enough of both for that to be no accident."""
+    """Whether every positive row scores above every negative one, and there are enough of both for that to be no
+    accident.
+    """
     down, up = tally.runs
     return min(down.n_rows, up.n_rows) >= FEW_ROWS and bool(down.scores[-1] < up.scores[0])
 
 
 @dataclass(frozen=True)
 class GroupFacts:
-    """What the groups of one model say: all rows together, the range over groups large enough, and whether they differ."""
+    """What the groups of one model say: all rows together, the range over groups large enough, and
+    whether they differ.
+    """
 
     metric: str
     total: Evaluation
@@ -235,7 +253,9 @@ def _known(one: Evaluation, metric: str) -> bool:
 
 
 def group_metrics(evaluations: Mapping[str, Evaluation]) -> tuple[str, ...]:
-    """Metrics that groups can be compared by: those that do not move with the prevalence, at one threshold only if it is the same."""
+    """Metrics that groups can be compared by: those that do not move with the prevalence, at one threshold only if it
+    is the same.
+    """
     first = next(iter(evaluations.values()))
     one_cut = len({one.threshold for one in evaluations.values()}) == 1
     return tuple(
@@ -257,14 +277,18 @@ def most_confused(confusion: Confusion) -> list[tuple[str, str, float, float]]:
     labels = [str(label) for label in confusion.labels]
     places = np.argsort(-matrix, axis=None, kind="stable")[:_TOLD]
     pairs = (divmod(int(place), len(labels)) for place in places)
-    return [(labels[i], labels[j], float(matrix[i, j]), float(matrix[i, j] / totals[i])) for i, j in pairs if matrix[i, j] > 0]  # fmt: skip
+    return [
+        (labels[i], labels[j], float(matrix[i, j]), float(matrix[i, j] / totals[i]))
+        for i, j in pairs
+        if matrix[i, j] > 0
+    ]
 
 
 @dataclass(frozen=True)
 class CountFacts:
-    """What several estimates of one count say."""
+    """Facts of several estimates of one count."""
 
-    #: The estimate that speaks for the count, by the declared order of the methods; never picked by its interval.
+    #: The estimate to report, by the declared order of the methods; never chosen by its interval.
     speaks: Prevalence | None
     #: A count that is not corrected for the classifier's errors, to set beside it.
     naive: Prevalence | None
@@ -276,9 +300,9 @@ class CountFacts:
 
 def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
     """The facts of estimates of one and the same count by different methods."""
-    known = [one for one in estimates if one.reason is None]
-    corrected = [one for one in known if QUANTIFIERS[one.method].shift_proof]
-    naive = [one for one in known if not QUANTIFIERS[one.method].shift_proof]
+    defined = [one for one in estimates if one.reason is None]
+    corrected = [one for one in defined if QUANTIFIERS[one.method].shift_proof]
+    naive = [one for one in defined if not QUANTIFIERS[one.method].shift_proof]
     speaks = min(corrected, key=lambda one: QUANTIFIERS[one.method].precedence, default=None)
     apart = next((pair for pair in itertools.combinations(corrected, 2) if _apart(*pair)), None)
     counts = sorted(one.count for one in corrected)
@@ -292,7 +316,7 @@ def count_facts(estimates: Sequence[Prevalence]) -> CountFacts:
 
 @dataclass(frozen=True)
 class ClassFacts:
-    """What the shares of several classes say of their order."""
+    """The order of several classes by their shares."""
 
     #: Classes by their share, the largest first.
     order: tuple[str, ...]
@@ -308,11 +332,11 @@ NAMED_CLASSES = 3
 
 def class_facts(shares: Mapping[str, Prevalence]) -> ClassFacts:
     """The order of classes as far as their intervals show it; those without a value are left out."""
-    known = {str(label): one for label, one in shares.items() if one.reason is None}
-    order = sorted(known, key=lambda label: -known[label].prevalence)
+    defined = {str(label): one for label, one in shares.items() if one.reason is None}
+    order = sorted(defined, key=lambda label: -defined[label].prevalence)
     sizes = range(min(NAMED_CLASSES, len(order) - 1), 0, -1)
-    largest = next((k for k in sizes if all(_apart(known[a], known[b]) for a in order[:k] for b in order[k:])), 0)
-    ordered = all(_apart(known[a], known[b]) for a, b in itertools.pairwise(order[:largest]))
+    largest = next((k for k in sizes if all(_apart(defined[a], defined[b]) for a in order[:k] for b in order[k:])), 0)
+    ordered = all(_apart(defined[a], defined[b]) for a, b in itertools.pairwise(order[:largest]))
     return ClassFacts(tuple(order), largest, ordered)
 
 

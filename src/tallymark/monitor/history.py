@@ -1,4 +1,4 @@
-"""Where a watch keeps its history: an embedded database; a run writes all it found in one transaction, or nothing."""
+"""History of a monitored classifier in an SQLite file; each run is one transaction."""
 
 from __future__ import annotations
 
@@ -20,41 +20,42 @@ _KIND = Kind(
     form=1,
     oldest=0,
     tables=(
-        "CREATE TABLE periods (period TEXT PRIMARY KEY, found TEXT NOT NULL, checksum BLOB NOT NULL DEFAULT x'') WITHOUT ROWID",
+        "CREATE TABLE periods (period TEXT PRIMARY KEY, found TEXT NOT NULL, checksum BLOB NOT NULL DEFAULT x'') "
+        "WITHOUT ROWID",
     ),
 )
 
 
 def remember(
-    path: str | PathLike[str], found: Sequence[Mapping[str, Any]], order: Sequence[Any] | None = None
+    path: str | PathLike[str], lines: Sequence[Mapping[str, Any]], order: Sequence[Any] | None = None
 ) -> list[dict[str, Any]]:
-    """Keep what was found of each period, replacing what was known of it; gives back the whole history, oldest first.
+    """Store the line of each period, replacing an earlier one; returns the whole history, oldest first.
 
-    Periods that earlier runs found and this one did not see stay. So does what was said of a period that this run takes for part of its
-    reference, as long as its rows are the same: an alarm is not unsaid because the files before it are gone.
+    Periods of earlier runs that are not in this one stay. So does the earlier line of a period that is part of this
+    run's reference, as long as its rows are the same: an alarm is not withdrawn because the files before it are gone.
     """
     place = located(path, _KIND)
     with opened(place, _KIND, write=True) as connection, database_errors(place, _KIND), transaction(connection):
         if connection.execute("PRAGMA user_version").fetchone()[0] < _KIND.form:
             _add_checksums(connection)
-        known = _known(connection, place)
-        for row in found:
-            made = plain(dict(row))
+        stored = _stored(connection, place)
+        for row in lines:
+            line = plain(dict(row))
             period = str(row["period"]).encode("utf-8", "replace").decode()
-            old = known.get(period)
-            if old is not None and made["reference"] and not old["reference"] and _same(old, made):
+            old = stored.get(period)
+            if old is not None and line["reference"] and not old["reference"] and _same(old, line):
                 continue
-            text = json.dumps(made, allow_nan=False)
-            known[period] = json.loads(text)
+            text = json.dumps(line, allow_nan=False)
+            stored[period] = json.loads(text)
             row_of = (period, text, checksum(period, text))
             connection.execute("INSERT OR REPLACE INTO periods VALUES (?, ?, ?)", row_of)
-        rows = {row["period"]: row for row in known.values()}
+        rows = {row["period"]: row for row in stored.values()}
         return [rows[period] for period in in_order(rows, f"the history in {str(place)!r}", order)]
 
 
-def _known(connection: sqlite3.Connection, place: Path) -> dict[str, dict[str, Any]]:
-    """Every period of the history, held to its checksum."""
-    known = {}
+def _stored(connection: sqlite3.Connection, place: Path) -> dict[str, dict[str, Any]]:
+    """The line of every period in the file, checked against its checksum."""
+    stored = {}
     for period, text, mark in connection.execute("SELECT period, found, checksum FROM periods"):
         row = _row(text) if mark == checksum(period, text) else None
         if row is None:
@@ -63,12 +64,12 @@ def _known(connection: sqlite3.Connection, place: Path) -> dict[str, dict[str, A
                 f"the period {str(period)[:80]!r}",
                 "Restore it from a copy, or name another file to begin a new history.",
             )
-        known[period] = row
-    return known
+        stored[period] = row
+    return stored
 
 
 def _row(text: Any) -> dict[str, Any] | None:
-    """What was found of a period, None where the text is not what :func:`remember` writes."""
+    """The line of a period, None where the text is not what :func:`remember` writes."""
     try:
         row = json.loads(text)
     except (TypeError, ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a watch found: each period, and what to do now."""
+"""Results of monitoring: the periods, their signals and the advice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tallymark.quantify.estimation.prevalence import Prevalence
 
 @dataclass(frozen=True, eq=False)
 class Watched:
-    """What was found in one period; None and nan where nothing could be said."""
+    """Numbers and signals of one period; None and nan where there is none."""
 
     period: Any
     rows: int
@@ -30,42 +30,42 @@ class Watched:
     drift_p: float
     value_mean: float
     value_ks: float
-    #: Largest of both cumulative sums of the charts of scores and of values.
+    #: The larger cumulative sum of the chart of scores, and of the chart of values.
     score_sum: float
     value_sum: float
     signals: tuple[str, ...]
     advice: str
-    #: Labelled rows of a later period that were not used, because nobody said that they were drawn at random.
+    #: Labelled rows of a later period that were not used, because `audit` did not state that they are a random sample.
     unused_labels: int = 0
 
     def row(self) -> Row:
         """One line."""
         one, audit = self.prevalence, self.audit
-        told: dict[str, Any] = {
+        entries: dict[str, Any] = {
             "period": self.period,
             "rows": self.rows,
             "reference": self.reference,
             "mean_score": self.mean_score,
         }
         if one is not None:
-            told |= {"prevalence": one.prevalence, "low": one.low, "high": one.high, "count": one.count}
+            entries |= {"prevalence": one.prevalence, "low": one.low, "high": one.high, "count": one.count}
         if audit is not None:
-            told |= {"audit": audit.prevalence, "audit_low": audit.low, "audit_high": audit.high}
-        told |= {f"expected_{name}": value for name, value in self.expected.items()}
-        told |= {
+            entries |= {"audit": audit.prevalence, "audit_low": audit.low, "audit_high": audit.high}
+        entries |= {f"expected_{name}": value for name, value in self.expected.items()}
+        entries |= {
             "score_sum": self.score_sum,
             "fit_p": self.fit_p,
             "fit_distance": self.fit_distance,
             "drift_p": self.drift_p,
         }
-        told |= {"value_mean": self.value_mean, "value_ks": self.value_ks, "value_sum": self.value_sum}
-        kept = {name: value for name, value in told.items() if not (isinstance(value, float) and math.isnan(value))}
+        entries |= {"value_mean": self.value_mean, "value_ks": self.value_ks, "value_sum": self.value_sum}
+        kept = {name: value for name, value in entries.items() if not (isinstance(value, float) and math.isnan(value))}
         return {**kept, "signal": ", ".join(self.signals), "advice": self.advice}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Watch(Shown):
-    """Periods watched, with the limit of the charts and how often they err."""
+    """Monitored periods, with the limit of the control charts and their false alarm rate."""
 
     periods: tuple[Watched, ...]
     limit: float
@@ -75,7 +75,7 @@ class Watch(Shown):
     threshold: float | None
     plan: AuditPlan | None
     history: tuple[Row, ...]
-    #: Whether scores were read as probabilities, so that counts and expected metrics are there.
+    #: Whether there is a validation sample, so that prevalences and expected metrics are given.
     counted: bool
     warnings: tuple[Note, ...] = ()
 
@@ -88,30 +88,30 @@ class Watch(Shown):
     def verdict(self) -> str:
         """What to do now, by the last period."""
         last = self.periods[-1]
-        return f"{last.period}: {last.advice or 'nothing moved that these charts would see'}{self._unused}"
+        return f"{last.period}: {last.advice or 'no change that these charts detect'}{self._unused}"
 
     @property
     def _unused(self) -> str:
-        """That labels of later periods stand in the data but were not used."""
+        """A sentence about labels of later periods that were not used."""
         periods = sum(one.unused_labels > 0 for one in self.periods)
         if not periods:
             return ""
         rows, where = sum(one.unused_labels for one in self.periods), counted(periods, "later period")
         return (
-            f". {counted(rows, 'labelled row')} of {where} {'was' if rows == 1 else 'were'} not used: if they were drawn at random "
-            "from their periods, add audit=True (--audit on the command line)"
+            f". {counted(rows, 'labelled row')} of {where} {'was' if rows == 1 else 'were'} not used: if they were "
+            "drawn at random from their periods, add audit=True (--audit on the command line)"
         )
 
     @property
     def rate(self) -> str:
-        """How often the charts would signal although nothing moved."""
+        """The false alarm rate in words."""
         return (
-            f"If nothing moved, the {self.charts} charts together would signal once in {self.run_length:g} periods on average (half of the time within "
-            f"{self.median_run_length:.0f}), the reference being estimated"
+            f"If nothing changed, the {self.charts} charts together would signal once in {self.run_length:g} periods "
+            f"on average (half of the time within {self.median_run_length:.0f}), the reference being estimated"
         )
 
     def heading(self) -> str:
-        """What to do, and how often that is wrong."""
+        """The verdict and the false alarm rate."""
         return f"{self.verdict}\n{self.rate}."
 
     def rows(self) -> Sequence[Row]:
@@ -121,7 +121,13 @@ class Watch(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "verdict": self.verdict, "limit": self.limit, "run_length": self.run_length, "median_run_length": self.median_run_length,
-            "charts": self.charts, "threshold": self.threshold, "periods": plain([dict(row) for row in self.rows()]),
-            "history": plain([dict(row) for row in self.history]), "plan": None if self.plan is None else self.plan.to_dict(),
-        }  # fmt: skip
+            "verdict": self.verdict,
+            "limit": self.limit,
+            "run_length": self.run_length,
+            "median_run_length": self.median_run_length,
+            "charts": self.charts,
+            "threshold": self.threshold,
+            "periods": plain([dict(row) for row in self.rows()]),
+            "history": plain([dict(row) for row in self.history]),
+            "plan": None if self.plan is None else self.plan.to_dict(),
+        }

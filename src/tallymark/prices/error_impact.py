@@ -1,7 +1,7 @@
-r"""``tm.prices.impact``: whether a classifier's mistakes differ in price (or in any value) from what they are mistaken for.
+r"""Effect of classification errors on the mean of a value such as the price (``tm.prices.impact``).
 
-The mean value of what is classified positive differs from that of the labelled positives by two parts that add up: what false positives
-bring in, and what false negatives take away,
+The mean value of the rows classified positive differs from that of the labelled positives by two terms, the effect of
+false positives and that of false negatives,
 
 .. math:: \bar v_C - \bar v_P = (\bar v_C - \bar v_{TP}) + (\bar v_{TP} - \bar v_P).
 """
@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,9 @@ from tallymark.sources.frames import named_columns, order_of
 #: Bins of a distribution that is drawn, at least and at most.
 _LEAST_BINS, _BINS = 10, 40
 
-#: A few rows carry the intervals where (c³ - 1) / m exceeds the first number plus the second over the rows, with m the rows that count (Kish, by
-#: their distance from the median value) and c the rows over them. For log-normal values c³ is nearly the squared skewness.
+#: A few rows carry the intervals where (c³ - 1) / m exceeds the first number plus the second over the rows, with m the
+#: effective rows (Kish, by their distance from the median value) and c the rows over them. For log-normal values c³ is
+#: nearly the squared skewness.
 _FEW_CARRY = 0.5, 25.0
 
 #: The groups whose values are compared.
@@ -47,15 +49,18 @@ ERRORS = {"fp": "false positives", "fn": "false negatives"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ErrorImpact(Shown):
-    """One class in one period: the values of each group, and what each kind of error does to their mean."""
+    """Effect of errors for one class in one period: sizes and means of the groups, and the shift of the mean by each
+    error.
+    """
 
     period: Any
     label: str
     sizes: Mapping[str, int]
     means: Mapping[str, float]
-    #: What each kind of error (and both, ``total``) does to the mean value, absolutely; with its interval.
+    #: Shift of the mean value by each kind of error and by both (``total``), with its interval.
     shifts: Mapping[str, Interval]
-    #: Kolmogorov–Smirnov and Wasserstein distances of the errors' values from the true positives', and p-values after Holm.
+    #: Kolmogorov–Smirnov and Wasserstein distances of the errors' values from the true positives', and p-values after
+    #: Holm.
     ks: Mapping[str, float]
     wasserstein: Mapping[str, float]
     p_values: Mapping[str, float]
@@ -72,13 +77,13 @@ class ErrorImpact(Shown):
 
     @property
     def few_carry(self) -> bool:
-        """Whether a few distant values carry the intervals so far that these were seen to miss the truth too often."""
+        """Whether a few distant values carry the intervals so far that their coverage was found too low."""
         rows, effective = self.carried
         return rows > 0 and (rows / effective) ** 3 - 1.0 > effective * (_FEW_CARRY[0] + _FEW_CARRY[1] / rows)
 
     @property
     def labelled_mean(self) -> float:
-        """The mean value of the labelled positives, to which shifts are set in relation."""
+        """The mean value of the labelled positives, of which shifts are a share."""
         return self.means["labelled"]
 
     def relative(self, error: str) -> tuple[float, float, float]:
@@ -90,7 +95,7 @@ class ErrorImpact(Shown):
         return one.value / scale, one.low / scale, one.high / scale
 
     def verdict(self, error: str) -> str:
-        """What the errors of a kind (``fp``, ``fn``, or ``total``) do, in words that the interval bears out."""
+        """The effect of a kind of error (``fp``, ``fn``, or ``total``) in words that the interval supports."""
         if not any(self.sizes[group] for kind, group in ERRORS.items() if error in {kind, "total"}):
             return "there are none"
         value, low, high = self.relative(error)
@@ -105,7 +110,9 @@ class ErrorImpact(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Impact(Shown):
-    """What classification errors do to the level of a value, by period and class; `parts` has an :class:`ErrorImpact` for each."""
+    """Effect of classification errors on the mean of a value; `parts` has an :class:`ErrorImpact` per
+    period and class.
+    """
 
     value: str
     parts: tuple[ErrorImpact, ...]
@@ -125,14 +132,24 @@ class Impact(Shown):
         for part in self.parts:
             for error in ("fp", "fn", "total"):
                 value, low, high = part.relative(error)
-                group = ERRORS.get(error)
-                lines.append({
-                    "period": part.period, "class": part.label, "errors": error,
-                    "n": part.sizes[group] if group else part.sizes["classified"],
-                    "mean": part.means[group] if group else part.means["classified"], "mean_labelled": part.labelled_mean,
-                    "shift": value, "low": low, "high": high, "ks": part.ks.get(error), "wasserstein": part.wasserstein.get(error),
-                    "p_value": part.p_values.get(error), "verdict": part.verdict(error),
-                })  # fmt: skip
+                group = ERRORS.get(error, "classified")
+                lines.append(
+                    {
+                        "period": part.period,
+                        "class": part.label,
+                        "errors": error,
+                        "n": part.sizes[group],
+                        "mean": part.means[group],
+                        "mean_labelled": part.labelled_mean,
+                        "shift": value,
+                        "low": low,
+                        "high": high,
+                        "ks": part.ks.get(error),
+                        "wasserstein": part.wasserstein.get(error),
+                        "p_value": part.p_values.get(error),
+                        "verdict": part.verdict(error),
+                    }
+                )
         if all(part.period is None for part in self.parts):
             lines = [{name: value for name, value in line.items() if name != "period"} for line in lines]
         return lines
@@ -140,86 +157,151 @@ class Impact(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "value": self.value, "tolerance": self.tolerance, "level": self.level, "cluster": self.clusters,
+            "value": self.value,
+            "tolerance": self.tolerance,
+            "level": self.level,
+            "cluster": self.clusters,
             "impacts": plain([dict(row) for row in self.rows()]),
-        }  # fmt: skip
+        }
 
 
 @named_columns
 def impact(
-    data: Any, *, label: str, value: str, predicted: str | None = None, score: str | None = None, threshold: float | None = None,
-    period: str | None = None, weight: str | None = None, cluster: str | None = None, pos_label: Any = None, tolerance: float = 0.01,
-    level: float = 0.95, where: str | None = None, order: Sequence[Any] | None = None,
-) -> Impact:  # fmt: skip
-    """Whether false positives and false negatives differ in `value` (the price, say) from what they are mistaken for.
+    data: Any,
+    *,
+    label: str,
+    value: str,
+    predicted: str | None = None,
+    score: str | None = None,
+    threshold: float | None = None,
+    period: str | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+    pos_label: Any = None,
+    tolerance: float = 0.01,
+    level: float = 0.95,
+    where: str | None = None,
+    order: Sequence[Any] | None = None,
+) -> Impact:
+    """Effect of false positives and false negatives on the mean of `value` (a price, say), by period and class.
 
-    Calls are a column of `predicted` labels (of any number of classes, each then against the rest) or a `score` cut at a `threshold`.
-    For each `period` and class: how far false positives move the mean value of what is classified positive, how far the absence of
-    false negatives does, each with an interval (linearised, over clusters of
-    rows where `cluster` is named, and wide enough for one more error with a low or a high value), and the Kolmogorov–Smirnov
-    and Wasserstein distances of the errors' values from the true positives' (weights apart), with p-values corrected for their number (Holm). A shift
-    whose whole interval lies within ± `tolerance` of the level is called minimal; one whose interval holds 0 and more than that cannot
-    be told. Guard TM113 warns where the values are so skewed that a few rows carry the intervals, which then may be too short. `order` lists the periods where their order in time cannot be read. Office for National Statistics, annex E.
+    For each period and class: how far false positives shift the mean value of the rows classified positive, and how far
+    the absence of false negatives does, each with an interval (linearised, over clusters, and wide enough for one more
+    error with a low or a high value); and the Kolmogorov–Smirnov and Wasserstein distances of the errors' values from
+    the true positives' (without weights), with p-values corrected for their number (Holm). Guard TM113 warns where the
+    values are so skewed that a few rows carry the intervals, which then may be too short. Office for National
+    Statistics, annex E.
 
+    Parameters
+    ----------
+    data
+        A dataframe or files.
+    label
+        Column of the true classes.
+    value
+        Column of the value.
+    predicted
+        Column of predicted labels, of any number of classes; each class is compared with the rest.
+    score, threshold
+        Instead of `predicted`: column of a score, and where it is cut.
+    period
+        Column of the period.
+    weight
+        Column of row weights.
+    cluster
+        Column of clusters of dependent rows.
+    pos_label
+        The positive label; left out of several classes, each is one in turn.
+    tolerance
+        Share of the mean that does not matter: a shift whose whole interval lies within is called minimal.
+    level
+        Confidence level of the intervals.
+    where
+        SQL condition on the rows of files.
+    order
+        The periods in order of time, where it cannot be read from them.
+
+    Returns
+    -------
+    Impact
+        An :class:`ErrorImpact` per period and class.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = rng.random(4_000) < 0.5
     >>> frame = pd.DataFrame({"y": y.astype(int), "price": np.exp(rng.normal(np.where(y, 0.0, 0.5), 0.2))})
     >>> frame["called"] = np.where(rng.random(4_000) < 0.1, 1 - frame.y, frame.y)
-    >>> found = tm.prices.impact(frame, label="y", predicted="called", value="price")
-    >>> found.parts[0].verdict("fp"), found.parts[0].verdict("fn")
+    >>> part = tm.prices.impact(frame, label="y", predicted="called", value="price").parts[0]
+    >>> part.verdict("fp"), part.verdict("fn")
     ('moves the level by +6.2 %', 'probably minimal')
+
     """
     if (predicted is None) == (score is None):
         raise InputError(
-            "Calls are a column of labels, predicted=, or a score= with its threshold=; name one of the two."
+            "Predictions are a column of labels, predicted=, or a score= with its threshold=; name one of the two."
         )
     if predicted is not None and threshold is not None:
-        raise InputError("threshold= cuts a score; calls are made already.")
+        raise InputError("threshold= cuts a score; leave it out with predicted=.")
     if score is not None and threshold is None:
         raise InputError("A score is called positive from a threshold on; say which with threshold=.")
     confidence, small = checked_level(level), _check.real(tolerance, "tolerance")
     if small <= 0.0:
         raise InputError(f"tolerance is {tolerance!r}, expected a share of the level above 0 that would not matter.")
     named = ((period, "period="), (cluster, "cluster="))
+    measured = ((score, "score="), (weight, "weight="))
     wanted = [
-        Wanted(label, "label=", "class"), Wanted(value, "value=", "number"), *(Wanted(name, option) for name, option in named if name is not None),
+        Wanted(label, "label=", "class"),
+        Wanted(value, "value=", "number"),
+        *(Wanted(name, option) for name, option in named if name is not None),
         *([] if predicted is None else [Wanted(predicted, "predicted=", "class")]),
-        *(Wanted(name, option, "number") for name, option in ((score, "score="), (weight, "weight=")) if name is not None),
-    ]  # fmt: skip
+        *(Wanted(name, option, "number") for name, option in measured if name is not None),
+    ]
     columns = any_columns(data, wanted, where=where)
     amounts = numbers(columns[value], value)
     if bad := int((~np.isfinite(amounts)).sum()):
         raise InputError(
-            f"{value} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index {int(np.argmax(~np.isfinite(amounts)))}."
+            f"{value} is missing or not finite in {bad} {noun(bad, 'row')}, the first at index "
+            f"{int(np.argmax(~np.isfinite(amounts)))}."
         )
     mass = np.ones(len(amounts)) if weight is None else _check.weights(columns[weight], weight)
     if not mass.all():
-        # Rows that count nothing have no part.
-        held = mass > 0.0
-        columns, amounts, mass = {name: column[held] for name, column in columns.items()}, amounts[held], mass[held]
+        # Rows of weight 0 are left out.
+        kept = mass > 0.0
+        columns, amounts, mass = {name: column[kept] for name, column in columns.items()}, amounts[kept], mass[kept]
     groups = np.arange(len(amounts)) if cluster is None else checked_cluster(columns[cluster], cluster)
-    made = [
-        _part(when, name, truth[rows], called[rows], amounts[rows], mass[rows], groups[rows], confidence, small, cluster is not None)
-        for when, rows in _periods(columns, period, order_of(data, period, order))
-        for name, truth, called in _classes(columns, label, predicted, score, threshold, pos_label)
-    ]  # fmt: skip
-    notes = tuple(_carried_by_few(made, value, "rows" if cluster is None else "clusters"))
+    parts = []
+    for when, rows in _periods(columns, period, order_of(data, period, order)):
+        unit = float(np.abs(amounts[rows]).max()) or 1.0
+        for name, truth, called in _classes(columns, label, predicted, score, threshold, pos_label):
+            values = _Groups(
+                truth=truth[rows],
+                called=called[rows],
+                values=amounts[rows] / unit,
+                unit=unit,
+                mass=mass[rows],
+                clusters=np.unique(groups[rows], return_inverse=True)[1],
+                clustered=cluster is not None,
+            )
+            parts.append(values.impact(when, name, level=confidence, tolerance=small))
+    notes = tuple(_carried_by_few(parts, value, "rows" if cluster is None else "clusters"))
     emit(notes)
-    return Impact(value, tuple(_corrected(made)), small, confidence, cluster, notes)
+    return Impact(value, tuple(_corrected(parts)), small, confidence, cluster, notes)
 
 
 def _carried_by_few(parts: Sequence[ErrorImpact], value: str, rows: str) -> Iterator[Note]:
     """One note for all parts whose intervals a few rows carry, with the worst of them."""
-    found = [part for part in parts if part.few_carry]
-    if not found:
+    skewed = [part for part in parts if part.few_carry]
+    if not skewed:
         return
-    worst = min(found, key=lambda part: part.carried[1] / part.carried[0])
-    where = "" if len(parts) == 1 else f" (in {len(found)} of {len(parts)} periods and classes, most in {worst.name})"
+    worst = min(skewed, key=lambda part: part.carried[1] / part.carried[0])
+    where = "" if len(parts) == 1 else f" (in {len(skewed)} of {len(parts)} periods and classes, most in {worst.name})"
     yield Note(
         "TM113",
-        f"{value} is so skewed that {worst.carried[0]} {rows} count like {worst.carried[1]:.0f}{where}: the intervals may be too short, since "
-        "the next very large value would move the mean by more than they allow. Compare the logarithm of the values, or trim them.",
+        f"{value} is so skewed that {worst.carried[0]} {rows} count like {worst.carried[1]:.0f}{where}: the intervals "
+        "may be too short, since the next very large value would move the mean by more than they allow. Compare the "
+        "logarithm of the values, or trim them.",
     )
 
 
@@ -242,7 +324,7 @@ def _classes(
     threshold: float | None,
     pos_label: Any,
 ) -> Iterator[tuple[str, Bools, Bools]]:
-    """Each class against the rest: its name, which rows have it, and which are called so."""
+    """Each class against the rest: its name, which rows have it, and which are predicted so."""
     if score is not None:
         truth, names = _check.binary_labels(columns[label], pos_label, label)
         yield str(names[1]), truth, _check.scores(columns[score], score) >= _check.real(threshold, "threshold")
@@ -259,58 +341,101 @@ def _classes(
         yield str(group_values(np.array([name]))[0]), np.asarray(truth == name), np.asarray(calls == name)
 
 
-def _part(
-    when: Any, name: str, truth: Bools, called: Bools, values: Floats, mass: Floats, groups: NDArray[Any], level: float, tolerance: float,
-    clustered: bool,
-) -> ErrorImpact:  # fmt: skip
-    members = {
-        "labelled": truth, "classified": called, "true positives": truth & called, "false positives": ~truth & called,
-        "false negatives": truth & ~called,
-    }  # fmt: skip
-    # In units in which squares neither vanish nor overflow.
-    unit = float(np.abs(values).max()) or 1.0
-    values = values / unit
-    sizes = {group: int(np.count_nonzero(rows)) for group, rows in members.items()}
-    means = {group: _mean(values[rows], mass[rows]) for group, rows in members.items()}
-    own = np.unique(groups, return_inverse=True)[1]
-    hits, false, missed = (members[group] for group in ("true positives", "false positives", "false negatives"))
-    sums = np.stack([
-        np.bincount(own, np.where(rows, mass * part, 0.0)).astype(np.float64)
-        for rows in (hits, false, missed)
-        for part in (np.ones_like(values), values)
-    ])  # fmt: skip
-    # A false positive is one of the others called wrongly, a false negative one of the class.
-    pseudo = [_pseudo(values[rows], mass[rows], kind) for kind, rows in ((2, ~truth), (4, truth))]
-    shifts = {error: _widened(sums, pseudo, error, level) for error in ("fp", "fn", "total")}
-    # Values of a cluster are one draw: they are averaged first.
-    tested = {
-        group: _by_cluster(values, own, members[group]) if clustered else values[members[group]] for group in members
-    }
-    ks, far, p = {}, {}, {}
-    for error, group in ERRORS.items():
-        if len(tested[group]) and len(tested["true positives"]):
-            ks[error], p[error], far[error] = _distances(tested[group], tested["true positives"])
-    means = {group: mean * unit for group, mean in means.items()}
-    shifts = {
-        error: replace(one, value=one.value * unit, low=one.low * unit, high=one.high * unit)
-        for error, one in shifts.items()
-    }
-    far = {error: distance * unit for error, distance in far.items()}
-    edges = _edges(values[truth | called], min((n for n in sizes.values() if n), default=1))
-    counts = {
-        group: np.histogram(values[rows], edges, weights=mass[rows])[0].astype(np.float64)
-        for group, rows in members.items()
-    }
-    carried = _carried(values, mass, own, truth | called)
-    return ErrorImpact(when, name, sizes, means, shifts, ks, far, p, edges * unit, counts, tolerance, carried)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Groups:
+    """Rows of one period for one class: truth, prediction, value, weight and cluster (or row) number of each.
+
+    Values are in units of the largest, so that squares neither vanish nor overflow.
+    """
+
+    truth: Bools
+    called: Bools
+    values: Floats
+    unit: float
+    mass: Floats
+    clusters: NDArray[Any]
+    clustered: bool
+
+    @cached_property
+    def rows(self) -> dict[str, Bools]:
+        """Which rows are of each group."""
+        return {
+            "labelled": self.truth,
+            "classified": self.called,
+            "true positives": self.truth & self.called,
+            "false positives": ~self.truth & self.called,
+            "false negatives": self.truth & ~self.called,
+        }
+
+    def impact(self, period: Any, label: str, *, level: float, tolerance: float) -> ErrorImpact:
+        """Sizes, means, shifts, distances and histograms of the groups, in units of the data."""
+        relevant = self.truth | self.called
+        sizes = {group: int(np.count_nonzero(rows)) for group, rows in self.rows.items()}
+        edges = _edges(self.values[relevant], min((n for n in sizes.values() if n), default=1))
+        distances = self._distances()
+        return ErrorImpact(
+            period=period,
+            label=label,
+            sizes=sizes,
+            means={group: _mean(self.values[rows], self.mass[rows]) * self.unit for group, rows in self.rows.items()},
+            shifts=self._shifts(level),
+            ks={error: ks for error, (ks, _, _) in distances.items()},
+            wasserstein={error: distance * self.unit for error, (_, _, distance) in distances.items()},
+            p_values={error: p for error, (_, p, _) in distances.items()},
+            edges=edges * self.unit,
+            counts={
+                group: np.histogram(self.values[rows], edges, weights=self.mass[rows])[0].astype(np.float64)
+                for group, rows in self.rows.items()
+            },
+            tolerance=tolerance,
+            carried=_carried(self.values, self.mass, self.clusters, relevant),
+        )
+
+    def _shifts(self, level: float) -> dict[str, Interval]:
+        """What each kind of error, and both, do to the mean value."""
+        sums = np.stack(
+            [
+                np.bincount(self.clusters, np.where(self.rows[group], self.mass * part, 0.0)).astype(np.float64)
+                for group in ("true positives", "false positives", "false negatives")
+                for part in (np.ones_like(self.values), self.values)
+            ]
+        )
+        # A false positive is a negative row predicted wrongly, a false negative a positive one.
+        pseudo = [
+            _pseudo(self.values[rows], self.mass[rows], place) for place, rows in ((2, ~self.truth), (4, self.truth))
+        ]
+        shifts = {error: _widened(sums, pseudo, error, level) for error in ("fp", "fn", "total")}
+        return {
+            error: replace(one, value=one.value * self.unit, low=one.low * self.unit, high=one.high * self.unit)
+            for error, one in shifts.items()
+        }
+
+    def _distances(self) -> dict[str, tuple[float, float, float]]:
+        """Kolmogorov-Smirnov distance, p-value and Wasserstein distance of the errors' values from the
+        true positives'.
+        """
+        right = self._tested("true positives")
+        tested = {error: self._tested(group) for error, group in ERRORS.items()}
+        return {error: _distances(values, right) for error, values in tested.items() if len(values) and len(right)}
+
+    def _tested(self, group: str) -> Floats:
+        """Values of a group; those of one cluster are one draw, so they are averaged first."""
+        rows = self.rows[group]
+        if not self.clustered:
+            return self.values[rows]
+        counts = np.bincount(self.clusters[rows])
+        sums = np.bincount(self.clusters[rows], self.values[rows])
+        return np.asarray(sums[counts > 0] / counts[counts > 0])
 
 
-def _carried(values: Floats, mass: Floats, own: Any, rows: Bools) -> tuple[int, float]:
-    """Clusters (or rows) with some of the given rows, and how many of equal distance from the median value they count like."""
+def _carried(values: Floats, mass: Floats, clusters: NDArray[Any], rows: Bools) -> tuple[int, float]:
+    """Number of clusters (or rows) among the given rows, and their effective number by distance from
+    the median value.
+    """
     if not rows.any():
         return 0, 0.0
     distance = mass[rows] * (values[rows] - np.median(values[rows]))
-    each = np.abs(np.bincount(own[rows], distance))[np.unique(own[rows])]
+    each = np.abs(np.bincount(clusters[rows], distance))[np.unique(clusters[rows])]
     # Where all values are equal none is distant.
     return len(each), float(each.sum() ** 2 / (each @ each)) if each.any() else float(len(each))
 
@@ -324,12 +449,12 @@ def _of_sums(sums: Floats, error: str) -> float:
     (n_tp, v_tp), (n_fp, v_fp), (n_fn, v_fn) = sums.reshape(3, 2)
     if not n_tp > 0.0:
         return math.nan
-    brought = (v_tp + v_fp) / (n_tp + n_fp) - v_tp / n_tp
-    taken = v_tp / n_tp - (v_tp + v_fn) / (n_tp + n_fn)
-    return float({"fp": brought, "fn": taken, "total": brought + taken}[error])
+    by_fp = (v_tp + v_fp) / (n_tp + n_fp) - v_tp / n_tp
+    by_fn = v_tp / n_tp - (v_tp + v_fn) / (n_tp + n_fn)
+    return float({"fp": by_fp, "fn": by_fn, "total": by_fp + by_fn}[error])
 
 
-#: Share by which sums are moved to find a slope.
+#: Relative step of the numerical derivatives.
 _STEP = 1e-6
 
 
@@ -341,39 +466,43 @@ def _shift(sums: Floats, error: str, level: float) -> Interval:
     value = _of_sums(total, error)
     slopes = np.zeros(6)
     for place in range(6):
-        # A sum that is 0 is moved by the size of the others of its kind.
+        # The step of a sum that is 0 is relative to the others of its kind.
         step = _STEP * max(abs(total[place]), abs(total[place % 2]), 1e-300)
         ends = [_of_sums(total + side * step * (np.arange(6) == place), error) for side in (1.0, -1.0)]
         slopes[place] = (ends[0] - ends[1]) / (2.0 * step)
     n = sums.shape[1]
-    # Rows outside all groups move nothing; those inside are drawn at random in number too.
+    # Rows outside all groups have no influence; the number inside is random too.
     influence = slopes @ sums
     moved = (influence - influence.mean()) ** 2
     variance = float(moved.sum()) * n / max(n - 1, 1)
     if math.isnan(value) or np.count_nonzero(influence) < 2:
         unknown = 0.0 if value == 0.0 else math.nan
         return Interval(value, unknown, unknown, "linearised", level)
-    # As many rows as carry the shift: three times the inverse kurtosis of what each does to it.
+    # Degrees of freedom: three times the inverse kurtosis of the influences.
     carrying = min(float(np.count_nonzero(influence)), 3.0 * float(moved.sum()) ** 2 / float((moved**2).sum()))
     reach = float(stdtrit(max(carrying - 1.0, 1.0), 0.5 + level / 2)) * math.sqrt(variance)
     return Interval(value, value - reach, value + reach, "linearised", level)
 
 
-#: Quantiles of the values of one more error that limits allow for.
+#: Quantiles of the value of the pseudo-observation that limits allow for.
 _PSEUDO = (0.025, 0.975)
 
 
 def _pseudo(values: Floats, mass: Floats, place: int) -> list[Floats]:
-    """Sums of one more error with a low and with a high value of the rows that could have been called wrongly."""
+    """Sums of a pseudo-observation: one more error, with a low and with a high value among the rows it
+    may come from.
+    """
     if not len(values):
         return []
-    made = np.zeros((len(_PSEUDO), 6))
-    made[:, place], made[:, place + 1] = mass.mean(), mass.mean() * np.quantile(values, _PSEUDO)
-    return list(made)
+    sums = np.zeros((len(_PSEUDO), 6))
+    sums[:, place], sums[:, place + 1] = mass.mean(), mass.mean() * np.quantile(values, _PSEUDO)
+    return list(sums)
 
 
 def _widened(sums: Floats, pseudo: Sequence[Sequence[Floats]], error: str, level: float) -> Interval:
-    """A shift whose limits also hold if one more error had been seen: few errors say little of how dear an error can be."""
+    """A shift with limits that include those with one more error: few errors say little of the values
+    errors can have.
+    """
     one = _shift(sums, error, level)
     if math.isnan(one.value):
         return one
@@ -384,21 +513,17 @@ def _widened(sums: Floats, pseudo: Sequence[Sequence[Floats]], error: str, level
     return replace(one, low=min(low for low, _ in ends), high=max(high for _, high in ends))
 
 
-def _by_cluster(values: Floats, own: Any, rows: Bools) -> Floats:
-    counts = np.bincount(own[rows])
-    sums = np.bincount(own[rows], values[rows])
-    return np.asarray(sums[counts > 0] / counts[counts > 0])
-
-
 def _distances(errors: Floats, right: Floats) -> tuple[float, float, float]:
     from scipy.stats import ks_2samp, wasserstein_distance
 
-    found = ks_2samp(errors, right)
-    return float(found.statistic), float(found.pvalue), float(wasserstein_distance(errors, right))
+    test = ks_2samp(errors, right)
+    return float(test.statistic), float(test.pvalue), float(wasserstein_distance(errors, right))
 
 
 def _edges(values: Floats, fewest: int) -> Floats:
-    """Bins of the values' range, fewer where a group has few rows; of equal ratio where values are positive and spread far."""
+    """Edges of histogram bins: fewer where a group has few rows; of equal ratio where values are positive and spread
+    far.
+    """
     number = int(min(max(2.0 * math.sqrt(fewest), _LEAST_BINS), _BINS))
     if not len(values):
         return np.array([0.0, 1.0])

@@ -1,8 +1,8 @@
-r"""Price index formulas as functions of sums over products, so that one product set or ten thousand cost a matrix product each.
+r"""Price index formulas as functions of sums over products: a matrix product computes many product sets at once.
 
-Every bilateral formula between two periods is a function of a few sums :math:`\sum_i m_i a_i`, where :math:`m_i` says whether a
-product is in the set (or how much of it) and :math:`a_i` depends on its two prices and quantities. ILO/IMF (2004), Consumer Price
-Index Manual, ch. 15 to 17.
+Every bilateral formula between two periods is a function of a few sums :math:`\sum_i m_i a_i`, where :math:`m_i` says
+whether a product is in the set (or how much of it) and :math:`a_i` depends on its two prices and quantities. ILO/IMF
+(2004), Consumer Price Index Manual, ch. 15 to 17.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ class Bilateral:
     weighted: bool = True
 
     def between(self, p0: Floats, q0: Floats, p1: Floats, q1: Floats, members: Floats) -> Floats:
-        """The index of every set of products (lines of `members`), from products that both periods have; nan where a set has none."""
+        """The index of every set of products (lines of `members`), from products that both periods have; nan where a
+        set has none.
+        """
         both = np.isfinite(p0) & np.isfinite(p1)
         prices = [np.where(both, part, 1.0) for part in (p0, p1)]
         amounts = [np.where(both, part, 0.0) for part in (q0, q1)]
         terms = self.terms(prices[0], amounts[0], prices[1], amounts[1])
         sums = [members @ np.where(both, term, 0.0) for term in terms]
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = self.combine(*sums)
-        return np.where(members @ both.astype(np.float64) > 0.0, found, np.nan)
+            values = self.combine(*sums)
+        return np.where(members @ both.astype(np.float64) > 0.0, values, np.nan)
 
 
 def _ones(x: Floats) -> Floats:
@@ -66,12 +68,15 @@ BILATERAL: Mapping[str, Bilateral] = {
     "tornqvist": TORNQVIST, "walsh": WALSH,
 }  # fmt: skip
 
-#: Multilateral formulas: each takes prices and quantities (periods × products) and sets of products, and gives levels by period.
+#: Multilateral formulas: each takes prices and quantities (periods × products) and sets of products, and gives levels
+#: by period.
 Multilateral = Callable[[Floats, Floats, Floats], Floats]
 
 
 def geks(formula: Bilateral) -> Multilateral:
-    r"""Gini, Éltető, Köves and Szulc: the geometric mean of all ways over a third period, :math:`\prod_l [P_{0l}P_{lt}]^{1/T}`."""
+    r"""Gini, Éltető, Köves and Szulc: the geometric mean of all ways over a third period,
+    :math:`\prod_l [P_{0l}P_{lt}]^{1/T}`.
+    """
 
     def levels(P: Floats, Q: Floats, members: Floats) -> Floats:
         periods = len(P)
@@ -82,9 +87,9 @@ def geks(formula: Bilateral) -> Multilateral:
                 logs[:, b, a] = np.log(formula.between(P[b], Q[b], P[a], Q[a], members))
         # A pair of periods without a common product is bridged by the others.
         ways = logs[:, 0, :, None] + logs
-        known = np.isfinite(ways)
-        total = np.where(known, ways, 0.0).sum(axis=1)
-        means = np.divide(total, known.sum(axis=1), out=np.full(total.shape, np.nan), where=known.any(axis=1))
+        defined = np.isfinite(ways)
+        total = np.where(defined, ways, 0.0).sum(axis=1)
+        means = np.divide(total, defined.sum(axis=1), out=np.full(total.shape, np.nan), where=defined.any(axis=1))
         return np.asarray(np.exp(means - means[:, :1]))
 
     return levels
@@ -96,8 +101,8 @@ _ROUNDS, _CLOSE = 2_000, 1e-13
 
 def geary_khamis(P: Floats, Q: Floats, members: Floats) -> Floats:
     """Levels that deflate expenditure to quantities at average deflated prices, solved by repetition for every set."""
-    known = np.isfinite(P)
-    price, amount = np.where(known, P, 0.0), np.where(known, Q, 0.0)
+    priced = np.isfinite(P)
+    price, amount = np.where(priced, P, 0.0), np.where(priced, Q, 0.0)
     value = price * amount
     levels = np.ones((len(members), len(P)))
     sold = amount.sum(axis=0)
@@ -116,12 +121,14 @@ def geary_khamis(P: Floats, Q: Floats, members: Floats) -> Floats:
 
 
 def time_product_dummy(P: Floats, Q: Floats, members: Floats, *, weighted: bool = True) -> Floats:
-    """Time effects of log prices on products and periods, by least squares; weighed by expenditure shares within each period."""
-    known = np.isfinite(P)
-    logs = np.where(known, np.log(np.where(known, P, 1.0)), 0.0)
-    found = np.full((len(members), len(P)), np.nan)
+    """Time effects of log prices on products and periods, by least squares; weighed by expenditure shares within each
+    period.
+    """
+    sold = np.isfinite(P)
+    logs = np.where(sold, np.log(np.where(sold, P, 1.0)), 0.0)
+    indices = np.full((len(members), len(P)), np.nan)
     for line, member in enumerate(members):
-        weights = np.where(known, P * Q if weighted else 1.0, 0.0) * member
+        weights = np.where(sold, P * Q if weighted else 1.0, 0.0) * member
         weights = np.nan_to_num(weights)
         total = weights.sum(axis=1, keepdims=True)
         if weighted:
@@ -135,13 +142,13 @@ def time_product_dummy(P: Floats, Q: Floats, members: Floats, *, weighted: bool 
         right = (w * y).sum(axis=1) - share @ (w * y).sum(axis=0)
         effects = np.zeros(len(P))
         effects[1:] = np.linalg.lstsq(system[1:, 1:], right[1:], rcond=None)[0]
-        found[line] = np.where(total[:, 0] > 0.0, np.exp(effects - effects[0]), np.nan)
-    return found
+        indices[line] = np.where(total[:, 0] > 0.0, np.exp(effects - effects[0]), np.nan)
+    return indices
 
 
 MULTILATERAL: Mapping[str, Multilateral] = {
-    "geks_jevons": geks(JEVONS), "geks_fisher": geks(FISHER), "geks_tornqvist": geks(TORNQVIST), "geary_khamis": geary_khamis,
-    "time_product_dummy": time_product_dummy,
+    "geks_jevons": geks(JEVONS), "geks_fisher": geks(FISHER), "geks_tornqvist": geks(TORNQVIST),
+    "geary_khamis": geary_khamis, "time_product_dummy": time_product_dummy,
 }  # fmt: skip
 
 #: Formulas that need no quantities.

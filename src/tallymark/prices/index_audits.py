@@ -1,4 +1,4 @@
-"""``tm.prices.index_audit``: which products to check by hand so that an index of classified products is known to a given width."""
+"""Sampling plan of products to check by hand for a price index of classified products (``tm.prices.index_audit``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.prices.price_index import levels, require_formula
 from tallymark.prices.price_tables import PriceTable, price_table
-from tallymark.sources.any_columns import any_columns, numbers
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
 
@@ -33,7 +33,9 @@ _SURE = 0.001
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IndexAudit(Shown):
-    """Products to check, the most telling first, and how wide the last period's index is expected to be without and with them."""
+    """Products to check, the most telling first, and how wide the last period's index is expected to be without and
+    with them.
+    """
 
     formula: str
     products: tuple[Any, ...]
@@ -51,8 +53,9 @@ class IndexAudit(Shown):
     def heading(self) -> str:
         """How many, and what that brings."""
         return (
-            f"Check {self.n} {noun(self.n, 'product')}: the {100 * self.level:g} % stretch of {self.formula} in the last period is expected to shrink from "
-            f"{self.width_before:.4f} to {self.width:.4f}, if the probabilities are right"
+            f"Check {self.n} {noun(self.n, 'product')}: the {100 * self.level:g} % stretch of {self.formula} in the "
+            f"last period is expected to shrink from {self.width_before:.4f} to {self.width:.4f}, if the probabilities "
+            "are right"
         )
 
     def rows(self) -> Sequence[Row]:
@@ -65,45 +68,85 @@ class IndexAudit(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "formula": self.formula, "n": self.n, "width_before": self.width_before, "width": self.width, "level": self.level,
+            "formula": self.formula,
+            "n": self.n,
+            "width_before": self.width_before,
+            "width": self.width,
+            "level": self.level,
             "products": plain([dict(row) for row in self.rows()]),
-        }  # fmt: skip
+        }
 
 
 @named_columns
 def index_audit(
-    data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, score: str, formula: str = "fisher",
-    chained: bool = False, n: int | None = None, width: float | None = None, level: float = 0.95, seed: Seed = 0,
+    data: Any,
+    *,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None = None,
+    score: str,
+    formula: str = "fisher",
+    chained: bool = False,
+    n: int | None = None,
+    width: float | None = None,
+    level: float = 0.95,
+    seed: Seed = 0,
     order: Sequence[Any] | None = None,
-) -> IndexAudit:  # fmt: skip
-    r"""The products to check by hand so that the index of a class is known to a `width`, or the `n` that tell most.
+) -> IndexAudit:
+    r"""Sampling plan for a price index: the products to check by hand, until the index is known to a `width`, or `n` of
+    them.
 
-    `score` is each product's probability to belong to the class. A product matters by what its membership does to the index, :math:`d_i`, and
-    by how uncertain it is: products are taken by :math:`|d_i| \sqrt{p_i(1-p_i)}`. How wide the middle `level` of the index remains when these are
-    known is found by drawing what they may turn out to be, and the others given that; the probabilities are taken for right.
-    `order` is that of :func:`tallymark.prices.index`.
+    A product matters by the effect of its membership on the index, :math:`d_i`, and by how uncertain it is: products
+    are taken by :math:`|d_i| \sqrt{p_i(1-p_i)}`. The width that remains is found by simulating the verdicts on the
+    checked products, and the others given these; the probabilities are taken for right.
 
+    Parameters
+    ----------
+    data, period, product, price, quantity, formula, chained, order
+        As of :func:`tallymark.prices.index`.
+    score
+        Column of each product's probability to belong to the class.
+    n, width
+        Number of products to check, or the width of the middle `level` of the index; one of the two.
+    level
+        Share of the simulated indices within the width.
+    seed
+        Seed of the simulation.
+
+    Returns
+    -------
+    IndexAudit
+        The products in order of value, and the widths before and after.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> product, month = np.tile(np.arange(60), 6), np.repeat(np.arange(6), 60)
-    >>> sales = pd.DataFrame({"m": month, "id": product, "q": rng.integers(1, 20, 360), "s": rng.beta(0.4, 0.4, 60)[product]})
+    >>> sales = pd.DataFrame({"m": month, "id": product, "q": rng.integers(1, 20, 360)})
+    >>> sales["s"] = rng.beta(0.4, 0.4, 60)[product]
     >>> sales["p"] = np.exp(rng.normal(0, 0.2, 60)[product] + rng.normal(0.01, 0.02, 60)[product] * month)
     >>> plan = tm.prices.index_audit(sales, period="m", product="id", price="p", quantity="q", score="s", n=15)
     >>> bool(plan.width < plan.width_before), plan.n
     (True, 15)
+
     """
     require_formula(formula, quantity)
     if (n is None) == (width is None):
         raise InputError(
-            "Say how many products can be checked with n=, or how wide the index may remain with width=; one of the two."
+            "Say how many products can be checked with n=, or how wide the index may remain with width=; one of the "
+            "two."
         )
-    asked = checked_level(level)
+    confidence = checked_level(level)
     table, chance = _probabilities(data, period, product, price, quantity, score, order)
     ranked, effects = _telling(table, formula, chance, chained=chained)
     rng_seed = seeds(seed, 1)[0]
 
     def remaining(number: int) -> float:
-        return _width(table, formula, chance, ranked[:number], asked, np.random.default_rng(rng_seed), chained=chained)
+        return _width(
+            table, formula, chance, ranked[:number], confidence, np.random.default_rng(rng_seed), chained=chained
+        )
 
     whole = remaining(0)
     if n is not None:
@@ -118,8 +161,14 @@ def index_audit(
             few, number = (few, middle) if remaining(middle) <= wide else (middle + 1, number)
     first = ranked[:number]
     return IndexAudit(
-        formula, tuple(table.products[i] for i in first), chance[first], effects[first], whole, remaining(number), asked
-    )  # fmt: skip
+        formula=formula,
+        products=tuple(table.products[i] for i in first),
+        probabilities=chance[first],
+        effects=effects[first],
+        width_before=whole,
+        width=remaining(number),
+        level=confidence,
+    )
 
 
 def _probabilities(
@@ -134,14 +183,7 @@ def _probabilities(
     keys = tuple(column_names(product, "product="))
     table = price_table(data, period, product, price, quantity, order=order)
     columns = any_columns(data, [Wanted(score, "score=", "number"), *(Wanted(name, "product=") for name in keys)])
-    p = numbers(columns[score], score)
-    if not (np.isfinite(p) & (p >= 0.0) & (p <= 1.0)).all():
-        raise InputError(f"{score} must hold probabilities from 0 to 1 in every line.")
-    rows = table.places(columns)
-    sold = rows >= 0
-    mean = np.bincount(rows[sold], p[sold], len(table.products)) / np.bincount(
-        rows[sold], minlength=len(table.products)
-    )
+    mean = table.lines(columns).probabilities(columns[score], score)
     return table, np.clip(mean, _SURE, 1.0 - _SURE)
 
 
@@ -172,8 +214,8 @@ def _width(
         sets = (rng.random((_SETS, len(chance))) < chance).astype(np.float64)
         sets[:, checked] = sets[0, checked]
         last = levels(table, formula, sets, chained=chained)[:, -1]
-        known = last[np.isfinite(last)]
-        if len(known):
-            low, high = np.quantile(known, [(1.0 - level) / 2, (1.0 + level) / 2])
+        defined = last[np.isfinite(last)]
+        if len(defined):
+            low, high = np.quantile(defined, [(1.0 - level) / 2, (1.0 + level) / 2])
             widths.append(float(high - low))
     return float(np.mean(widths)) if widths else float("nan")

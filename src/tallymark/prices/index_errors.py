@@ -1,7 +1,7 @@
-"""``tm.prices.index_under_error``: what a classifier's mistakes do to a price index, and how good it must be.
+"""Bias and variance of a price index under classification errors, and the accuracy that an index needs.
 
-Errors belong to products, not to lines: a product that is misclassified stays so, in every period. Drawn line by line they would
-wash out, and the index would look far too sure (Scholtus & van Delden 2020).
+Errors belong to products, not to lines: a product that is misclassified stays so, in every period. Drawn line by line
+they would cancel, and the index would look far too accurate (Scholtus & van Delden 2020).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tallymark.prices.price_index import index_of, levels, require_formula
 from tallymark.prices.price_tables import PriceTable, price_table
 from tallymark.prices.product_errors import ProductErrors
 from tallymark.registry import METRICS, metric_names, require_one_of
-from tallymark.sources.any_columns import any_columns, numbers
-from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.any_columns import any_columns
+from tallymark.sources.formats import Wanted
 from tallymark.sources.frames import named_columns
 
-#: On which products mistakes fall.
+#: Which products are misclassified more often.
 Errors = Literal["random", "price", "scores"]
 
-#: The steepest tilt at which the rates that were asked for can still be reached.
+#: The steepest tilt at which given error rates can still be reached.
 _STEEPEST = 5.0
 
-#: Draws worked on at a time.
+#: Draws computed at a time.
 _BLOCK = 1_000
 
 #: Steps of the search for the metric value that an index needs.
@@ -41,10 +41,10 @@ _VALUES = np.array([0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IndexUnderError(Shown):
-    """An index by period as it would come out with misclassified products, beside the true one.
+    """Distribution of an index by period over sets of misclassified products, beside the true index.
 
-    `draws` has the index of every draw (lines) by period; `empty` counts draws that left a comparison without a product.
-    Calls that never vary within a product leave nothing to draw: then there is one line.
+    `draws` has the index of every draw (lines) by period; `empty` counts draws that left a comparison without a
+    product. Predictions that never vary within a product leave nothing to draw: then there is one line.
     """
 
     formula: str
@@ -63,7 +63,7 @@ class IndexUnderError(Shown):
 
     @property
     def fixed(self) -> bool:
-        """Whether nothing was drawn, because every product is always called the same."""
+        """Whether nothing was drawn, because every product always has the same prediction."""
         return len(self.draws) == 1
 
     @property
@@ -81,9 +81,10 @@ class IndexUnderError(Shown):
         return np.asarray(np.nanquantile(self.draws, list(shares), axis=0))
 
     def required_value(self, tolerance: float, *, share: float = 0.95) -> float:
-        """The least value of the metric at which the index of every period stays within `tolerance` in `share` of the draws.
+        """The least value of the metric at which the index of every period is within `tolerance` in `share` of the
+        draws.
 
-        nan where even a perfect classifier of this kind does not; searched over values from 0.5 to 1, linearly interpolated.
+        nan where no value is; searched over values from 0.5 to 1, linearly interpolated.
         """
         wanted = _check.real(tolerance, "tolerance")
         if wanted <= 0.0:
@@ -91,7 +92,8 @@ class IndexUnderError(Shown):
         _check.probability(share, "share")
         if self._again is None:
             raise InputError(
-                "A real classifier's calls have no metric value to look for; leave predicted= out to ask how good one must be."
+                "Predictions of a real classifier have no metric value to search for; leave predicted= out to find how "
+                "good one must be."
             )
         grid = [value for value in _VALUES.tolist() if METRICS[self.metric].low <= value <= METRICS[self.metric].high]
         worst = np.array([self._spread(self._again(value), share) for value in grid])
@@ -112,13 +114,13 @@ class IndexUnderError(Shown):
     def heading(self) -> str:
         """What was drawn."""
         if self.fixed:
-            return f"Index by {self.formula} of the products as they were called; every product is always called the same, so nothing was drawn"
+            return (
+                f"Index by {self.formula} of the products as predicted; every product always has the same prediction, "
+                "so nothing was drawn"
+            )
         rest = f"; {self.empty} draws left a period without a product" if self.empty else ""
-        how = (
-            "as a real classifier calls them"
-            if np.isnan(self.metric_value)
-            else f"with {self.metric} {self.metric_value:g}"
-        )
+        real = np.isnan(self.metric_value)
+        how = "as a real classifier predicts them" if real else f"with {self.metric} {self.metric_value:g}"
         return f"Index by {self.formula} under errors: {len(self.draws)} sets of products {how}{rest}"
 
     def rows(self) -> Sequence[Row]:
@@ -144,73 +146,143 @@ class IndexUnderError(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"formula": self.formula, "metric": self.metric, "metric_value": plain(self.metric_value), "n": len(self.draws), "empty": self.empty,
-                "periods": plain([dict(row) for row in self.rows()])}  # fmt: skip
+        return {
+            "formula": self.formula,
+            "metric": self.metric,
+            "metric_value": plain(self.metric_value),
+            "n": len(self.draws),
+            "empty": self.empty,
+            "periods": plain([dict(row) for row in self.rows()]),
+        }
 
 
 @named_columns
 def index_under_error(
-    data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
-    pos_label: Any = None, formula: str = "fisher", metric: str = "balanced_accuracy", metric_value: float = 0.9, chained: bool = False,
-    errors: Errors = "random", tilt: float = 1.0, score: str | None = None, predicted: str | None = None, together: str | None = None,
-    draws: int = 1_000, seed: Seed = 0, order: Sequence[Any] | None = None,
-) -> IndexUnderError:  # fmt: skip
-    """The distribution of an index over classifiers whose `metric` is `metric_value`, or over what a real classifier does.
+    data: Any,
+    *,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None = None,
+    label: str,
+    pos_label: Any = None,
+    formula: str = "fisher",
+    metric: str = "balanced_accuracy",
+    metric_value: float = 0.9,
+    chained: bool = False,
+    errors: Errors = "random",
+    tilt: float = 1.0,
+    score: str | None = None,
+    predicted: str | None = None,
+    together: str | None = None,
+    draws: int = 1_000,
+    seed: Seed = 0,
+    order: Sequence[Any] | None = None,
+) -> IndexUnderError:
+    """Distribution of a price index over classifiers whose `metric` is `metric_value`, or over a real one's
+    predictions.
 
-    `label` says which products belong to the class whose index is wanted. For each draw a pair of rates (tpr, tnr) on the metric's
-    isoline is taken uniformly by tpr, then every product is classified by them, once for all periods; the index is that of the products
-    classified positive. ``required_value(tolerance)`` turns the question round. `errors` says on which products mistakes fall:
+    For each draw a pair of rates (tpr, tnr) on the metric's isoline is taken uniformly by tpr, then every product is
+    classified by them, once for all periods; the index is that of the products classified positive.
+    ``required_value(tolerance)`` of the result inverts it: the metric value that keeps the error within a tolerance.
 
-    - ``random``: on all alike;
-    - ``price``: on dear products more often, by a factor exp(`tilt`) a standard deviation of the log price (cheap ones with a negative
-      tilt);
-    - ``scores``: as a real classifier's probabilities, the column `score`, would have it: on positives in proportion to 1 - p, on
-      negatives to p.
+    Parameters
+    ----------
+    data
+        A dataframe or files with a line per period and product, or several.
+    period, product, price, quantity, chained, order
+        As of :func:`tallymark.prices.index`.
+    label, pos_label
+        Column of the class of each product, and its positive label: the class whose index is computed.
+    formula
+        Name of an index formula.
+    metric, metric_value
+        The metric whose isoline the rates are drawn from, and its value.
+    errors
+        Which products are misclassified more often: ``random``, none; ``price``, dear ones, by a factor exp(`tilt`) per
+        standard deviation of the log price; ``scores``, in proportion to a real classifier's probabilities: positives
+        to 1 - p, negatives to p.
+    tilt
+        Slope of ``errors="price"``; cheap products are misclassified more often where it is negative.
+    score
+        Column of the probabilities of ``errors="scores"``.
+    predicted
+        Column of a real classifier's predictions. No rates are drawn: each product is positive as often as its lines
+        were predicted so (where that is always or never for all of them, nothing is drawn at all).
+    together
+        Column, such as the product's text, whose products are all classified alike.
+    draws
+        Number of draws.
+    seed
+        Seed of the draws.
 
-    `together` names a column, such as the product's text, whose products are all classified alike. With `predicted`, a column of a real
-    classifier's calls, nothing is drawn from an isoline: each product is called positive as often as its lines were (where that is
-    always or never for all of them, nothing is drawn at all). `order` is that of :func:`tallymark.prices.index`.
+    Returns
+    -------
+    IndexUnderError
+        The true index and its draws by period.
 
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> products, months = np.tile(np.arange(40), 6), np.repeat(np.arange(6), 40)
     >>> frame = pd.DataFrame({"m": months, "id": products, "x": products < 20, "q": 1.0})
     >>> frame["p"] = np.exp(rng.normal(0, 0.05, 240) + np.where(frame.x, 0.01, 0.03) * months)
-    >>> found = tm.prices.index_under_error(frame, period="m", product="id", price="p", quantity="q", label="x", metric_value=0.9)
-    >>> bool(found.bias[-1] > 0), bool(found.standard_error[-1] < 0.05)
+    >>> columns = {"period": "m", "product": "id", "price": "p", "quantity": "q", "label": "x"}
+    >>> under_error = tm.prices.index_under_error(frame, **columns, metric_value=0.9)
+    >>> bool(under_error.bias[-1] > 0), bool(under_error.standard_error[-1] < 0.05)
     (True, True)
+
     """
     require_formula(formula, quantity)
     number = checked_number(draws, "draws", 2)
-    table, wrong = _products(
-        data, period, product, price, quantity, label, pos_label, errors, tilt, score, predicted, together, order
+    model = ErrorModel(
+        label=label,
+        pos_label=pos_label,
+        errors=errors,
+        tilt=tilt,
+        score=score,
+        predicted=predicted,
+        together=together,
     )
+    table = price_table(data, period, product, price, quantity, order=order)
+    wrong = model.of_products(data, table)
     truth = index_of(_only(table, wrong.positive), formula, chained=chained).values
     if wrong.called is not None and np.isin(wrong.called, (0.0, 1.0)).all():
         number = 1
 
     def drawn(at: float) -> Floats:
         parts = []
-        for block, own in enumerate(seeds(seed, -(-number // _BLOCK))):
+        for block, block_seed in enumerate(seeds(seed, -(-number // _BLOCK))):
             size = min(_BLOCK, number - block * _BLOCK)
-            rng = np.random.default_rng(own)
+            rng = np.random.default_rng(block_seed)
             parts.append(levels(table, formula, wrong.drawn(metric, at, size, rng), chained=chained))
         return np.concatenate(parts)
 
-    found = drawn(_checked_value(metric, metric_value))
-    empty = int(np.isnan(found).any(axis=1).sum())
+    values = drawn(_checked_value(metric, metric_value))
+    empty = int(np.isnan(values).any(axis=1).sum())
     if empty == number:
         raise InputError(
-            "Every draw left some period without a product; there are too few products, or the value of the metric is too low."
+            "Every draw left some period without a product; there are too few products, or the value of the metric is "
+            "too low."
         )
     again = None if wrong.called is not None else drawn
     reached = float(metric_value) if wrong.called is None else float("nan")
-    return IndexUnderError(formula, METRICS[metric].name, reached, table.periods, truth, found, empty, again)
+    return IndexUnderError(
+        formula=formula,
+        metric=METRICS[metric].name,
+        metric_value=reached,
+        periods=table.periods,
+        truth=truth,
+        draws=values,
+        empty=empty,
+        _again=again,
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MetricsByIndexError(Shown):
-    """How well each metric predicts the error of an index: rank correlations over draws of all kinds of classifiers."""
+    """Rank correlation of each metric with the error of an index, over simulated classifiers."""
 
     formula: str
     period: Any
@@ -225,8 +297,8 @@ class MetricsByIndexError(Shown):
     def heading(self) -> str:
         """What was asked."""
         return (
-            f"How well each metric predicts the error of {self.formula} in {self.period}: rank correlation with its absolute size, over "
-            f"{self.draws} classifiers with rates of all kinds; the best is {self.best}"
+            f"How well each metric predicts the error of {self.formula} in {self.period}: rank correlation with its "
+            f"absolute size, over {self.draws} classifiers with random rates; the best is {self.best}"
         )
 
     def rows(self) -> Sequence[Row]:
@@ -247,34 +319,54 @@ class MetricsByIndexError(Shown):
 
 #: Metrics that are compared unless others are named.
 _COMPARED = (
-    "accuracy",
-    "balanced_accuracy",
-    "f1",
-    "recall",
-    "precision",
-    "specificity",
-    "mcc",
-    "kappa",
-    "informedness",
-    "geometric_mean",
-    "jaccard",
-)
+    "accuracy", "balanced_accuracy", "f1", "recall", "precision", "specificity", "mcc", "kappa", "informedness",
+    "geometric_mean", "jaccard",
+)  # fmt: skip
 
 
 @named_columns
 def metrics_by_index_error(
-    data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, label: str,
-    pos_label: Any = None, formula: str = "fisher", chained: bool = False, metrics: Sequence[str] = _COMPARED, errors: Errors = "random",
-    tilt: float = 1.0, score: str | None = None, together: str | None = None, draws: int = 2_000, seed: Seed = 0,
+    data: Any,
+    *,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None = None,
+    label: str,
+    pos_label: Any = None,
+    formula: str = "fisher",
+    chained: bool = False,
+    metrics: Sequence[str] = _COMPARED,
+    errors: Errors = "random",
+    tilt: float = 1.0,
+    score: str | None = None,
+    together: str | None = None,
+    draws: int = 2_000,
+    seed: Seed = 0,
     order: Sequence[Any] | None = None,
-) -> MetricsByIndexError:  # fmt: skip
-    """Which metric predicts the error of an index best.
+) -> MetricsByIndexError:
+    """Rank correlation of metrics with the error of a price index: by which metric to choose a classifier for it.
 
-    Classifiers are drawn with a recall and a specificity each uniform from 0.5 to 1; for each the metrics' values on the products and the
-    index's error in the last period are computed. A metric that is closely (and negatively) rank-correlated with the size of the error is
-    one by which a classifier for this index should be chosen. Intervals are those of Spearman's correlation on Fisher's scale.
-    The other arguments are those of :func:`tallymark.prices.index_under_error`.
+    Classifiers are drawn with a recall and a specificity each uniform from 0.5 to 1; for each the metrics' values on
+    the products and the index's error in the last period are computed. Intervals are those of Spearman's correlation on
+    Fisher's scale.
 
+    Parameters
+    ----------
+    data, period, product, price, quantity, label, pos_label, formula, chained, order
+        As of :func:`tallymark.prices.index_under_error`.
+    metrics
+        Metrics to compare.
+    errors, tilt, score, together, draws, seed
+        As of :func:`tallymark.prices.index_under_error`.
+
+    Returns
+    -------
+    MetricsByIndexError
+        The correlations, the sign turned: high where the metric is high when the error is small.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> products, months = np.tile(np.arange(60), 6), np.repeat(np.arange(6), 60)
@@ -283,6 +375,7 @@ def metrics_by_index_error(
     >>> columns = {"period": "m", "product": "id", "price": "p", "quantity": "q", "label": "x"}
     >>> tm.prices.metrics_by_index_error(frame, **columns).best                # false positives bring in other prices
     'precision'
+
     """
     from scipy.stats import rankdata
 
@@ -293,13 +386,13 @@ def metrics_by_index_error(
         raise InputError("metrics= names none; name some, or leave it out.")
     for name in names:
         _checked_value(name, METRICS[name].high)
-    table, wrong = _products(
-        data, period, product, price, quantity, label, pos_label, errors, tilt, score, None, together, order
-    )
+    model = ErrorModel(label=label, pos_label=pos_label, errors=errors, tilt=tilt, score=score, together=together)
+    table = price_table(data, period, product, price, quantity, order=order)
+    wrong = model.of_products(data, table)
     truth = index_of(_only(table, wrong.positive), formula, chained=chained).values
     off, cells = [], []
-    for block, own in enumerate(seeds(seed, -(-number // _BLOCK))):
-        rng = np.random.default_rng(own)
+    for block, block_seed in enumerate(seeds(seed, -(-number // _BLOCK))):
+        rng = np.random.default_rng(block_seed)
         size = min(_BLOCK, number - block * _BLOCK)
         recall, specificity = rng.uniform(0.5, 1.0, (2, size))
         members = wrong.at_rates(recall, specificity, rng)
@@ -311,7 +404,7 @@ def metrics_by_index_error(
         raise InputError(
             "No error moves this index: all products' prices move alike, so no metric can predict anything."
         )
-    found = {}
+    correlations = {}
     for name in names:
         with np.errstate(divide="ignore", invalid="ignore"):
             values = METRICS[name].cells(*table_cells, **METRICS[name].parameters)  # type: ignore[misc]
@@ -320,15 +413,16 @@ def metrics_by_index_error(
         r = -float(np.corrcoef(rankdata(values[kept]), rankdata(error[kept]))[0, 1])
         reach = 1.96 * np.sqrt((1.0 + r**2 / 2.0) / max(int(kept.sum()) - 3, 1))
         z = np.arctanh(min(max(r, -0.999999), 0.999999))
-        found[name] = Interval(r, float(np.tanh(z - reach)), float(np.tanh(z + reach)), "fisher z", 0.95)
-    return MetricsByIndexError(formula, table.periods[-1], found, number)
+        correlations[name] = Interval(r, float(np.tanh(z - reach)), float(np.tanh(z + reach)), "fisher z", 0.95)
+    return MetricsByIndexError(formula, table.periods[-1], correlations, number)
 
 
 def _checked_value(metric: str, metric_value: object) -> float:
     facts = METRICS[metric]
     if facts.cells is None or facts.better != "higher":
         raise InputError(
-            f"{metric} is no metric at one threshold that is better when higher; take one such as balanced_accuracy or f1."
+            f"{metric} is no metric at one threshold that is better when higher; take one such as balanced_accuracy or "
+            "f1."
         )
     value = _check.real(metric_value, "metric_value")
     if not facts.low <= value <= facts.high:
@@ -336,73 +430,72 @@ def _checked_value(metric: str, metric_value: object) -> float:
     return value
 
 
-def _products(
-    data: Any, period: str, product: str | Sequence[str], price: str, quantity: str | None, label: str, pos_label: Any, errors: str,
-    tilt: float, score: str | None, predicted: str | None, together: str | None, order: Sequence[Any] | None = None,
-) -> tuple[PriceTable, ProductErrors]:  # fmt: skip
-    """The table of prices, and which of its products are taken wrongly how easily."""
-    require_one_of("errors", errors, ("random", "price", "scores"))
-    if (errors == "scores") != (score is not None):
-        raise InputError(
-            "errors='scores' and score= (the column of a classifier's probabilities) go together; give both, or neither."
-        )
-    keys = tuple(column_names(product, "product="))
-    table = price_table(data, period, product, price, quantity, order=order)
-    wanted = [
-        Wanted(label, "label=", "class"), *(Wanted(name, "product=") for name in keys), *([] if score is None else [Wanted(score, "score=", "number")]),
-        *([] if predicted is None else [Wanted(predicted, "predicted=", "class")]),
-        *([] if together is None else [Wanted(together, "together=")]),
-    ]  # fmt: skip
-    columns = any_columns(data, wanted)
-    positive, labels = _check.binary_labels(_check.labels(columns[label], label), pos_label, label)
-    rows, size = table.places(columns), len(table.products)
-    sold = rows >= 0
-    of, count = rows[sold], np.bincount(rows[sold], minlength=size)
-    share = np.bincount(of, positive[sold], size) / count
-    if mixed := [table.products[i] for i in np.flatnonzero((share > 0.0) & (share < 1.0))]:
-        raise InputError(
-            f"The product {mixed[0]!r} is in the class in some lines and not in others; a product belongs to one."
-        )
-    own = share > 0.5
-    called = None
-    if predicted is not None:
-        calls = _check.calls(columns[predicted], columns[label], predicted, label) == labels[1]
-        called = np.bincount(of, np.asarray(calls)[sold], size) / count
-    fate = np.arange(size)
-    if together is not None:
-        fate = np.zeros(size, dtype=np.int64)
-        fate[of] = np.unique(_check.groups(columns[together], together)[sold].astype(str), return_inverse=True)[1]
-    return table, ProductErrors(own, _prone(errors, table, own, tilt, columns, score, rows, sold, count), fate, called)
+@dataclass(frozen=True, kw_only=True)
+class ErrorModel:
+    """Columns and options that determine how often each product is misclassified."""
 
+    label: str
+    pos_label: Any = None
+    errors: str = "random"
+    tilt: float = 1.0
+    score: str | None = None
+    predicted: str | None = None
+    together: str | None = None
 
-def _prone(
-    errors: str,
-    table: PriceTable,
-    own: Bools,
-    tilt: float,
-    columns: Any,
-    score: str | None,
-    rows: Any,
-    sold: Bools,
-    count: Any,
-) -> Floats:
-    """How easily each product is taken wrongly, relatively."""
-    if errors == "price":
-        dear = np.log(np.nanmean(table.prices, axis=0))
-        spread = float(dear.std())
-        if abs(_check.real(tilt, "tilt")) > _STEEPEST:
+    def __post_init__(self) -> None:
+        require_one_of("errors", self.errors, ("random", "price", "scores"))
+        if (self.errors == "scores") != (self.score is not None):
             raise InputError(
-                f"tilt is {tilt!r}; beyond {_STEEPEST:g} hardly any product but the dearest would be taken wrongly."
+                "errors='scores' and score= (the column of a classifier's probabilities) go together; give both, or "
+                "neither."
             )
-        return np.exp(tilt * (dear - dear.mean()) / spread) if spread > 0.0 else np.ones(len(own))
-    if score is not None:
-        p = numbers(columns[score], score)
-        if not (np.isfinite(p) & (p >= 0.0) & (p <= 1.0)).all():
-            raise InputError(f"{score} must hold probabilities from 0 to 1 in every line.")
-        mean = np.bincount(rows[sold], p[sold], len(own)) / count
-        # Nothing is quite certain, or rates could not be reached.
-        return np.asarray(np.clip(np.where(own, 1.0 - mean, mean), 0.001, None))
-    return np.ones(len(own))
+
+    def of_products(self, data: Any, table: PriceTable) -> ProductErrors:
+        """The error model of the products of a table."""
+        columns = any_columns(data, [*self._wanted(), *(Wanted(name, "product=") for name in table.product)])
+        truth, labels = _check.binary_labels(_check.labels(columns[self.label], self.label), self.pos_label, self.label)
+        lines = table.lines(columns)
+        share = lines.means(truth)
+        if mixed := [table.products[i] for i in np.flatnonzero((share > 0.0) & (share < 1.0))]:
+            raise InputError(
+                f"The product {mixed[0]!r} is in the class in some lines and not in others; a product belongs to one."
+            )
+        positive = share > 0.5
+        called, cluster = None, np.arange(lines.number)
+        if self.predicted is not None:
+            calls = _check.calls(columns[self.predicted], columns[self.label], self.predicted, self.label)
+            called = lines.means(calls == labels[1])
+        if self.together is not None:
+            names = _check.groups(columns[self.together], self.together)[lines.sold].astype(str)
+            cluster = np.zeros(lines.number, dtype=np.int64)
+            cluster[lines.product] = np.unique(names, return_inverse=True)[1]
+        if self.score is not None:
+            p = lines.probabilities(columns[self.score], self.score)
+            # No product is quite certain, or the rates could not be reached.
+            propensity = np.asarray(np.clip(np.where(positive, 1.0 - p, p), 0.001, None))
+        else:
+            propensity = self._by_price(table) if self.errors == "price" else np.ones(lines.number)
+        return ProductErrors(positive, propensity, cluster, called)
+
+    def _wanted(self) -> list[Wanted]:
+        columns: tuple[tuple[str | None, str, Literal["text", "class", "number"]], ...] = (
+            (self.label, "label=", "class"),
+            (self.score, "score=", "number"),
+            (self.predicted, "predicted=", "class"),
+            (self.together, "together=", "text"),
+        )
+        return [Wanted(name, option, kind) for name, option, kind in columns if name is not None]
+
+    def _by_price(self, table: PriceTable) -> Floats:
+        """Error propensities that grow with the price."""
+        if abs(_check.real(self.tilt, "tilt")) > _STEEPEST:
+            raise InputError(
+                f"tilt is {self.tilt!r}; beyond {_STEEPEST:g} hardly any product but the dearest would be taken "
+                "wrongly."
+            )
+        price = np.log(np.nanmean(table.prices, axis=0))
+        spread = float(price.std())
+        return np.exp(self.tilt * (price - price.mean()) / spread) if spread > 0.0 else np.ones(len(price))
 
 
 def _only(table: PriceTable, kept: Bools) -> PriceTable:

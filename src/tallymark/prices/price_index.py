@@ -1,4 +1,4 @@
-"""``tm.prices.index``: price indices of tidy data, each with what it rests on."""
+"""Price indices by bilateral and multilateral formulas (``tm.prices.index``)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ FORMULAS = (*BILATERAL, *MULTILATERAL)
 class PriceIndex(Shown):
     """An index by period, base 1, and what it rests on.
 
-    `matched` is the share of a period's expenditure (of its products without quantities) in products that the period it is compared
-    with also has; `entering` and `leaving` count products that are new, and gone, since the period before.
+    `matched` is the share of a period's expenditure (of its products without quantities) in products that the period it
+    is compared with also has; `entering` and `leaving` count products that are new, and gone, since the period before.
     """
 
     formula: str
@@ -63,34 +63,75 @@ class PriceIndex(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "formula": self.formula, "chained": self.chained, "window": self.window, "splice": self.splice,
-            "product": list(self.product), "n": len(self.periods), "periods": plain([dict(row) for row in self.rows()]),
-        }  # fmt: skip
+            "formula": self.formula,
+            "chained": self.chained,
+            "window": self.window,
+            "splice": self.splice,
+            "product": list(self.product),
+            "n": len(self.periods),
+            "periods": plain([dict(row) for row in self.rows()]),
+        }
 
 
 @named_columns
 def index(
-    data: Any, *, period: str, product: str | Sequence[str], price: str, quantity: str | None = None, formula: str = "fisher",
-    chained: bool = False, window: int | None = None, splice: Splice = "movement", where: str | None = None,
+    data: Any,
+    *,
+    period: str,
+    product: str | Sequence[str],
+    price: str,
+    quantity: str | None = None,
+    formula: str = "fisher",
+    chained: bool = False,
+    window: int | None = None,
+    splice: Splice = "movement",
+    where: str | None = None,
     order: Sequence[Any] | None = None,
-) -> PriceIndex:  # fmt: skip
-    """A price index by `period` of a dataframe or file with a line per sale (or per product and period).
+) -> PriceIndex:
+    """Price index by period, by a bilateral or multilateral formula.
 
-    `product` is the column, or the columns, that make two lines the same product: an article, or an article in an outlet, which is
-    another index. Lines of one product in one period are put together: quantities added up, prices averaged by quantity (unit
-    values). Bilateral formulas compare every period with the first (or, `chained`, with the one before) on the products both have;
-    multilateral ones (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``, ``geary_khamis``, ``time_product_dummy``) use all
-    periods at once, or a rolling `window` of them with a `splice`. Periods are numbers, dates or texts such as 2024-01, Q1 2024 or
-    January 2024; `order` lists them where their order in time cannot be read; an ordered categorical has its own.
+    Lines of one product in one period are aggregated: quantities added up, prices averaged by quantity (unit values).
+    Bilateral formulas compare every period with the first on the products both have; multilateral ones
+    (``geks_jevons``, ``geks_fisher``, ``geks_tornqvist``, ``geary_khamis``, ``time_product_dummy``) use all periods at
+    once. Prices must be above 0 and present, and every comparison needs a common product; other data are refused by
+    period and line.
 
-    Prices must be above 0 and present, and every comparison needs a common product: what is not so is refused by period and line,
-    for an index of it would be a number without a meaning.
+    Parameters
+    ----------
+    data
+        A dataframe or file with a line per sale, or per product and period.
+    period
+        Column of the period: numbers, dates or texts such as 2024-01, Q1 2024 or January 2024.
+    product
+        Column, or columns, that make two lines the same product: an article, or an article in an outlet, which is
+        another index.
+    price, quantity
+        Columns of prices and quantities; formulas without weights need no quantities.
+    formula
+        Name of the formula.
+    chained
+        Compare each period with the one before instead of the first.
+    window, splice
+        Number of periods of a rolling window of a multilateral formula, and how windows are joined.
+    where
+        SQL condition on the rows of files.
+    order
+        The periods in order of time, where it cannot be read from them; an ordered categorical has its order.
 
+    Returns
+    -------
+    PriceIndex
+        The index by period, with the matched share and the turnover of products.
+
+    Examples
+    --------
     >>> import tallymark as tm
     >>> sales = {"month": [1, 1, 2, 2], "id": ["a", "b", "a", "b"], "p": [1.0, 2.0, 1.1, 2.4], "q": [10, 5, 9, 5]}
     >>> import pandas as pd
-    >>> tm.prices.index(pd.DataFrame(sales), period="month", product="id", price="p", quantity="q").values.round(4).tolist()
+    >>> index = tm.prices.index(pd.DataFrame(sales), period="month", product="id", price="p", quantity="q")
+    >>> index.values.round(4).tolist()
     [1.0, 1.1513]
+
     """
     require_formula(formula, quantity)
     table = price_table(data, period, product, price, quantity, where, order)
@@ -98,11 +139,12 @@ def index(
 
 
 def require_formula(formula: str, quantity: str | None) -> None:
-    """Refuse a formula that is not known, or that needs quantities nobody named."""
+    """Refuse an unknown formula, and one that needs quantities where none are named."""
     require_one_of("formula", formula, FORMULAS)
     if quantity is None and formula not in UNWEIGHTED:
         raise InputError(
-            f"{formula} weighs products by what was bought; name the column with quantity=, or take one of {', '.join(sorted(UNWEIGHTED))}."
+            f"{formula} weighs products by what was bought; name the column with quantity=, or take one of "
+            f"{', '.join(sorted(UNWEIGHTED))}."
         )
 
 
@@ -125,9 +167,16 @@ def index_of(
         table.require_connected(window)
     values = levels(table, formula, members, chained=chained, window=window, splice=splice)[0]
     return PriceIndex(
-        formula, chained, table.periods, values, table.matched(chained=chained), *table.turnover(), table.product,
-        None if window is None else window, splice if window is not None else None,
-    )  # fmt: skip
+        formula,
+        chained,
+        table.periods,
+        values,
+        table.matched(chained=chained),
+        *table.turnover(),
+        table.product,
+        None if window is None else window,
+        splice if window is not None else None,
+    )
 
 
 def levels(
@@ -142,14 +191,14 @@ def levels(
     """Levels of the index for every set of products: lines of `members`, columns periods."""
     P, Q = table.prices, table.quantities
     if formula in BILATERAL:
-        made = BILATERAL[formula]
+        bilateral = BILATERAL[formula]
         steps = [
-            made.between(P[t - 1 if chained else 0], Q[t - 1 if chained else 0], P[t], Q[t], members)
+            bilateral.between(P[t - 1 if chained else 0], Q[t - 1 if chained else 0], P[t], Q[t], members)
             for t in range(1, len(P))
         ]
         first = np.ones((len(members), 1))
-        found = np.column_stack([first, *steps])
-        return np.asarray(np.cumprod(found, axis=1) if chained else found, dtype=np.float64)
+        values = np.column_stack([first, *steps])
+        return np.asarray(np.cumprod(values, axis=1) if chained else values, dtype=np.float64)
     if window is not None:
         return _rolled(
             table, formula, members, checked_number(window, "window", 2), require_one_of("splice", splice, _SPLICES)
@@ -180,7 +229,8 @@ def _rolled(table: PriceTable, formula: str, members: Floats, window: int, splic
     return published
 
 
-#: How the overlap of two windows ties a new period on: by its newest period, its oldest, the one half way, or all of them.
+#: How the overlap of two windows ties a new period on: by its newest period, its oldest, the one half way, or all of
+#: them.
 _SPLICES: dict[str, Any] = {
     "movement": lambda ways, window: ways[-1],  # noqa: ARG005
     "window": lambda ways, window: ways[0],  # noqa: ARG005

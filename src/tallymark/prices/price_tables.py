@@ -1,4 +1,4 @@
-"""Prices and quantities by period and product: tidy lines put together, and refused where an index of them would mean nothing."""
+"""Tables of prices and quantities by period and product, aggregated from transaction lines and checked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from tallymark._check import Bools, Floats, Ints
 from tallymark._periods import in_order
 from tallymark.errors import InputError, shown
+from tallymark.sources.any_columns import numbers
 from tallymark.sources.columns import group_values
 from tallymark.sources.duck import quoted
 from tallymark.sources.engine import engine
@@ -22,7 +23,9 @@ from tallymark.sources.frames import is_frame, order_of, read_columns
 
 @dataclass(frozen=True, eq=False)
 class PriceTable:
-    """Unit values and quantities (periods × products); nan where a product was not sold. `product` names what makes a product."""
+    """Unit values and quantities (periods × products); nan where a product was not sold. `product` names what makes a
+    product.
+    """
 
     periods: tuple[Any, ...]
     products: tuple[Any, ...]
@@ -41,13 +44,14 @@ class PriceTable:
         """Expenditure, or one for each product sold where there are no quantities."""
         return np.where(self.sold, self.prices * self.quantities if self.weighted else 1.0, 0.0)
 
-    def places(self, columns: Mapping[str, Any]) -> Ints:
-        """The product of every line of columns that name them, by its place in the table; -1 for one that was never sold."""
+    def lines(self, columns: Mapping[str, Any]) -> ProductLines:
+        """The lines of columns that name the products, by product."""
         parts = [np.ma.getdata(columns[name]).tolist() for name in self.product]
         place = {name: number for number, name in enumerate(self.products)}
-        return np.array(
-            [place.get(key, -1) for key in (parts[0] if len(parts) == 1 else zip(*parts, strict=True))], dtype=np.int64
-        )
+        keys = parts[0] if len(parts) == 1 else zip(*parts, strict=True)
+        places = np.array([place.get(key, -1) for key in keys], dtype=np.int64)
+        sold = places >= 0
+        return ProductLines(sold, places[sold], len(self.products))
 
     def require_common(self, *, chained: bool) -> None:
         """Refuse a period that shares no product with the one it is compared with."""
@@ -55,8 +59,8 @@ class PriceTable:
             base = t - 1 if chained else 0
             if not (self.sold[t] & self.sold[base]).any():
                 raise InputError(
-                    f"The periods {self.periods[base]} and {self.periods[t]} have no product in common, so there is nothing to compare; "
-                    "check the product column, or take a multilateral formula such as geks_fisher."
+                    f"The periods {self.periods[base]} and {self.periods[t]} have no product in common, so there is "
+                    "nothing to compare; check the product column, or take a multilateral formula such as geks_fisher."
                 )
 
     def require_connected(self, window: int | None = None) -> None:
@@ -74,7 +78,8 @@ class PriceTable:
             if not reached.all():
                 apart = [self.periods[start + t] for t in np.flatnonzero(~reached)]
                 raise InputError(
-                    f"No chain of common products joins {shown(apart)} with {self.periods[start]}; an index over them has no meaning."
+                    f"No chain of common products joins {shown(apart)} with {self.periods[start]}; an index over them "
+                    "has no meaning."
                 )
 
     def matched(self, *, chained: bool) -> Floats:
@@ -95,6 +100,27 @@ class PriceTable:
         return products, entering, leaving
 
 
+@dataclass(frozen=True, eq=False)
+class ProductLines:
+    """Lines of the data by product: which lines are of a product that was sold, and of which one."""
+
+    sold: Bools
+    product: Ints
+    number: int
+
+    def means(self, values: Any) -> Floats:
+        """Mean of a column (a value for every line of the data) by product."""
+        counts = np.bincount(self.product, minlength=self.number)
+        return np.asarray(np.bincount(self.product, np.asarray(values)[self.sold], self.number) / counts)
+
+    def probabilities(self, column: Any, name: str) -> Floats:
+        """Mean of a column of probabilities by product."""
+        p = numbers(column, name)
+        if not (np.isfinite(p) & (p >= 0.0) & (p <= 1.0)).all():
+            raise InputError(f"{name} must hold probabilities from 0 to 1 in every line.")
+        return self.means(p)
+
+
 def price_table(
     data: Any,
     period: str,
@@ -109,9 +135,11 @@ def price_table(
     if not keys:
         raise InputError("product= names no column; say which column, or columns, make two lines the same product.")
     wanted = [
-        Wanted(period, "period="), *(Wanted(name, "product=") for name in keys), Wanted(price, "price=", "number"),
+        Wanted(period, "period="),
+        *(Wanted(name, "product=") for name in keys),
+        Wanted(price, "price=", "number"),
         *([] if quantity is None else [Wanted(quantity, "quantity=", "number")]),
-    ]  # fmt: skip
+    ]
     if isinstance(data, str | PathLike | list):
         lines = _of_files(data, wanted, period, keys, price, quantity, where)
     elif is_frame(data):
@@ -144,20 +172,21 @@ def _of_files(
         bad = (
             f"{p} IS NULL OR isnan({p}) OR isinf({p}) OR {p} <= 0 OR {q} IS NULL OR isnan({q}) OR isinf({q}) OR {q} < 0"
         )
-        told = source.query(
-            f"SELECT count(*) AS n, min({quoted(period)}::VARCHAR) AS first FROM (SELECT * FROM {source.reader}{condition}) WHERE {bad}"
+        refused = source.query(
+            f"SELECT count(*) AS n, min({quoted(period)}::VARCHAR) AS first FROM (SELECT * FROM "
+            f"{source.reader}{condition}) WHERE {bad}"
         )
-        if int(told["n"][0]):
-            raise InputError(_refusal(int(told["n"][0]), f"the first in period {told['first'][0]}", quantity))
+        if int(refused["n"][0]):
+            raise InputError(_refusal(int(refused["n"][0]), f"the first in period {refused['first'][0]}", quantity))
         named = ", ".join(f"{quoted(name)} AS k{i}" for i, name in enumerate(keys))
         groups = ", ".join(["1", *(str(i + 2) for i in range(len(keys)))])
-        found = source.query(
-            f"SELECT {quoted(period)} AS t, {named}, sum({p} * {q}) AS v, sum({q}) AS q, avg({p}) AS p FROM {source.reader}{condition} "
-            f"GROUP BY {groups} HAVING sum({q}) > 0 ORDER BY {groups}"
+        lines = source.query(
+            f"SELECT {quoted(period)} AS t, {named}, sum({p} * {q}) AS v, sum({q}) AS q, avg({p}) AS p FROM "
+            f"{source.reader}{condition} GROUP BY {groups} HAVING sum({q}) > 0 ORDER BY {groups}"
         )
-    amounts = np.asarray(found["q"], dtype=np.float64)
-    prices = np.asarray(found["p"] if quantity is None else found["v"] / found["q"], dtype=np.float64)
-    columns = {period: found["t"], **{name: found[f"k{i}"] for i, name in enumerate(keys)}}
+    amounts = np.asarray(lines["q"], dtype=np.float64)
+    prices = np.asarray(lines["p"] if quantity is None else lines["v"] / lines["q"], dtype=np.float64)
+    columns = {period: lines["t"], **{name: lines[f"k{i}"] for i, name in enumerate(keys)}}
     times, *names = (Reading.of(c, untyped=name in source.untyped)(c) for name, c in columns.items())
     return np.asarray(times), [np.asarray(name) for name in names], prices, amounts
 
@@ -166,29 +195,31 @@ def _of_frame(
     frame: Any, wanted: Sequence[Wanted], period: str, keys: Sequence[str], price: str, quantity: str | None
 ) -> tuple[Any, list[Any], Floats, Floats]:
     columns = read_columns(frame, wanted)
-    p = np.ma.filled(np.ma.asarray(columns[price]).astype(np.float64), np.nan)
-    q = (
-        np.ones(len(p))
-        if quantity is None
-        else np.ma.filled(np.ma.asarray(columns[quantity]).astype(np.float64), np.nan)
-    )
+    p = numbers(columns[price], price)
+    q = np.ones(len(p)) if quantity is None else numbers(columns[quantity], quantity)
     with np.errstate(invalid="ignore"):
         bad = ~(np.isfinite(p) & (p > 0.0) & np.isfinite(q) & (q >= 0.0))
     if bad.any():
         rows = np.flatnonzero(bad)
-        where = f"rows {', '.join(map(str, rows[:5]))}{', …' if len(rows) > 5 else ''}, periods {shown(dict.fromkeys(np.asarray(columns[period])[rows].tolist()), 3)}"
+        first = f"{', '.join(map(str, rows[:5]))}{', …' if len(rows) > 5 else ''}"
+        periods = shown(dict.fromkeys(np.asarray(columns[period])[rows].tolist()), 3)
+        where = f"rows {first}, periods {periods}"
         raise InputError(_refusal(len(rows), where, quantity))
     for name in (period, *keys):
         if isinstance(column := columns[name], np.ma.MaskedArray):
             raise InputError(
-                f"{name} is missing in {int(np.ma.getmaskarray(column).sum())} rows; leave them out, or say what they are."
+                f"{name} is missing in {int(np.ma.getmaskarray(column).sum())} rows; leave them out, or say what they "
+                "are."
             )
     return np.asarray(columns[period]), [np.asarray(columns[name]) for name in keys], p, q
 
 
 def _refusal(rows: int, where: str, quantity: str | None) -> str:
     amounts = "" if quantity is None else ", or a quantity missing or below 0,"
-    return f"{rows} lines have a price that is missing, 0 or below{amounts} ({where}); an index of them would be a number without a meaning. Leave them out, or mend them."
+    return (
+        f"{rows} lines have a price that is missing, 0 or below{amounts} ({where}); an index of them would be a number "
+        "without a meaning. Leave them out, or mend them."
+    )
 
 
 def _tabled(
@@ -224,13 +255,13 @@ def _tabled(
         )
     if len(times) < 2:
         raise InputError(f"There is one period only, {next(iter(times), 'none')}; an index compares two or more.")
-    known = np.asarray(np.isfinite(price).any(axis=0))
-    listed = tuple(one[0] if len(one) == 1 else one for one, keep in zip(labels, known, strict=True) if keep)
+    sold = np.asarray(np.isfinite(price).any(axis=0))
+    listed = tuple(one[0] if len(one) == 1 else one for one, keep in zip(labels, sold, strict=True) if keep)
     return PriceTable(
         tuple(times),
         listed,
-        price[:, known],
-        np.where(np.isfinite(price), quantity.reshape(shape), 0.0)[:, known],
+        price[:, sold],
+        np.where(np.isfinite(price), quantity.reshape(shape), 0.0)[:, sold],
         product,
         weighted,
     )

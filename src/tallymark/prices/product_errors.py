@@ -1,6 +1,7 @@
-"""Which products a classifier gets wrong: at random, by price, by what a real classifier says of them, and together or apart.
+"""Simulated misclassification of products: at random, by price, or by a classifier's scores; alone or in clusters.
 
-Errors belong to products, not to lines: a product that is misclassified stays so, in every period. Drawn line by line they would wash out.
+Errors belong to products, not to lines: a product that is misclassified stays so, in every period. Drawn line by line
+they would cancel.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ from tallymark._check import Bools, Floats, Ints
 from tallymark.errors import InputError
 from tallymark.registry import METRICS
 
-#: Points of the isoline of a metric, and shares between which the two rates are looked for.
+#: Points of the isoline of a metric, and of the grid of specificities on which each is searched.
 _POINTS, _FINE = 201, 4_001
 
-#: Steps in which the common factor of chances is found.
+#: Bisections for the common factor of the error probabilities.
 _HALVINGS = 60
 
 
 @dataclass(frozen=True)
 class ProductErrors:
-    """Which products belong to the class, how prone each is to be taken wrongly, and which of them share their fate.
+    """Class, error propensity and cluster of each product.
 
-    `prone` are relative; errors fall on products in proportion to them, up to certainty. `fate` numbers groups of products (of one
-    text, say) that are classified together. With `called`, the share of each product's lines that a real classifier called positive, no
-    rates are drawn at all: each product is called with that probability.
+    Error probabilities are proportional to `propensity`, up to 1. `cluster` numbers groups of products (of one text,
+    say) that are classified together. With `called`, the share of each product's lines that a real classifier predicted
+    positive, no rates are drawn: each product is predicted positive with that probability.
     """
 
     positive: Bools
-    prone: Floats
-    fate: Ints
+    propensity: Floats
+    cluster: Ints
     called: Floats | None = None
 
     def drawn(self, metric: str, level: float, draws: int, rng: np.random.Generator) -> Floats:
@@ -49,39 +50,40 @@ class ProductErrors:
     def at_rates(self, tpr: Floats, tnr: Floats, rng: np.random.Generator) -> Floats:
         """Sets of products at given rates, one pair a line."""
         chance = np.empty((len(tpr), len(self.positive)))
-        chance[:, self.positive] = 1.0 - self._wrong(1.0 - tpr, self.prone[self.positive])
-        chance[:, ~self.positive] = self._wrong(1.0 - tnr, self.prone[~self.positive])
+        chance[:, self.positive] = 1.0 - self._wrong(1.0 - tpr, self.propensity[self.positive])
+        chance[:, ~self.positive] = self._wrong(1.0 - tnr, self.propensity[~self.positive])
         return self._decided(chance, rng)
 
     @staticmethod
-    def _wrong(rate: Floats, prone: Floats) -> Floats:
-        """Chances of an error in proportion to how prone a product is, none above 1, that make up the rate on average."""
-        if not len(prone):
+    def _wrong(rate: Floats, propensity: Floats) -> Floats:
+        """Error probabilities proportional to the propensities, none above 1, whose mean is the rate."""
+        if not len(propensity):
             return np.zeros((len(rate), 0))
-        if np.ptp(prone) == 0.0:
-            return np.repeat(rate[:, None], len(prone), axis=1)
-        low, high = np.zeros(len(rate)), np.full(len(rate), 1.0 / max(float(prone.min()), 1e-12))
+        if np.ptp(propensity) == 0.0:
+            return np.repeat(rate[:, None], len(propensity), axis=1)
+        low, high = np.zeros(len(rate)), np.full(len(rate), 1.0 / max(float(propensity.min()), 1e-12))
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
-            over = np.minimum(middle[:, None] * prone[None, :], 1.0).mean(axis=1) > rate
+            over = np.minimum(middle[:, None] * propensity[None, :], 1.0).mean(axis=1) > rate
             low, high = np.where(over, low, middle), np.where(over, middle, high)
-        return np.minimum(high[:, None] * prone[None, :], 1.0)
+        return np.minimum(high[:, None] * propensity[None, :], 1.0)
 
     def _decided(self, chance: Floats, rng: np.random.Generator) -> Floats:
-        # One number, and one chance, for all products that share their fate.
-        number = np.bincount(self.fate)
+        """Sets of products predicted positive, given each one's probability."""
+        # One random number and one probability for all products of a cluster.
+        number = np.bincount(self.cluster)
         if number.max() > 1:
-            chance = np.stack([np.bincount(self.fate, line) / number for line in chance])[:, self.fate]
-        luck = rng.random((len(chance), int(self.fate.max()) + 1))[:, self.fate]
-        return (luck < chance).astype(np.float64)
+            chance = np.stack([np.bincount(self.cluster, line) / number for line in chance])[:, self.cluster]
+        uniform = rng.random((len(chance), int(self.cluster.max()) + 1))[:, self.cluster]
+        return (uniform < chance).astype(np.float64)
 
 
 def isoline(metric: str, level: float, positives: int, negatives: int) -> tuple[Floats, Floats]:
-    """Pairs (tpr, tnr) at which a metric has a value, evenly spaced by tpr; none where it is never reached."""
+    """Pairs (tpr, tnr) at which a metric has a value, evenly spaced by tpr; none where it never has."""
     facts = METRICS[metric]
     fine = np.linspace(0.0, 1.0, _FINE)
     if (free := _recall_alone(metric, level, positives, negatives)) is not None:
-        # A metric that does not look at negatives leaves the specificity free.
+        # A metric of the positives alone leaves the specificity free.
         return np.full(_POINTS, free), np.linspace(0.0, 1.0, _POINTS)
     tprs, tnrs = [], []
     for tpr in np.linspace(0.0, 1.0, _POINTS):
@@ -107,7 +109,8 @@ def _recall_alone(metric: str, level: float, positives: int, negatives: int) -> 
     def at(tpr: Floats, tnr: float) -> Floats:
         tp, fp = tpr * positives, np.full(len(tpr), (1.0 - tnr) * negatives)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(facts.cells(tp, fp, positives - tp, negatives - fp, **facts.parameters))  # type: ignore[misc]
+            values = facts.cells(tp, fp, positives - tp, negatives - fp, **facts.parameters)  # type: ignore[misc]
+        return np.asarray(values)
 
     one, other = at(fine, 0.25), at(fine, 0.75)
     if not np.allclose(one, other, equal_nan=True) or not one.min() <= level <= one.max():

@@ -1,7 +1,7 @@
-"""Counting classes in unlabelled data: how many there really are.
+"""Quantification: the prevalence of classes in unlabelled data, from a classifier's scores.
 
-``estimate`` counts from scores alone and ``estimate_many`` in many samples of one pool; ``AC``, ``EM``, … wrap any
-scikit-learn classifier. ``tm.audits`` counts from rows that were checked by hand.
+``estimate`` takes scores, ``estimate_many`` many samples of one pool; ``Quantifier`` and its named forms ``AC``,
+``EM``, … wrap any scikit-learn classifier. ``tm.audits`` estimates from rows that were checked by hand.
 """
 
 from __future__ import annotations
@@ -29,47 +29,33 @@ from tallymark.quantify.estimation.sensitivity import Sensitivity as Sensitivity
 from tallymark.quantify.estimation.sensitivity import sensitivity as sensitivity
 
 if TYPE_CHECKING:
+    from tallymark.quantify.estimators.base import Quantifier as Quantifier
     from tallymark.quantify.estimators.calibrator import BayesCalibrator as BayesCalibrator
     from tallymark.quantify.estimators.grid_search import GridSearch as GridSearch
     from tallymark.quantify.estimators.neighbours import KNN as KNN
     from tallymark.quantify.estimators.neighbours import PWK as PWK
-    from tallymark.quantify.estimators.wrappers import AC as AC
-    from tallymark.quantify.estimators.wrappers import BL as BL
-    from tallymark.quantify.estimators.wrappers import CC as CC
-    from tallymark.quantify.estimators.wrappers import EM as EM
-    from tallymark.quantify.estimators.wrappers import KDE as KDE
-    from tallymark.quantify.estimators.wrappers import MS as MS
-    from tallymark.quantify.estimators.wrappers import PACC as PACC
-    from tallymark.quantify.estimators.wrappers import PCC as PCC
-    from tallymark.quantify.estimators.wrappers import SORD as SORD
-    from tallymark.quantify.estimators.wrappers import T50 as T50
-    from tallymark.quantify.estimators.wrappers import Bayes as Bayes
-    from tallymark.quantify.estimators.wrappers import ContinuousSweep as ContinuousSweep
-    from tallymark.quantify.estimators.wrappers import DyS as DyS
-    from tallymark.quantify.estimators.wrappers import Energy as Energy
-    from tallymark.quantify.estimators.wrappers import HDy as HDy
-    from tallymark.quantify.estimators.wrappers import Max as Max
-    from tallymark.quantify.estimators.wrappers import Sweep as Sweep
-    from tallymark.quantify.estimators.wrappers import XMethod as XMethod
+    from tallymark.quantify.estimators.wrappers import *  # noqa: F403
 
-#: What needs scikit-learn, which takes a second to load, waits until it is asked for.
-_ESTIMATORS = (
-    "AC", "BL", "Bayes", "CC", "ContinuousSweep", "DyS", "EM", "Energy", "HDy", "KDE", "MS", "Max", "PACC", "PCC", "SORD",
-    "Sweep", "T50", "XMethod",
-)  # fmt: skip
-_HOMES = dict.fromkeys(_ESTIMATORS, "wrappers") | {
-    "BayesCalibrator": "calibrator",
-    "GridSearch": "grid_search",
-    "KNN": "neighbours",
-    "PWK": "neighbours",
-}
+#: Modules that need scikit-learn, which takes a second to import, and the names they define; loaded on first use.
+_LAZY = {
+    "base": ("Quantifier",),
+    "calibrator": ("BayesCalibrator",),
+    "grid_search": ("GridSearch",),
+    "neighbours": ("KNN", "PWK"),
+    "wrappers": (
+        "AC", "BL", "Bayes", "CC", "ContinuousSweep", "DyS", "EM", "Energy", "HDy", "KDE", "MS", "Max", "PACC", "PCC",
+        "SORD", "Sweep", "T50", "XMethod",
+    ),
+}  # fmt: skip
+_HOMES = {name: home for home, names in _LAZY.items() for name in names}
 
-#: Also reached from here, because they count; their package builds on this one, so it cannot be imported above.
+#: Names of ``tm.audits`` that are also reached from here; that package imports this one, so they are looked up late.
 _OF_AUDITS = ("from_audit", "from_counts")
 
 __all__ = [  # noqa: PLE0604
-    "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences", "Sensitivity", "bayesian_calibration", "class_drift",
-    "count", "estimate", "estimate_many", "expected", "losses", "mixture_fit", "sensitivity", *_HOMES,
+    "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences",
+    "Sensitivity", "bayesian_calibration", "class_drift", "count", "estimate", "estimate_many", "expected", "losses",
+    "mixture_fit", "sensitivity", *_HOMES,
 ]  # fmt: skip
 
 

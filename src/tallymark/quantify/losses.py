@@ -30,7 +30,8 @@ def distributions(truth: object, estimate: object) -> tuple[Floats, Floats, bool
     sides = [_distribution(truth, "truth"), _distribution(estimate, "estimate")]
     if sides[0].shape[-1] != sides[1].shape[-1]:
         raise InputError(
-            f"truth has {sides[0].shape[-1]} classes and the estimate {sides[1].shape[-1]}; pass both over the same classes."
+            f"truth has {sides[0].shape[-1]} classes and the estimate {sides[1].shape[-1]}; pass both over the same "
+            "classes."
         )
     single = all(side.ndim == 1 for side in sides)
     true, estimated = np.broadcast_arrays(*(np.atleast_2d(side) for side in sides))
@@ -63,19 +64,36 @@ def on_distributions(compute: Callable[..., Floats]) -> Callable[..., Any]:
 
 
 def _loss(
-    name: str, title: str, formula: str, meaning: str, reference: str, *, low: float = 0.0, high: float = 1.0,
-    better: Better = "lower", aliases: tuple[str, ...] = (), ordinal: bool = False,
-    smoothed_by_size: bool = False,
-) -> Callable[[Callable[..., Floats]], Callable[..., Any]]:  # fmt: skip
-    """Declare a loss; its function takes clean (samples, classes) arrays, the public one whatever people pass."""
+    name: str,
+    title: str,
+    formula: str,
+    meaning: str,
+    reference: str,
+    *,
+    low: float = 0.0,
+    high: float = 1.0,
+    better: Better = "lower",
+    **facts: Any,
+) -> Callable[[Callable[..., Floats]], Callable[..., Any]]:
+    """Declare a loss; `facts` are those of :class:`Loss`.
+
+    The decorated function takes clean (samples, classes) arrays, the public one anything that can become them.
+    """
 
     def declare(compute: Callable[..., Floats]) -> Callable[..., Any]:
-        LOSSES.add(
-            Loss(
-                name=name, title=title, formula=formula, meaning=meaning, reference=reference, low=low, high=high,
-                better=better, compute=compute, aliases=aliases, ordinal=ordinal, smoothed_by_size=smoothed_by_size,
-            )
-        )  # fmt: skip
+        loss = Loss(
+            name=name,
+            title=title,
+            formula=formula,
+            meaning=meaning,
+            reference=reference,
+            low=low,
+            high=high,
+            better=better,
+            compute=compute,
+            **facts,
+        )
+        LOSSES.add(loss)
 
         public = on_distributions(compute)
         public.__name__ = public.__qualname__ = name
@@ -182,8 +200,8 @@ def rae(true: Floats, estimated: Floats, *, size: float | None = None, total: bo
     smoothed_by_size=True,
 )
 def kld(true: Floats, estimated: Floats, *, size: float | None = None, smooth: bool = False) -> Floats:
-    """`size`, the rows of the sample, moves an estimated share of 0 or 1 half a row inwards, as Forman does, which makes
-    a jump there; with `smooth` half a row is added to every class on both sides instead. 0 ln 0 = 0.
+    """`size`, the rows of the sample, moves an estimated share of 0 or 1 half a row inwards, as Forman does, which
+    makes a jump there; with `smooth` half a row is added to every class on both sides instead. 0 ln 0 = 0.
 
     >>> import tallymark as tm
     >>> round(tm.quantify.losses.kld(0.2, 0.25), 6)
@@ -306,8 +324,8 @@ def emd(true: Floats, estimated: Floats) -> Floats:
 def q_measure(classification: float, quantification: float, *, beta: float = 2.0) -> float:
     r"""Q-measure: :math:`Q_\beta = \frac{(1+\beta^2)\, c\, q}{\beta^2 c + q}`, 0 when either part is.
 
-    Any classification score c in [0, 1] (Barranquero et al. take recall) and any quantification score q in [0, 1] (such as
-    :func:`nas`). β = 0 gives c, β = ∞ gives q. Barranquero, Díez & del Coz (2015), Pattern Recognit. 48.
+    Any classification score c in [0, 1] (Barranquero et al. take recall) and any quantification score q in [0, 1] (such
+    as :func:`nas`). β = 0 gives c, β = ∞ gives q. Barranquero, Díez & del Coz (2015), Pattern Recognit. 48.
 
     >>> import tallymark as tm
     >>> c = tm.confusion([1] * 10 + [0] * 90, [1] * 8 + [0] * 2 + [1] * 4 + [0] * 86)

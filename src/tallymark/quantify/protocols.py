@@ -1,4 +1,4 @@
-"""Sampling protocols: samples of labelled rows at given class shares, as the artificial-prevalence protocol (APP) draws them."""
+"""Sampling protocols: samples of labelled rows at given class shares (the artificial prevalence protocol, APP)."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from tallymark.quantify.estimators.base import Quantifier
 from tallymark.registry import QUANTIFIERS
 
 ESTIMATORS = {
-    one._method: one
+    one.method: one
     for one in (getattr(quantify, name) for name in dir(quantify) if name[0].isupper())
-    if isinstance(one, type) and issubclass(one, Quantifier)
+    if isinstance(one, type) and issubclass(one, Quantifier) and one is not Quantifier
 }
 
 
@@ -37,7 +37,6 @@ def test_the_kernel_takes_the_declared_options_and_nothing_else(name):
 def test_the_estimator_exposes_every_declared_option(name):
     own = set(inspect.signature(ESTIMATORS[name]).parameters) - set(inspect.signature(Quantifier).parameters)
     assert own == set(QUANTIFIERS[name].options)
-    assert set(ESTIMATORS[name]._options) == own
 
 
 @pytest.mark.parametrize("name", QUANTIFIERS)

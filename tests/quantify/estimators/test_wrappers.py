@@ -14,14 +14,15 @@ from sklearn.svm import LinearSVC
 import tallymark as tm
 from scikit_learn_rules import PER_ROW, broken_rules
 from tallymark import quantify
-from tallymark.quantify.estimators import wrappers as estimators
+from tallymark.quantify.estimators import wrappers
 from tallymark.quantify.protocols import prevalence_samples
+from tallymark.registry import QUANTIFIERS
 
-ALL = [getattr(quantify, name) for name in quantify._ESTIMATORS]
+ALL = [getattr(quantify, name) for name in wrappers.__all__]
 
 #: Bayesian Calibration takes as many bins as the rows are worth, and weights are worth fewer rows than repeats.
 NOT_FOR = {
-    estimators.Bayes: {
+    quantify.Bayes: {
         "check_sample_weight_equivalence_on_dense_data": "fewer bins",
         "check_sample_weight_equivalence_on_sparse_data": "fewer bins",
     }
@@ -83,7 +84,7 @@ def test_prefitted_classifiers_and_ready_made_scores(data):
 def test_decision_values_where_there_are_no_probabilities(data):
     X, y, new = data
     assert quantify.AC(LinearSVC()).fit(X, y).predict(new)[1] == pytest.approx(0.2, abs=0.08)
-    with pytest.raises(tm.InputError, match="EM needs predict_proba"):
+    with pytest.raises(tm.InputError, match="Expectation maximisation needs predict_proba"):
         quantify.EM(LinearSVC()).fit(X, y)
 
 
@@ -136,7 +137,46 @@ def test_the_same_seed_gives_the_same_answer(data):
     assert (first == second).all()
 
 
-@pytest.mark.parametrize("quantifier", [estimators.AC, estimators.EM, estimators.Bayes], ids=lambda q: q.__name__)
+@pytest.mark.parametrize("name", wrappers.__all__)
+def test_the_generic_estimator_is_the_named_one(name, data):
+    X, y, new = data
+    named = getattr(quantify, name)(LogisticRegression(), cv=3).fit(X, y)
+    generic = quantify.Quantifier(named.method, LogisticRegression(), cv=3).fit(X, y)
+    assert (generic.predict(new) == named.predict(new)).all()
+    assert clone(generic).get_params().keys() == named.get_params().keys() | {"method"}
+
+
+def test_the_generic_estimator_keeps_scikit_learns_rules():
+    but = PER_ROW | {
+        "check_do_not_raise_errors_in_init_or_set_params": "takes **options for a parameter called options"
+    }
+    assert not broken_rules(quantify.Quantifier("pacc", LogisticRegression(), cv=2), but=but)
+    assert clone(quantify.Quantifier("pacc")).set_params(method=-1).get_params()["method"] == -1
+
+
+def test_a_quantifier_of_ones_own_around_a_classifier(data):
+    @tm.extend.quantifier("shifted_mean", meaning="Mean score plus a shift.", options={"shift": 0.0})
+    def shifted_mean(validation, scores, *, shift):
+        return scores.mean() + shift
+
+    X, y, new = data
+    try:
+        plain = quantify.Quantifier("shifted_mean", LogisticRegression(), cv=3).fit(X, y)
+        shifted = clone(plain).set_params(shift=0.1).fit(X, y)
+        assert plain.predict(new)[1] == pytest.approx(plain.classifier_.predict_proba(new)[:, 1].mean())
+        assert shifted.predict(new)[1] == pytest.approx(plain.predict(new)[1] + 0.1)
+        assert "shift=0.1" in repr(shifted)
+        both = quantify.GridSearch(plain, {"method": ["shifted_mean", "ac"]}, samples=42).fit(X, y)
+        assert both.best_params_ == {"method": "ac"}
+        with pytest.raises(tm.InputError, match="has no option 'shfit'; its options are shift"):
+            quantify.Quantifier("shifted_mean", shfit=0.1)
+        with pytest.raises(tm.InputError, match="No quantifier is called 'shifted_maen'"):
+            quantify.Quantifier("shifted_maen", LogisticRegression(), shift=0.1).fit(X, y)
+    finally:
+        QUANTIFIERS.remove_own("shifted_mean")
+
+
+@pytest.mark.parametrize("quantifier", [quantify.AC, quantify.EM, quantify.Bayes], ids=lambda q: q.__name__)
 def test_scikit_learns_own_checks(quantifier):
     assert not broken_rules(quantifier(LogisticRegression(), cv=2), but=PER_ROW | NOT_FOR.get(quantifier, {}))
 

@@ -71,13 +71,13 @@ class BayesianCalibration(Shown):
         if self.options["density"] != "bins":
             return None
         edges = adaptive_edges(self.validation, self.options["bins"])
-        known, seen = joint_cells(self.validation, self.target, edges)
-        down, up = fit_jointly(known, seen).shares[0]
+        labelled, observed = joint_cells(self.validation, self.target, edges)
+        down, up = fit_jointly(labelled, observed).shares[0]
         pi = self.prevalence
         total = pi * up + (1.0 - pi) * down
         posteriors = np.divide(pi * up, total, out=np.full_like(total, pi), where=total > 0.0)
         # Pooled by the target's rows, so that their mean stays the prevalence; a cell without any has next to no say.
-        return edges, pooled(posteriors, np.maximum(seen[0], 1e-9)) if self.monotone else posteriors
+        return edges, pooled(posteriors, np.maximum(observed[0], 1e-9)) if self.monotone else posteriors
 
     def labels(self, scores: object, *, rule: Literal["top", "half"] = "top") -> Bools:
         """Which rows to call positive: the ``top`` ⌈n·π⌉ scores, or those whose posterior is at least ``half``."""
@@ -110,15 +110,47 @@ class BayesianCalibration(Shown):
 
 
 def bayesian_calibration(
-    validation: Tally, target: Tally, *, density: str = "bins", bins: int | None = None, bandwidth: float | None = None,
-    monotone: bool = False, level: float | None = 0.95, seed: Seed = 0, strict: bool = False,
-) -> BayesianCalibration:  # fmt: skip
+    validation: Tally,
+    target: Tally,
+    *,
+    density: str = "bins",
+    bins: int | None = None,
+    bandwidth: float | None = None,
+    monotone: bool = False,
+    level: float | None = 0.95,
+    seed: Seed = 0,
+    strict: bool = False,
+) -> BayesianCalibration:
     """Fit Bayesian Calibration: class densities from `validation`, the prevalence from `target`'s scores.
 
-    `density` is ``"bins"`` that follow the data (`bins` of them), or ``"kde"`` on a transformed scale (`bandwidth`);
-    `monotone` makes posteriors rise with the score, by pooling neighbouring bins; their mean stays the prevalence. Use out-of-fold scores for the validation sample, never those of the
-    training fit. `level` is that of the prevalence's interval, None leaves it out.
+    Use out-of-fold scores for the validation sample, never those of the training fit.
 
+    Parameters
+    ----------
+    validation
+        Labelled tally.
+    target
+        Unlabelled tally of the same model's scores.
+    density
+        ``"bins"`` that follow the data, or ``"kde"`` on a transformed scale.
+    bins, bandwidth
+        Number of bins, and the bandwidth of the kernel.
+    monotone
+        Make posteriors rise with the score, by pooling neighbouring bins; their mean stays the prevalence.
+    level
+        Confidence level of the prevalence's interval; None leaves it out.
+    seed
+        Seed of resampling.
+    strict
+        Raise guards as errors.
+
+    Returns
+    -------
+    BayesianCalibration
+        The prevalence, and posteriors of any scores.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(1000) % 2
@@ -127,15 +159,16 @@ def bayesian_calibration(
     >>> c = tm.quantify.bayesian_calibration(t, tm.tally(scores=new))
     >>> bool(abs(c.posterior(new).mean() - c.prevalence) < 1e-9)
     True
+
     """
     one = one_target(target, "Bayesian Calibration")
     require_one_of("density", density, ("bins", "kde"))
     options: dict[str, Any] = {"density": density, "bins": bins, "bandwidth": bandwidth}
     if monotone and density != "bins":
         raise InputError("monotone=True goes with density='bins'.")
-    found = estimate("bayes", validation, one, level=level, seed=seed, strict=strict, **options)
-    own = Samples.of_run(one.runs[0])
-    return BayesianCalibration(found, Validation.of(validation, one, None), own, options, monotone)
+    prevalence = estimate("bayes", validation, one, level=level, seed=seed, strict=strict, **options)
+    samples = Samples.of_run(one.runs[0])
+    return BayesianCalibration(prevalence, Validation.of(validation, one, None), samples, options, monotone)
 
 
 def _as_map(validation: Tally, target: Tally) -> CalibrationMap:

@@ -1,7 +1,7 @@
-"""``tm.quantify.class_drift``: does prior shift hold, by the labels?
+"""Test of prior shift on labelled rows: Kruskal-Wallis by class (``tm.quantify.class_drift``).
 
-Where labelled rows exist in several periods or groups, prior shift says that the scores of each class have one distribution in all of
-them, whatever their prevalence. That can be tested directly, class by class.
+Where labelled rows exist in several periods or groups, prior shift says that the scores of each class have one
+distribution in all of them, whatever their prevalence. That can be tested directly, class by class.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _FEW = 5
 class ClassDrift(Shown):
     """Whether the scores of each class differ between groups.
 
-    `p_value` is that of both classes together, `by_class` that of each (times two), `by_group` that of each group against the others
-    (Holm); `contradicted` says whether the first falls below 1 - `level`.
+    `p_value` is that of both classes together, `by_class` that of each (times two), `by_group` that of each group
+    against the others (Holm); `contradicted` says whether the first falls below 1 - `level`.
     """
 
     p_value: float
@@ -43,14 +43,15 @@ class ClassDrift(Shown):
 
     @property
     def contradicted(self) -> bool:
-        """Whether the labels speak against prior shift."""
+        """Whether the labels contradict prior shift."""
         return self.p_value < 1.0 - self.level
 
     @property
     def verdict(self) -> str:
-        """What the labels say of prior shift; that they do not contradict it is not that it holds."""
+        """The result of the test in words; not to contradict prior shift does not show that it holds."""
         if not self.contradicted:
-            return f"prior shift is not contradicted by the labels (p = {self.p_value:.3g}), which does not show that it holds"
+            verdict = f"prior shift is not contradicted by the labels (p = {self.p_value:.3g})"
+            return f"{verdict}, which does not show that it holds"
         moved = [name for name, p in self.by_class.items() if p < 1.0 - self.level]
         where = sorted((key for key, p in self.by_group.items() if p < 1.0 - self.level), key=self.by_group.__getitem__)
         classes = f": scores of {' and '.join(moved)} rows differ between groups" if moved else ""
@@ -64,37 +65,69 @@ class ClassDrift(Shown):
     def rows(self) -> Sequence[Row]:
         """A line per group."""
         return [
-            {**dict(zip(self.names, map(str, key), strict=True)), "negatives": self.rows_of[key][0], "positives": self.rows_of[key][1], "p_value": p}
+            {
+                **dict(zip(self.names, map(str, key), strict=True)),
+                "negatives": self.rows_of[key][0],
+                "positives": self.rows_of[key][1],
+                "p_value": p,
+            }
             for key, p in self.by_group.items()
-        ]  # fmt: skip
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "p_value": plain(self.p_value), "contradicted": self.contradicted, "by_class": plain(dict(self.by_class)), "method": self.method,
-            "level": self.level, "groups": plain([dict(row) for row in self.rows()]),
-        }  # fmt: skip
+            "p_value": plain(self.p_value),
+            "contradicted": self.contradicted,
+            "by_class": plain(dict(self.by_class)),
+            "method": self.method,
+            "level": self.level,
+            "groups": plain([dict(row) for row in self.rows()]),
+        }
 
 
 def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_999, seed: Seed = 0) -> ClassDrift:
-    r"""Test on labelled rows of several groups or periods whether each class's scores have one distribution in all of them.
+    r"""Test on labelled rows of several groups or periods whether each class's scores have one distribution in all of
+    them.
 
-    In each class scores are ranked and compared between groups by Kruskal & Wallis's H; the sum of both classes' H is chi-square with
-    :math:`\sum(\text{groups} - 1)` degrees of freedom, or, where a group has fewer than five rows of a class, compared with `permutations`
-    of the groups within the classes. Prevalence may differ freely. The test sees that scores lie higher or lower, not that they spread
-    more; about thirty positives a group are needed to see a move by one standard deviation.
+    In each class scores are ranked and compared between groups by Kruskal & Wallis's H; the sum of both classes' H is
+    chi-square with :math:`\sum(\text{groups} - 1)` degrees of freedom, or, where a group has fewer than five rows of a
+    class, compared with permutations of the groups within the classes. Prevalence may differ freely. The test detects
+    that scores lie higher or lower, not that they spread more; about thirty positives a group are needed to detect a
+    shift by one standard deviation.
 
+    Parameters
+    ----------
+    tallies
+        Labelled tallies of two groups or more.
+    level
+        Confidence level of the verdict.
+    permutations
+        Number of permutations where a group has few rows of a class.
+    seed
+        Seed of the permutations.
+
+    Returns
+    -------
+    ClassDrift
+        p-values of all rows, by class and by group.
+
+    Examples
+    --------
     >>> import numpy as np, pandas as pd, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> frame = pd.DataFrame({"y": rng.random(2_000) < 0.3, "month": rng.integers(1, 5, 2_000)})
     >>> frame["p"] = rng.normal(1.5 * frame.y + 0.8 * (frame.y & (frame.month == 4)))
-    >>> print(tm.quantify.class_drift(tm.tally(frame, label="y", score="p", by="month")).verdict)
-    prior shift is contradicted by the labels (p = 1.84e-07): scores of True rows differ between groups, most clearly in 4
+    >>> drift = tm.quantify.class_drift(tm.tally(frame, label="y", score="p", by="month"))
+    >>> print(drift.verdict.partition(": ")[2])
+    scores of True rows differ between groups, most clearly in 4
+
     """
     confidence = checked_level(level)
     if not isinstance(tallies, Tallies) or len(tallies) < 2 or not all(t.labelled for t in tallies.values()):
         raise InputError(
-            "class_drift takes labelled tallies of two groups or more: tm.tally(frame, label='y', score='p', by='month')."
+            "class_drift takes labelled tallies of two groups or more: tm.tally(frame, label='y', score='p', "
+            "by='month')."
         )
     if tallies.by_model:
         if len({key[0] for key in tallies.entries}) > 1:
@@ -114,22 +147,26 @@ def class_drift(tallies: Tallies, *, level: float = 0.95, permutations: int = 1_
     if thin:
         drawn = _permuted(sides, len(keys), times, seed)
         both, negative, positive = (
-            (1 + int(np.count_nonzero(d >= own - 1e-9))) / (1 + len(d))
-            for d, own in ((drawn.sum(axis=1), h.sum()), (drawn[:, 0], h[0]), (drawn[:, 1], h[1]))
+            (1 + int(np.count_nonzero(d >= statistic - 1e-9))) / (1 + len(d))
+            for d, statistic in ((drawn.sum(axis=1), h.sum()), (drawn[:, 0], h[0]), (drawn[:, 1], h[1]))
         )
     else:
         both, negative, positive = (
-            _chi_square(float(found), int(free))
-            for found, free in ((h.sum(), freedom.sum()), *zip(h, freedom, strict=True))
+            _chi_square(float(value), int(free))
+            for value, free in ((h.sum(), freedom.sum()), *zip(h, freedom, strict=True))
         )
     apart = [sum(_from_the_others(ranks, codes, place) for ranks, codes in sides) for place in range(len(keys))]
-    adjusted = holm(np.array([_chi_square(found, 2) for found in apart]))
+    adjusted = holm(np.array([_chi_square(value, 2) for value in apart]))
     names = [str(label) for label in first.labels or ()]
     return ClassDrift(
-        both, dict(zip(names, (min(1.0, 2.0 * p) for p in (negative, positive)), strict=True)), dict(zip(keys, map(float, adjusted), strict=True)),
-        tallies.names, {key: (t.negative.n_rows, t.positive.n_rows) for key, t in tallies.entries.items()},
-        "permutation" if thin else "Kruskal–Wallis", confidence,
-    )  # fmt: skip
+        p_value=both,
+        by_class=dict(zip(names, (min(1.0, 2.0 * p) for p in (negative, positive)), strict=True)),
+        by_group=dict(zip(keys, map(float, adjusted), strict=True)),
+        names=tallies.names,
+        rows_of={key: (t.negative.n_rows, t.positive.n_rows) for key, t in tallies.entries.items()},
+        method="permutation" if thin else "Kruskal–Wallis",
+        level=confidence,
+    )
 
 
 def _ranked(runs: Sequence[Run]) -> tuple[Floats, Ints]:
@@ -148,15 +185,17 @@ def _kruskal(ranks: Floats, codes: Ints, groups: int) -> float:
     if n < 2 or spread == 0.0:
         return 0.0
     sizes, sums = np.bincount(codes, minlength=groups), np.bincount(codes, ranks, groups)
-    held = sizes > 0
-    between = float(np.sum(sums[held] ** 2 / sizes[held])) - n * (n + 1) ** 2 / 4.0
+    occupied = sizes > 0
+    between = float(np.sum(sums[occupied] ** 2 / sizes[occupied])) - n * (n + 1) ** 2 / 4.0
     return between / spread * (n - 1) / n
 
 
 def _from_the_others(ranks: Floats, codes: Ints, place: int) -> float:
-    """The squared distance of one group's mean rank from the others', in standard errors; 0 where there is nothing to compare."""
-    own = codes == place
-    return _kruskal(ranks, own.astype(np.int64), 2) if own.any() and not own.all() else 0.0
+    """The squared distance of one group's mean rank from the others', in standard errors; 0 where there is nothing to
+    compare.
+    """
+    inside = codes == place
+    return _kruskal(ranks, inside.astype(np.int64), 2) if inside.any() and not inside.all() else 0.0
 
 
 def _permuted(sides: Sequence[tuple[Floats, Ints]], groups: int, times: int, seed: Seed) -> Floats:

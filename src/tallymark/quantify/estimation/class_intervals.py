@@ -1,4 +1,4 @@
-"""Limits of the shares of K classes that need no resampling: in closed form, and from the likelihood."""
+"""Confidence limits of K class prevalences by the delta method and by profile likelihood."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class ClassLimits:
 
 def likelihood_limits(both: ClassRows, level: float, options: Mapping[str, Any]) -> ClassLimits:
     """Profile limits of every class and the joint likelihood region."""
-    known, seen = counts_in_cells(both, both.weight[None, :], np.ones((1, both.m)), options)
-    best = fit_jointly(known, seen)
-    low, high = profile_limits(known, seen, best, level)
-    return ClassLimits(low, high, "profile", region=lambda p, at: region_holds(known, seen, best, p, at))
+    labelled, observed = counts_in_cells(both, both.weight[None, :], np.ones((1, both.m)), options)
+    best = fit_jointly(labelled, observed)
+    low, high = profile_limits(labelled, observed, best, level)
+    return ClassLimits(low, high, "profile", region=lambda p, at: region_holds(labelled, observed, best, p, at))
 
 
 def predicted_limits(both: ClassRows, level: float, options: Mapping[str, Any]) -> ClassLimits:  # noqa: ARG001
@@ -49,25 +49,25 @@ def _delta_limits(both: ClassRows, level: float, *, hard: bool) -> ClassLimits:
     r"""Limits of least squares by the delta method, around the solution that may lie outside the simplex.
 
     With M the classes' mean features, h the target's and B the pseudo-inverse of M's columns less the first,
-    :math:`S = \mathrm{Cov}(h) + \sum_k x_k^2 \mathrm{Cov}(M_k)` gives the covariance of x. Half a row in every cell keeps
-    rates of 0 and 1 from being certain.
+    :math:`S = \mathrm{Cov}(h) + \sum_k x_k^2 \mathrm{Cov}(M_k)` gives the covariance of x. Half a row in every cell
+    keeps rates of 0 and 1 from being certain.
     """
-    known, asked = (predicted(part) if hard else part for part in (both.known, both.asked))
+    labelled, unlabelled = (predicted(part) if hard else part for part in (both.validation_scores, both.target_scores))
     means, spreads = [], []
     for rows in both.members:
-        own, w = known[rows], both.weight[rows]
+        of_class, w = labelled[rows], both.weight[rows]
         n = float(w.sum() ** 2 / (w**2).sum())
-        mean = np.average(own, axis=0, weights=w)
+        mean = np.average(of_class, axis=0, weights=w)
         if hard:
             mean = (mean * n + 0.5) / (n + both.k / 2.0)
             spread = np.diag(mean) - np.outer(mean, mean)
         else:
-            gap = own - mean
+            gap = of_class - mean
             spread = np.einsum("n,ni,nj->ij", w / w.sum(), gap, gap) * n / max(n - 1.0, 1.0)
         means.append(mean)
         spreads.append(spread / n)
-    h = asked.mean(axis=0)
-    gap = asked - h
+    h = unlabelled.mean(axis=0)
+    gap = unlabelled - h
     noise = np.einsum("ni,nj->ij", gap, gap) / both.m / max(both.m - 1.0, 1.0)
     matrix = np.stack(means, axis=1)
     inverse = np.linalg.pinv(matrix[:, 1:] - matrix[:, :1])

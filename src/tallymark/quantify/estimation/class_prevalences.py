@@ -1,4 +1,4 @@
-"""The answer for more than two classes."""
+"""Result of quantification of more than two classes."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class ClassPrevalences(Shown, Mapping[Label, Prevalence]):
         """Whether the joint confidence region at a level holds a distribution over the classes."""
         from scipy.special import chdtri
 
-        asked = np.asarray(shares, dtype=np.float64)
-        if asked.shape != self.shares.shape:
-            raise InputError(f"shares has shape {asked.shape}, expected one share for each of {shown(self.entries)}.")
+        point = np.asarray(shares, dtype=np.float64)
+        if point.shape != self.shares.shape:
+            raise InputError(f"shares has shape {point.shape}, expected one share for each of {shown(self.entries)}.")
         if self.region is not None:
-            return self.region(asked, checked_level(level))
+            return self.region(point, checked_level(level))
         if self.covariance is None:
             raise InputError("There is no region: the shares were estimated with level=None.")
-        gap = asked - (self.shares if self.centre is None else self.centre)
+        gap = point - (self.shares if self.centre is None else self.centre)
         # Shares add up to one, so one direction has no spread.
         distance = float(gap @ np.linalg.pinv(self.covariance, rcond=1e-10) @ gap)
         return distance <= float(chdtri(len(self) - 1, 1.0 - checked_level(level)))

@@ -1,4 +1,4 @@
-"""Counting more than two classes."""
+"""Multiclass quantification."""
 
 from __future__ import annotations
 
@@ -30,28 +30,36 @@ _HELD = 4_000_000
 
 
 def estimate_classes(
-    method: Method, validation: ClassPanel, target: ClassPanel, *, training_prevalence: object = None,
-    level: float | None = 0.95, replicates: int | None = None, seed: Seed = 0, resample: bool = False, options: Mapping[str, Any],
-) -> ClassPrevalences:  # fmt: skip
+    method: Method,
+    validation: ClassPanel,
+    target: ClassPanel,
+    *,
+    training_prevalence: object = None,
+    level: float | None = 0.95,
+    replicates: int | None = None,
+    seed: Seed = 0,
+    resample: bool = False,
+    options: Mapping[str, Any],
+) -> ClassPrevalences:
     """Shares of K classes.
 
-    ``ac`` and ``pacc`` solve least squares on the simplex; ``bayes`` fits prevalences and class shares of cells together;
-    ``hdy`` and ``dys`` match the K histograms of the scores for each class at once; ``em``, ``kde`` and ``energy`` have
-    their own K-class forms. Methods that count one class against the rest are refused: the rest is itself a mixture that
-    shifts. Limits of ``ac`` and ``pacc`` come in closed form, those of ``bayes`` from its likelihood, with a joint region
-    each; the others resample the rows of both sides (``kde`` and ``energy``, whose work grows with the product of the two,
-    at most 3 000 rows of each).
+    ``ac`` and ``pacc`` solve least squares on the simplex; ``bayes`` fits prevalences and class shares of cells
+    together; ``hdy`` and ``dys`` match the K histograms of the scores for each class at once; ``em``, ``kde`` and
+    ``energy`` have their own K-class forms. Methods that count one class against the rest are refused: the rest is
+    itself a mixture that shifts. Limits of ``ac`` and ``pacc`` come in closed form, those of ``bayes`` from its
+    likelihood, with a joint region each; the others resample the rows of both sides (``kde`` and ``energy``, whose work
+    grows with the product of the two, at most 3 000 rows of each).
     """
     form = estimation_of(method.name).classes
     if form is None:
         raise InputError(
-            f"{method.name} counts one class against the rest, which is wrong when the rest shifts too; for more than two "
-            f"classes use {', '.join(class_methods())}."
+            f"{method.name} counts one class against the rest, which is wrong when the rest shifts too; for more than "
+            f"two classes use {', '.join(class_methods())}."
         )
     if unknown := set(options) - set(form.options):
-        known = ", ".join(form.options) or "none"
+        declared = ", ".join(form.options) or "none"
         raise InputError(
-            f"{method.name} of more than two classes has no option {min(unknown)!r}; its options are {known}."
+            f"{method.name} of more than two classes has no option {min(unknown)!r}; its options are {declared}."
         )
     both = ClassRows.of(validation, target, training_prevalence)
     work = form.solver(both, options)
@@ -125,10 +133,10 @@ def _resampled(both: ClassRows, work: Solver, times: int, seed: Seed) -> Floats:
     items = []
     for part in seeds(seed, blocks):
         rng = np.random.default_rng(part)
-        known = np.zeros((step, both.n))
+        weights = np.zeros((step, both.n))
         for rows in both.members:
-            known[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1.0 / len(rows)), step)
-        known *= both.weight
-        asked = rng.multinomial(both.m, np.full(both.m, 1.0 / both.m), step).astype(np.float64)
-        items.append(work(known, asked))
+            weights[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1.0 / len(rows)), step)
+        weights *= both.weight
+        masses = rng.multinomial(both.m, np.full(both.m, 1.0 / both.m), step).astype(np.float64)
+        items.append(work(weights, masses))
     return np.concatenate(items)[:times]

@@ -1,4 +1,4 @@
-"""A whole count: every method, the fit of the prior-shift model, its sensitivity, an audit beside it, and the notes."""
+"""Quantification by several methods with diagnostics: fit, sensitivity, audit and notes (``tm.quantify.count``)."""
 
 from __future__ import annotations
 
@@ -271,12 +271,12 @@ def count(
     # Where groups are tested one by one, the fit of all rows together is shown and not judged.
     with nullcontext() if fits is None else strictly(strict=False):
         fit = mixture_fit(validation, whole)
-    known = (float(validation.n), float(validation.positives)) if same_population else None
+    labelled_counts = (float(validation.n), float(validation.positives)) if same_population else None
     notes = counter.notes
-    if known is not None:
+    if labelled_counts is not None:
         if audit is not None:
             corrected = {name: total_of(one) for name, one in estimates.items() if QUANTIFIERS[name].shift_proof}
-            notes += disagreement(total_of(audit), corrected, known)
+            notes += disagreement(total_of(audit), corrected, labelled_counts)
         notes += design_notes(validation, whole, fit)
     emit(notes)
     return Count(
@@ -285,7 +285,7 @@ def count(
         fits=fits,
         sensitivity=counter.sensitivity(),
         expected=_expected(validation, whole, _check.several(expect, "expect"), options.get("threshold"), level, seed),
-        labelled=known,
+        labelled=labelled_counts,
         pooled=FrozenDict({} if fits is None else counter.pooled()),
         audit=audit,
         drift=None if labelled is None or len(labelled) < 2 else class_drift(labelled, seed=seed),
@@ -366,7 +366,7 @@ class _Counter:
         return {name: self.estimate(name, self.whole, level=None).count for name in self.names}
 
     def sensitivity(self) -> Sensitivity | None:
-        """What a shift that the test of fit cannot see would do; None where no corrected count has an interval."""
+        """Effect of shifts that the mixture test would miss; None where no corrected count has an interval."""
         corrected = [name for name in self.names if QUANTIFIERS[name].shift_proof]
         # Two values have no distance by which the positives' could move unseen.
         if not corrected or self.level is None or hard_labels(self.validation, "the score"):

@@ -1,4 +1,4 @@
-"""How each quantifier becomes a published count: its limits and its form for K classes, declared once.
+"""Interval methods and K-class forms of the quantifiers, declared once.
 
 A quantifier without an entry, such as a user's own, is resampled and counts two classes.
 """

@@ -1,4 +1,4 @@
-"""``tm.quantify.estimate``: how many positives there are in an unlabelled sample."""
+"""Estimation of the prevalence of an unlabelled sample (``tm.quantify.estimate``), with intervals."""
 
 from __future__ import annotations
 
@@ -40,22 +40,52 @@ _WIDENING_REPLICATES = 200
 
 @overload
 def estimate(
-    name: str, validation: Tally, target: Tally, *, threshold: float | str | None = ..., training_prevalence: float | None = ...,
-    level: float | None = ..., interval: IntervalName = ..., population: float | None = ..., replicates: int | None = ...,
-    seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., **options: Any,
-) -> Prevalence: ...  # fmt: skip
+    name: str,
+    validation: Tally,
+    target: Tally,
+    *,
+    threshold: float | str | None = ...,
+    training_prevalence: float | None = ...,
+    level: float | None = ...,
+    interval: IntervalName = ...,
+    population: float | None = ...,
+    replicates: int | None = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    **options: Any,
+) -> Prevalence: ...
 @overload
 def estimate(
-    name: str, validation: Tally, target: Tallies, *, threshold: float | str | None = ...,
-    training_prevalence: float | None = ..., level: float | None = ..., interval: IntervalName = ...,
-    replicates: int | None = ..., seed: Seed = ..., jobs: int | None = ..., strict: bool = ..., **options: Any,
-) -> Prevalences: ...  # fmt: skip
+    name: str,
+    validation: Tally,
+    target: Tallies,
+    *,
+    threshold: float | str | None = ...,
+    training_prevalence: float | None = ...,
+    level: float | None = ...,
+    interval: IntervalName = ...,
+    replicates: int | None = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    **options: Any,
+) -> Prevalences: ...
 @overload
 def estimate(
-    name: str, validation: ClassPanel, target: ClassPanel, *, training_prevalence: Sequence[float] | None = ...,
-    level: float | None = ..., interval: IntervalName = ..., replicates: int | None = ..., seed: Seed = ...,
-    jobs: int | None = ..., strict: bool = ..., **options: Any,
-) -> ClassPrevalences: ...  # fmt: skip
+    name: str,
+    validation: ClassPanel,
+    target: ClassPanel,
+    *,
+    training_prevalence: Sequence[float] | None = ...,
+    level: float | None = ...,
+    interval: IntervalName = ...,
+    replicates: int | None = ...,
+    seed: Seed = ...,
+    jobs: int | None = ...,
+    strict: bool = ...,
+    **options: Any,
+) -> ClassPrevalences: ...
 def estimate(
     name: str,
     validation: Tally | ClassPanel,
@@ -72,18 +102,43 @@ def estimate(
     strict: bool = False,
     **options: Any,
 ) -> Prevalence | Prevalences | ClassPrevalences:
-    """Estimate the share of positives in `target`, unlabelled scores, from `validation`, labelled ones of the same model.
+    """Estimate the prevalence of an unlabelled target from its scores and a labelled validation sample of the same
+    model.
 
-    `name` is a quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them);
-    `threshold` a number or a policy, for those that cut the scores; `training_prevalence` the share of positives the
-    model was trained at, for those that use or trust it, where it is not the validation sample's. A target in groups (:class:`Tallies`) gives
-    :class:`Prevalences`, estimates by group whose total adds up. Two class
-    panels (:func:`tallymark.class_panel`) count more than two classes, as :class:`ClassPrevalences`.
+    Where tallies have clusters (``tm.tally(…, clusters=…)``) whole clusters are resampled.
 
-    `level` None leaves the interval out; `interval` is ``analytic``, ``profile``, ``bootstrap`` or the method's own
-    default; `population` is the size of the population the target is drawn from (or is), whose own count is asked for.
-    Other options belong to the method. Where tallies know their clusters (``tm.tally(…, clusters=…)``) whole clusters are resampled.
+    Parameters
+    ----------
+    name
+        A quantifier such as ``"ac"``, ``"ms"``, ``"em"`` or ``"bayes"`` (``tallymark quantifiers`` lists them).
+    validation
+        Labelled scores; a class panel (:func:`tallymark.class_panel`) of more than two classes.
+    target
+        Unlabelled scores of the same model; in groups (:class:`Tallies`), or a class panel.
+    threshold
+        Number or policy, for methods that cut the scores.
+    training_prevalence
+        Prevalence the model was trained at, for methods that use or trust it, where it is not the validation sample's.
+    level
+        Confidence level of the interval; None leaves the interval out.
+    interval
+        ``analytic``, ``profile``, ``bootstrap``, or the method's default.
+    population
+        Size of the population the target is a sample of (or is); its count is then estimated.
+    replicates, seed, jobs
+        Number of resamples, their seed, and threads.
+    strict
+        Raise guards as errors.
+    **options
+        Options of the method.
 
+    Returns
+    -------
+    Prevalence, Prevalences or ClassPrevalences
+        The share and the count with their limits; by group with a total that adds up, or by class.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(1000) % 2
@@ -94,6 +149,7 @@ def estimate(
     789.0
     >>> tm.quantify.estimate("ac", validation=t, target=u, threshold=0.5)
     ac: 0.1242 (0.1008 to 0.1441, 95 % analytic), 621 (504 to 721) of 5000
+
     """
     method = QUANTIFIERS[name]
     _refuse_unused(method, validation, threshold, training_prevalence)
@@ -104,7 +160,8 @@ def estimate(
     if isinstance(validation, ClassPanel):
         if not isinstance(target, ClassPanel):
             raise InputError(
-                f"target is a {type(target).__name__}, expected a class panel: target=tm.class_panel(scores=new, classes=…)."
+                f"target is a {type(target).__name__}, expected a class panel: target=tm.class_panel(scores=new, "
+                "classes=…)."
             )
         given = {
             "threshold": threshold,
@@ -125,13 +182,48 @@ def estimate(
             resample=interval == "bootstrap",
             options=options,
         )
+    answer = estimate_tallies(
+        name,
+        validation,
+        target,
+        threshold=threshold,
+        training_prevalence=training_prevalence,
+        level=level,
+        interval=interval,
+        population=population,
+        replicates=replicates,
+        seed=seed,
+        jobs=jobs,
+        options=options,
+    )
+    emit(answer.warnings, strict=strict)
+    return answer
+
+
+def estimate_tallies(
+    name: str,
+    validation: Tally,
+    target: Tally | Tallies | ClassPanel,
+    *,
+    threshold: float | str | None = None,
+    training_prevalence: Any = None,
+    level: float | None = 0.95,
+    interval: IntervalName = "default",
+    population: float | None = None,
+    replicates: int | None = None,
+    seed: Seed = 0,
+    jobs: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Prevalence | Prevalences:
+    """The estimate of two classes; guards are in the result's `warnings`, none is emitted."""
+    method = QUANTIFIERS[name]
     groups = targets_of(target)
     problem = problem_of(method, validation, list(groups.values()), threshold, training_prevalence, options)
     confidence = None if level is None else checked_level(level)
     clusters = fewest_clusters([validation, *groups.values()])
     kind = _interval_of(problem, interval) if clusters is None else _CLUSTERED
     if clusters is not None and clusters < 2:
-        # One cluster says nothing of how clusters vary.
+        # One cluster shows no variation between clusters.
         confidence = None
     notes = guards.notes_of(problem, groups)
     if isinstance(target, Tallies) and population is not None:
@@ -139,7 +231,7 @@ def estimate(
             "population= is the size behind one target; estimate each group on its own to give each its own."
         )
     drawn: dict[tuple[Any, ...], Floats] = {}
-    # What does not look at the target has nothing to resample.
+    # A method that does not read the target has nothing to resample.
     if confidence is not None and (isinstance(target, Tallies) or kind in _RESAMPLED) and method.reads_target:
         times = _REPLICATES if replicates is None else checked_number(replicates, "replicates", 100)
         drawn = _draws(problem, groups, times, seed, jobs, confidence, clusters)
@@ -147,13 +239,11 @@ def estimate(
         key: _estimate(problem, one, confidence, kind, population, drawn.get(key), seed, notes)
         for key, one in groups.items()
     }
-    answer = Prevalences(target.names, entries, drawn) if isinstance(target, Tallies) else entries[()]
-    emit(answer.warnings, strict=strict)
-    return answer
+    return Prevalences(target.names, entries, drawn) if isinstance(target, Tallies) else entries[()]
 
 
 def _refuse_unused(method: Method, validation: object, threshold: object, training_prevalence: object) -> None:
-    """Refuse what the method would not look at."""
+    """Refuse options that the method does not use."""
     if threshold is not None and isinstance(validation, Tally) and "threshold" not in method.options:
         takes = ", ".join(name for name in QUANTIFIERS if "threshold" in QUANTIFIERS[name].options)
         raise InputError(
@@ -172,18 +262,24 @@ _RESAMPLED = frozenset({"bootstrap", _CLUSTERED})
 
 
 def _draws(
-    problem: Problem, groups: Mapping[tuple[Any, ...], Tally], times: int, seed: Seed, jobs: int | None, level: float, clusters: int | None
-) -> dict[tuple[Any, ...], Floats]:  # fmt: skip
+    problem: Problem,
+    groups: Mapping[tuple[Any, ...], Tally],
+    times: int,
+    seed: Seed,
+    jobs: int | None,
+    level: float,
+    clusters: int | None,
+) -> dict[tuple[Any, ...], Floats]:
     """Shares of every group in resamples; of whole clusters where rows come in them."""
     fitted = problem.fitted
     draws = (fitted or problem).resampled(list(groups.values()), times, seed, jobs)
     if clusters is not None or fitted is not None:
-        own = np.array([[problem.share_of(one)] for one in groups.values()])
+        estimates = np.array([[problem.share_of(one)] for one in groups.values()])
         if fitted is not None:
             # Around the estimates as they are, with the error that fitted densities have.
-            draws = np.clip(draws + own - np.array([[fitted.share_of(one)] for one in groups.values()]), 0.0, 1.0)
+            draws = np.clip(draws + estimates - np.array([[fitted.share_of(one)] for one in groups.values()]), 0.0, 1.0)
         if clusters is not None:
-            draws = np.clip(widened(draws, own, clusters, level), 0.0, 1.0)
+            draws = np.clip(widened(draws, estimates, clusters, level), 0.0, 1.0)
     return dict(zip(groups, draws, strict=True))
 
 
@@ -197,15 +293,35 @@ def estimate_many(
     training_prevalence: float | None = None,
     **options: Any,
 ) -> Floats:
-    """The share of positives in many samples of one pool: line i of `index` lists the places of sample i in `scores`.
+    """Estimate the prevalence in many samples of one pool of scores.
 
-    Lines may differ in length. What depends on a row alone is computed once for the pool; each method then works on all samples at once. A share
-    that is undefined is nan.
+    What depends on a row alone is computed once for the pool; each method then works on all samples at once.
 
+    Parameters
+    ----------
+    name
+        A quantifier.
+    validation
+        Labelled scores.
+    scores
+        The pool of unlabelled scores.
+    index
+        Line i lists the places of sample i in `scores`; lines may differ in length.
+    threshold, training_prevalence, **options
+        As of :func:`estimate`.
+
+    Returns
+    -------
+    array
+        The prevalence of each sample, nan where it is undefined.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> t = tm.tally([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
     >>> tm.quantify.estimate_many("ac", t, [0.2, 0.3, 0.6, 0.9], [[0, 1], [0, 2], [2, 3]], threshold=0.5).tolist()
     [0.0, 1.0, 1.0]
+
     """
     _refuse_unused(QUANTIFIERS[name], validation, threshold, training_prevalence)
     pool = _check.scores(scores)
@@ -245,7 +361,7 @@ def _interval_of(problem: Problem, interval: str) -> str:
     method = problem.method
     kind: str = require_one_of("interval", interval, ("default", "analytic", "profile", "bootstrap"))
     if kind == "default":
-        return "bootstrap" if problem.unusual else method.interval
+        return "bootstrap" if problem.needs_bootstrap else method.interval
     if kind == "analytic" and method.interval != "analytic":
         raise InputError(f"{method.name} has no interval in closed form; use interval='{method.interval}'.")
     if kind == "profile" and method.densities is None:
@@ -264,12 +380,15 @@ def _estimate(
     notes: tuple[Note, ...],
 ) -> Prevalence:
     size = limits.checked_population(population, target.n)
+    counted = target.n
+    if size is not None:
+        counted = int(size) if size.is_integer() else size
     method, declared = problem.method, estimation_of(problem.method.name)
     share = problem.share_of(target)
     prevalence = Prevalence(
         method=method.name,
         prevalence=share,
-        n=target.n if size is None else int(size) if size.is_integer() else size,
+        n=counted,
         details=_details(problem),
         warnings=notes,
     )
@@ -297,7 +416,7 @@ def _estimate(
 
 
 def _details(problem: Problem) -> dict[str, float]:
-    """What a reader wants to know beside the estimate."""
+    """Intermediate values to report beside the estimate."""
     entries: dict[str, float] = {}
     if problem.method.uses_training_prevalence:
         entries["training_prevalence"] = problem.training_prevalence
@@ -322,20 +441,21 @@ def _profile(
     problem: Problem, target: Tally, share: float, level: float, seed: Seed, spread: float | None
 ) -> limits.Limits:
     """Limits from the likelihood of the target, widened by what the validation sample's own error adds."""
-    own_profile = estimation_of(problem.method.name).profile
-    if own_profile is not None and (ends := own_profile(problem, target, level)) is not None:
+    profile_of = estimation_of(problem.method.name).profile
+    if profile_of is not None and (ends := profile_of(problem, target, level)) is not None:
         return ends
-    own = strata_of(target.runs, 2**12)[0]
-    samples = Samples(own.scores, mass=own.mass[None, :])
+    stratum = strata_of(target.runs, 2**12)[0]
+    samples = Samples(stratum.scores, mass=stratum.mass[None, :])
     densities = problem.method.densities(problem.clean(target), samples, **problem.options)  # type: ignore[misc]
     up, down = (side[0] for side in densities)
-    mass = own.mass / own.mass.sum() * target.runs[0].effective_size
+    mass = stratum.mass / stratum.mass.sum() * target.runs[0].effective_size
     mixed = share * up + (1.0 - share) * down
     with np.errstate(divide="ignore", invalid="ignore"):
         score = np.where(mixed > 0.0, (up - down) / mixed, 0.0)
     information = float(np.sum(mass * score**2))
     widen = 1.0
     if information > 0.0:
-        # Densities that come with the scores are not known better than fitted ones would be: `spread` is the variance of the latter.
+        # Densities that come with the scores are not known better than fitted ones would be: `spread` is the variance
+        # of the latter.
         widen += information * (_fitting_variance(problem, target, seed) if spread is None else spread)
     return limits.profile(share, up, down, mass, level, widen)

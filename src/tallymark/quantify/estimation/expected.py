@@ -1,4 +1,4 @@
-"""Metrics in a target without labels, as prior shift implies them."""
+"""Metrics of an unlabelled target expected under prior shift."""
 
 from __future__ import annotations
 
@@ -39,9 +39,35 @@ def expected(
 ) -> Evaluation:
     r"""Metrics at a threshold in an unlabelled target, expected under prior shift.
 
-    The rates tpr and fpr are those of the validation sample, the prevalence is estimated from the target's scores by
-    `method`; intervals resample both. `options` are parameters of the metrics such as ``beta`` or ``cost_fn``.
+    The rates tpr and fpr are those of the validation sample, the prevalence is estimated from the target's scores;
+    intervals resample both.
 
+    Parameters
+    ----------
+    validation
+        Labelled tally.
+    target
+        Unlabelled tally of the same model's scores.
+    threshold
+        Number or policy.
+    metrics
+        Metrics at a threshold.
+    method
+        Quantifier of the prevalence.
+    level
+        Confidence level of the intervals.
+    seed, jobs
+        Seed of the resamples, and threads.
+    **options
+        Parameters of the metrics such as ``beta`` or ``cost_fn``.
+
+    Returns
+    -------
+    Evaluation
+        The metrics with their limits.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(2)
     >>> y = np.arange(1000) % 2
@@ -50,6 +76,7 @@ def expected(
     >>> ev = tm.quantify.expected(t, new, threshold=1.0, metrics=["precision"])
     >>> [round(v, 2) for v in (ev["precision"].value, ev["precision"].low, ev["precision"].high)]
     [0.14, 0.04, 0.22]
+
     """
     confidence = checked_level(level)
     names = metric_names(metrics)
@@ -64,16 +91,23 @@ def expected(
         raise InputError("validation must be a labelled tally: tm.tally(y, scores).")
     cut = validation.at(threshold).threshold
     quantifier = QUANTIFIERS[method]
-    ask = problem_of(quantifier, validation, [one], cut)
+    problem = problem_of(quantifier, validation, [one], cut)
     at = np.array([cut], dtype=validation.runs[0].scores.dtype)
 
-    def rates_and_share(known: Validation, seen: Samples) -> Floats:
-        tpr, fpr = known.rates(at)
-        return np.stack(np.broadcast_arrays(tpr[:, 0], fpr[:, 0], ask.shares(known, seen)))
+    def rates_and_share(labelled: Validation, unlabelled: Samples) -> Floats:
+        tpr, fpr = labelled.rates(at)
+        return np.stack(np.broadcast_arrays(tpr[:, 0], fpr[:, 0], problem.shares(labelled, unlabelled)))
 
-    parts = rates_and_share(ask.clean(one), Samples.of_run(one.runs[0]))[:, 0]
+    parts = rates_and_share(problem.clean(one), Samples.of_run(one.runs[0]))[:, 0]
     (drawn,) = resampled(
-        rates_and_share, validation, [one], ask.training_prevalence, _REPLICATES, seed, edges=(float(at[0]),), jobs=jobs
+        rates_and_share,
+        validation,
+        [one],
+        problem.training_prevalence,
+        _REPLICATES,
+        seed,
+        edges=(float(at[0]),),
+        jobs=jobs,
     )
     prevalence = float(parts[2])
     if math.isnan(prevalence):

@@ -1,4 +1,4 @@
-"""Likely blunders in what is to be counted."""
+"""Diagnostics of a quantification problem."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tallymark.summaries.tally import Tally
 
 
 def notes_of(problem: Problem, groups: Mapping[tuple[Any, ...], Tally]) -> tuple[Note, ...]:
-    """What looks wrong about a problem and its targets."""
+    """Guards of a problem and its targets."""
     return (*_range(problem, groups), *_direction(problem), *_calibration(problem))
 
 
-#: A share of target rows beyond the validation sample's scores from which it is worth a word; of n validation rows about
-#: two in n are expected there, in a class that has become common a few times as many.
+#: A share of target rows beyond the validation sample's scores from which it is worth a word; of n validation rows
+#: about two in n are expected there, in a class that has become common a few times as many.
 _BEYOND, _BY_CHANCE = 0.01, 20.0
 
 
@@ -35,8 +35,9 @@ def _range(problem: Problem, groups: Mapping[tuple[Any, ...], Tally]) -> Iterato
             where = f"group {', '.join(map(str, key))}: " if key else ""
             yield Note(
                 "TM108",
-                f"{where}{100 * beyond / run.total:.1f} % of the target's scores lie outside the validation sample's range "
-                f"({low:g} to {high:g}); the same model on the same kind of data would not give them. Check the model and the columns",
+                f"{where}{100 * beyond / run.total:.1f} % of the target's scores lie outside the validation sample's "
+                f"range ({low:g} to {high:g}); the same model on the same kind of data would not give them. Check the "
+                "model and the columns",
             )
 
 
@@ -50,8 +51,8 @@ def _direction(problem: Problem) -> Iterator[Note]:
     if (auroc - 0.5) / math.sqrt((up + down + 1.0) / (12.0 * up * down)) < _REVERSED:
         yield Note(
             "TM103",
-            f"on the validation sample AUROC is {auroc:.3f}: higher scores seem to mean negative, and methods that look for "
-            "tpr above fpr find nothing. Nothing was flipped; check the scores and pos_label",
+            f"on the validation sample AUROC is {auroc:.3f}: higher scores seem to mean negative, and methods that "
+            "look for tpr above fpr find nothing. Nothing was flipped; check the scores and pos_label",
         )
 
 
@@ -61,15 +62,15 @@ _STEEP, _OFF = 1.5, 0.1
 
 
 def _calibration(problem: Problem) -> Iterator[Note]:
-    """Say so when probabilities that are taken at their word are wrong on the validation sample."""
-    if not problem.method.trusts_probabilities or problem.unusual:
+    """A note where a method trusts probabilities that are miscalibrated on the validation sample."""
+    if not problem.method.trusts_probabilities or problem.needs_bootstrap:
         return
     slope, error = log_odds_slope(problem.validation)
     added, doubt = log_odds_offset(problem.validation)
     if problem.stated:
         # At another prevalence than they were made for, calibrated probabilities are off by just this.
-        own = problem.validation.prevalence
-        added -= math.log(own / (1.0 - own)) - math.log(
+        prevalence = problem.validation.prevalence
+        added -= math.log(prevalence / (1.0 - prevalence)) - math.log(
             problem.training_prevalence / (1.0 - problem.training_prevalence)
         )
     wrong = []
@@ -80,26 +81,28 @@ def _calibration(problem: Problem) -> Iterator[Note]:
     if wrong:
         yield Note(
             "TM110",
-            f"{problem.method.name} takes the scores for calibrated probabilities, but on the validation sample their log odds would "
-            f"have to {' and '.join(wrong)}. {_REMEDY}",
+            f"{problem.method.name} takes the scores for calibrated probabilities, but on the validation sample their "
+            f"log odds would have to {' and '.join(wrong)}. {_REMEDY}",
         )
 
 
 _REMEDY = (
-    "Use calibration='bcts' (em), say training_prevalence= if the model was trained at another one, or take a method for any scores such as "
-    "bayes"
+    "Use calibration='bcts' (em), say training_prevalence= if the model was trained at another one, or take a method "
+    "for any scores such as bayes"
 )
 
 
-#: Deviations of the fitted count between resamples of the validation sample by which it may differ, which one in ten samples of calibrated
-#: probabilities exceeds; and the part of the interval on its side that such a difference must exceed to matter.
+#: Deviations of the fitted count between resamples of the validation sample by which it may differ, which one in ten
+#: samples of calibrated probabilities exceeds; and the part of the interval on its side that such a difference must
+#: exceed to matter.
 _DIFFERENT, _MATTERS = 1.645, 0.5
 
 
 def uncalibrated(
     problem: Problem, target: Tally, share: float, ends: tuple[float, float], deviation: float
 ) -> tuple[Note, ...]:
-    """A note where probabilities fitted to the validation sample count another number than the limits or its own `deviation` allow for.
+    """A note where probabilities fitted to the validation sample count another number than the limits or its own
+    `deviation` allow for.
 
     Both count the same target, so that only the error of the fit can part them.
     """
@@ -112,9 +115,10 @@ def uncalibrated(
     low, high = (share + part * (end - share) for end in ends)
     if math.isnan(other) or low <= other <= high:
         return ()
-    said = ", ".join(f"{name}={value!r}" for name, value in problem.method.fitted_with.items())
+    options = ", ".join(f"{name}={value!r}" for name, value in problem.method.fitted_with.items())
     text = (
-        f"{problem.method.name} takes the scores for calibrated probabilities; calibrated on the validation sample ({said}) they "
-        f"count {other * target.n:.0f} of {target.n:.0f} instead of {share * target.n:.0f} ({ends[0] * target.n:.0f} to {ends[1] * target.n:.0f}). {_REMEDY}"
+        f"{problem.method.name} takes the scores for calibrated probabilities; calibrated on the validation sample "
+        f"({options}) they count {other * target.n:.0f} of {target.n:.0f} instead of {share * target.n:.0f} "
+        f"({ends[0] * target.n:.0f} to {ends[1] * target.n:.0f}). {_REMEDY}"
     )
     return (Note("TM110", text),)

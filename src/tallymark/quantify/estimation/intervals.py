@@ -25,7 +25,9 @@ Limits = tuple[float, float]
 
 
 class Case(NamedTuple):
-    """What limits in closed form may need: both samples, where scores are cut, the level, and a finite population's size."""
+    """What limits in closed form may need: both samples, where scores are cut, the level, and a finite population's
+    size.
+    """
 
     validation: Tally
     target: Tally
@@ -52,8 +54,11 @@ def adjusted_count(
 ) -> Limits:
     r"""Limits of (q - fpr)/(tpr - fpr) from hits and rows of the target, the positives and the negatives.
 
-    Lang & Reiczigel (2014), Prev. Vet. Med. 113: the delta method's
-    :math:`\frac{1}{(tpr-fpr)^2}\left(\frac{q(1-q)}{n} + \pi^2 \frac{tpr(1-tpr)}{P} + (1-\pi)^2 \frac{fpr(1-fpr)}{N}\right)`
+    Lang & Reiczigel (2014), Prev. Vet. Med. 113: the variance of the delta method,
+
+    .. math:: \frac{1}{(tpr-fpr)^2}
+        \left(\frac{q(1-q)}{n} + \pi^2 \frac{tpr(1-tpr)}{P} + (1-\pi)^2 \frac{fpr(1-fpr)}{N}\right),
+
     with a few pseudo-rows, so that rates of 0 and 1 are not taken as certain, and a shift that makes up for the skew.
     """
     z = normal_quantile(0.5 + level / 2.0)
@@ -103,11 +108,11 @@ def adjusted_mean(target: Run, positive: Run, negative: Run, level: float) -> Li
 
 def of_adjusted_count(case: Case) -> Limits:
     """Limits of the adjusted count at a threshold."""
-    seen, up, down = (
+    of_target, up, down = (
         rate_above(run, case.threshold)
         for run in (case.target.runs[0], case.validation.positive, case.validation.negative)
     )
-    return adjusted_count(seen, up, down, case.level)
+    return adjusted_count(of_target, up, down, case.level)
 
 
 def of_adjusted_mean(case: Case) -> Limits:
@@ -117,16 +122,24 @@ def of_adjusted_mean(case: Case) -> Limits:
 
 def continuous_sweep(case: Case) -> Limits:
     """Fieller's limits of the mean of what each row adds to the sweep."""
-    runs = [replace(run, scores=run.scores if run.hi is None else (run.scores + run.hi) / 2.0, lo=None, hi=None,
-                    known_moments=None) for run in (*case.validation.runs, case.target.runs[0])]  # fmt: skip
+    runs = [
+        replace(
+            run,
+            scores=run.scores if run.hi is None else (run.scores + run.hi) / 2.0,
+            lo=None,
+            hi=None,
+            known_moments=None,
+        )
+        for run in (*case.validation.runs, case.target.runs[0])
+    ]
     if case.validation.is_probability and case.target.is_probability:
         runs = [replace(run, scores=logit(run.scores)) for run in runs]
     classes = [(run.moments.mean, math.sqrt(run.moments.variance)) for run in runs[:2]]
     weigh = sweep_weights(classes[0], classes[1], FAR_ENOUGH, case.validation.rounding)
     if weigh is None:
         return 0.0, 1.0
-    down, up, seen = (replace(run, scores=weigh(run.scores)) for run in runs)
-    return adjusted_mean(seen, up, down, case.level)
+    down, up, of_target = (replace(run, scores=weigh(run.scores)) for run in runs)
+    return adjusted_mean(of_target, up, down, case.level)
 
 
 def classify_and_count(case: Case) -> Limits:
@@ -172,8 +185,8 @@ def not_degenerate(ends: Limits, validation: Tally, target: Tally, level: float)
     low, high = ends
     if high > low:
         return ends
-    told = max(METRICS["ks"].compute(validation), 1e-6)
-    unseen = min(1.0, (1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(target.runs[0].effective_size, 1.0))) / told)
+    separation = max(METRICS["ks"].compute(validation), 1e-6)
+    unseen = min(1.0, (1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(target.runs[0].effective_size, 1.0))) / separation)
     return max(0.0, low - unseen), min(1.0, high + unseen)
 
 
@@ -213,11 +226,11 @@ def of_population(share: float, ends: Limits, level: float, population: float) -
     the variance falls away.
     """
     z = normal_quantile(0.5 + level / 2.0)
-    own = share * (1.0 - share) / population
+    of_population_share = share * (1.0 - share) / population
     items = []
     for end in ends:
         variance = ((end - share) / z) ** 2
-        left = max(variance - own, 0.0) / variance if variance > 0.0 else 0.0
+        left = max(variance - of_population_share, 0.0) / variance if variance > 0.0 else 0.0
         items.append(share + (end - share) * math.sqrt(left))
     return items[0], items[1]
 

@@ -1,4 +1,4 @@
-"""Limits of Bayesian Calibration's prevalence from the likelihood of labelled rows and target together."""
+"""Profile likelihood limits of Bayesian Calibration's prevalence, over labelled rows and target together."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def joint_profile(problem: Problem, target: Tally, level: float) -> Limits | Non
     clean = problem.clean(target)
     cells = joint_cells(clean, Samples.of_run(target.runs[0]), adaptive_edges(clean, problem.options["bins"]))
     low, high = profile_limits(*cells, fit_jointly(*cells), level)
-    known, seen = cells
-    down, up = (known / known.sum(axis=2, keepdims=True))[0]
-    held = float(most_likely(*contrast(up[None], down[None]), seen)[0])
-    ends = profile(held, up, down, seen[0], level)
+    labelled, observed = cells
+    down, up = (labelled / labelled.sum(axis=2, keepdims=True))[0]
+    share = float(most_likely(*contrast(up[None], down[None]), observed)[0])
+    ends = profile(share, up, down, observed[0], level)
     return min(float(low[1]), ends[0]), max(float(high[1]), ends[1])

@@ -1,4 +1,4 @@
-"""Whether the labelled rows of a file seem to have been drawn like its other rows."""
+"""Test whether the labelled rows of a file are a random sample of its rows."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _TOP = 0.9
 def design_notes(labelled: Tally, others: Tally, fit: MixtureFit) -> tuple[Note, ...]:
     """A note where labelled rows and the other rows of the same file cannot come from the same two classes.
 
-    Labelled at random, or class by class, the scores of the other rows are a mixture of the two classes' scores, whatever
-    the prevalence; where `fit` contradicts that, rows were chosen by their scores or by something that goes with them.
+    Labelled at random, or class by class, the scores of the other rows are a mixture of the two classes' scores,
+    whatever the prevalence; where `fit` contradicts that, rows were chosen by their scores or by something that goes
+    with them.
     """
     if not fit.contradicted:
         return ()
@@ -30,9 +31,9 @@ def design_notes(labelled: Tally, others: Tally, fit: MixtureFit) -> tuple[Note,
         Note(
             "TM123",
             f"the labelled rows of this file were not drawn at random, nor class by class ({equals_p(fit.p_value)}): "
-            f"{per_cent(shares[0])} of the rows with the highest scores are labelled, {per_cent(shares[1])} of the others. If they were "
-            "chosen by their score, these counts are wrong, however narrow their intervals: say how rows were drawn with "
-            "tallymark audit estimate (--inclusion or --stratum), or tm.audits.estimate",
+            f"{per_cent(shares[0])} of the rows with the highest scores are labelled, {per_cent(shares[1])} of the "
+            "others. If they were chosen by their score, these counts are wrong, however narrow their intervals: say "
+            "how rows were drawn with tallymark audit estimate (--inclusion or --stratum), or tm.audits.estimate",
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Whether a target's scores can be a mixture of the two classes' scores: what prior shift implies."""
+"""Goodness-of-fit test of prior shift: whether a target's scores are a mixture of the two classes' scores."""
 
 from __future__ import annotations
 
@@ -59,12 +59,13 @@ class MixtureFit(Shown):
             return f"the target's scores do not contradict prior shift {_AT}, which does not show that it holds"
         if self.distance < _SMALL:
             return (
-                f"the target's scores differ from every mixture of the two classes, but by little ({100 * self.distance:.1f} % "
-                "of the rows): estimates may be off by about as much"
+                "the target's scores differ from every mixture of the two classes, but by little "
+                f"({100 * self.distance:.1f} % of the rows): estimates may be off by about as much"
             )
         return (
-            f"the target's scores contradict prior shift {_AT}: they are no mixture of the two classes ({100 * self.distance:.1f} % of "
-            "the rows do not fit), so label some target rows before you publish a count"
+            f"the target's scores contradict prior shift {_AT}: they are no mixture of the two classes "
+            f"({100 * self.distance:.1f} % of the rows do not fit), so label some target rows before you publish a "
+            "count"
         )
 
     @property
@@ -138,8 +139,10 @@ class MixtureFits(Shown, Keyed[MixtureFit]):
         """In plain words."""
         bad = self.contradicted
         if not bad:
-            return f"none of the {len(self)} groups' scores contradict prior shift {_AT}, which does not show that it holds"
-        return f"the scores contradict prior shift {_AT} in {len(bad)} of {len(self)} groups ({shown(bad)}): label some of their rows first"
+            verdict = f"none of the {len(self)} groups' scores contradict prior shift {_AT}"
+            return f"{verdict}, which does not show that it holds"
+        groups = f"{len(bad)} of {len(self)} groups ({shown(bad)})"
+        return f"the scores contradict prior shift {_AT} in {groups}: label some of their rows first"
 
     @property
     def warnings(self) -> tuple[Note, ...]:
@@ -189,46 +192,79 @@ def mixture_fit(validation: Tally, target: Tally, *, bins: int | None = ..., str
 def mixture_fit(
     validation: Tally, target: Tally | Tallies, *, bins: int | None = None, strict: bool = False
 ) -> MixtureFit | MixtureFits:
-    r"""Test whether the target's scores can be a mixture of the validation classes' scores.
+    r"""Test prior shift: whether the target's scores are a mixture of the validation classes' scores.
 
     Over bins that follow the validation sample, the statistic is the least of
     :math:`\delta(\pi)^\top \Sigma(\pi)^{-1} \delta(\pi)` over :math:`\pi`, with :math:`\delta` the target's shares less
     the mixture's and :math:`\Sigma` the covariance of all three samples' shares; under prior shift it is :math:`\chi^2`
-    with two degrees of freedom less than bins (minimum chi-square, Neyman 1949). A misfit that matters warns with TM109. A
-    fit shows little: :func:`sensitivity` says what would have gone unseen. A target in groups gives the fit of each.
+    with two degrees of freedom less than bins (minimum chi-square, Neyman 1949). A misfit that matters warns with
+    TM109. A fit shows little: :func:`sensitivity` gives the shifts that the test would have missed.
 
+    Parameters
+    ----------
+    validation
+        Labelled tally.
+    target
+        Unlabelled tally of the same model's scores, or tallies by group.
+    bins
+        Number of bins; left out, by the sample sizes.
+    strict
+        Raise guards as errors.
+
+    Returns
+    -------
+    MixtureFit or MixtureFits
+        The fitted prevalence, the bins and the p-value; one for each group.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(1000) % 2
     >>> t = tm.tally(y, rng.normal(2 * y))
     >>> tm.quantify.mixture_fit(t, tm.tally(scores=rng.normal(2.0 * (np.arange(2000) < 200)))).p_value > 0.01
     True
+
     """
-    entries = {key: _fit(validation, one, bins) for key, one in targets_of(target).items()}
+    entries = {key: fit_of(validation, one, bins) for key, one in targets_of(target).items()}
     fits = MixtureFits(target.names, entries) if isinstance(target, Tallies) else entries[()]
     emit(fits.warnings, strict=strict)
     return fits
 
 
-def _fit(validation: Tally, one: Tally, bins: int | None) -> MixtureFit:
+def fit_of(validation: Tally, one: Tally, bins: int | None = None) -> MixtureFit:
+    """The test of one unlabelled tally; a guard is in the result's `warnings`, none is emitted."""
     from scipy.special import chdtrc
 
     clean = Validation.of(checked_pair(validation, [one]), one, None)
     edges = adaptive_edges(clean, bins)
-    down, up, held = (side.within(edges)[0] for side in (clean.negative, clean.positive, Samples.of_run(one.runs[0])))
+    down, up, observed = (
+        side.within(edges)[0] for side in (clean.negative, clean.positive, Samples.of_run(one.runs[0]))
+    )
     # Bins without a row of any sample say nothing; the first bin follows from the others.
-    kept = (down + up + held) > 0.0
+    kept = (down + up + observed) > 0.0
     sizes = [run.effective_size for run in (validation.negative, validation.positive, one.runs[0])]
-    share = most_fitting(down, up, held, sizes)
-    statistic, freedom = _misfit(share, down[kept], up[kept], held[kept], sizes), max(int(kept.sum()) - 2, 0)
+    share = most_fitting(down, up, observed, sizes)
+    statistic, freedom = _misfit(share, down[kept], up[kept], observed[kept], sizes), max(int(kept.sum()) - 2, 0)
     p = float(chdtrc(freedom, statistic)) if freedom else math.nan
-    return MixtureFit(share, edges, held, share * up + (1.0 - share) * down, down, up, statistic, freedom, p, one.n)
+    return MixtureFit(
+        prevalence=share,
+        edges=edges,
+        observed=observed,
+        expected=share * up + (1.0 - share) * down,
+        negative=down,
+        positive=up,
+        statistic=statistic,
+        freedom=freedom,
+        p_value=p,
+        n=one.n,
+    )
 
 
-def most_fitting(down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:
+def most_fitting(down: Floats, up: Floats, observed: Floats, sizes: Sequence[float]) -> float:
     """The share of positives at which the mixture of two classes' bins is least at odds with the target's."""
-    kept = (down + up + held) > 0.0
-    return _least(lambda share: _misfit(share, down[kept], up[kept], held[kept], sizes))
+    kept = (down + up + observed) > 0.0
+    return _least(lambda share: _misfit(share, down[kept], up[kept], observed[kept], sizes))
 
 
 def _least(misfit: Callable[[float], float]) -> float:
@@ -241,9 +277,9 @@ def _least(misfit: Callable[[float], float]) -> float:
     return min((float(_GRID[best]), float(solution.x)), key=misfit)
 
 
-def _misfit(share: float, down: Floats, up: Floats, held: Floats, sizes: Sequence[float]) -> float:
+def _misfit(share: float, down: Floats, up: Floats, observed: Floats, sizes: Sequence[float]) -> float:
     """The distance of the target's bins from a mixture's, by their covariance."""
-    gap = (held - share * up - (1.0 - share) * down)[1:]
+    gap = (observed - share * up - (1.0 - share) * down)[1:]
     return float(gap @ np.linalg.solve(mixture_covariance(share, down, up, sizes), gap))
 
 

@@ -1,4 +1,4 @@
-"""What a quantifier answers: a share and a count, with limits, for one sample or for many groups."""
+"""Results of quantification: a prevalence and a count with limits, of one sample or of many groups."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from tallymark.notes import Note
 Keys = tuple[tuple[Any, ...], ...]
 
 
-#: What tables write in the column of a key that is summed over: the groups' estimates are added up, and the limits are those of the sum,
-#: not of an estimate from all rows at once.
+#: What tables write in the column of a key that is summed over: the groups' estimates are added up, and the limits are
+#: those of the sum, not of an estimate from all rows at once.
 SUM_OF_GROUPS = "(sum of groups)"
 
 
@@ -33,9 +33,9 @@ SUM_OF_GROUPS = "(sum of groups)"
 class Prevalence(Shown, Limited):
     """The estimated share of positives in a target sample, and how many that makes.
 
-    `n` is the target's rows (or weight) or the population it speaks of; `low`, `high` and `interval_method` describe the
-    confidence interval at `level` (None where none was asked for), `details` what the method used on the way, and
-    `reason` says why there is no estimate.
+    `n` is the number of the target's rows (or weight), or of its population; `low`, `high` and `interval_method`
+    describe the confidence interval at `level` (None where there is none), `details` intermediate values of the method,
+    and `reason` why there is no estimate.
     """
 
     method: str
@@ -94,7 +94,8 @@ class Prevalence(Shown, Limited):
             low, high = (number(share_of_rows(end, self.n)) for end in (self.low, self.high))
             limits = f" ({low} to {high}, {100 * self.level:g} % {self.interval_method})"
             counts = f" ({self.low * self.n:.0f} to {self.high * self.n:.0f})"
-        return f"{self.method}: {number(share_of_rows(self.prevalence, self.n))}{limits}, {self.count:.0f}{counts} of {number(self.n)}"
+        share = number(share_of_rows(self.prevalence, self.n))
+        return f"{self.method}: {share}{limits}, {self.count:.0f}{counts} of {number(self.n)}"
 
     def heading(self) -> str:
         """The estimate."""
@@ -182,7 +183,8 @@ class Prevalences(Shown, Keyed[Prevalence]):
 
         `along` is the key that holds the periods; `order` lists them where their order in time cannot be read off them.
 
-        One line each: the group (None for all together), from, to, and the growth with its limits, or why there is none.
+        One line each: the group (None for all together), from, to, and the growth with its limits, or why there is
+        none.
         """
         if along not in self.names:
             raise InputError(f"No key {along!r}; the estimates are by {', '.join(self.names)}.")
@@ -214,12 +216,12 @@ class Prevalences(Shown, Keyed[Prevalence]):
     def growth(self, first: Any, second: Any, *, level: float | None = None) -> Interval:
         """Growth rate of the count from one group to another, count(second) / count(first) - 1, with its interval.
 
-        Both share the validation sample, so most of its error cancels. The upper limit is infinite where the first group may have no
-        positives (less than half a row, and fewer than one in a thousand).
+        Both share the validation sample, so most of its error cancels. The upper limit is infinite where the first
+        group may have no positives (less than half a row, and fewer than one in a thousand).
         """
         start, end = self[first], self[second]
         keys = [key if isinstance(key, tuple) else (key,) for key in (first, second)]
-        asked = checked_level(start.level or 0.95 if level is None else level)
+        confidence = checked_level(start.level or 0.95 if level is None else level)
         if none_to_grow_from(start.prevalence, start.n):
             raise Undefined(f"{first} has no positives to grow from")
         value = end.count / start.count - 1.0
@@ -230,8 +232,8 @@ class Prevalences(Shown, Keyed[Prevalence]):
                 none_to_grow_from(self.replicates[keys[0]], start.n), 0.0, self.replicates[keys[0]] * start.n
             )
             drawn = self.replicates[keys[1]] * end.n / base - 1.0
-        low, high = quantiles(drawn, asked)
-        return Interval(value, min(low, value), max(high, value), "bootstrap", asked)
+        low, high = quantiles(drawn, confidence)
+        return Interval(value, min(low, value), max(high, value), "bootstrap", confidence)
 
     def heading(self) -> str:
         """How many, by what."""
@@ -286,13 +288,13 @@ class Prevalences(Shown, Keyed[Prevalence]):
 
 def _limits_of_sum(share: float, parts: Iterable[Prevalence], n: float) -> tuple[float, float]:
     """Limits of a sum from those of its parts, whose distances add up as errors do."""
-    known = [
+    terms = [
         (part.n / n, part.prevalence, part.low, part.high)
         for part in parts
         if part.low is not None and part.high is not None
     ]
-    below = math.hypot(*(weight * (value - low) for weight, value, low, _ in known))
-    above = math.hypot(*(weight * (high - value) for weight, value, _, high in known))
+    below = math.hypot(*(weight * (value - low) for weight, value, low, _ in terms))
+    above = math.hypot(*(weight * (high - value) for weight, value, _, high in terms))
     return max(0.0, share - below), min(1.0, share + above)
 
 

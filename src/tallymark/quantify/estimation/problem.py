@@ -35,14 +35,14 @@ class Problem:
         return values
 
     @property
-    def unusual(self) -> bool:
-        """Whether an option is set that the method's default interval does not speak of."""
+    def needs_bootstrap(self) -> bool:
+        """Whether an option is set that the method's default interval does not cover, so that rows are resampled."""
         return any(self.options[name] != self.method.options[name] for name in self.method.resampled_with)
 
     @property
     def fitted(self) -> Problem | None:
         """The problem with densities fitted to the validation sample; None where they are already."""
-        if self.unusual or not self.method.fitted_with:
+        if self.needs_bootstrap or not self.method.fitted_with:
             return None
         return replace(self, options={**self.options, **self.method.fitted_with})
 
@@ -64,9 +64,16 @@ class Problem:
     ) -> Floats:
         """Shares of each target in every resample."""
         return resampled(
-            self.shares, self.validation, targets, self.training_prevalence, replicates, seed,
-            edges=self.edges, sides=sides, jobs=jobs,
-        )  # fmt: skip
+            self.shares,
+            self.validation,
+            targets,
+            self.training_prevalence,
+            replicates,
+            seed,
+            edges=self.edges,
+            sides=sides,
+            jobs=jobs,
+        )
 
 
 def targets_of(target: object) -> dict[tuple[Any, ...], Tally]:
@@ -77,8 +84,9 @@ def targets_of(target: object) -> dict[tuple[Any, ...], Tally]:
         return {key: _unlabelled(tally) for key, tally in target.entries.items()}
     if getattr(target, "ndim", 1) == 2:
         raise InputError(
-            "target is a matrix of scores, and validation a tally of two classes. Of more classes both are class panels: "
-            "tm.class_panel(y, scores, classes=…) and tm.class_panel(scores=…, classes=…); of two pass the positive class's column."
+            "target is a matrix of scores, and validation a tally of two classes. Of more classes both are class "
+            "panels: tm.class_panel(y, scores, classes=…) and tm.class_panel(scores=…, classes=…); of two pass the "
+            "positive class's column."
         )
     raise InputError(
         f"target is a {type(target).__name__}, expected a Tally: write target=tm.tally(scores=new_scores)."
@@ -118,17 +126,19 @@ def problem_of(
         ends = [tally.range for tally in (pair, *targets)]
         raise InputError(
             f"{method.name} needs probabilities, but the scores run from {min(e[0] for e in ends):g} to "
-            f"{max(e[1] for e in ends):g}. Calibrate them first (tm.calibration.platt), or use a method for any scores such as bayes, pacc or ms."
+            f"{max(e[1] for e in ends):g}. Calibrate them first (tm.calibration.platt), or use a method for any scores "
+            "such as bayes, pacc or ms."
         )
     given = dict(options or {})
     if unknown := set(given) - set(method.options):
-        known = ", ".join(sorted(method.options)) or "none"
-        raise InputError(f"{method.name} has no option {min(unknown)!r}; its options are {known}.")
+        declared = ", ".join(sorted(method.options)) or "none"
+        raise InputError(f"{method.name} has no option {min(unknown)!r}; its options are {declared}.")
     chosen = {**method.options, **given}
     if "threshold" in method.options:
         if threshold is None and not pair.is_probability:
             raise InputError(
-                f"{method.name} cuts the scores; say where with a threshold: a number (0 for decision values) or a policy such as 'max'."
+                f"{method.name} cuts the scores; say where with a threshold: a number (0 for decision values) or a "
+                "policy such as 'max'."
             )
         chosen["threshold"] = 0.5 if threshold is None else pair.at(threshold).threshold
     share = float(pair.positives / pair.n)
@@ -141,8 +151,8 @@ def checked_pair(validation: object, targets: list[Tally]) -> Tally:
     """The validation sample, labelled and with rows of both classes, beside targets with scores of the same type."""
     if not isinstance(validation, Tally) or not validation.labelled:
         raise InputError(
-            f"validation is {'unlabelled' if isinstance(validation, Tally) else 'a ' + type(validation).__name__}, expected "
-            "a labelled Tally: write validation=tm.tally(y, scores)."
+            f"validation is {'unlabelled' if isinstance(validation, Tally) else 'a ' + type(validation).__name__}, "
+            "expected a labelled Tally: write validation=tm.tally(y, scores)."
         )
     if not validation.positives or not validation.negatives:
         one = "positives" if not validation.negatives else "negatives"

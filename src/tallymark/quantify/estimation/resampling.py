@@ -1,8 +1,9 @@
-"""Resampled estimates: rows of the validation sample, class by class, and of the target, drawn with replacement.
+"""Bootstrap of prevalence estimates: rows of the validation sample, by class, and of the target.
 
-Resampling the target alone takes the error rates as known and covers far too little. And where a class has, say, no
-row above a threshold, its resamples have none either; so each resampled class also gets about one row of the other
-class, and the target about one of each, as Laplace would give it. Without that row the intervals of rare classes cover 82 to 94 % instead of 93 to 96.
+Resampling the target alone takes the error rates as known and covers far too little. And where a class has, say, no row
+above a threshold, its resamples have none either; so each resampled class also gets about one row of the other class,
+and the target about one of each, as Laplace would give it. Without that row the intervals of rare classes cover 82 to
+94 % instead of 93 to 96.
 """
 
 from __future__ import annotations
@@ -47,56 +48,60 @@ def resampled(
     """
     classes = strata_of(validation.runs, _CELLS, edges)
     strata = [strata_of(target.runs, _CELLS, edges)[0] for target in targets]
-    known, unknown = ClusterDraws([validation]), ClusterDraws(targets)
+    of_validation, of_targets = ClusterDraws([validation]), ClusterDraws(targets)
     ends = score_range(validation, *targets)
     share = np.array([training_prevalence])
 
     def block(seed_of_block: Any) -> Floats:
         rng = np.random.default_rng(seed_of_block)
-        times = known.multiplicities(rng, _BLOCK)
+        times = of_validation.multiplicities(rng, _BLOCK)
         down, up = (
-            _drawn(own, [other], rng, known.masses(validation, side, own, times))
-            for side, (own, other) in enumerate((classes, classes[::-1]))
+            _drawn(stratum, [other], rng, of_validation.masses(validation, side, stratum, times))
+            for side, (stratum, other) in enumerate((classes, classes[::-1]))
         )
         drawn = Validation(down, up, training_prevalence=share, range=ends)
-        times = unknown.multiplicities(rng, _BLOCK)
-        return np.stack([
-            _estimates(kernel, drawn, own, classes, rng, sides, unknown.masses(target, 0, own, times))
-            for target, own in zip(targets, strata, strict=True)
-        ])  # fmt: skip
+        times = of_targets.multiplicities(rng, _BLOCK)
+        return np.stack(
+            [
+                _estimates(kernel, drawn, stratum, classes, rng, sides, of_targets.masses(target, 0, stratum, times))
+                for target, stratum in zip(targets, strata, strict=True)
+            ]
+        )
 
     blocks = -(-replicates // _BLOCK)
     return np.concatenate(in_threads(block, seeds(seed, blocks), jobs), axis=-1)[..., :replicates]
 
 
 def _drawn(
-    own: Stratum, others: Sequence[Stratum], rng: np.random.Generator, clustered: Floats | None = None
+    stratum: Stratum, others: Sequence[Stratum], rng: np.random.Generator, clustered: Floats | None = None
 ) -> Samples:
-    """Resamples of some rows (of whole clusters, where they are `clustered`), each with about one row of each of the others."""
-    weight = own.mass.sum() / own.n
-    parts = [own.draw(rng, _BLOCK) if clustered is None else clustered]
+    """Resamples of some rows (of whole clusters, where they are `clustered`), each with about one row of each of the
+    others.
+    """
+    weight = stratum.mass.sum() / stratum.n
+    parts = [stratum.draw(rng, _BLOCK) if clustered is None else clustered]
     for other in others:
         strangers = rng.multinomial(rng.poisson(1.0, _BLOCK), other.rows / other.n)
         parts.append(strangers * weight)
-    scores = np.concatenate((own.scores, *(other.scores for other in others)))
+    scores = np.concatenate((stratum.scores, *(other.scores for other in others)))
     order = np.argsort(scores, kind="stable")
     mass = np.concatenate(parts, axis=1)[:, order]
-    size = float(own.mass.sum() ** 2 / own.squares.sum())
+    size = float(stratum.mass.sum() ** 2 / stratum.squares.sum())
     return Samples(scores[order], mass=mass.astype(np.float64, copy=False), effective_size=size)
 
 
 def _estimates(
     kernel: Callable[[Validation, Samples], Floats],
     drawn: Validation,
-    own: Stratum,
+    stratum: Stratum,
     classes: Sequence[Stratum],
     rng: np.random.Generator,
     sides: str,
     clustered: Floats | None = None,
 ) -> Floats:
     if sides == "both":
-        seen = _drawn(own, classes, rng, clustered)
+        samples = _drawn(stratum, classes, rng, clustered)
     else:
-        seen = Samples.of_stratum(own, np.broadcast_to(own.mass, (_BLOCK, len(own.mass))))
-    values = kernel(drawn, seen)
+        samples = Samples.of_stratum(stratum, np.broadcast_to(stratum.mass, (_BLOCK, len(stratum.mass))))
+    values = kernel(drawn, samples)
     return np.broadcast_to(values, (*values.shape[:-1], _BLOCK))

@@ -1,1 +1,1 @@
-"""Quantifiers in scikit-learn's shape; these need scikit-learn."""
+"""Quantifiers as scikit-learn estimators; these need scikit-learn."""

@@ -1,4 +1,4 @@
-"""Bayesian Calibration in scikit-learn's shape."""
+"""Bayesian Calibration as a scikit-learn transformer."""
 
 from __future__ import annotations
 
@@ -16,15 +16,25 @@ from tallymark.sources.constructors import tally_of_arrays
 class BayesCalibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Bayesian Calibration as a transformer: one column of scores in, one column of posteriors out.
 
-    ``transform`` finds the prevalence of the rows it is given, so a part of them has other posteriors than the whole.
-    Options as for :func:`tallymark.quantify.bayesian_calibration`; fit it on out-of-fold scores.
+    ``transform`` estimates the prevalence of the rows it is given, so a part of them has other posteriors than the
+    whole. Fit it on out-of-fold scores.
 
+    Parameters
+    ----------
+    density, bins, bandwidth, monotone
+        As of :func:`tallymark.quantify.bayesian_calibration`.
+    pos_label
+        The positive label.
+
+    Examples
+    --------
     >>> import numpy as np, tallymark as tm
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2
     >>> c = tm.quantify.BayesCalibrator().fit(rng.normal(2 * y)[:, None], y)
     >>> c.transform(rng.normal(size=(100, 1))).shape
     (100, 1)
+
     """
 
     def __init__(
@@ -43,17 +53,24 @@ class BayesCalibrator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.pos_label = pos_label
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn how the scores of each class are distributed."""
+        """Estimate the distribution of the scores in each class."""
         self.validation_ = fitted_on(self, X, y, sample_weight)
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Posteriors of the rows at their own prevalence."""
+        """Posteriors of the rows at the prevalence estimated from them."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
-        options = {"density": self.density, "bins": self.bins, "bandwidth": self.bandwidth, "monotone": self.monotone}
-        target = tally_of_arrays(None, X[:, 0])
-        return bayesian_calibration(self.validation_, target, level=None, **options).posterior(X[:, 0])[:, None]  # type: ignore[arg-type]
+        calibrated = bayesian_calibration(
+            self.validation_,
+            tally_of_arrays(None, X[:, 0]),
+            level=None,
+            density=self.density,
+            bins=self.bins,
+            bandwidth=self.bandwidth,
+            monotone=self.monotone,
+        )
+        return calibrated.posterior(X[:, 0])[:, None]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Choosing a quantifier's parameters by a quantification loss over many samples of different prevalence."""
+"""Grid search of a quantifier's parameters by a quantification loss, under the artificial prevalence protocol."""
 
 from __future__ import annotations
 
@@ -21,11 +21,29 @@ from tallymark.registry import LOSSES
 
 
 class GridSearch(BaseEstimator):  # type: ignore[misc]
-    """Search a grid of parameters for the least quantification loss, then fit the best on all rows.
+    """Grid search for the least quantification loss, then a fit of the best parameters on all rows.
 
-    Part of the rows (`validation_share`) is held back; from it `samples` samples of `sample_size` rows are drawn whose
-    prevalences run from 0 to 1. `loss` is any registered loss.
+    Part of the rows is held out; from it samples are drawn whose prevalences run from 0 to 1.
 
+    Parameters
+    ----------
+    quantifier
+        The estimator whose parameters are searched.
+    param_grid
+        Values to try, by the parameter's name.
+    loss
+        Any registered loss.
+    samples, sample_size
+        Number of samples, and rows of each.
+    validation_share
+        Share of the rows held out.
+    random_state
+        Seed of the split and the samples.
+    n_jobs
+        Combinations tried in parallel.
+
+    Examples
+    --------
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
     >>> import tallymark as tm
@@ -33,12 +51,21 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
     >>> search = tm.quantify.GridSearch(tm.quantify.AC(LogisticRegression(), cv=3), {"classifier__C": [1e-3, 1.0]})
     >>> search.fit(X, y).best_params_
     {'classifier__C': 1.0}
+
     """
 
     def __init__(
-        self, quantifier: Any, param_grid: Mapping[str, Sequence[Any]], *, loss: str = "ae", samples: int = 210,
-        sample_size: int = 200, validation_share: float = 0.4, random_state: RandomState = 0, n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        quantifier: Any,
+        param_grid: Mapping[str, Sequence[Any]],
+        *,
+        loss: str = "ae",
+        samples: int = 210,
+        sample_size: int = 200,
+        validation_share: float = 0.4,
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
+    ) -> None:
         self.quantifier = quantifier
         self.param_grid = param_grid
         self.loss = loss
@@ -58,19 +85,19 @@ class GridSearch(BaseEstimator):  # type: ignore[misc]
         check_consistent_length(labels, weight)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         rows, seed = np.arange(len(codes)), seed_of(self.random_state)
-        train, held = train_test_split(rows, test_size=self.validation_share, stratify=codes, random_state=seed)
-        of_held = None if weight is None else weight[held]
-        if of_held is not None and not np.bincount(codes[held], of_held).all():
+        train, held_out = train_test_split(rows, test_size=self.validation_share, stratify=codes, random_state=seed)
+        held_out_weight = None if weight is None else weight[held_out]
+        if held_out_weight is not None and not np.bincount(codes[held_out], held_out_weight).all():
             raise InputError("The rows held back of a class all have weight 0; give rows of weight 0 no place in y.")
         index, truth = prevalence_samples(
-            codes[held], len(self.classes_), self.samples, self.sample_size, seed, of_held
+            codes[held_out], len(self.classes_), self.samples, self.sample_size, seed, held_out_weight
         )
         options = {"size": self.sample_size} if facts.smoothed_by_size else {}
 
         def tried(parameters: dict[str, Any]) -> dict[str, Any]:
             one = clone(self.quantifier).set_params(**parameters)
             one.fit(_safe_indexing(X, train), labels[train], *([] if weight is None else [weight[train]]))
-            entries = one.predict_many(_safe_indexing(X, held), index)
+            entries = one.predict_many(_safe_indexing(X, held_out), index)
             return {"params": parameters, "loss": float(np.mean(facts.compute(truth, entries, **options)))}
 
         grid = ParameterGrid(self.param_grid)

@@ -1,12 +1,12 @@
-"""Nearest-neighbour quantifiers: votes of neighbours counted and corrected for their own error rates.
+"""Nearest-neighbour quantifiers: adjusted count of predictions by k nearest neighbours.
 
-One search for the longest list of neighbours serves every k and alpha of the grid and the error rates: a row's own prediction
-without it needs no new fit.
+One search for the longest list of neighbours serves every k and alpha of the grid and the error rates: a row's
+prediction without it needs no new fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +25,7 @@ _REPEATS, _FOLDS = 2, 5
 
 
 class _Neighbours(BaseQuantifier):
-    _method = "ac"
+    method = "ac"
 
     n_neighbors: int | Sequence[int] | None
     metric: Any
@@ -38,7 +38,7 @@ class _Neighbours(BaseQuantifier):
         raise TypeError(f"{type(self).__name__} has no weights")
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose among the grid, and learn the error rates, from one search for neighbours."""
+        """Choose from the grid and estimate the error rates, from one search for neighbours."""
         X, y = validate_data(self, X, y, accept_sparse="csr")
         labels, codes = self._labels_of(y)
         if np.bincount(codes).min() < 2:
@@ -64,7 +64,7 @@ class _Neighbours(BaseQuantifier):
         self.classifier_ = PWKClassifier(
             self.n_neighbors_, self.alpha_, self.metric, metric_params=self.metric_params, n_jobs=self.n_jobs
         ).fit(X, y)
-        self._learn(labels, self._said(predicted))
+        self._learn(labels, self._as_scores(predicted))
         return self
 
     def _grid(self, rows: int) -> list[int]:
@@ -72,24 +72,24 @@ class _Neighbours(BaseQuantifier):
         most = rows - 1 - rows // _FOLDS
         if self.n_neighbors is None:
             return [k for k in NEIGHBORS if k <= most] or [1]
-        asked = [self.n_neighbors] if np.isscalar(self.n_neighbors) else list(self.n_neighbors)  # type: ignore[arg-type]
-        if not asked:
+        candidates = self.n_neighbors if isinstance(self.n_neighbors, Iterable) else [self.n_neighbors]
+        if not (checked := {checked_neighbors(k, rows - 1) for k in candidates}):
             raise InputError("n_neighbors is an empty list; give a number, several to choose from, or None.")
-        return sorted({checked_neighbors(k, rows - 1) for k in asked})
+        return sorted(checked)
 
     def _folds(self) -> int:
         if isinstance(self.cv, bool) or not isinstance(self.cv, int | np.integer) or self.cv < 2:
             raise InputError(f"cv is {self.cv!r}, expected 'loo' (leave one out) or a number of folds of 2 or more.")
         return int(self.cv)
 
-    def _said(self, codes: Ints) -> Floats:
+    def _as_scores(self, codes: Ints) -> Floats:
         """Predicted classes as scores: 0 or 1, or a column per class."""
         table: Floats = np.eye(len(self.classes_))[codes]
         return table[:, 1] if len(self.classes_) == 2 else table
 
     def _scores(self, X: Any) -> Floats:
         check_is_fitted(self, "validation_")
-        return self._said(np.searchsorted(self.classes_, self.classifier_.predict(X)))
+        return self._as_scores(np.searchsorted(self.classes_, self.classifier_.predict(X)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -110,16 +110,30 @@ def _searched(
 
 
 class KNN(_Neighbours):
-    """Nearest neighbours counted and corrected (adjusted count); k is chosen from a grid unless it is given.
+    """Adjusted count of nearest-neighbour predictions; k is chosen from a grid unless it is given.
 
-    `n_neighbors` is a number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the geometric mean
-    of the classes' recalls in two times five folds. Error rates come from leaving out each row (`cv` ``"loo"``) or from `cv` folds.
+    Parameters
+    ----------
+    n_neighbors
+        A number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the geometric mean of
+        the classes' recalls in two times five folds.
+    metric, metric_params
+        Distance, as scikit-learn's.
+    cv
+        How error rates are estimated: ``"loo"`` (leave one out) or a number of folds.
+    random_state
+        Seed of the folds.
+    n_jobs
+        Parallel searches.
 
+    Examples
+    --------
     >>> from sklearn.datasets import make_classification
     >>> import tallymark as tm
     >>> X, y = make_classification(1000, random_state=0)
     >>> tm.quantify.KNN().fit(X[:600], y[:600]).predict(X[600:]).round(2).tolist()
     [0.49, 0.51]
+
     """
 
     def __init__(
@@ -144,17 +158,25 @@ class KNN(_Neighbours):
 
 
 class PWK(_Neighbours):
-    r"""Proportion-weighted neighbours counted and corrected (Barranquero et al. 2013), as :class:`KNN` otherwise.
+    r"""Adjusted count of proportion-weighted neighbour predictions (Barranquero et al. 2013).
 
-    `alpha` None weighs a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several, such as
-    ``(1, 2, 3, 4, 5)``, are chosen from together with k.
+    Parameters
+    ----------
+    n_neighbors, metric, metric_params, cv, random_state, n_jobs
+        As of :class:`KNN`.
+    alpha
+        None weights a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several, such
+        as ``(1, 2, 3, 4, 5)``, are chosen from together with k.
 
+    Examples
+    --------
     >>> from sklearn.datasets import make_classification
     >>> import tallymark as tm
     >>> X, y = make_classification(1000, weights=[0.8], random_state=0)
     >>> q = tm.quantify.PWK(alpha=(1, 2, 3, 4, 5)).fit(X[:600], y[:600])
     >>> q.n_neighbors_, q.alpha_, q.predict(X[600:]).round(2).tolist()
     (35, 1.0, [0.79, 0.21])
+
     """
 
     def __init__(
@@ -179,7 +201,7 @@ class PWK(_Neighbours):
     def _alphas(self) -> list[float | None]:
         if self.alpha is None:
             return [None]
-        asked: list[float] = [self.alpha] if np.isscalar(self.alpha) else list(self.alpha)  # type: ignore[list-item, arg-type]
-        if not asked:
+        candidates = self.alpha if isinstance(self.alpha, Iterable) else [self.alpha]
+        if not (checked := {checked_alpha(alpha) for alpha in candidates}):
             raise InputError("alpha is an empty list; give a number, several to choose from, or None.")
-        return [*sorted({checked_alpha(alpha) for alpha in asked})]
+        return [*sorted(checked)]

@@ -1,45 +1,77 @@
-"""The quantifiers by name, each around any classifier."""
+"""Named quantifiers (AC, EM, …): :class:`Quantifier` with the method chosen and its declared options as parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+import inspect
+from collections.abc import Mapping
+from typing import Any
 
 from tallymark.quantify.estimators.base import Quantifier, RandomState
+from tallymark.registry import QUANTIFIERS
+
+__all__ = [
+    "AC", "BL", "CC", "EM", "KDE", "MS", "PACC", "PCC", "SORD", "T50", "Bayes", "ContinuousSweep", "DyS", "Energy",
+    "HDy", "Max", "Sweep", "XMethod",
+]  # fmt: skip
+
+#: Each quantifier's estimator, by the quantifier's name.
+WRAPPERS: dict[str, type[_Named]] = {}
 
 
-class _Cutting(Quantifier):
-    """Quantifiers that cut the scores at a threshold: a number or a policy; left out, where the classifier does."""
-
-    _options: ClassVar[tuple[str, ...]] = ("threshold",)
+class _Named(Quantifier):
+    """A quantifier with a class of its own; a subclass names its method, and defaults that differ from the declared
+    ones.
+    """
 
     def __init__(
         self,
         classifier: Any = None,
         *,
-        threshold: float | str | None = None,
         cv: Any = 10,
         random_state: RandomState = 0,
         n_jobs: int | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(classifier, cv=cv, random_state=random_state, n_jobs=n_jobs)
-        self.threshold = threshold
+        super().__init__(self.method, classifier, cv=cv, random_state=random_state, n_jobs=n_jobs, **options)
+
+    def __init_subclass__(cls, *, method: str | None = None, **defaults: Any) -> None:
+        super().__init_subclass__()
+        if method is None:
+            return
+        cls.method = method
+        signature = _signature(QUANTIFIERS[method].options, defaults)
+
+        def initialise(self: Any, *arguments: Any, **keywords: Any) -> None:
+            bound = signature.bind(self, *arguments, **keywords)
+            bound.apply_defaults()
+            for name in [*signature.parameters][1:]:
+                setattr(self, name, bound.arguments[name])
+
+        initialise.__signature__ = signature  # type: ignore[attr-defined]
+        cls.__init__ = initialise  # type: ignore[method-assign]
+        WRAPPERS[method] = cls
 
 
-class BL(Quantifier):
-    """Baseline: the training prevalence, whatever comes."""
-
-    _method = "bl"
-
-
-class CC(_Cutting):
-    """Classify and count; see ``tallymark quantifiers cc``."""
-
-    _method = "cc"
+def _signature(options: Mapping[str, Any], defaults: Mapping[str, Any]) -> inspect.Signature:
+    """``(self, classifier=None, *, the options, cv=10, random_state=0, n_jobs=None)``, as scikit-learn reads it."""
+    first, classifier, *shared, _ = inspect.signature(_Named.__init__).parameters.values()
+    given = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, default))
+        for name, default in options.items()
+    ]
+    return inspect.Signature([first, classifier, *given, *shared])
 
 
-class AC(_Cutting):
-    """Adjusted count (Rogan-Gladen): classify and count corrected for both error rates.
+class BL(_Named, method="bl"):
+    """Baseline: the prevalence of the training sample."""
+
+
+class CC(_Named, method="cc", threshold=None):
+    """Classify and count; `threshold` is a number or a policy, left out the classifier's own."""
+
+
+class AC(_Named, method="ac", threshold=None):
+    """Adjusted count (Rogan-Gladen): classify and count corrected for both error rates; `threshold` as of :class:`CC`.
 
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
@@ -49,191 +81,64 @@ class AC(_Cutting):
     [0.51, 0.49]
     """
 
-    _method = "ac"
+
+class XMethod(_Named, method="x"):
+    """Adjusted count at the threshold where fpr = 1 - tpr (Forman's X)."""
 
 
-class XMethod(Quantifier):
-    """Adjusted count where fpr = 1 - tpr (Forman's X)."""
-
-    _method = "x"
+class Max(_Named, method="max"):
+    """Adjusted count at the threshold where tpr - fpr is largest."""
 
 
-class Max(Quantifier):
-    """Adjusted count where tpr - fpr is largest."""
-
-    _method = "max"
+class T50(_Named, method="t50"):
+    """Adjusted count at the threshold where the recall is one half."""
 
 
-class T50(Quantifier):
-    """Adjusted count where half of the positives are found."""
-
-    _method = "t50"
+class MS(_Named, method="ms"):
+    """Median sweep: median of the adjusted counts at all thresholds with tpr - fpr of at least a quarter."""
 
 
-class MS(Quantifier):
-    """Median sweep over the thresholds with tpr - fpr of at least a quarter."""
-
-    _method = "ms"
+class Sweep(_Named, method="sweep"):
+    """Median of the adjusted counts at all thresholds."""
 
 
-class Sweep(Quantifier):
-    """Median sweep over all thresholds."""
-
-    _method = "sweep"
-
-
-class ContinuousSweep(Quantifier):
-    """Mean adjusted count under normal curves of the two classes, where they are `far_enough` apart."""
-
-    _method = "cs"
-    _options: ClassVar[tuple[str, ...]] = ("far_enough", "normal")
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        far_enough: float = 0.25,
-        normal: bool = False,
-        cv: Any = 10,
-        random_state: RandomState = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(classifier, cv=cv, random_state=random_state, n_jobs=n_jobs)
-        self.far_enough = far_enough
-        self.normal = normal
+class ContinuousSweep(_Named, method="cs"):
+    """Continuous sweep: mean adjusted count under normal curves of both classes, where tpr - fpr is `far_enough` or
+    more.
+    """
 
 
-class PCC(Quantifier):
-    """Mean probability."""
-
-    _method = "pcc"
+class PCC(_Named, method="pcc"):
+    """Probabilistic classify and count: the mean probability."""
 
 
-class PACC(Quantifier):
-    """Mean score placed between the classes' means."""
-
-    _method = "pacc"
+class PACC(_Named, method="pacc"):
+    """Probabilistic adjusted count: the mean score relative to the means of the two classes."""
 
 
-class EM(Quantifier):
+class EM(_Named, method="em"):
     """Expectation maximisation (Saerens et al. 2002); `calibration` is None, ``"bcts"`` or ``"vs"``."""
 
-    _method = "em"
-    _options: ClassVar[tuple[str, ...]] = ("calibration",)
 
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        calibration: str | None = None,
-        cv: Any = 10,
-        random_state: RandomState = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(classifier, cv=cv, random_state=random_state, n_jobs=n_jobs)
-        self.calibration = calibration
-
-
-class HDy(Quantifier):
+class HDy(_Named, method="hdy", bins=None, points=None):
     """Nearest mixture of histograms by Hellinger distance among `points` shares, median over `bins` (10 to 110)."""
 
-    _method = "hdy"
-    _options: ClassVar[tuple[str, ...]] = ("bins", "points")
 
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        bins: Sequence[int] | None = None,
-        points: int | None = None,
-        cv: Any = 10,
-        random_state: RandomState = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(classifier, cv=cv, random_state=random_state, n_jobs=n_jobs)
-        self.bins = bins
-        self.points = points
-
-
-class DyS(Quantifier):
+class DyS(_Named, method="dys", bins=None):
     """Nearest mixture of histograms by Topsøe's or Hellinger's `distance`, median over `bins` (2 to 30)."""
 
-    _method = "dys"
-    _options: ClassVar[tuple[str, ...]] = ("bins", "distance")
 
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        bins: Sequence[int] | None = None,
-        distance: str = "topsoe",
-        cv: Any = 10,
-        random_state: RandomState = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(classifier, cv=cv, random_state=random_state, n_jobs=n_jobs)
-        self.bins = bins
-        self.distance = distance
+class SORD(_Named, method="sord"):
+    """Nearest mixture by the area between cumulative distributions."""
 
 
-class SORD(Quantifier):
-    """Nearest mixture by the area between cumulative curves."""
-
-    _method = "sord"
-
-
-class Energy(Quantifier):
+class Energy(_Named, method="energy"):
     """Nearest mixture by energy distance."""
 
-    _method = "energy"
+
+class KDE(_Named, method="kde"):
+    """Most likely mixture of kernel densities of the probabilities, of standard deviation `bandwidth`."""
 
 
-class KDE(Quantifier):
-    """Most likely mixture of kernel densities of probabilities."""
-
-    _method = "kde"
-    _options: ClassVar[tuple[str, ...]] = ("bandwidth",)
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        bandwidth: float = 0.1,
-        cv: Any = 10,
-        random_state: RandomState = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(classifier, cv=cv, random_state=random_state, n_jobs=n_jobs)
-        self.bandwidth = bandwidth
-
-
-class Bayes(Quantifier):
-    """Bayesian Calibration's prevalence, from densities by ``"bins"`` or ``"kde"``."""
-
-    _method = "bayes"
-    _options: ClassVar[tuple[str, ...]] = ("density", "bins", "bandwidth")
-
-    def __init__(
-        self,
-        classifier: Any = None,
-        *,
-        density: str = "bins",
-        bins: int | None = None,
-        bandwidth: float | None = None,
-        cv: Any = 10,
-        random_state: RandomState = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(classifier, cv=cv, random_state=random_state, n_jobs=n_jobs)
-        self.density = density
-        self.bins = bins
-        self.bandwidth = bandwidth
-
-
-#: Each quantifier's estimator, by the quantifier's name.
-WRAPPERS: Mapping[str, type[Quantifier]] = {
-    one._method: one  # noqa: SLF001 - of our own classes
-    for one in (
-        BL, CC, AC, XMethod, Max, T50, MS, Sweep, ContinuousSweep, PCC, PACC, EM, HDy, DyS, SORD, Energy, KDE, Bayes,
-    )
-}  # fmt: skip
+class Bayes(_Named, method="bayes"):
+    """Bayesian Calibration's prevalence, from densities by ``"bins"`` or ``"kde"`` (`density`)."""

@@ -1,7 +1,7 @@
-r"""Quantifiers that count: at a threshold, over many of them, or by the mean score.
+r"""Adjusted count quantifiers: at one threshold, over many, or by the mean score.
 
-With tpr, fpr the rates of the validation sample at a threshold and q the share of the target at or above it, most adjust
-:math:`\hat\pi = (q - fpr) / (tpr - fpr)`, cut to [0, 1].
+With tpr, fpr the rates of the validation sample at a threshold and q the share of the target at or above it, most
+adjust :math:`\hat\pi = (q - fpr) / (tpr - fpr)`, cut to [0, 1].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def adjusted(q: Any, tpr: Any, fpr: Any, tolerance: float) -> Floats:
 
 
 def cut(shares: Floats) -> Floats:
-    """Shares below 0 and above 1 brought there."""
+    """Shares clipped to [0, 1]."""
     return np.clip(shares, 0.0, 1.0)
 
 
@@ -123,43 +123,43 @@ def _median_over(validation: Validation, target: Samples, usable: Callable[[Floa
     """Median of the adjusted counts at all usable thresholds; nan where there is none."""
     cuts = validation.candidates
     tpr, fpr = validation.rates(cuts)
-    held = usable(tpr, fpr)
+    kept = usable(tpr, fpr)
     if len(tpr) == 1:
-        cuts, tpr, fpr, held = cuts[held[0]], tpr[:, held[0]], fpr[:, held[0]], held[:, held[0]]
+        cuts, tpr, fpr, kept = cuts[kept[0]], tpr[:, kept[0]], fpr[:, kept[0]], kept[:, kept[0]]
     lines = max(len(tpr), len(target))
     if not len(cuts):
         return np.full(lines, np.nan)
 
     cells = target.cells(cuts)
-    steeper = np.divide(1.0, tpr - fpr, out=np.zeros_like(tpr), where=held)
+    steeper = np.divide(1.0, tpr - fpr, out=np.zeros_like(tpr), where=kept)
     off = fpr * steeper
 
     rows = None if target.index is None else target.index.shape[1]
 
     def medians(part: slice) -> Floats:
-        own = take(target, part)
+        samples = take(target, part)
         if rows is None:
-            shares = own.above(cuts) * take_lines(steeper, part)
+            shares = samples.above(cuts) * take_lines(steeper, part)
             shares -= take_lines(off, part)
         else:
             # The same from whole numbers of rows below, which saves two passes.
-            shares = own.below(cuts, cells) * (take_lines(steeper, part) / -rows)
+            shares = samples.below(cuts, cells) * (take_lines(steeper, part) / -rows)
             shares += take_lines(steeper, part) - take_lines(off, part)
-        return _medians(shares, take_lines(held, part))
+        return _medians(shares, take_lines(kept, part))
 
     return in_parts(medians, lines, len(cuts))
 
 
-def _medians(shares: Floats, held: Any) -> Floats:
-    """Medians of the held shares of each line, cut to [0, 1]: to cut the middle ones is the same, and they are few."""
-    if held.all():
+def _medians(shares: Floats, kept: Any) -> Floats:
+    """Medians of the kept shares of each line, clipped to [0, 1]; clipping the middle ones alone gives the same."""
+    if kept.all():
         middle, odd = divmod(shares.shape[1], 2)
         # For two places at once NumPy's partition takes six times as long.
         shares.partition(middle, axis=1)
         high = cut(shares[:, middle])
         return high if odd else (cut(shares[:, :middle].max(axis=1)) + high) / 2.0
-    count = held.sum(axis=1)
-    ranked = np.sort(np.where(held, shares, np.inf), axis=1)
+    count = kept.sum(axis=1)
+    ranked = np.sort(np.where(kept, shares, np.inf), axis=1)
     lines = np.arange(len(ranked))
     top = np.maximum(count, 1)
     middles = (cut(ranked[lines, (top - 1) // 2]) + cut(ranked[lines, top // 2])) / 2.0
@@ -194,7 +194,8 @@ def _sweep(validation: Validation, target: Samples) -> Floats:
 @method(
     "cs",
     "Continuous sweep",
-    r"\hat\pi = \frac{\bar g - \bar g^-}{\bar g^+ - \bar g^-}, \quad g(s) = \int_{\theta_l}^{s} \frac{dt}{F^-(t) - F^+(t)}",
+    r"\hat\pi = \frac{\bar g - \bar g^-}{\bar g^+ - \bar g^-}, \quad g(s) = \int_{\theta_l}^{s} \frac{dt}{F^-(t) - "
+    r"F^+(t)}",
     "Mean of the adjusted counts over the thresholds where normal curves fitted to the two classes (on the logits "
     "of probabilities) are apart, placed between its own means in the two classes, so that it is right for scores "
     "that are not normal too; normal=True is the published form, which trusts the curves.",
@@ -219,12 +220,12 @@ def _cs(validation: Validation, target: Samples, *, far_enough: float, normal: b
         if weigh is None:
             continue
         part = slice(i, i + 1) if len(means[0]) > 1 else slice(None)
-        seen = take(target, part)
-        value = seen.mean(weigh(seen.scores))
+        samples = take(target, part)
+        value = samples.mean(weigh(samples.scores))
         if normal:
             values[part] = cut(value)
         else:
-            down, up = (own.mean(weigh(own.scores)) for own in (take(side, part) for side in sides))
+            down, up = (one.mean(weigh(one.scores)) for one in (take(side, part) for side in sides))
             values[part] = cut(adjusted(value, up, down, validation.rounding))
     return values
 

@@ -1,4 +1,4 @@
-"""Many samples worked on a few at a time."""
+"""Batches of samples that fit into a core's cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells of K-class scores: rows that look alike, so that class shares of a few cells say nearly all."""
+"""Clusters (cells) of K-class scores by weighted k-means."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def _nearest(x: Floats, centres: Floats) -> Ints:
 
 
 def _centres(x: Floats, weight: Floats, number: int, rng: np.random.Generator) -> Floats:
-    """Weighted k-means: centres spread out at random (Arthur & Vassilvitskii 2007), then moved to their cells' means."""
+    """Weighted k-means: centres spread out at random (Arthur & Vassilvitskii 2007), then moved to their
+    cells' means.
+    """
     distinct = np.unique(x, axis=0)
     if len(distinct) <= number:
         return distinct

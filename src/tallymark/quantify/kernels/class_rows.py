@@ -1,4 +1,4 @@
-"""A K-class counting problem: labelled rows with a score for each class, and such rows without labels."""
+"""Input of multiclass quantification: labelled and unlabelled rows with a score for each class."""
 
 from __future__ import annotations
 
@@ -24,19 +24,22 @@ class ClassRows:
 
     labels: tuple[Label, ...]
     codes: Ints
-    known: Floats
-    asked: Floats
+    validation_scores: Floats
+    target_scores: Floats
     training: Floats
     weight: Floats
 
     @classmethod
     def of(cls, validation: ClassPanel, target: ClassPanel, training: object) -> ClassRows:
-        """From two panels of the same classes, the first with labels; `training` are the classes' shares in training."""
+        """From two panels of the same classes, the first with labels; `training` are the classes'
+        shares in training.
+        """
         if validation.codes is None:
             raise InputError("validation has no labels; make it with tm.class_panel(y, scores, classes=…).")
         if target.labels != validation.labels:
             raise InputError(
-                f"validation has scores for {shown(validation.labels)}, the target for {shown(target.labels)}; give both the same classes=."
+                f"validation has scores for {shown(validation.labels)}, the target for {shown(target.labels)}; give "
+                "both the same classes=."
             )
         names, codes, weight = validation.labels, validation.codes, validation.mass.astype(np.float64)
         counts = np.bincount(codes, weight, minlength=len(names)).astype(np.float64)
@@ -52,10 +55,11 @@ class ClassRows:
         share = counts / counts.sum() if training is None else np.asarray(training, dtype=np.float64)
         if share.shape != counts.shape or (share <= 0).any() or abs(share.sum() - 1.0) > 1e-6:
             raise InputError(
-                f"training_prevalence is {training!r}, expected a share above 0 for each of {shown(names)}, adding up to 1."
+                f"training_prevalence is {training!r}, expected a share above 0 for each of {shown(names)}, adding up "
+                "to 1."
             )
-        there = weight > 0.0
-        return cls(names, codes[there], validation.scores[there], target.scores, share, weight[there])
+        counted = weight > 0.0
+        return cls(names, codes[counted], validation.scores[counted], target.scores, share, weight[counted])
 
     @property
     def n(self) -> int:
@@ -65,7 +69,7 @@ class ClassRows:
     @property
     def m(self) -> int:
         """Rows to count."""
-        return len(self.asked)
+        return len(self.target_scores)
 
     @property
     def k(self) -> int:
@@ -93,14 +97,18 @@ class ClassRows:
                 ]
             )
         )
-        asked = rng.choice(self.m, min(self.m, _MOST_ROWS), replace=False)
+        targets = rng.choice(self.m, min(self.m, _MOST_ROWS), replace=False)
         return replace(
-            self, codes=self.codes[kept], known=self.known[kept], asked=self.asked[asked], weight=self.weight[kept]
+            self,
+            codes=self.codes[kept],
+            validation_scores=self.validation_scores[kept],
+            target_scores=self.target_scores[targets],
+            weight=self.weight[kept],
         )
 
     def require_probabilities(self, name: str) -> None:
         """Refuse scores that are no distribution over the classes."""
-        for side in (self.known, self.asked):
+        for side in (self.validation_scores, self.target_scores):
             if side.min() < 0.0 or np.abs(side.sum(axis=1) - 1.0).max() > 1e-4:
                 raise InputError(f"{name} needs probabilities: scores of each row between 0 and 1 that add up to 1.")
 
@@ -109,6 +117,6 @@ def shares_by_class(both: ClassRows, features: Floats, weights: Floats) -> Float
     """Weighted mean of each feature in each class: (resamples, features, classes)."""
     columns = []
     for rows in both.members:
-        own = weights[:, rows]
-        columns.append(np.einsum("bn,nf->bf", own, features[rows]) / own.sum(axis=1, keepdims=True))
+        of_class = weights[:, rows]
+        columns.append(np.einsum("bn,nf->bf", of_class, features[rows]) / of_class.sum(axis=1, keepdims=True))
     return np.stack(columns, axis=2)

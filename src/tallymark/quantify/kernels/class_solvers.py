@@ -1,4 +1,4 @@
-"""Shares of K classes from weights of the rows: one solver for each method."""
+"""Solvers of multiclass quantification: class prevalences from weights of the rows, one solver for each method."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def on_simplex(matrix: Floats, wanted: Floats) -> Floats:
 
     # The sum as one more equation that outweighs the others; what is left of it is divided away.
     heavy = 1e5 * max(1.0, float(np.abs(matrix).max()))
-    found, _ = nnls(np.vstack((matrix, np.full((1, matrix.shape[1]), heavy))), np.append(wanted, heavy))
-    total = found.sum()
-    shares: Floats = found / total if total > 0 else np.full(len(found), np.nan)
+    solution, _ = nnls(np.vstack((matrix, np.full((1, matrix.shape[1]), heavy))), np.append(wanted, heavy))
+    total = solution.sum()
+    shares: Floats = solution / total if total > 0 else np.full(len(solution), np.nan)
     return shares
 
 
@@ -44,12 +44,12 @@ def adjusting(features: Callable[[Floats], Floats]) -> Prepare:
     """Least squares on the simplex: the classes' mean features against the target's."""
 
     def prepare(both: ClassRows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
-        known, asked = features(both.known), features(both.asked)
+        of_validation, of_target = features(both.validation_scores), features(both.target_scores)
 
         def work(weights: Floats, mass: Floats) -> Floats:
-            rates = shares_by_class(both, known, weights)
-            seen = np.einsum("bm,mf->bf", mass, asked) / mass.sum(axis=1, keepdims=True)
-            return np.stack([on_simplex(a, b) for a, b in zip(rates, seen, strict=True)])
+            rates = shares_by_class(both, of_validation, weights)
+            means = np.einsum("bm,mf->bf", mass, of_target) / mass.sum(axis=1, keepdims=True)
+            return np.stack([on_simplex(a, b) for a, b in zip(rates, means, strict=True)])
 
         return work
 
@@ -60,8 +60,12 @@ def counting(features: Callable[[Floats], Floats]) -> Prepare:
     """The target's mean features as they are."""
 
     def prepare(both: ClassRows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
-        asked = features(both.asked)
-        return lambda weights, mass: np.einsum("bm,mf->bf", mass, asked) / mass.sum(axis=1, keepdims=True)  # noqa: ARG005
+        target = features(both.target_scores)
+
+        def work(weights: Floats, mass: Floats) -> Floats:  # noqa: ARG001
+            return np.asarray(np.einsum("bm,mf->bf", mass, target) / mass.sum(axis=1, keepdims=True))
+
+        return work
 
     return prepare
 
@@ -103,12 +107,12 @@ def em(both: ClassRows, options: Mapping[str, Any]) -> Solver:
     both.require_probabilities("em")
     kind = options.get("calibration")
     if kind is None:
-        return lambda weights, mass: _each(lambda _: both.asked / both.training, weights, mass)
+        return lambda weights, mass: _each(lambda _: both.target_scores / both.training, weights, mass)
 
-    def densities(own: Floats) -> Floats:
+    def densities(weight: Floats) -> Floats:
         # Fitted anew on each resample: the calibration's own error belongs to the estimate's.
-        scaling = fit_scaling(both.codes, both.known, kind, own)
-        return scaling(both.asked) / np.average(scaling(both.known), axis=0, weights=own)
+        scaling = fit_scaling(both.codes, both.validation_scores, kind, weight)
+        return scaling(both.target_scores) / np.average(scaling(both.validation_scores), axis=0, weights=weight)
 
     return lambda weights, mass: _each(densities, weights, mass)
 
@@ -122,21 +126,21 @@ def kde(both: ClassRows, options: Mapping[str, Any]) -> Solver:
     if not width > 0.0:
         raise InputError(f"bandwidth is {width!r}, expected a number above 0.")
 
-    def near(asked: Floats, rows: Ints) -> Floats:
-        values: Floats = np.exp(-cdist(asked, both.known[rows], "sqeuclidean") / (2.0 * width**2))
+    def near(scores: Floats, rows: Ints) -> Floats:
+        values: Floats = np.exp(-cdist(scores, both.validation_scores[rows], "sqeuclidean") / (2.0 * width**2))
         return values
 
     step = max(1, _HELD // both.n)
-    held = [near(both.asked, rows) for rows in both.members] if both.m <= 4 * step else None
+    kernels = [near(both.target_scores, rows) for rows in both.members] if both.m <= 4 * step else None
 
-    def densities(own: Floats) -> Floats:
+    def densities(weight: Floats) -> Floats:
         columns = []
         for c, rows in enumerate(both.members):
-            share = own[rows] / own[rows].sum()
-            if held is not None:
-                columns.append(held[c] @ share)
+            share = weight[rows] / weight[rows].sum()
+            if kernels is not None:
+                columns.append(kernels[c] @ share)
             else:
-                parts = [near(both.asked[i : i + step], rows) @ share for i in range(0, both.m, step)]
+                parts = [near(both.target_scores[i : i + step], rows) @ share for i in range(0, both.m, step)]
                 columns.append(np.concatenate(parts))
         return np.stack(columns, axis=1) + FAINT
 
@@ -146,18 +150,20 @@ def kde(both: ClassRows, options: Mapping[str, Any]) -> Solver:
 def _each(densities: Callable[[Floats], Floats], weights: Floats, mass: Floats) -> Floats:
     """Most likely shares of each resample."""
     close = _CLOSE if len(mass) == 1 else _CLOSE_ENOUGH
-    return np.stack([mixture_shares(densities(own), line, close) for own, line in zip(weights, mass, strict=True)])
+    return np.stack(
+        [mixture_shares(densities(weight), line, close) for weight, line in zip(weights, mass, strict=True)]
+    )
 
 
 def energy(both: ClassRows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG001
     """The mixture nearest by energy distance."""
 
     def work(weights: Floats, mass: Floats) -> Floats:
-        there = mass / mass.sum(axis=1, keepdims=True)
+        target_weight = mass / mass.sum(axis=1, keepdims=True)
         parts = [weights[:, rows] / weights[:, rows].sum(axis=1, keepdims=True) for rows in both.members]
         to_target = np.stack(
             [
-                _mean_distances(both.known[rows], both.asked, part, there)
+                _mean_distances(both.validation_scores[rows], both.target_scores, part, target_weight)
                 for rows, part in zip(both.members, parts, strict=True)
             ],
             axis=1,
@@ -165,7 +171,9 @@ def energy(both: ClassRows, options: Mapping[str, Any]) -> Solver:  # noqa: ARG0
         between = np.empty((len(weights), both.k, both.k))
         for a in range(both.k):
             for b in range(a, both.k):
-                values = _mean_distances(both.known[both.members[a]], both.known[both.members[b]], parts[a], parts[b])
+                values = _mean_distances(
+                    both.validation_scores[both.members[a]], both.validation_scores[both.members[b]], parts[a], parts[b]
+                )
                 between[:, a, b] = between[:, b, a] = values
         return np.stack([_least_energy(*pair) for pair in zip(between, to_target, strict=True)])
 
@@ -200,16 +208,19 @@ def matching(distance: str) -> Prepare:
     """The mixture whose histograms of the score for each class are nearest to the target's, all of them together."""
 
     def prepare(both: ClassRows, options: Mapping[str, Any]) -> Solver:
-        asked = options.get("bins", _BINS)
+        bins = options.get("bins", _BINS)
         # Two classes take the median over several numbers of bins; more classes gain nothing by it.
-        number = checked_number(asked if isinstance(asked, int) else _BINS, "bins", 2)
+        number = checked_number(bins if isinstance(bins, int) else _BINS, "bins", 2)
         kind = choose("distance", options.get("distance", distance), _DISTANCES)
-        known, seen_in = _in_bins(both.known, both, number), _in_bins(both.asked, both, number)
+        of_validation, of_target = (
+            _in_bins(both.validation_scores, both, number),
+            _in_bins(both.target_scores, both, number),
+        )
 
         def work(weights: Floats, mass: Floats) -> Floats:
-            rates = shares_by_class(both, known, weights)
-            seen = np.einsum("bm,mf->bf", mass, seen_in) / mass.sum(axis=1, keepdims=True)
-            return np.stack([_nearest_mixture(a, b, kind) for a, b in zip(rates, seen, strict=True)])
+            rates = shares_by_class(both, of_validation, weights)
+            observed = np.einsum("bm,mf->bf", mass, of_target) / mass.sum(axis=1, keepdims=True)
+            return np.stack([_nearest_mixture(a, b, kind) for a, b in zip(rates, observed, strict=True)])
 
         return work
 
@@ -221,7 +232,7 @@ def _in_bins(scores: Floats, both: ClassRows, number: int) -> Floats:
     values = np.zeros((len(scores), both.k * number))
     rows = np.arange(len(scores))
     for k in range(both.k):
-        column = np.concatenate((both.known[:, k], both.asked[:, k]))
+        column = np.concatenate((both.validation_scores[:, k], both.target_scores[:, k]))
         low, high = float(column.min()), float(column.max())
         low, high = (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
         place = np.clip(((scores[:, k] - low) / max(high - low, 1e-300) * number).astype(np.int64), 0, number - 1)
@@ -229,26 +240,28 @@ def _in_bins(scores: Floats, both: ClassRows, number: int) -> Floats:
     return values
 
 
-def _hellinger(mixed: Floats, seen: Floats) -> tuple[float, Floats]:
+def _hellinger(mixed: Floats, observed: Floats) -> tuple[float, Floats]:
     """Minus the affinity of two sets of shares, and its slope in the first."""
-    root = np.sqrt(np.divide(seen, mixed, out=np.zeros_like(seen), where=mixed > 0.0))
-    return -float(np.sum(np.sqrt(mixed * seen))), -root / 2.0
+    root = np.sqrt(np.divide(observed, mixed, out=np.zeros_like(observed), where=mixed > 0.0))
+    return -float(np.sum(np.sqrt(mixed * observed))), -root / 2.0
 
 
-def _topsoe(mixed: Floats, seen: Floats) -> tuple[float, Floats]:
+def _topsoe(mixed: Floats, observed: Floats) -> tuple[float, Floats]:
     """Topsøe's distance and its slope in the first set."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = np.where(mixed > 0.0, np.log(2.0 * mixed / (mixed + seen)), 0.0)
-        other = np.where(seen > 0.0, np.log(2.0 * seen / (mixed + seen)), 0.0)
-    return float(np.sum(mixed * own + seen * other)), own
+        of_mixture = np.where(mixed > 0.0, np.log(2.0 * mixed / (mixed + observed)), 0.0)
+        other = np.where(observed > 0.0, np.log(2.0 * observed / (mixed + observed)), 0.0)
+    return float(np.sum(mixed * of_mixture + observed * other)), of_mixture
 
 
 _DISTANCES = {"hellinger": _hellinger, "topsoe": _topsoe}
 
 
-def _nearest_mixture(rates: Floats, seen: Floats, distance: Callable[[Floats, Floats], tuple[float, Floats]]) -> Floats:
+def _nearest_mixture(
+    rates: Floats, observed: Floats, distance: Callable[[Floats, Floats], tuple[float, Floats]]
+) -> Floats:
     def at(x: Floats) -> tuple[float, Floats]:
-        value, slope = distance(rates @ x, seen)
+        value, slope = distance(rates @ x, observed)
         return value, rates.T @ slope
 
     return _least_on_simplex(at, rates.shape[1])
@@ -283,10 +296,14 @@ def counts_in_cells(
         )
     number = options.get("bins")
     cells = ScoreCells(
-        both.known, both.codes, both.weight, both.k, None if number is None else checked_number(number, "bins", both.k)
+        both.validation_scores,
+        both.codes,
+        both.weight,
+        both.k,
+        None if number is None else checked_number(number, "bins", both.k),
     )
-    where, asked = cells.of(both.known), cells.of(both.asked)
-    known = np.stack(
+    where, target_cells = cells.of(both.validation_scores), cells.of(both.target_scores)
+    labelled = np.stack(
         [
             [
                 np.bincount(where[rows], line[rows], len(cells)) * _effective_per_weight(line[rows])
@@ -295,8 +312,8 @@ def counts_in_cells(
             for line in weights
         ]
     )
-    seen = np.stack([np.bincount(asked, line, len(cells)).astype(np.float64) for line in mass])
-    return smoothed(known), seen
+    target = np.stack([np.bincount(target_cells, line, len(cells)).astype(np.float64) for line in mass])
+    return smoothed(labelled), target
 
 
 def _effective_per_weight(weights: Floats) -> float:

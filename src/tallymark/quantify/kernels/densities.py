@@ -1,4 +1,4 @@
-"""How the scores of a class are distributed, from a labelled sample: by bins that follow the data, or by kernels."""
+"""Density estimates of the scores of a class: adaptive histograms and kernels."""
 
 from __future__ import annotations
 

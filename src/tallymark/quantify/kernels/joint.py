@@ -1,11 +1,11 @@
-r"""Prevalences of the target and the classes' shares of cells, fitted together.
+r"""Joint maximum likelihood of the target's prevalences and the classes' distributions over cells.
 
 With v the labelled rows of each class in each cell and t the target's rows in each cell,
 
 .. math:: L(\pi, f) = \sum_k \sum_c v_{kc} \ln f_{kc} + \sum_c t_c \ln \sum_k \pi_k f_{kc}
 
-is maximised over the prevalences and the shares f alike. To take the shares as the labelled rows have them would treat their
-noise as known: estimates of common classes then come out too low, the more so the more cells there are.
+is maximised over the prevalences and the shares f alike. To take the shares as the labelled rows have them would treat
+their noise as known: estimates of common classes then come out too low, the more so the more cells there are.
 """
 
 from __future__ import annotations
@@ -58,38 +58,46 @@ _RESIDUE = 1e-3
 
 
 def fit_jointly(
-    known: Floats, seen: Floats, held: Floats | None = None, start: JointFit | None = None, close: float = CLOSE
+    labelled: Floats,
+    target: Floats,
+    fixed_at: Floats | None = None,
+    start: JointFit | None = None,
+    close: float = CLOSE,
 ) -> JointFit:
     """The most likely prevalences and shares of each line.
 
-    `known` are rows by (line, class, cell), smoothed, `seen` the target's by (line, cell). `held` fixes prevalences, by
-    (line, class), where it is not nan. Expectation maximisation, two steps at a time extrapolated (SQUAREM, Varadhan &
-    Roland 2008, Scand. J. Stat. 35) wherever that does not lower the likelihood.
+    `labelled` are rows by (line, class, cell), smoothed, `target` the target's by (line, cell). `fixed_at` fixes
+    prevalences, by (line, class), where it is not nan. Expectation maximisation, two steps at a time extrapolated
+    (SQUAREM, Varadhan & Roland 2008, Scand. J. Stat. 35) wherever that does not lower the likelihood.
     """
-    lines, classes = max(len(known), len(seen), 0 if held is None else len(held)), known.shape[1]
-    known, seen = (np.broadcast_to(part, (lines, *part.shape[1:])) for part in (known, seen))
+    lines, classes = max(len(labelled), len(target), 0 if fixed_at is None else len(fixed_at)), labelled.shape[1]
+    labelled, target = (np.broadcast_to(part, (lines, *part.shape[1:])) for part in (labelled, target))
     if start is None:
         pi = np.full((lines, classes), 1.0 / classes)
-        f = known / known.sum(axis=2, keepdims=True)
+        f = labelled / labelled.sum(axis=2, keepdims=True)
     else:
         pi, f = (np.broadcast_to(part, (lines, *part.shape[1:])) for part in (start.prevalences, start.shares))
-    if held is not None:
-        pi = _with_held(pi, held)
+    if fixed_at is not None:
+        pi = _with_fixed(pi, fixed_at)
     pi, f = np.array(pi), np.array(f)
     # A line that has settled is left alone, so that it ends the same alone and among others.
     active = np.arange(lines)
     for _ in range(_ROUNDS):
-        own_known, own_seen, own_held = known[active], seen[active], None if held is None else held[active]
+        part_labelled, part_target, part_fixed = (
+            labelled[active],
+            target[active],
+            None if fixed_at is None else fixed_at[active],
+        )
         before = pi[active], f[active]
-        one = _step(*before, own_known, own_seen, own_held)
-        two = _step(*one, own_known, own_seen, own_held)
+        one = _step(*before, part_labelled, part_target, part_fixed)
+        two = _step(*one, part_labelled, part_target, part_fixed)
         tried = _extrapolated(before, one, two)
-        better = _likelihood(*tried, own_known, own_seen) > _likelihood(*two, own_known, own_seen)
+        better = _likelihood(*tried, part_labelled, part_target) > _likelihood(*two, part_labelled, part_target)
         pi[active], f[active] = (np.where(_wide(better, b), a, b) for a, b in zip(tried, two, strict=True))
         active = active[np.abs(one[0] - before[0]).max(axis=1) + np.abs(one[1] - before[1]).max(axis=(1, 2)) > close]
         if not len(active):
             break
-    return JointFit(pi, f, _likelihood(pi, f, known, seen))
+    return JointFit(pi, f, _likelihood(pi, f, labelled, target))
 
 
 def _wide(flags: Any, like: Floats) -> Any:
@@ -101,27 +109,27 @@ def _mixed(pi: Floats, f: Floats) -> Floats:
     return sums
 
 
-def _step(pi: Floats, f: Floats, known: Floats, seen: Floats, held: Floats | None) -> tuple[Floats, Floats]:
+def _step(pi: Floats, f: Floats, labelled: Floats, target: Floats, fixed_at: Floats | None) -> tuple[Floats, Floats]:
     """One step of expectation maximisation."""
     mixed = _mixed(pi, f)
-    rate = np.divide(seen, mixed, out=np.zeros_like(mixed), where=mixed > 0.0)
+    rate = np.divide(target, mixed, out=np.zeros_like(mixed), where=mixed > 0.0)
     assigned = pi[:, :, None] * f * rate[:, None, :]
     by_class = assigned.sum(axis=2)
-    rows = known + assigned
+    rows = labelled + assigned
     total = by_class.sum(axis=1, keepdims=True)
     moved = np.divide(by_class, total, out=np.array(np.broadcast_to(pi, by_class.shape)), where=total > 0.0)
-    return (moved if held is None else _with_held(moved, held)), rows / rows.sum(axis=2, keepdims=True)
+    return (moved if fixed_at is None else _with_fixed(moved, fixed_at)), rows / rows.sum(axis=2, keepdims=True)
 
 
-def _with_held(pi: Floats, held: Floats) -> Floats:
+def _with_fixed(pi: Floats, fixed_at: Floats) -> Floats:
     """Prevalences with some of them fixed, the others in proportion."""
-    fixed = ~np.isnan(held)
+    fixed = ~np.isnan(fixed_at)
     free = np.where(fixed, 0.0, pi)
     total = free.sum(axis=1, keepdims=True)
     count = np.maximum((~fixed).sum(axis=1, keepdims=True), 1)
     share = np.divide(free, total, out=np.where(fixed, 0.0, 1.0 / count), where=total > 0.0)
-    rest = 1.0 - np.where(fixed, held, 0.0).sum(axis=1, keepdims=True)
-    return np.where(fixed, held, share * np.maximum(rest, 0.0))
+    rest = 1.0 - np.where(fixed, fixed_at, 0.0).sum(axis=1, keepdims=True)
+    return np.where(fixed, fixed_at, share * np.maximum(rest, 0.0))
 
 
 def _extrapolated(
@@ -143,14 +151,14 @@ def _extrapolated(
     return pi / pi.sum(axis=1, keepdims=True), f / f.sum(axis=2, keepdims=True)
 
 
-def _likelihood(pi: Floats, f: Floats, known: Floats, seen: Floats) -> Floats:
+def _likelihood(pi: Floats, f: Floats, labelled: Floats, target: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_target = np.where(seen > 0.0, seen * np.log(_mixed(pi, f)), 0.0).sum(axis=1)
-        values: Floats = of_target + (known * np.log(f)).sum(axis=(1, 2))
+        of_target = np.where(target > 0.0, target * np.log(_mixed(pi, f)), 0.0).sum(axis=1)
+        values: Floats = of_target + (labelled * np.log(f)).sum(axis=(1, 2))
     return np.where(np.isnan(values), -np.inf, values)
 
 
-def profile_limits(known: Floats, seen: Floats, best: JointFit, level: float) -> tuple[Floats, Floats]:
+def profile_limits(labelled: Floats, target: Floats, best: JointFit, level: float) -> tuple[Floats, Floats]:
     r"""Limits of each class's prevalence: those within :math:`\chi^2_1` of the most likely one, all else fitted anew.
 
     One line only. Limits of all classes are sought at once, on both sides.
@@ -158,19 +166,19 @@ def profile_limits(known: Floats, seen: Floats, best: JointFit, level: float) ->
     from scipy.special import chdtri
 
     allowed = float(chdtri(1, 1.0 - level)) / 2.0
-    top, classes = float(best.likelihood[0]), known.shape[1]
-    own = np.tile(best.prevalences[0], 2)
+    top, classes = float(best.likelihood[0]), labelled.shape[1]
+    estimate = np.tile(best.prevalences[0], 2)
     ends = np.repeat([0.0, 1.0], classes)
     which = np.tile(np.arange(classes), 2)
     # A class that has died out can hardly come back by small steps, so none starts from nothing.
     start = JointFit(0.99 * best.prevalences + 0.01 / classes, best.shares, best.likelihood)
 
     def inside(values: Floats) -> Any:
-        held = np.full((len(values), classes), np.nan)
-        held[np.arange(len(values)), which] = values
-        return top - fit_jointly(known, seen, held, start, CLOSE_ENOUGH).likelihood <= allowed
+        fixed_at = np.full((len(values), classes), np.nan)
+        fixed_at[np.arange(len(values)), which] = values
+        return top - fit_jointly(labelled, target, fixed_at, start, CLOSE_ENOUGH).likelihood <= allowed
 
-    return _edges(inside, own, ends)
+    return _edges(inside, estimate, ends)
 
 
 def _edges(inside: Callable[[Floats], Any], start: Floats, ends: Floats) -> tuple[Floats, Floats]:
@@ -179,17 +187,19 @@ def _edges(inside: Callable[[Floats], Any], start: Floats, ends: Floats) -> tupl
     near, far = start.copy(), ends.copy()
     for _ in range(_HALVINGS):
         middle = (near + far) / 2.0
-        held = inside(middle)
-        near, far = np.where(held, middle, near), np.where(held, far, middle)
+        within = inside(middle)
+        near, far = np.where(within, middle, near), np.where(within, far, middle)
     values = np.where(reached, ends, (near + far) / 2.0)
     half = len(values) // 2
     return values[:half], values[half:]
 
 
-def region_holds(known: Floats, seen: Floats, best: JointFit, prevalences: Floats, level: float) -> bool:
-    r"""Whether prevalences of all classes lie in the joint region: within :math:`\chi^2_{K-1}` of the most likely ones."""
+def region_holds(labelled: Floats, target: Floats, best: JointFit, prevalences: Floats, level: float) -> bool:
+    r"""Whether prevalences of all classes lie in the joint region: within :math:`\chi^2_{K-1}` of the
+    most likely ones.
+    """
     from scipy.special import chdtri
 
-    allowed = float(chdtri(known.shape[1] - 1, 1.0 - level)) / 2.0
-    found = fit_jointly(known, seen, prevalences[None, :], best)
-    return bool(float(best.likelihood[0]) - float(found.likelihood[0]) <= allowed)
+    allowed = float(chdtri(labelled.shape[1] - 1, 1.0 - level)) / 2.0
+    fitted = fit_jointly(labelled, target, prevalences[None, :], best)
+    return bool(float(best.likelihood[0]) - float(fitted.likelihood[0]) <= allowed)

@@ -1,4 +1,4 @@
-"""Quantifiers that look for the mixture of the two classes' densities that makes the target most likely."""
+"""Maximum likelihood quantifiers: EM, kernel densities, Bayesian Calibration."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def _em_densities(validation: Validation, target: Samples, *, calibration: str |
         return posterior_densities(target.scores, validation.training_prevalence)
     features = choose("calibration", calibration, _SCALINGS)
     sides = (validation.negative, validation.positive)
-    known = features(np.concatenate([side.scores for side in sides]))
+    regressors = features(np.concatenate([side.scores for side in sides]))
     truth = np.repeat([0.0, 1.0], [len(side.scores) for side in sides])
     masses = [_masses(side) for side in sides]
     mass = np.concatenate(masses, axis=1)
-    fitted = fit_logistic(known, truth, mass)
-    found = sigmoid(fitted[:, :-1] @ features(target.scores) + fitted[:, -1:])
+    fitted = fit_logistic(regressors, truth, mass)
+    probabilities = sigmoid(fitted[:, :-1] @ features(target.scores) + fitted[:, -1:])
     # A fitted bias makes the mean probability of the validation sample its share of positives.
     share = masses[1].sum(axis=1) / mass.sum(axis=1)
-    return posterior_densities(found, share)
+    return posterior_densities(probabilities, share)
 
 
 def _masses(side: Samples) -> Floats:
@@ -54,11 +54,13 @@ _SCALINGS: dict[str, Callable[[Scores], Floats]] = {
 
 
 @method("em", "Expectation maximisation",
-         r"\hat\pi = \arg\max_\pi \prod_i \left(\pi \frac{s_i}{\pi_{train}} + (1-\pi) \frac{1-s_i}{1-\pi_{train}}\right)",
+         r"\hat\pi = \arg\max_\pi \prod_i \left(\pi \frac{s_i}{\pi_{train}} + (1-\pi) "
+         r"\frac{1-s_i}{1-\pi_{train}}\right)",
          "The prevalence at which calibrated probabilities, moved to it, explain the target best.",
          "Saerens, Latinne & Decaestecker (2002), Neural Comput. 14.", interval="profile", probabilities=True,
          trusts_probabilities=True, aliases=("emq", "sld"), densities=_em_densities, options={"calibration": None},
-         resampled_with=("calibration",), uses_training_prevalence=True, fitted_with={"calibration": "bcts"}, precedence=5)  # fmt: skip
+         resampled_with=("calibration",), uses_training_prevalence=True, fitted_with={"calibration": "bcts"},
+         precedence=5)  # fmt: skip
 def _em(validation: Validation, target: Samples, *, calibration: str | None) -> Floats:
     up, down = _em_densities(validation, target, calibration=calibration)
     return _most_likely(up, down, target)
@@ -74,7 +76,8 @@ def _most_likely(up: Floats, down: Floats, target: Samples) -> Floats:
     width = len(target.scores) if target.index is None else target.index.shape[1]
     gap, base = contrast(up, down)
     if lines == 1 and target.index is None and width > _MANY:
-        # Every hundredth row or so says nearly where the best share is; Newton then needs a step or two with all of them.
+        # Every hundredth row or so says nearly where the best share is; Newton then needs a step or two with all of
+        # them.
         some_rows = slice(None, None, width // _SOME)
         mass = target.mass
         near = most_likely(gap[:, some_rows], base[:, some_rows], None if mass is None else mass[:, some_rows])
@@ -104,9 +107,9 @@ def _kde(validation: Validation, target: Samples, *, bandwidth: float) -> Floats
         return _most_likely(*_kde_densities(validation, target, bandwidth=bandwidth), target)
 
     def best(part: slice) -> Floats:
-        own = take(target, part)
+        samples = take(target, part)
         drawn = replace(validation, negative=take(validation.negative, part), positive=take(validation.positive, part))
-        return _most_likely(*_kde_densities(drawn, own, bandwidth=bandwidth), own)
+        return _most_likely(*_kde_densities(drawn, samples, bandwidth=bandwidth), samples)
 
     return in_parts(best, len(validation.positive), len(target.scores))
 
@@ -140,7 +143,9 @@ def _refuse_other(density: str, bins: int | None, bandwidth: float | None) -> No
 
 
 def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple[Floats, Floats]:
-    """Rows of both classes (lines, classes, cells), smoothed, and of the target (lines, cells); effective ones with weights."""
+    """Rows of both classes (lines, classes, cells), smoothed, and of the target (lines, cells); effective ones with
+    weights.
+    """
     down, up = np.broadcast_arrays(
         *(side.within(edges) * side.rows for side in (validation.negative, validation.positive))
     )
@@ -149,11 +154,11 @@ def joint_cells(validation: Validation, target: Samples, edges: Scores) -> tuple
 
 @method("bayes", "Bayesian Calibration",
          r"\hat\pi = \arg\max_\pi \max_{f^+, f^-} \prod_i (\pi f^+(s_i) + (1-\pi) f^-(s_i)) \prod_{j} f^{y_j}(s_j)",
-         "The most likely mixture of the classes' score densities, which labelled rows and target fit together; for any "
-         "scores; gives calibrated posteriors too.",
+         "The most likely mixture of the classes' score densities, which labelled rows and target fit together; for "
+         "any scores; gives calibrated posteriors too.",
          "Puts & Daas (2021), arXiv:2102.08659.", aliases=("bayesian_calibration",), interval="profile",
-         densities=bayes_densities, options={"density": "bins", "bins": None, "bandwidth": None}, resampled_with=("density",),
-         precedence=1)  # fmt: skip
+         densities=bayes_densities, options={"density": "bins", "bins": None, "bandwidth": None},
+         resampled_with=("density",), precedence=1)  # fmt: skip
 def _bayes(
     validation: Validation, target: Samples, *, density: str, bins: int | None, bandwidth: float | None
 ) -> Floats:
@@ -161,19 +166,19 @@ def _bayes(
     if density != "bins":
         return _most_likely(*bayes_densities(validation, target, density=density, bandwidth=bandwidth), target)
     edges = adaptive_edges(validation, bins)
-    known, seen = joint_cells(validation, target, edges)
-    lines = max(len(known), len(seen))
-    if not np.any(np.abs(np.diff(known / known.sum(axis=2, keepdims=True), axis=1)) > _SAME):
+    labelled, observed = joint_cells(validation, target, edges)
+    lines = max(len(labelled), len(observed))
+    if not np.any(np.abs(np.diff(labelled / labelled.sum(axis=2, keepdims=True), axis=1)) > _SAME):
         return np.full(lines, np.nan)
 
     # Resamples scatter by far more than the last digits of each.
     close = CLOSE if len(validation.positive) == 1 else CLOSE_ENOUGH
 
     def best(part: slice) -> Floats:
-        fitted = fit_jointly(take_lines(known, part), take_lines(seen, part), close=close)
+        fitted = fit_jointly(take_lines(labelled, part), take_lines(observed, part), close=close)
         return without_residue(fitted.prevalences, target.rows)[:, 1]
 
-    return in_parts(best, lines, 4 * known.shape[2])
+    return in_parts(best, lines, 4 * labelled.shape[2])
 
 
 #: Classes whose shares differ by less than this in every cell cannot be told apart.

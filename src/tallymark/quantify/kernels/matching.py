@@ -1,4 +1,4 @@
-"""Quantifiers that look for the mixture of the two classes' scores nearest to the target's."""
+"""Distribution matching quantifiers: HDy, DyS, SORD, energy distance."""
 
 from __future__ import annotations
 
@@ -39,34 +39,36 @@ def _hdy(
     shares = np.linspace(0.0, 1.0, checked_number(points, "points", 2))
     tolerance = max(validation.rounding, rounding(target.terms))
     items = []
-    for down, up, held in _histograms(validation, target, bins):
-        root = np.sqrt(held)
+    for down, up, observed in _histograms(validation, target, bins):
+        root = np.sqrt(observed)
 
         def best(part: slice, down: Floats = down, up: Floats = up, root: Floats = root) -> Floats:
             own_up, own_down = (take_lines(side, part)[:, None, :] for side in (up, down))
             mixed = np.sqrt(shares[:, None] * own_up + (1.0 - shares[:, None]) * own_down)
             # The least distance is the largest sum of root products.
-            own = take_lines(root, part)
+            part_root = take_lines(root, part)
             if len(mixed) == 1:
-                likeness = np.einsum("rk,pk->rp", own, mixed[0])
+                likeness = np.einsum("rk,pk->rp", part_root, mixed[0])
             else:
-                likeness = np.einsum("rk,rpk->rp", np.broadcast_to(own, (len(mixed), own.shape[1])), mixed)
+                likeness = np.einsum("rk,rpk->rp", np.broadcast_to(part_root, (len(mixed), part_root.shape[1])), mixed)
             return np.asarray(shares[first_largest(likeness, tolerance)])
 
-        width = held.shape[1] * (points if len(down) > 1 else 1) + points
+        width = observed.shape[1] * (points if len(down) > 1 else 1) + points
         nearest = in_parts(best, max(len(down), len(root)), width)
-        items.append(_where_told(nearest, down, up, held, validation.rounding))
+        items.append(_where_identified(nearest, down, up, observed, validation.rounding))
     return _median_of(items)
 
 
-def _where_told(shares: Floats, down: Floats, up: Floats, held: Floats, tolerance: float) -> Floats:
-    """Shares, nan where no row of the target lies in a bin in which the classes differ: every mixture is then as near."""
-    return np.where(((np.abs(down - up) > tolerance) & (held > 0.0)).any(axis=1), shares, np.nan)
+def _where_identified(shares: Floats, down: Floats, up: Floats, observed: Floats, tolerance: float) -> Floats:
+    """Shares, nan where no row of the target lies in a bin in which the classes differ: every mixture
+    is then as near.
+    """
+    return np.where(((np.abs(down - up) > tolerance) & (observed > 0.0)).any(axis=1), shares, np.nan)
 
 
-def _median_of(found: Sequence[Floats]) -> Floats:
+def _median_of(shares: Sequence[Floats]) -> Floats:
     """Median over the numbers of bins that tell the classes of the target apart; nan where none does."""
-    stacked = np.stack(np.broadcast_arrays(*found))
+    stacked = np.stack(np.broadcast_arrays(*shares))
     none = np.isnan(stacked).all(axis=0)
     medians: Floats = (
         np.nanmedian(np.where(none, 0.0, stacked), axis=0) if np.isnan(stacked).any() else np.median(stacked, axis=0)
@@ -85,16 +87,16 @@ def _histograms(validation: Validation, target: Samples, bins: Sequence[int]) ->
         yield validation.negative.within(edges), validation.positive.within(edges), target.within(edges)
 
 
-def _topsoe_slope(mixed: Floats, held: Floats) -> Floats:
+def _topsoe_slope(mixed: Floats, observed: Floats) -> Floats:
     """How Topsøe's distance changes with the mixture, for each bin."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(mixed > 0.0, np.log(2.0 * mixed / (mixed + held)), -np.inf)
+        return np.where(mixed > 0.0, np.log(2.0 * mixed / (mixed + observed)), -np.inf)
 
 
-def _hellinger_slope(mixed: Floats, held: Floats) -> Floats:
+def _hellinger_slope(mixed: Floats, observed: Floats) -> Floats:
     """Derivative of the squared Hellinger distance, up to terms constant in the mixture."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return -np.sqrt(np.where(held > 0.0, held / mixed, 0.0))
+        return -np.sqrt(np.where(observed > 0.0, observed / mixed, 0.0))
 
 
 _SLOPES = {"topsoe": _topsoe_slope, "hellinger": _hellinger_slope}
@@ -115,8 +117,8 @@ def _dys(validation: Validation, target: Samples, *, bins: Sequence[int], distan
     slope_of = choose("distance", distance, _SLOPES)
     return _median_of(
         [
-            _where_told(_nearest(slope_of, down, up, held), down, up, held, validation.rounding)
-            for down, up, held in _histograms(validation, target, bins)
+            _where_identified(_nearest(slope_of, down, up, observed), down, up, observed, validation.rounding)
+            for down, up, observed in _histograms(validation, target, bins)
         ]
     )
 
@@ -125,24 +127,24 @@ def _dys(validation: Validation, target: Samples, *, bins: Sequence[int], distan
 _HALVINGS = 34
 
 
-def _nearest(slope_of: Callable[[Floats, Floats], Floats], down: Floats, up: Floats, held: Floats) -> Floats:
+def _nearest(slope_of: Callable[[Floats, Floats], Floats], down: Floats, up: Floats, observed: Floats) -> Floats:
     """The share whose mixture of histograms is nearest to the target's: where a convex distance stops falling."""
     gap = up - down
 
     def best(part: slice) -> Floats:
-        own_gap, own_down, own = take_lines(gap, part), take_lines(down, part), take_lines(held, part)
+        part_gap, part_down, part_observed = take_lines(gap, part), take_lines(down, part), take_lines(observed, part)
         lines = part.stop - part.start
         low, high = np.zeros(lines), np.ones(lines)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2.0
-            slopes = slope_of(own_down + middle[:, None] * own_gap, own)
+            slopes = slope_of(part_down + middle[:, None] * part_gap, part_observed)
             with np.errstate(invalid="ignore"):
-                falling = np.where(own_gap == 0.0, 0.0, own_gap * slopes).sum(axis=1) < 0.0
+                falling = np.where(part_gap == 0.0, 0.0, part_gap * slopes).sum(axis=1) < 0.0
             low, high = np.where(falling, middle, low), np.where(falling, high, middle)
         # A distance that never falls is least at 0, one that always falls at 1.
         return np.where(low == 0.0, 0.0, np.where(high == 1.0, 1.0, (low + high) / 2.0))
 
-    return in_parts(best, max(len(down), len(held)), held.shape[1])
+    return in_parts(best, max(len(down), len(observed)), observed.shape[1])
 
 
 @method(
@@ -169,7 +171,8 @@ def _sord(validation: Validation, target: Samples) -> Floats:
 
 
 def _weighted_median(a: Floats, b: Floats, weight: Floats, tolerance: float) -> Floats:
-    """The share in [0, 1] that minimises Σ w |a - share·b| on each line: a weighted median of a/b, the lowest of equals.
+    """The share in [0, 1] that minimises Σ w |a - share·b| on each line: a weighted median of a/b, the lowest of
+    equals.
 
     Gaps b of shares that are 0 up to rounding have no say.
     """
@@ -193,7 +196,8 @@ def _weighted_median(a: Floats, b: Floats, weight: Floats, tolerance: float) -> 
 @method(
     "energy",
     "Energy distance",
-    r"\hat\pi = \frac{E|T-X^-| - E|T-X^+| + E|X^+-X^-| - E|X^--X^{-\prime}|}{2E|X^+-X^-| - E|X^+-X^{+\prime}| - E|X^--X^{-\prime}|}",
+    r"\hat\pi = \frac{E|T-X^-| - E|T-X^+| + E|X^+-X^-| - E|X^--X^{-\prime}|}{2E|X^+-X^-| - E|X^+-X^{+\prime}| - "
+    r"E|X^--X^{-\prime}|}",
     "The mixture nearest to the target by energy distance, in closed form.",
     "Kawakubo, du Plessis & Sugiyama (2016), IEICE Trans.; Castaño et al. (2024).",
     aliases=("ed", "edy"),

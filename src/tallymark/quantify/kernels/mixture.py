@@ -1,4 +1,4 @@
-"""The share of positives that makes a sample of scores most likely, and how likely every other share is."""
+"""Maximum likelihood of the weight of a two-component mixture with known densities."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def contrast(up: Floats, down: Floats) -> tuple[Floats, Floats]:
     A row that neither class can explain then says nothing, and no density is too small to be divided by.
     """
     largest = np.maximum(up, down)
-    known = largest > 0.0
-    scale = np.where(known, largest, 1.0)
-    return np.where(known, (up - down) / scale, 0.0), np.where(known, down / scale, 1.0)
+    positive = largest > 0.0
+    scale = np.where(positive, largest, 1.0)
+    return np.where(positive, (up - down) / scale, 0.0), np.where(positive, down / scale, 1.0)
 
 
 def most_likely(gap: Floats, base: Floats, mass: Floats | None = None, start: float = 0.5) -> Floats:
@@ -63,8 +63,8 @@ def most_likely(gap: Floats, base: Floats, mass: Floats | None = None, start: fl
         share = np.where(beyond, end, share)
     # Densities that are the same everywhere say nothing.
     apart = np.abs(gap) > _SAME
-    told = (apart if mass is None else apart & (mass > 0.0)).any(axis=1)
-    return np.where(told, share, np.nan)
+    identified = (apart if mass is None else apart & (mass > 0.0)).any(axis=1)
+    return np.where(identified, share, np.nan)
 
 
 def _slope(share: Floats, gap: Floats, base: Floats, mass: Floats | None) -> tuple[Floats, Floats]:
@@ -94,9 +94,9 @@ def _slope(share: Floats, gap: Floats, base: Floats, mass: Floats | None) -> tup
 def log_likelihood(share: Floats, up: Floats, down: Floats, mass: Floats | None = None) -> Floats:
     """Log-likelihood of one sample at many shares, up to a constant."""
     largest = np.maximum(up, down)
-    known = largest > 0.0
-    up, down = up[known] / largest[known], down[known] / largest[known]
-    weight = np.ones(len(up)) if mass is None else mass[known]
+    positive = largest > 0.0
+    up, down = up[positive] / largest[positive], down[positive] / largest[positive]
+    weight = np.ones(len(up)) if mass is None else mass[positive]
     values = np.zeros(len(share))
     for i, p in enumerate(share):
         with np.errstate(divide="ignore"):

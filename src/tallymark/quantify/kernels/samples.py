@@ -1,4 +1,4 @@
-"""Many samples of one pool of scores, and what every method asks of them."""
+"""Samples of one pool of scores, as the quantifiers' kernels read them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Samples:
     """A pool of scores and the samples taken from it.
 
     Each line of `index` lists a sample's places in the pool; or each line of `mass` says what every place counts; with
-    neither, the pool itself is the only sample. Scores ascend unless there is an `index`. `effective_size` is Kish's, for a
-    weighted sample; `terms` are the weights that its masses are sums of, 0 where these are whole counts.
+    neither, the pool itself is the only sample. Scores ascend unless there is an `index`. `effective_size` is Kish's,
+    for a weighted sample; `terms` are the weights that its masses are sums of, 0 where these are whole counts.
     """
 
     scores: Scores
