@@ -1,7 +1,7 @@
 """From product texts to an index: classify the texts, see what the errors do to it, and what to check by hand.
 
-Scanner data with Polish product texts and COICOP codes is read from the reference data (``TALLYMARK_DATA``, left out ``../shared/data``); where it
-is not there, generated sales of the same form take its place. Run it with scikit-learn installed.
+Scanner data with Polish product texts and COICOP codes is read from the folder that ``TALLYMARK_DATA`` names; without
+it, generated sales of the same form take its place. Run it with scikit-learn installed.
 """
 
 import os
@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 import tallymark as tm
 
-FILE = Path(os.environ.get("TALLYMARK_DATA", "../shared/data")) / "prices" / "milk_products_coicop.csv.gz"
+FILE = Path(os.environ.get("TALLYMARK_DATA", "")) / "prices" / "milk_products_coicop.csv.gz"
 SALES = {"period": "time", "product": "product_id", "price": "price", "quantity": "quantity"}
 
 
@@ -85,7 +85,8 @@ fan = tm.prices.index_under_error(
 )
 last = fan.rows()[-1]
 print(
-    f"index of {target}: {last['index']:.4f}; at balanced accuracy 0.9 it would lie between {last['low']:.4f} and {last['high']:.4f}"
+    f"index of {target}: {last['index']:.4f}; at balanced accuracy 0.9 it would lie "
+    f"between {last['low']:.4f} and {last['high']:.4f}"
 )
 print(f"to stay within half a point: balanced accuracy {fan.required_value(0.005):.3f}")
 print(f"the metric that predicts its error best: {tm.prices.metrics_by_index_error(sales, **columns, draws=500).best}")

@@ -20,7 +20,8 @@ for name, average in (
     ("F1, micro = accuracy", "micro"),
 ):
     print(
-        f"{name:<22} {tm.metrics.f1(by_rows, average=average):.4f}  by expenditure {tm.metrics.f1(by_money, average=average):.4f}"
+        f"{name:<22} {tm.metrics.f1(by_rows, average=average):.4f}  "
+        f"by expenditure {tm.metrics.f1(by_money, average=average):.4f}"
     )
 
 evaluation = tm.evaluate(by_rows)

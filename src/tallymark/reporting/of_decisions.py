@@ -36,7 +36,7 @@ def _of_impact(named: Mapping[str, Impact], data: Any, request: ReportRequest) -
         request.title or "What errors do",
         [f"{len(impact.parts)} comparisons"],
         verdict,
-        (),
+        list(map(Remark.of, impact.warnings)),
         sections,
     )
 

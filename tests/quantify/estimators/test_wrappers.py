@@ -173,7 +173,7 @@ def test_a_quantifier_of_ones_own_around_a_classifier(data):
         with pytest.raises(tm.InputError, match="No quantifier is called 'shifted_maen'"):
             quantify.Quantifier("shifted_maen", LogisticRegression(), shift=0.1).fit(X, y)
     finally:
-        QUANTIFIERS.remove_own("shifted_mean")
+        QUANTIFIERS.remove_user_defined("shifted_mean")
 
 
 @pytest.mark.parametrize("quantifier", [quantify.AC, quantify.EM, quantify.Bayes], ids=lambda q: q.__name__)
