@@ -28,11 +28,11 @@ class Requirement:
     @classmethod
     def of(cls, text: str) -> Requirement:
         """As it is typed."""
-        found = _WRITTEN.fullmatch(text)
+        match = _WRITTEN.fullmatch(text)
         try:
-            if found is None:
+            if match is None:
                 raise ValueError
-            return cls(found[1], found[2] in {">=", "≥"}, float(found[3]))
+            return cls(match[1], match[2] in {">=", "≥"}, float(match[3]))
         except ValueError:
             raise InputError(
                 f"--require {text!r}: write METRIC>=NUMBER or METRIC<=NUMBER, e.g. 'auroc>=0.9'."

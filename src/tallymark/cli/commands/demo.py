@@ -35,24 +35,24 @@ def run(
     seed: Annotated[int, number("INTEGER", "Seed of the generated data.", least=0)] = 1,
 ) -> None:
     """Write the data, evaluate and count it as a user would, and point at what matters."""
-    known, new = Path(folder) / "companies.csv", Path(folder) / "next_year.csv"
+    labelled, new = Path(folder) / "companies.csv", Path(folder) / "next_year.csv"
     try:
-        known.parent.mkdir(parents=True, exist_ok=True)
+        labelled.parent.mkdir(parents=True, exist_ok=True)
         rng = np.random.default_rng(seed)
-        write(known, rng, _ROWS, _PREVALENCE)
+        write(labelled, rng, _ROWS, _PREVALENCE)
         truth = write(new, rng, _NEW_ROWS, _NEW_PREVALENCE, labelled=False)
     except OSError as error:
         raise InputError(
-            f"Cannot write {str(known)!r}: {error.strerror}. Choose another place with --folder."
+            f"Cannot write {str(labelled)!r}: {error.strerror}. Choose another place with --folder."
         ) from None
-    page = str(known.with_name("report.html")) if importlib.util.find_spec("vl_convert") else None
-    command = f"tallymark evaluate {known} --label platform --score model_a --score model_b --threshold f1"
+    page = str(labelled.with_name("report.html")) if importlib.util.find_spec("vl_convert") else None
+    command = f"tallymark evaluate {labelled} --label platform --score model_a --score model_b --threshold f1"
     command += f" --report {page}" if page else ""
     output = ReportedOutput(report=page)
-    output.text(f"Wrote {known}: {_ROWS} companies, about 0.2 % of them platforms.")
+    output.text(f"Wrote {labelled}: {_ROWS} companies, about 0.2 % of them platforms.")
     output.text("$ " + command, "bold")
     evaluations = evaluate.run(
-        str(known),
+        str(labelled),
         evaluate.ColumnOptions(label="platform", score=["model_a", "model_b"]),
         evaluate.ScannedRowOptions(),
         evaluate.MetricOptions(threshold="f1"),
@@ -64,11 +64,11 @@ def run(
     output.text("\nWhat to look at", "bold")
     for line in _remarks(evaluations):
         output.text(f"• {line}")
-    command = f"tallymark quantify {known} {new} --label platform --score model_b --threshold f1"
+    command = f"tallymark quantify {labelled} {new} --label platform --score model_b --threshold f1"
     output.text(f"\nHow many are there next year? {new}: {_NEW_ROWS} companies nobody has labelled.")
     output.text("$ " + command, "bold")
     quantify.run(
-        str(known),
+        str(labelled),
         "platform",
         quantify.GroupOptions(),
         quantify.MethodOptions(threshold="f1", method=["cc", "ac", "ms", "bayes"]),

@@ -44,7 +44,7 @@ from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.constructors import class_panel
 from tallymark.sources.duck import Progress, quoted
-from tallymark.sources.engine import Engine, engine
+from tallymark.sources.engine import Engine, engine, not_missing
 from tallymark.sources.files import columns_of
 from tallymark.sources.formats import Wanted
 from tallymark.sources.left_out import complete_rows
@@ -256,7 +256,7 @@ def _read_scores(
         _opened(files.validation, wanted, options, progress, rows.where if one_file else None) as source,
         _same_or_opened(source, files.target, unlabelled, options, progress, rows.where) as other,
     ):
-        known = _table(source, labelled, f"{name} IS NOT NULL" if one_file else None, rows)
+        validation_rows = _table(source, labelled, f"{name} IS NOT NULL" if one_file else None, rows)
         chosen = [part for part in (f"{name} IS NULL" if one_file else None, rows.where) if part]
         counted = _table(other, unlabelled, " AND ".join(f"({part})" for part in chosen) or None, rows)
         if one_file and not counted.n:
@@ -266,14 +266,16 @@ def _read_scores(
                 "one "
                 "are the target, or name a second file with the rows to count."
             )
-        validation, target = known.tallies().of_one_model(), counted.tallies().of_one_model()
+        validation, target = validation_rows.tallies().of_one_model(), counted.tallies().of_one_model()
         samples = Samples(validation, target)  # type: ignore[arg-type]
         if audit.audit:
             columns = columns_of(source, wanted)
             checked = audit_of(columns, files.label, score, by, audit.inclusion, [], None, rows.pos_label)
             samples = replace(samples, audit=audited(checked, level))
         if by and rows.weight is None and rows.cluster is None and set(by) <= set(source.types):
-            tallies = _table(source, replace(labelled, by=tuple(by)), known.where, replace(rows, drop_missing=False))
+            tallies = _table(
+                source, replace(labelled, by=tuple(by)), validation_rows.where, replace(rows, drop_missing=False)
+            )
             samples = replace(samples, labelled=_exact(tallies.tallies().of_one_model()))
     return samples
 
@@ -319,8 +321,8 @@ def _read_classes(files: Files, probability: list[str]) -> tuple[ClassPanel, Cla
     """Both samples with one score per class."""
     pairs = [class_and_column(written) for written in probability]
     scores = [Wanted(name, "--probability", "number") for _, name in pairs]
-    known = any_columns(files.validation, [Wanted(files.label, "--label"), *scores])
-    truth = known[files.label]
+    columns_read = any_columns(files.validation, [Wanted(files.label, "--label"), *scores])
+    truth = columns_read[files.label]
     if files.target is None:
         missing = np.ma.getmaskarray(truth)
         if not missing.any():
@@ -329,9 +331,9 @@ def _read_classes(files: Files, probability: list[str]) -> tuple[ClassPanel, Cla
                 "to count."
             )
         truth = np.asarray(truth[~missing])
-        labelled, unlabelled = ({name: known[name][side] for _, name in pairs} for side in (~missing, missing))
+        labelled, unlabelled = ({name: columns_read[name][side] for _, name in pairs} for side in (~missing, missing))
     else:
-        labelled, unlabelled = known, any_columns(files.target, scores)
+        labelled, unlabelled = columns_read, any_columns(files.target, scores)
     present = {str(value): value for value in np.unique(truth)}
     if absent := [label for label, _ in pairs if label not in present]:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Find which classifiers could be the best choice, for which costs.
+"""Find the best classifier for each ratio of costs.
 
 Classifiers are points of ROC space; those on the upper convex hull are best for some ratio of costs.
 
