@@ -273,10 +273,9 @@ def _read_scores(
             checked = audit_of(columns, files.label, score, by, audit.inclusion, [], None, rows.pos_label)
             samples = replace(samples, audit=audited(checked, level))
         if by and rows.weight is None and rows.cluster is None and set(by) <= set(source.types):
-            tallies = _table(
-                source, replace(labelled, by=tuple(by)), validation_rows.where, replace(rows, drop_missing=False)
-            )
-            samples = replace(samples, labelled=_exact(tallies.tallies().of_one_model()))
+            where = not_missing(by, validation_rows.where) if rows.drop_missing else validation_rows.where
+            groups = Table(source, replace(labelled, by=tuple(by)), where).tallies()
+            samples = replace(samples, labelled=_exact(groups.of_one_model()))
     return samples
 
 
