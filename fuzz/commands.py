@@ -45,9 +45,9 @@ def _commands() -> dict[tuple[str, ...], Any]:
     from tallymark.cli.app import app
 
     def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-        below = getattr(command, "commands", {})
-        for name, part in below.items():
-            yield from leaves(part, (*path, name))
+        below = command.list_commands(None) if hasattr(command, "list_commands") else []
+        for name in below:
+            yield from leaves(command.get_command(None, name), (*path, name))
         if not below:
             yield path, command
 

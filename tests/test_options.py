@@ -634,7 +634,7 @@ def test_metrics_and_charts_refuse_an_unknown_option(name):
 
 WRONG = {
     "title": 3, "meaning": 3, "formula": 3, "reference": None, "example": 3, "prevalence_free": "no", "rank_only": "no", "ordinal": "no",
-    "probabilities": "no", "shift_proof": 3, "batched": "no", "chance": 7.0, "aliases": "abc", "arguments": "abc", "defaults": (1.0,),
+    "probabilities": "no", "shift_proof": 3, "batched": "no", "chance": 7.0, "aliases": "abc", "arguments": "abc", "defaults": (1.0,), "parameters": {"power": "x"},
     "options": "abc", "range": (3, 1), "better": "up", "needs": "rows", "judged_by": "nothing",
 }  # fmt: skip
 
