@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import typer
 from typer.testing import CliRunner
 
 import tallymark as tm
+from command_tree import every_command
 from tallymark.cli.app import app
 from tallymark.notes import GuardWarning
 
@@ -78,18 +78,15 @@ def test_labels_counted_as_negative_are_an_error_of_strict_callers(kind, rows):
         STRICT_READERS[kind](rows, **options, strict=True)
 
 
-def commands(group, prefix=()):
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*prefix, name))
-        else:
-            yield (*prefix, name), command
+COMMANDS = dict(every_command())
+LABELLED = [name for name, command in COMMANDS.items() if any(option.name == "label" for option in command.params)]
 
 
-COMMANDS = dict(commands(typer.main.get_command(app)))
+def test_most_commands_read_labels():
+    assert len(LABELLED) > 12
 
 
-@pytest.mark.parametrize("name", [n for n, c in COMMANDS.items() if any(p.name == "label" for p in c.params)])
+@pytest.mark.parametrize("name", LABELLED, ids=" ".join)
 def test_every_command_that_reads_labels_can_be_strict(name):
     assert "strict" in {parameter.name for parameter in COMMANDS[name].params}
 
