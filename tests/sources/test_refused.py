@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
 import tallymark as tm
+from command_tree import every_command
 from tallymark.cli.app import app
 from tallymark.sources.duck import connected
 from tallymark.summaries.storage import looks_saved
@@ -100,14 +100,7 @@ def test_a_failure_to_write_is_not_one_to_read(folder):
             duck.query("COPY x TO 'y'")
 
 
-def commands(part, before=()):
-    for name, one in getattr(part, "commands", {}).items():
-        yield from commands(one, (*before, name))
-    if not hasattr(part, "commands"):
-        yield before, part
-
-
-FILES = [(names, command) for names, command in commands(get_command(app)) if names != ("demo",)]
+FILES = [(names, command) for names, command in every_command() if names != ("demo",)]
 
 
 @pytest.mark.parametrize("names", [names for names, _ in FILES], ids=" ".join)
