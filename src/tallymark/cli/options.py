@@ -52,6 +52,14 @@ def flag(name: str, help_text: str) -> Any:
     return typer.Option(f"--{name}", help=help_text)
 
 
+def number_or_text(given: str) -> float | str:
+    """A number where the text is one, else the text."""
+    try:
+        return float(given)
+    except ValueError:
+        return given
+
+
 def names(metavar: str, help_text: str) -> Any:
     """An option that takes names, separated by commas or given one by one."""
     return typer.Option(metavar=metavar, help=f"{help_text} (comma or repeat).", callback=_split)

@@ -44,7 +44,7 @@ from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.parameters import stated_parameters
-from tallymark.registry import Metric, require_one_of
+from tallymark.registry import Metric
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tally import Tally
 
@@ -309,7 +309,7 @@ def _by_mcnemar(problem: Problem) -> Differences:
     right = {m: (problem.panel.scores[m] >= cuts[m]) == problem.panel.is_positive for m in problem.panel.models}
     if not problem.counts_correct:
         right = {model: ~hit for model, hit in right.items()}
-    kind = require_one_of("mcnemar_kind", problem.mcnemar_kind, ("exact", "mid_p"))
+    kind = problem.mcnemar_kind
     return {(a, b): mcnemar(right[a], right[b], counts, kind) for a, b in problem.pairs}
 
 

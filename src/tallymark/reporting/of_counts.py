@@ -70,12 +70,6 @@ def _audits(answer: Count) -> dict[str, Prevalence | Prevalences]:
     return {} if answer.audit is None else {total_of(answer.audit).method: answer.audit}
 
 
-def _total(entry: Any) -> Prevalence:
-    """An estimate of all rows."""
-    total: Prevalence = entry.total if isinstance(entry, Prevalences) else entry
-    return total
-
-
 def _estimates(answer: Count) -> Section:
     """Every estimate with its interval."""
     lines = []
@@ -119,7 +113,7 @@ def _pictures(answer: Count) -> list[Chart]:
         if over_time:
             pictures.append(charts.counts_over_time(over_time, along=along, order=answer.order))
         return pictures
-    totals = {name: _total(entry) for name, entry in flat.items()}
+    totals = {name: total_of(entry) for name, entry in flat.items()}
     if len(totals) > 1 and totals != flat and any(map(_has_value, totals.values())):
         pictures.append(charts.prevalences(totals, counts=True))
     if any(map(_has_value, flat.values())):
@@ -137,7 +131,7 @@ def _with_labelled(answer: Count) -> str:
     if answer.labelled is None:
         return ""
     rows, positives = answer.labelled
-    totals = [_total(entry) for entry in _flat(answer).values()]
+    totals = list(answer.totals.values())
     sums = ", ".join(f"{one.method} {count(one.count + positives)}" for one in totals if not one.reason)
     labelled = f"{number(rows)} labelled rows, {number(positives)} of them positive"
     return f"With the {labelled}, the whole population has: {sums}."

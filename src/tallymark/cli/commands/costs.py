@@ -24,6 +24,7 @@ from tallymark.cli.options import (
     Weight,
     columns,
     number,
+    number_or_text,
     text,
 )
 from tallymark.cli.output import ReportedOutput
@@ -67,7 +68,7 @@ class AmountOptions(OptionGroup):
 
     def amounts(self) -> dict[str, Any]:
         """Each cost and gain as a number, or as the name of a column."""
-        return {name: _amount(given) for name, given in vars(self).items() if name != "matrix"}
+        return {name: number_or_text(given) for name, given in vars(self).items() if name != "matrix"}
 
 
 def run(
@@ -94,14 +95,6 @@ def run(
         if lines:
             output.rows(lines)
     output.say_where()
-
-
-def _amount(given: str) -> float | str:
-    """A number, or the name of a column."""
-    try:
-        return float(given)
-    except ValueError:
-        return given
 
 
 def _matrix(path: str) -> dict[str, dict[str, float]]:

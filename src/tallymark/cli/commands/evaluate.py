@@ -37,6 +37,7 @@ from tallymark.cli.options import (
     flag,
     names,
     number,
+    number_or_text,
     text,
 )
 from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
@@ -247,6 +248,7 @@ def _of_scores(
         pos_label=rows.pos_label,
         spelling=OPTION,
     )
+    cut = number_or_text(options["threshold"] or "")
     with progress_bar(f"Reading {file}") as progress:
         described = Rows(
             paths=file,
@@ -258,7 +260,9 @@ def _of_scores(
             progress=progress,
         )
         with described.open() as table:
-            tallies = table.tallies(exact=rows.exact or None, thresholds=[0.5, *_numbers(options["threshold"])])
+            tallies = table.tallies(
+                exact=rows.exact or None, thresholds=[0.5, *([cut] if isinstance(cut, float) else [])]
+            )
             together = panel and len(scores) > 1 and not groups and table.small
             same_rows = table.panel() if together else None
     emit(hard_labels_of(tallies))
@@ -270,13 +274,6 @@ def _of_scores(
         options = options | {"metrics": shown_metrics}
     with progress_bar(f"Evaluating {file}") as progress:
         return Evaluated(evaluate(tallies, **options, progress=progress), tallies, same_rows)
-
-
-def _numbers(threshold: str | None) -> list[float]:
-    try:
-        return [] if threshold is None else [float(threshold)]
-    except ValueError:
-        return []
 
 
 def _of_predictions(

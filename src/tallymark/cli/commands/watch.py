@@ -28,6 +28,7 @@ from tallymark.cli.options import (
     flag,
     names,
     number,
+    number_or_text,
     text,
 )
 from tallymark.cli.output import ReportedOutput, progress_bar
@@ -75,7 +76,7 @@ def run(
         if place is not None:
             require_writable(place, inputs=files)
     with progress_bar(f"Watching {data}"):
-        result = watch(data, **vars(options), threshold=_threshold(threshold), metrics=metric or _USUAL)
+        result = watch(data, **vars(options), threshold=number_or_text(threshold), metrics=metric or _USUAL)
     output.write_report(result, data)
     if output.as_json:
         output.answer("watch", result.to_dict(), result.warnings)
@@ -87,13 +88,6 @@ def run(
         output.text(f"To know the share of the last period to {0.05:g}: {result.plan.heading()}", "yellow")
     output.notes(result.warnings)
     output.say_where()
-
-
-def _threshold(given: str) -> float | str:
-    try:
-        return float(given)
-    except ValueError:
-        return given
 
 
 def _print_periods(result: Watch, output: ReportedOutput) -> None:
