@@ -382,7 +382,9 @@ def encode(array: NDArray[Any], classes: Sequence[Label], name: str) -> Ints:
         if array.dtype.kind in "biuf":
             values, inverse = np.unique(array, return_inverse=True)
             return np.array([index[plain_label(value)] for value in values], dtype=np.int64)[inverse]
-        return np.fromiter((index[plain_label(value)] for value in array.tolist()), np.int64, array.size)
+        listed = array.tolist()
+        codes = {value: index[plain_label(value)] for value in set(listed)}
+        return np.fromiter(map(codes.__getitem__, listed), np.int64, array.size)
     except KeyError as error:
         raise InputError(f"{name} holds {error.args[0]!r}, which is not among the classes {shown(classes)}.") from None
 

@@ -40,6 +40,8 @@ class Measure(Shown, Limited):
         Parameters of the metric (costs, beta).
     reason : str
         Why there is no value.
+    no_interval : str
+        Why a value has no interval although one was asked for.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Measure(Shown, Limited):
     optimism: float | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None
+    no_interval: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parameters", FrozenDict(self.parameters))
@@ -72,7 +75,8 @@ class Measure(Shown, Limited):
         parts = {level: self.interval, "chance": self.chance, "prevalence": self.prevalence, "bound": self.bound}
         parts |= {"optimism": self.optimism, **self.parameters}
         shown_parts = [f"{name} {_brief(part)}" for name, part in parts.items() if part is not None]
-        return ", ".join([f"{self.name} = {number(self.value)}", *shown_parts, *([self.reason] if self.reason else [])])
+        why = [self.reason] if self.reason else [f"no interval: {self.no_interval}"] if self.no_interval else []
+        return ", ".join([f"{self.name} = {number(self.value)}", *shown_parts, *why])
 
     def heading(self) -> str:
         """The metric."""
@@ -212,7 +216,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
 
     def rows(self) -> list[Row]:
         """One line per metric; columns that are empty everywhere are left out."""
-        names = ("value", "low", "high", "chance", "bound", "optimism", "reason")
+        names = ("value", "low", "high", "chance", "bound", "optimism", "reason", "no_interval")
         used = [name for name in names if any(getattr(m, name) is not None for m in self.measures.values())]
         return [{"metric": m.name} | {name: getattr(m, name) for name in used} for m in self.measures.values()]
 

@@ -115,6 +115,11 @@ GUARDS = {
         "the rows of a period that is watched move together, or too few labelled periods tell whether they do",
         "take twenty periods or more as the reference, and check an alarm of moved classes by labels",
     ),
+    "TM127": Guard(
+        "raters agree on most items, yet kappa is low because most ratings are of one class",
+        "read the agreement on each class, and `gwet_ac` beside kappa",
+        fatal=False,
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from tallymark.comparison.methods import (
     delong_differences,
     mover_differences,
 )
+from tallymark.comparison.of_outcomes import OutcomeComparison, outcome_differences
 from tallymark.comparison.results import Comparison, Pair
 from tallymark.errors import InputError
 from tallymark.inference.declared import inference_of
@@ -25,17 +27,19 @@ from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
 from tallymark.inference.hypothesis_tests.paired import PairedInfluence, PairedMethod, metric_named
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.influence import FIXED
+from tallymark.inference.limits.outcome_means import rate_of
 from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.resampling.parallel import Resampling
 from tallymark.notes import emit
 from tallymark.registry import Metric, require_one_of
 from tallymark.sources.filepanel import FilePanel
 from tallymark.sources.open_rows import Table
+from tallymark.summaries.outcomes import Outcomes
 from tallymark.summaries.panel import Panel
 
 
 def compare(
-    panel: Panel | FilePanel,
+    panel: Panel | FilePanel | Outcomes,
     *,
     metric: str = "auroc",
     method: PairedMethod | None = None,
@@ -58,7 +62,9 @@ def compare(
     ----------
     panel
         Rows with the scores of two models or more (:func:`tallymark.panel`). Files beyond two million rows
-        (:func:`tallymark.scan_panel`) are compared by AUROC.
+        (:func:`tallymark.scan_panel`) are compared by AUROC. Or outcomes without true labels
+        (:func:`tallymark.outcomes`), of which means are compared: pass rates by ``"mcnemar"``, grades, and rows in
+        clusters or repeated runs of an item, by Student's ``"t"`` of the differences.
     metric
         Name of a metric.
     method
@@ -107,6 +113,11 @@ def compare(
     >>> comparison.sample_size(0.02)["positives"] > 143
     True
     """
+    if isinstance(panel, Outcomes):
+        stated = {"metric": metric != "auroc", "threshold": threshold is not None, "sampling": sampling != "plain"}
+        if used := [name for name, given in (stated | dict.fromkeys(parameters, True)).items() if given]:
+            raise InputError(f"Outcomes are compared by their means; leave out {', '.join(used)}.")
+        return _compare_outcomes(panel, method, checked_level(level), equivalence, mcnemar_kind)
     if not isinstance(panel, Panel | FilePanel):
         raise InputError(
             f'compare takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": score_a, "b": score_b}}).'
@@ -134,7 +145,7 @@ def compare(
     return Comparison(
         metric=facts.name,
         values=problem.values,
-        pairs=_pairs(facts, differences, confidence, margin, problem.units),
+        pairs=_pairs(facts.better, facts.high - facts.low, differences, confidence, margin, problem.units),
         level=confidence,
         n=int(panel.mass.sum()) if unweighted else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if unweighted else int(panel.is_positive.sum()),
@@ -207,12 +218,46 @@ def _compare_files(
     return Comparison(
         metric=facts.name,
         values=values,
-        pairs=_pairs(facts, differences, level, margin, fewest),
+        pairs=_pairs(facts.better, facts.high - facts.low, differences, level, margin, fewest),
         level=level,
         n=first.n_rows,
         positives=first.positive.n_rows,
         equivalence=margin,
         sampling=sampling,
+    )
+
+
+def _compare_outcomes(
+    outcomes: Outcomes,
+    method: str | None,
+    level: float,
+    equivalence: float | None,
+    kind: Literal["exact", "mid_p"],
+) -> Comparison:
+    """Compare means of outcomes."""
+    if len(outcomes.systems) < 2:
+        raise InputError("compare needs the outcomes of two systems or more on the same items.")
+    if method not in {None, "mcnemar", "t"}:
+        raise InputError(f"method is {method!r}; outcomes are compared by 'mcnemar' or 't'.")
+    if method == "mcnemar" and not (outcomes.binary and outcomes.independent):
+        raise InputError("method='mcnemar' is for outcomes of 0 and 1, one row per item and no clusters.")
+    require_one_of("mcnemar_kind", kind, ("exact", "mid_p"))
+    if outcomes.groups < 2:
+        raise InputError("compare needs two items or clusters or more.")
+    margin = None if equivalence is None else _margin(equivalence)
+    span = 1.0 if outcomes.binary else math.inf
+    differences = outcome_differences(outcomes, method, kind)
+    means = outcomes.values.mean(axis=0)
+    return OutcomeComparison(
+        metric=outcomes.name,
+        values={name: float(mean) for name, mean in zip(outcomes.systems, means, strict=True)},
+        pairs=_pairs("higher", span, differences, level, margin, outcomes.groups),
+        level=level,
+        n=outcomes.n,
+        positives=0,
+        equivalence=margin,
+        sampling="plain" if outcomes.independent else "clusters",
+        rates={name: rate_of(outcomes, place, level) for place, name in enumerate(outcomes.systems)},
     )
 
 
@@ -223,16 +268,18 @@ def _margin(equivalence: float) -> float:
 
 
 def _pairs(
-    facts: Metric, differences: Differences, level: float, margin: float | None, fewest: float
+    better: str, most: float, differences: Differences, level: float, margin: float | None, fewest: float
 ) -> tuple[Pair, ...]:
-    """Holm-corrected tests, limits and verdict of every pair; `fewest` are the rows of the smaller class."""
+    """Holm-corrected tests, limits and verdict of every pair.
+
+    `most` is the width of the metric's range, `fewest` are the rows of the smaller class.
+    """
     p_values = np.array([d.p_value for d in differences.values()])
     adjusted, levels = holm(p_values), holm_levels(p_values, 1.0 - level)
     same: list[float | None] = [None] * len(differences)
     if margin is not None:
         same = list(holm(np.array([d.equivalence_p(margin) for d in differences.values()])))
     # That all rows agree does not exclude that a share of the rows not sampled differs.
-    most = facts.high - facts.low
     agreed = margin is not None and unseen(2.0 * level - 1.0, fewest) * most <= margin
     pairs = []
     for ((first, second), d), p, pair_level, q in zip(differences.items(), adjusted, levels, same, strict=True):
@@ -249,7 +296,7 @@ def _pairs(
                 high=min(high, most),
                 p_value=d.p_value,
                 p_holm=float(p),
-                verdict=_verdict(facts, higher, lower, margin if equivalent else None, shown=not p >= 1.0 - level),
+                verdict=_verdict(better, higher, lower, margin if equivalent else None, shown=not p >= 1.0 - level),
                 method=d.method,
                 level=pair_level,
                 p_equivalence=None if q is None else float(q),
@@ -258,9 +305,9 @@ def _pairs(
     return tuple(pairs)
 
 
-def _verdict(facts: Metric, higher: str, lower: str, margin: float | None, *, shown: bool) -> str:
+def _verdict(better: str, higher: str, lower: str, margin: float | None, *, shown: bool) -> str:
     """The conclusion of a pair: whether a difference is shown, and the margin it is shown to be within."""
     if not shown:
         return "no difference shown" if margin is None else f"equivalent within {margin:g}"
-    verdict = {"higher": f"{higher} is better", "lower": f"{lower} is better"}.get(facts.better, f"{higher} is higher")
+    verdict = {"higher": f"{higher} is better", "lower": f"{lower} is better"}.get(better, f"{higher} is higher")
     return verdict if margin is None else f"{verdict}, but equivalent within {margin:g}"

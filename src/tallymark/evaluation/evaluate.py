@@ -13,12 +13,21 @@ from tallymark.errors import InputError
 from tallymark.evaluation.of_classes import correlation_tables, evaluate_classes
 from tallymark.evaluation.of_tallies import default_threshold, evaluate_tallies
 from tallymark.evaluation.point_estimates import measure_of
-from tallymark.evaluation.request import IntervalMethod, Progress, Request, checked_parameters, settings_at
+from tallymark.evaluation.request import (
+    NO_SPREAD,
+    IntervalMethod,
+    Progress,
+    Request,
+    checked_parameters,
+    settings_at,
+    why_no_interval,
+)
 from tallymark.inference.guards import class_notes, table_notes
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.inference.limits.class_scores import class_score_limits
-from tallymark.measures import Evaluation, Evaluations
+from tallymark.inference.limits.outcome_means import rate_of
+from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.notes import emit
 from tallymark.registry import METRICS, metric_names, require_one_of
@@ -27,16 +36,20 @@ from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.confusion import BinaryConfusion, Confusion
 from tallymark.summaries.moments import Moments
+from tallymark.summaries.outcomes import Outcomes
 from tallymark.summaries.panel import Panel
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
 
 Metrics = str | Iterable[str] | None
 
+#: Why metrics of K scores a row have no interval where only their summary is known.
+_NO_ROWS = "its interval needs the rows: tm.class_panel(y, scores, classes=…)"
+
 
 @overload
 def evaluate(
-    data: Tallies | Panel | FilePanel,
+    data: Tallies | Panel | FilePanel | Outcomes,
     /,
     *,
     metrics: Metrics = ...,
@@ -69,7 +82,7 @@ def evaluate(
     **parameters: float,
 ) -> Evaluation: ...
 def evaluate(
-    data: Tally | Tallies | Panel | FilePanel | Confusion | Moments | ClassScores | ClassPanel,
+    data: Tally | Tallies | Panel | FilePanel | Confusion | Moments | ClassScores | ClassPanel | Outcomes,
     /,
     *columns: object,
     metrics: Metrics = None,
@@ -243,7 +256,7 @@ def _(data: Confusion, request: Request) -> Evaluation:
         limits = rate_limits(
             measures, reweighted, request.level, request.sampling, settings_at(measures, reweighted, request)
         )
-        measures = request.with_limits(measures, limits)
+        measures = request.with_limits(measures, limits, why_no_interval(reweighted))
     return Evaluation(
         measures,
         n=data.n,
@@ -258,10 +271,27 @@ def _(data: Confusion, request: Request) -> Evaluation:
 
 
 @_evaluate.register
+def _(data: Outcomes, request: Request) -> Evaluations:
+    if request.named is not None or request.threshold is not None or request.prevalence is not None:
+        raise InputError("Outcomes are evaluated by their means alone; leave out metrics=, threshold= and prevalence=.")
+    evaluations = {}
+    for place, system in enumerate(data.systems):
+        rate = rate_of(data, place, request.level or 0.95)
+        limits = {} if request.level is None else vars(rate)
+        measure = Measure(name=data.name, **{"value": rate.value, **limits})
+        evaluations[system,] = Evaluation(
+            {data.name: measure}, n=data.n, n_rows=data.n, sampling="plain" if data.independent else "clusters"
+        )
+    return Evaluations(("model",), evaluations)
+
+
+@_evaluate.register
 def _(data: Moments, request: Request) -> Evaluation:
     request.refuse_binary_options()
     request.refuse_limits()
     measures = {name: measure_of(METRICS[name], data) for name in request.fitting("moments")}
+    if request.level is not None:
+        measures = request.with_limits(measures, {}, _NO_ROWS)
     return Evaluation(
         measures,
         n=data.n,
@@ -283,6 +313,8 @@ def _(data: ClassScores, request: Request) -> Evaluation:
             measures[name] = measure_of(METRICS[name], data.moments)
         elif METRICS[name].needs == "multiclass":
             measures[name] = measure_of(METRICS[name], data)
+    if request.level is not None:
+        measures = request.with_limits(measures, {}, _NO_ROWS)
     return Evaluation(
         measures,
         n=labels.n,
@@ -306,6 +338,7 @@ def _(data: ClassPanel, request: Request) -> Evaluation:
     ]
     values = {name: evaluation[name].value for name in names}
     limits = class_score_limits(names, data, values, request.level, request.sampling, request.seed, request.jobs)
-    return replace(
-        evaluation, measures=request.with_limits(dict(evaluation.measures), limits), sampling=request.sampling
-    )
+    few = data.class_scores.moments.n_rows.min() < 2
+    why = "an interval needs two rows of every class" if few else NO_SPREAD
+    scored = request.with_limits({name: evaluation[name] for name in names}, limits, why)
+    return replace(evaluation, measures={**evaluation.measures, **scored}, sampling=request.sampling)

@@ -8,7 +8,7 @@ from typing import Any
 
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.point_estimates import measure_of
-from tallymark.evaluation.request import Request
+from tallymark.evaluation.request import NO_SPREAD, Request, why_no_interval
 from tallymark.inference.guards import table_notes
 from tallymark.inference.limits.cell_metrics import RateQuery, limits_of_many
 from tallymark.inference.limits.class_metrics import class_limits
@@ -47,15 +47,17 @@ def evaluate_classes(confusion: Confusion, request: Request) -> Evaluation:
     of_each = [{name: measure_of(METRICS[name], part) for name in PER_CLASS} for part in parts]
     if request.level is not None:
         limits = limits_of_many([RateQuery(PER_CLASS, part) for part in parts], request.level, request.sampling)
-        of_each = [request.with_limits(measured, ends) for measured, ends in zip(of_each, limits, strict=True)]
+        of_each = [
+            request.with_limits(measured, ends, why_no_interval(part))
+            for measured, ends, part in zip(of_each, limits, parts, strict=True)
+        ]
     per_class = dict(zip(map(str, confusion.labels), of_each, strict=True))
     if request.level is not None:
         defined = {
             name: (one.metric, one.average) for name, one in chosen.items() if not math.isnan(measures[name].value)
         }
-        measures = request.with_limits(
-            measures, class_limits(confusion, defined, request.level, request.sampling, request.seed, request.jobs)
-        )
+        overall = class_limits(confusion, defined, request.level, request.sampling, request.seed, request.jobs)
+        measures = request.with_limits(measures, overall, NO_SPREAD)
     return Evaluation(
         measures,
         n=confusion.n,

@@ -10,7 +10,7 @@ from functools import cached_property
 from tallymark._policies import policy_in
 from tallymark.errors import InputError, Undefined
 from tallymark.evaluation.point_estimates import measure_of
-from tallymark.evaluation.request import Request, settings_at
+from tallymark.evaluation.request import NO_SPREAD, Request, settings_at
 from tallymark.inference.guards import score_notes
 from tallymark.inference.limits.cell_metrics import Limits, RateQuery, limits_of_many
 from tallymark.inference.limits.clustered import clustered_limits
@@ -45,9 +45,23 @@ class _Pending:
     @cached_property
     def defined(self) -> list[str]:
         """Metrics with a value, where both classes have the two rows an interval needs."""
-        if self.request.level is None or min(run.n_rows for run in self.tally.runs) < 2:
+        if self.request.level is None or self.few:
             return []
         return [name for name, measure in self.measures.items() if not math.isnan(measure.value)]
+
+    @property
+    def few(self) -> bool:
+        """Whether a class has fewer rows than an interval needs."""
+        return min(run.n_rows for run in self.tally.runs) < 2
+
+    @property
+    def no_interval(self) -> str:
+        """Why a metric has none of the intervals that were computed."""
+        if self.few:
+            return "an interval needs two rows of each class"
+        if self.tally.clusters is not None:
+            return "it does not vary, or is undefined, where one cluster is left out"
+        return NO_SPREAD
 
     @cached_property
     def at_threshold(self) -> list[str]:
@@ -110,14 +124,18 @@ def _point_estimates(data: Tally, request: Request) -> _Pending:
 def _completed(one: _Pending, rates: dict[str, Limits]) -> Evaluation:
     """The evaluation with the intervals of all metrics."""
     tally, request, measures = one.tally, one.request, one.measures
-    if request.level is not None and one.defined:
-        if tally.clusters is not None:
+    if request.level is not None:
+        limits: dict[str, Limits] = {}
+        optimism: dict[str, float] = {}
+        if not one.defined:
+            pass
+        elif tally.clusters is not None:
             limits, optimism = _clustered(one, request.level)
         elif request.interval != "default":
             limits, optimism = _bootstrapped(one, request.level, request.interval)
         else:
             limits, optimism = _by_default(one, request.level, rates)
-        measures = request.with_limits(measures, limits)
+        measures = request.with_limits(measures, limits, one.no_interval)
         measures |= {name: replace(measures[name], optimism=amount) for name, amount in optimism.items()}
     return Evaluation(
         measures,

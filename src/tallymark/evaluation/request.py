@@ -45,6 +45,10 @@ _LACKING = {
 }
 
 
+#: Why a metric with a value has no interval.
+NO_SPREAD = "it does not vary, or is undefined, in resamples of these rows"
+
+
 @dataclass(frozen=True)
 class Request:
     """The options of :func:`tallymark.evaluate`, checked."""
@@ -72,14 +76,22 @@ class Request:
         given = stated_parameters(self.threshold, self.parameters)
         return {name: value for name, value in given.items() if name in facts.parameters}
 
-    def with_limits(self, measures: dict[str, Measure], limits: Mapping[str, Limits]) -> dict[str, Measure]:
-        """The measures with their intervals, widened to include the estimate."""
+    def with_limits(
+        self, measures: Mapping[str, Measure], limits: Mapping[str, Limits], otherwise: str
+    ) -> dict[str, Measure]:
+        """The measures with their intervals, widened to include the estimate; `otherwise` says why one has none."""
         completed = dict(measures)
-        for name, (low, high, method) in limits.items():
-            measure = measures[name]
-            if not math.isnan(measure.value):
-                low, high = including(measure.value, low, high)  # noqa: PLW2901
-                completed[name] = replace(measure, low=low, high=high, interval_method=method, level=self.level)
+        for name, measure in measures.items():
+            if math.isnan(measure.value):
+                continue
+            if name in limits:
+                low, high = including(measure.value, *limits[name][:2])
+                method = limits[name][2]
+                completed[name] = replace(
+                    measure, low=low, high=high, interval_method=method, level=self.level, no_interval=None
+                )
+            elif measure.interval is None:
+                completed[name] = replace(measure, no_interval=otherwise)
         return completed
 
     def fitting(self, *needs: str) -> list[str]:
@@ -110,6 +122,11 @@ class Request:
             raise InputError(
                 "threshold= and prevalence= are for two classes; this data has a score for each of K classes."
             )
+
+
+def why_no_interval(matrix: Confusion) -> str:
+    """Why a metric of a binary matrix has a value and no interval."""
+    return "class sizes are fixed by design" if all(matrix.truth) else "an interval needs rows of both classes"
 
 
 def settings_at(names: Iterable[str], matrix: Confusion, request: Request) -> dict[str, dict[str, float]]:

@@ -80,6 +80,8 @@ class Inference:
     class_effect: Callable[[ClassPanel], ClassEffect] | None = None
     #: It is a multiple of another metric, whose limits it shares.
     multiple_of: tuple[str, float] | None = None
+    #: The number of rows that it is a share of: its limits where it does not vary in resamples.
+    share_of: Callable[[Tally], float] | None = None
     #: Its value in a whole block of resamples at once.
     blockwise: Callable[[Resamples], Floats] | None = None
     #: Whether it is a linear function of AUROC, so that DeLong's covariance applies.
@@ -114,8 +116,11 @@ _TABLE: Mapping[str, Inference] = {
     "partial_average_precision": Inference(
         influence=partial_average_precision_effect, blockwise=block_partial_average_precision
     ),
-    "precision_at_k": Inference(blockwise=block_precision_at_k),
-    "recall_at_k": Inference(blockwise=block_recall_at_k),
+    "precision_at_k": Inference(
+        blockwise=block_precision_at_k,
+        share_of=lambda tally: TOP * sum(run.effective_size for run in tally.runs),
+    ),
+    "recall_at_k": Inference(blockwise=block_recall_at_k, share_of=lambda tally: tally.positive.effective_size),
     "lift_at_k": Inference(multiple_of=("recall_at_k", 1.0 / TOP)),
     "ks": Inference(maximum=maximised.KS, blockwise=block_ks),
     "d_b": Inference(maximum=maximised.D_B, blockwise=block_d_b),

@@ -13,7 +13,8 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Floats, Ints
 from tallymark.audits.checked_rows import audit_of
-from tallymark.audits.plans import AuditPlan, only_verdicts, plan
+from tallymark.audits.plan_results import AuditPlan
+from tallymark.audits.plans import only_verdicts, plan
 from tallymark.audits.prevalences import prevalence_of_all
 from tallymark.curves.isolines import metric_at_rates
 from tallymark.errors import InputError, shown

@@ -9,7 +9,7 @@ from typing import Any
 
 from tallymark._display import Row, Shown, plain
 from tallymark._numbers import counted
-from tallymark.audits.plans import AuditPlan
+from tallymark.audits.plan_results import AuditPlan
 from tallymark.notes import Note
 from tallymark.quantify.estimation.prevalence import Prevalence
 

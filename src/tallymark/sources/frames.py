@@ -33,7 +33,7 @@ def is_frame(data: object) -> bool:
 #: Parameters of public functions that name columns of a dataframe.
 _COLUMNS = frozenset({
     "label", "score", "by", "weight", "count", "cluster", "period", "value", "product", "price", "quantity",
-    "predicted", "inclusion", "stratum",
+    "predicted", "inclusion", "stratum", "rater", "item", "rating", "judge", "human", "system", "id",
 })  # fmt: skip
 
 

@@ -255,7 +255,8 @@ class Confusion(Shown, Sealed):
 
         def fold(matrix: Column) -> Column:
             hit, row, column = matrix[i, i], matrix[i].sum(), matrix[:, i].sum()
-            return np.array([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]])
+            # Differences of sums of weights may round to less than 0.
+            return np.maximum([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]], 0)
 
         return BinaryConfusion(
             fold(self.seen),

@@ -93,3 +93,22 @@ def test_a_class_of_one_counted_entry_is_many_rows():
 def test_no_rows_at_all_is_undefined():
     empty = panel(np.random.default_rng(0), 10).keep(np.zeros(10, dtype=bool))
     assert np.isnan(tm.evaluate(empty)["accuracy"].value)
+
+
+@pytest.mark.parametrize("sampling", ["plain", "stratified"])
+@pytest.mark.parametrize("column", ["rows", "counts", "weights"])
+def test_rows_of_large_panels_are_kept_from_every_class(monkeypatch, sampling, column):
+    """A rare class of a panel that is thinned keeps its rows, and with them its part of the error."""
+    rng = np.random.default_rng(1)
+    codes = np.repeat([0, 1, 2], [3000, 2994, 6])
+    odds = np.exp(rng.normal(size=(6000, 3)) + np.eye(3)[codes])
+    number = {"rows": {}, "counts": {"counts": np.full(6000, 2)}, "weights": {"weights": rng.exponential(size=6000)}}
+    panel = tm.class_panel(codes, odds / odds.sum(axis=1, keepdims=True), classes=[0, 1, 2], **number[column])
+    names = ["spcc_ovr_min", "spcc_ovo_min", "brier_multiclass"]
+    whole = tm.evaluate(panel, metrics=names, sampling=sampling)
+    monkeypatch.setattr("tallymark.inference.limits.class_scores._MOST", 3_000)
+    thinned = tm.evaluate(panel, metrics=names, sampling=sampling)
+    for name in names:
+        widths = [np.diff(one[name].interval)[0] for one in (whole, thinned)]
+        assert widths[1] == pytest.approx(widths[0], rel=0.25), name
+        assert thinned[name].low < whole[name].value < thinned[name].high

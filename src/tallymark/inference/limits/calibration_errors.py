@@ -10,6 +10,7 @@ from tallymark._check import Floats
 from tallymark.inference.interval import Seed
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.influence import masses, sums_between
+from tallymark.inference.limits.proportions import unseen
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.inference.scales import critical_value
 from tallymark.metrics.multiclass import top_label_answers
@@ -74,7 +75,9 @@ def index_limits(tally: Tally, level: float, seed: Seed = 0) -> Limits:
     value = float((weight * gaps).sum())
     # The scores vary too, and with them the gaps.
     spread = math.sqrt(float((weight * (gaps - value) ** 2).sum()) / n)
-    low, high, method = _around(value, math.hypot(margin, critical_value(level) * spread))
+    # Where every score is 0 or 1 and right, nothing varies; a share of the rows not sampled may be wrong.
+    reach = math.hypot(margin, critical_value(level) * spread) or unseen(level, n)
+    low, high, method = _around(value, reach)
     calibrated = value <= float(np.quantile(distances(scores, scores), 0.5 + level / 2))
     return (0.0 if calibrated else low), high, method
 

@@ -28,7 +28,7 @@ _REPLICATES = 100
 #: Resamples made with one seed.
 _BLOCK = 10
 
-#: Scores in one resample at most; of more rows so many are drawn, and the error is scaled down to all of them.
+#: Scores in one resample at most; of more rows so many are kept, each of which stands for several of its class.
 _MOST = 200_000
 
 
@@ -69,7 +69,7 @@ def class_score_limits(
     lines = [line for part in in_threads(block, seeds(seed, _REPLICATES // _BLOCK), jobs) for line in part]
     for name in resampled:
         drawn = np.array([line[name] for line in lines])
-        ends = replicated_limits(METRICS[name], values[name], drawn, min(draws.sizes), level, draws.scale)
+        ends = replicated_limits(METRICS[name], values[name], drawn, int(min(draws.sizes)), level)
         if ends is not None:
             entries[name] = (*ends, f"{sampling} bootstrap, bias-corrected")
     return entries
@@ -79,18 +79,19 @@ class _Rows:
     """Rows of a panel, sorted by every score within every class, so that a resample need not be."""
 
     def __init__(self, panel: ClassPanel) -> None:
-        kept = np.flatnonzero(panel.mass > 0)
-        n, k = len(kept), len(panel.labels)
-        if n * k > _MOST:
-            kept = np.sort(np.random.default_rng(0).choice(kept, _MOST // k, replace=False))
-        #: Factor from the error of the rows kept to that of all.
-        self.scale = math.sqrt(len(kept) / max(n, 1))
+        present, k = np.flatnonzero(panel.mass > 0), len(panel.labels)
+        codes, rows = np.asarray(panel.codes), np.ones(panel.n) if panel.counts is None else panel.counts
+        kept = present if len(present) * k <= _MOST else _some_of_each_class(present, codes, k, _MOST // k)
+        self.sizes = np.bincount(codes[present], rows[present], k)
         self.labels, self.counted = panel.labels, panel.counts is not None
-        self.codes: Ints = np.asarray(panel.codes)[kept]
+        self.codes: Ints = codes[kept]
         self.scores: Floats = panel.scores[kept]
         self.mass = panel.mass[kept].astype(np.float64)
         self.members = [np.flatnonzero(self.codes == c) for c in range(k)]
-        self.sizes = [int(self.mass[rows].sum()) if self.counted else len(rows) for rows in self.members]
+        #: How many rows each kept one stands for, and the weight of each of them.
+        kept_sizes = np.bincount(self.codes, rows[kept], k)
+        self.rows: Floats = rows[kept] * (self.sizes / np.maximum(kept_sizes, 1.0))[self.codes]
+        self.weight: Floats = np.ones(len(kept)) if self.counted else self.mass
         self._order = [[rows[np.argsort(self.scores[rows, i])] for rows in self.members] for i in range(k)]
         self._predicted = self.scores.argmax(axis=1)
         highest, right = self.scores.max(axis=1), self._predicted == self.codes
@@ -101,11 +102,8 @@ class _Rows:
         """The mass of each row in one resample."""
         values = np.zeros(len(self.codes))
         for rows in self.members if sampling == "stratified" else [np.arange(len(self.codes))]:
-            mass = self.mass[rows]
-            if self.counted:
-                values[rows] = rng.multinomial(int(mass.sum()), mass / mass.sum())
-            else:
-                values[rows] = np.bincount(rng.integers(0, len(rows), len(rows)), minlength=len(rows)) * mass
+            total = self.rows[rows].sum()
+            values[rows] = rng.multinomial(round(total), self.rows[rows] / total) * self.weight[rows]
         return values
 
     def values(self, names: Sequence[str], mass: Floats) -> dict[str, float]:
@@ -124,7 +122,7 @@ class _Rows:
         def run(values: Floats, order: Ints) -> Run:
             drawn = order[mass[order] > 0]
             weights = mass[drawn]
-            squares = weights if self.counted else weights * self.mass[drawn]
+            squares = weights * self.weight[drawn]
             return Run(values[drawn], weights=weights, squares=squares, rows=np.ones(len(drawn), np.int64))
 
         runs = tuple(tuple(run(self.scores[:, i], order) for order in orders) for i, orders in enumerate(self._order))
@@ -132,3 +130,20 @@ class _Rows:
         moments = Moments.of(self.codes, self.scores, self.labels, weights=mass)
         wrong, right = (run(self._highest, order) for order in self._answers)
         return ClassScores(self.labels, runs, matrix, moments, (wrong, right))
+
+
+def _some_of_each_class(present: Ints, codes: Ints, k: int, number: int) -> Ints:
+    """About so many of the rows, half of them in proportion to the classes and half as many of each class: a rare
+    class keeps all its rows, where proportions alone could leave it without.
+    """
+    rng = np.random.default_rng(0)
+    members = [present[codes[present] == c] for c in range(k)]
+    shares = [(1.0 / k + len(rows) / len(present)) / 2 for rows in members]
+    return np.sort(
+        np.concatenate(
+            [
+                rng.choice(rows, min(len(rows), max(math.ceil(number * share), 2)), replace=False)
+                for rows, share in zip(members, shares, strict=True)
+            ]
+        )
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from tallymark.inference.declared import inference_of
 from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.resampling.jackknife import Jackknife, jackknifed
 from tallymark.registry import METRICS
@@ -24,8 +25,9 @@ def clustered_limits(
     """Limits of each metric, by its value; none where leaving out some clusters leaves it undefined."""
     entries: dict[str, Limits] = {}
     for name, without in jackknifed(list(values), tally, threshold, parameters).items():
-        facts = METRICS[name]
-        low, high = Jackknife.of(without).limits(values[name], level, facts.low, facts.high)
+        base, factor = inference_of(name).multiple_of or (name, 1.0)
+        facts = METRICS[base]
+        low, high = Jackknife.of(without / factor).limits(values[name] / factor, level, facts.low, facts.high)
         if not math.isnan(low):
-            entries[name] = (low, high, METHOD)
+            entries[name] = (factor * low, factor * high, METHOD)
     return entries

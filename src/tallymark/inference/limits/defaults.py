@@ -15,6 +15,7 @@ from tallymark.inference.limits.cell_metrics import Limits
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import design_of
 from tallymark.inference.limits.maximised import Best, Maximum
+from tallymark.inference.limits.proportions import limits as proportion_limits
 from tallymark.inference.limits.replicated import replicated_limits
 from tallymark.inference.limits.separation import separation_limits
 from tallymark.inference.resampling.bootstrapping import bootstrap
@@ -159,8 +160,16 @@ class _Case:
         fewest = min(run.n_rows for run in self.tally.runs)
         limits = replicated_limits(METRICS[name], value, drawn, fewest, self.level)
         if limits is None:
-            return self._separated(name)
+            return self._separated(name) or self._of_share(name, value)
         return (*limits, f"{self.resampling.sampling} bootstrap, bias-corrected")
+
+    def _of_share(self, name: str, value: float) -> Limits | None:
+        share_of = inference_of(name).share_of
+        if share_of is None:
+            return None
+        rows = share_of(self.tally)
+        low, high = proportion_limits(value * rows, rows, self.level)
+        return float(low), float(high), "mid-p"
 
     def _separated(self, name: str) -> Limits | None:
         low, high = separation_limits(name, self.tally, self.level)

@@ -1,0 +1,82 @@
+"""Comparison of outcomes of systems on the same items: paired differences of pass rates and of mean grades."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from tallymark._display import plain
+from tallymark._mappings import FrozenDict
+from tallymark._numbers import number
+from tallymark.comparison.results import Comparison
+from tallymark.inference.hypothesis_tests.difference import Difference, no_disagreement, student_difference
+from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
+from tallymark.inference.interval import Interval
+from tallymark.inference.limits.outcome_means import group_error
+from tallymark.summaries.outcomes import Outcomes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OutcomeComparison(Comparison):
+    """Paired comparison of outcomes without true labels; `rates` has each system's mean with its interval."""
+
+    rates: Mapping[str, Interval] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "rates", FrozenDict(self.rates))
+
+    @property
+    def too_few(self) -> bool:
+        """False: the tests of outcomes hold with few rows."""
+        return False
+
+    @property
+    def ranked(self) -> tuple[str, ...]:
+        """The systems, the highest mean first."""
+        return tuple(sorted(self.values, key=lambda system: -self.values[system]))
+
+    @property
+    def best(self) -> str | None:
+        """The system that is shown to be better than every other one, if there is one."""
+        first = self.ranked[0]
+        return first if all(self.told_apart(first, other) for other in self.ranked[1:]) else None
+
+    def heading(self) -> str:
+        """The systems' means with their limits."""
+        rates = ", ".join(
+            f"{name} {number(one.value)} ({number(one.low)} to {number(one.high)})" for name, one in self.rates.items()
+        )
+        return f"{self.metric} on the same {self.n} rows{self.conditions}: {rates}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as ``tallymark compare --outcome --json`` prints them."""
+        entries = super().to_dict()
+        for name in ("positives", "thresholds", "policy", "parameters"):
+            del entries[name]
+        return entries | {"rates": plain({name: rate.to_dict() for name, rate in self.rates.items()})}
+
+
+def outcome_differences(
+    outcomes: Outcomes, method: str | None, kind: Literal["exact", "mid_p"]
+) -> dict[tuple[str, str], Difference]:
+    """The difference of every pair: McNemar's test of 0 and 1, Student's of grades and of groups of rows."""
+    differences = {}
+    for (i, first), (j, second) in itertools.combinations(enumerate(outcomes.systems), 2):
+        a, b = outcomes.values[:, i], outcomes.values[:, j]
+        if outcomes.binary and outcomes.independent and method in {None, "mcnemar"}:
+            differences[first, second] = mcnemar(a == 1.0, b == 1.0, np.ones(len(a), dtype=np.int64), kind)
+            continue
+        name = "paired t" if outcomes.independent else "paired t of clusters"
+        gap = a - b
+        error = group_error(gap, outcomes)
+        if not gap.any():
+            span = float(np.ptp(outcomes.values)) or 1.0
+            differences[first, second] = no_disagreement(span, outcomes.groups, name)
+        else:
+            differences[first, second] = student_difference(float(gap.mean()), error, name, outcomes.groups - 1)
+    return differences
