@@ -5,14 +5,16 @@ design, the share of intervals that hold the true share (of all rows, and of gro
 of a simple random sample, and what ppi-python's interval does, where it is installed. Design ``sizes`` draws rows by a size that is
 log-normal with deviation 1.2 and unrelated to the truth. ``--strata`` prints the same for count, precision and recall of strata that were
 checked at different rates, some of them completely; ``--cells`` for groups so small that some strata have no checked row in them; ``--sizes`` coverage and guards
-(TM113, TM117) where rows are drawn in proportion to a log-normal size and the positives are among the small, any, or the large rows.
+(TM113, TM117) where rows are drawn in proportion to a size and the positives are among the small, any, or the large rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,24 +167,33 @@ def small_groups(repeats: int, seed: int) -> None:
         print(f"{name:12} {100 * held[cell] / max(number[cell], 1):6.1f} of {int(number[cell])} groups")
 
 
-#: Share, labels, deviation of the log-size, and by how many deviations of it less the positives lie lower.
-SIZES = tuple(
-    (share, n, deviation, lower)
-    for deviation in (0.6, 0.8, 1.0, 1.2, 1.5)
-    for lower in (2.0, 1.0, 0.0, -1.0)
-    for share, n in ((0.1, 100), (0.1, 300), (0.3, 300))
-)
+#: Distributions of the sizes that rows are drawn by.
+SIZES: Mapping[str, Callable[[np.random.Generator], Floats]] = {
+    **{f"log-normal {sd}": partial(np.random.Generator.lognormal, sigma=sd, size=ROWS) for sd in (0.6, 0.8, 1.0, 1.2)},
+    **{f"gamma {shape}": partial(np.random.Generator.gamma, shape=shape, size=ROWS) for shape in (3.0, 1.5)},
+    **{f"pareto {a}": lambda rng, a=a: 1.0 + rng.pareto(a, size=ROWS) for a in (3.0, 2.0)},
+    "1 or 4": lambda rng: np.where(rng.random(ROWS) < 0.7, 4.0, 1.0),
+    "1 or 10": lambda rng: np.where(rng.random(ROWS) < 0.1, 10.0, 1.0),
+}
+
+#: Share and labels.
+SIZE_SAMPLES = ((0.02, 600), (0.05, 300), (0.1, 60), (0.1, 100), (0.1, 300), (0.2, 100))
 
 
 def by_size(repeats: int, seed: int) -> None:
-    """Print the coverage of the share, and how often a guard fires, with rows drawn in proportion to a log-normal size."""
-    print(f"{'share':>5} {'labels':>6} {'deviation':>9} {'lower':>6} {'covers':>7} {'guarded':>8}")
-    for place, (share, n, deviation, lower) in enumerate(SIZES):
+    """Print the coverage of the share, its width, and how often a guard fires, with rows drawn in proportion to a size.
+
+    The odds of a positive fall by a factor e for so many standard deviations of the logarithm of the size.
+    """
+    print(f"{'size':14} {'fall':>4} {'share':>5} {'labels':>6} {'covers':>7} {'width':>7} {'guarded':>8}")
+    cells = itertools.product(SIZES.items(), (2.0, 1.0, 0.0, -1.0), SIZE_SAMPLES)
+    for place, ((name, sizes), fall, (share, n)) in enumerate(cells):
         rng = np.random.default_rng([seed, place])
-        held = fired = 0
+        held, fired, width = 0, 0, 0.0
         for _ in range(repeats):
-            z = rng.normal(size=ROWS)
-            odds, size = np.exp(-lower * z), np.exp(deviation * z)
+            size = sizes(rng)
+            log = np.log(size)
+            odds = np.exp(-fall * np.clip((log - log.mean()) / log.std(), -4.0, 4.0))
             y = np.zeros(ROWS, dtype=np.bool_)
             y[rng.choice(ROWS, round(share * ROWS), replace=False, p=odds / odds.sum())] = True
             chance = np.minimum(n * size / size.sum(), 1.0)
@@ -191,9 +202,10 @@ def by_size(repeats: int, seed: int) -> None:
             label[rows] = y[rows]
             one = audited(audit_of({"y": label, "i": chance}, "y", None, [], "i", [], None, 1), 0.95)
             held += one.low <= share <= one.high
+            width += one.high - one.low
             fired += any(note.code in {"TM113", "TM117"} for note in one.warnings)
-        shown = f"{100 * held / repeats:7.1f} {100 * fired / repeats:8.1f}"
-        print(f"{share:5.2f} {n:6d} {deviation:9.1f} {lower:6.1f} {shown}", flush=True)
+        shown = f"{100 * held / repeats:7.1f} {width / repeats:7.4f} {100 * fired / repeats:8.1f}"
+        print(f"{name:14} {fall:4.0f} {share:5.2f} {n:6d} {shown}", flush=True)
 
 
 def main() -> None:

@@ -3,7 +3,8 @@
 Scores are the posteriors of N(±1.5, 1) at one half, validation samples have 100 rows of each class, targets are drawn at
 another prevalence. The docs show the table; the test suite runs a short version. Name a section to run it instead: ``trained`` counts with
 probabilities of a model that was trained at another prevalence (normal scores, and a tree of seven leaves), ``counts`` from a table of few
-audited rows, ``periods`` the false alarms and delays of ``watch`` where the rows of a period share an effect.
+audited rows, ``rates`` from the sensitivity and specificity of a test, ``corrected`` audits with labels that err, ``two_tests`` without a gold
+standard, ``periods`` the false alarms and delays of ``watch`` where the rows of a period share an effect.
 """
 
 import argparse
@@ -140,6 +141,123 @@ def counts(repeats):
                 print(f"| {tpr}, {specificity}, {up}+{down} | {share:g} | {' | '.join(cells)} |", flush=True)
 
 
+def published(right, rows):
+    """An estimate with its Clopper-Pearson limits, to three digits, as a leaflet has it."""
+    known = tm.intervals.proportion(right, rows, method="clopper_pearson")
+    return tuple(round(value, 3) for value in (known.value, known.low, known.high))
+
+
+#: How the rates of a test are given: right of so many rows, and the truth.
+FORMS = {
+    "counts": lambda right, rows, _: (right, rows),
+    "published": lambda right, rows, _: published(right, rows),
+    "known": lambda _right, _rows, truth: truth,
+}
+
+
+def rates(repeats):
+    """Print the coverage and mean width of from_counts with rates of a test, and how often TM107 fires.
+
+    The lowest and the highest of three tests; ``bayes``, which is slower, in every fifth sample.
+    """
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    rng = np.random.default_rng(6)
+    print("| rates | rows of each | share | ac | bayes | TM107 |")
+    print("|---" * 6 + "|")
+    for form, rows in (
+        ("counts", 30),
+        ("counts", 500),
+        ("published", 30),
+        ("published", 100),
+        ("published", 500),
+        ("known", 0),
+    ):
+        for share in (0.0, 0.002, 0.02, 0.1, 0.5, 0.95):
+            held, done, widths, noted = np.zeros((3, 2)), np.zeros((3, 2)), np.zeros(2), 0
+            for place, (se, sp) in enumerate(((0.8, 0.95), (0.6, 0.98), (0.95, 0.99))):
+                for seed in range(repeats):
+                    right = [int(rng.binomial(max(rows, 1), rate)) for rate in (se, sp)]
+                    given = [FORMS[form](k, rows, truth) for k, truth in zip(right, (se, sp), strict=True)]
+                    called = int(rng.binomial(1_000, share * se + (1 - share) * (1 - sp)))
+                    for which, method in enumerate(("ac",) if seed % 5 else ("ac", "bayes")):
+                        found = tm.audits.from_counts(
+                            predicted_positive=called, n=1_000, sensitivity=given[0], specificity=given[1],
+                            method=method, seed=seed,
+                        )  # fmt: skip
+                        low, high = (0.0, 1.0) if found.reason else (found.low, found.high)
+                        held[place, which] += low <= share <= high
+                        done[place, which] += 1
+                        widths[which] += high - low
+                    noted += any(note.code == "TM107" for note in found.warnings)
+            covered = 100 * held / done
+            cells = [
+                f"{covered[:, m].min():.1f}–{covered[:, m].max():.1f} ({widths[m] / done[:, m].sum():.3f})"
+                for m in (0, 1)
+            ]
+            notes = f"{100 * noted / (3 * repeats):.0f} %"
+            print(f"| {form} | {rows or ''} | {share:g} | {' | '.join(cells)} | {notes} |", flush=True)
+
+
+def corrected(repeats):
+    """Print the coverage of audits whose labels err, corrected and as they are."""
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    rng = np.random.default_rng(7)
+    print("| rates of the checker | checked of | share | corrected | as they are |")
+    print("|---" * 5 + "|")
+    for form, rows in (("counts", 30), ("published", 100), ("known", 0)):
+        for checked, n in ((100, 5_000), (400, 5_000), (400, 400)):
+            for share in (0.0, 0.02, 0.1, 0.5):
+                held = np.zeros(2)
+                for _ in range(repeats):
+                    right = [int(rng.binomial(max(rows, 1), rate)) for rate in (0.9, 0.97)]
+                    given = [FORMS[form](k, rows, truth) for k, truth in zip(right, (0.9, 0.97), strict=True)]
+                    y = np.arange(n) < round(share * n)
+                    labels = (rng.random(n) < np.where(y, 0.9, 0.03)).astype(float)
+                    labels[rng.permutation(n)[checked:]] = np.nan
+                    audit = tm.audits.from_audit({"checked": labels}, label="checked")
+                    answers = tm.audits.corrected(audit, sensitivity=given[0], specificity=given[1]), audit
+                    held += [one.low <= y.mean() <= one.high for one in answers]
+                cells = [f"{100 * part / repeats:.1f}" for part in held]
+                print(f"| {form} {rows or ''} | {checked} of {n} | {share:g} | {' | '.join(cells)} |", flush=True)
+
+
+def two_tests(repeats):
+    """Print the coverage of the profile limits of two tests without a gold standard, and how often they are refused."""
+    warnings.simplefilter("ignore", tm.GuardWarning)
+    rng = np.random.default_rng(8)
+    print("| sensitivities | specificities | shares | rows | prevalences | sensitivities | specificities | refused |")
+    print("|---" * 8 + "|")
+    for se, sp, shares, rows in (
+        ((0.9, 0.8), (0.95, 0.98), (0.1, 0.5), 300),
+        ((0.9, 0.8), (0.95, 0.98), (0.02, 0.3), 1_000),
+        ((0.95, 0.95), (0.99, 0.99), (0.05, 0.6), 200),
+        ((0.7, 0.8), (0.9, 0.85), (0.2, 0.4), 500),
+        ((0.9, 0.8), (0.95, 0.98), (0.05, 0.2, 0.5), 300),
+    ):
+        held, done = np.zeros(3), 0
+        for _ in range(repeats):
+            tables = []
+            for share in shares:
+                y = rng.random(rows) < share
+                a, b = (rng.random(rows) < np.where(y, up, 1 - down) for up, down in zip(se, sp, strict=True))
+                tables.append([[np.sum(a & b), np.sum(a & ~b)], [np.sum(~a & b), np.sum(~a & ~b)]])
+            try:
+                found = tm.audits.two_tests(tables)
+            except tm.InputError:
+                continue
+            done += 1
+            for place, (entries, truth) in enumerate(
+                ((found.prevalences, shares), (found.sensitivity, se), (found.specificity, sp))
+            ):
+                pairs = zip(entries.values(), truth, strict=True)
+                held[place] += np.mean([one.low <= value <= one.high for one, value in pairs])
+        cells = [f"{100 * part / max(done, 1):.1f}" for part in held]
+        print(
+            f"| {se} | {sp} | {shares} | {rows} | {' | '.join(cells)} | {100 - 100 * done / repeats:.0f} % |",
+            flush=True,
+        )
+
+
 #: What happens to the scores after the reference: to all rows (normal score, class), and the prevalence.
 CHANGES = {
     "nothing": (lambda z, _: z, 0.3),
@@ -191,7 +309,14 @@ def periods(repeats):
         print(f"| {reference} | {effect:g} | {change} | {' | '.join(cells)} |", flush=True)
 
 
-SECTIONS = {"trained": trained, "counts": counts, "periods": periods}
+SECTIONS = {
+    "trained": trained,
+    "counts": counts,
+    "rates": rates,
+    "corrected": corrected,
+    "two_tests": two_tests,
+    "periods": periods,
+}
 
 
 def main() -> None:

@@ -91,5 +91,5 @@ print(
 print(f"to stay within half a point: balanced accuracy {fan.required_value(0.005):.3f}")
 print(f"the metric that predicts its error best: {tm.prices.metrics_by_index_error(sales, **columns, draws=500).best}")
 
-plan = tm.audits.plan(products.assign(probability=probability), score="probability", n=min(30, len(products) // 2))
+plan = tm.audits.plan(products.assign(probability=probability), score="probability", size=min(30, len(products) // 2))
 print(plan.heading())

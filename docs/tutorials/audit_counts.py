@@ -64,7 +64,7 @@ plan
 tm.charts.audit_plan(plan)
 
 # %% [markdown]
-# {{ plan.n }} businesses are to be looked at; drawn without scores it would be {{ plan.simple }}.
+# {{ plan.size }} businesses are to be looked at; drawn without scores it would be {{ plan.simple }}.
 # `plan.drawn` has their places in the register, `plan.list_to_check()` is the list for the people who look
 # (on the command line: `tallymark audit plan firms.parquet --score p --width 0.03 --out check.csv --all planned.parquet`).
 #
@@ -106,7 +106,7 @@ table[["count", "count_low", "count_high", "truth"]].round(0).astype(int)
 
 # %%
 each = tm.audits.plan(firms, score="p", width=0.03, by="region", seed=1)
-plan.n, each.n
+plan.size, each.size
 
 # %% [markdown]
 # ## And how good are the calls?
@@ -159,7 +159,7 @@ for name in ("North", "South"):
 # For the South there is a warning. It does not always come: not to be contradicted is not to be true.
 # Labels tell more, when there are enough of them in each region:
 # `class_drift` tests whether the scores of each class are distributed alike in all regions.
-# The {{ plan.n }} checked rows were drawn by their scores and cannot be used for that, so here is a random sample of 1 500 labelled rows.
+# The {{ plan.size }} checked rows were drawn by their scores and cannot be used for that, so here is a random sample of 1 500 labelled rows.
 
 # %%
 sample = rng.choice(n, 1_500, replace=False)

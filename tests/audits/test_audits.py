@@ -65,14 +65,14 @@ def test_a_plan_keeps_its_promise():
     rng = np.random.default_rng(5)
     data, _ = population(rng)
     plan = tm.audits.plan(data, score="p", width=0.03)
-    assert plan.n < plan.simple
+    assert plan.size < plan.simple
     ((_, low, high),) = plan.expected.values()
     assert high - low <= 0.03
     widths = []
     for seed in range(40):
-        drawn = tm.audits.plan(data, score="p", n=plan.n, seed=seed)
+        drawn = tm.audits.plan(data, score="p", size=plan.size, seed=seed)
         label = np.full(len(data), np.nan)
-        label[drawn.drawn] = rng.random(drawn.n) < data.p[drawn.drawn]
+        label[drawn.drawn] = rng.random(drawn.size) < data.p[drawn.drawn]
         one = tm.audits.from_audit(data.assign(y=label, i=drawn.inclusion), label="y", score="p", inclusion="i")
         widths.append(one.high - one.low)
     assert np.mean(widths) == pytest.approx(0.03, rel=0.15)
@@ -80,10 +80,10 @@ def test_a_plan_keeps_its_promise():
 
 def test_same_seed_same_rows_and_groups_get_theirs():
     data, _ = population(np.random.default_rng(1))
-    one, two = (tm.audits.plan(data, score="p", n=300, by="region", seed=4) for _ in range(2))
+    one, two = (tm.audits.plan(data, score="p", size=300, by="region", seed=4) for _ in range(2))
     assert (one.drawn == two.drawn).all()
-    assert one.n == 300
-    assert (tm.audits.plan(data, score="p", n=300, by="region", seed=5).drawn != one.drawn).any()
+    assert one.size == 300
+    assert (tm.audits.plan(data, score="p", size=300, by="region", seed=5).drawn != one.drawn).any()
     seen = data.region[one.drawn].value_counts()
     assert seen["c"] / 300 > 2 * (data.region == "c").mean()
     assert set(one.expected) == {("a",), ("b",), ("c",)}
@@ -95,7 +95,7 @@ def test_metrics_of_the_calls_hold_the_truth(measure):
     hits, repeats = 0, 120
     for seed in range(repeats):
         data, y = population(rng, 6_000)
-        plan = tm.audits.plan(data, score="p", n=200, measure="recall", threshold=0.15, seed=seed)
+        plan = tm.audits.plan(data, score="p", size=200, measure="recall", threshold=0.15, seed=seed)
         label = np.full(len(data), np.nan)
         label[plan.drawn] = y[plan.drawn]
         found = tm.audits.estimate(
@@ -131,14 +131,18 @@ def test_predicted_labels_will_do():
     ("options", "message"),
     [
         ({}, "one of the two"),
-        ({"n": 10, "width": 0.1}, "one of the two"),
-        ({"n": 10**6}, "only"),
-        ({"n": 5, "by": "region"}, "too few for 3 groups"),
-        ({"n": 10, "measure": "recall"}, "threshold="),
-        ({"n": 10, "measure": "precision", "threshold": 2.0}, "nothing is called positive"),
-        ({"n": 10, "design": "psychic"}, "design"),
-        ({"n": 10, "score": "q"}, "calibrate them first"),
-        ({"n": 10, "measure": "recall", "threshold": 0.1, "by": "region"}, "for all rows together"),
+        ({"size": 10, "width": 0.1}, "one of the two"),
+        ({"size": 10**6}, "only"),
+        ({"size": 5, "by": "region"}, "too few for 3 groups"),
+        ({"size": 10, "measure": "recall"}, "threshold="),
+        ({"size": 10, "measure": "precision", "threshold": 2.0}, "nothing is called positive"),
+        ({"size": 10, "design": "psychic"}, "design"),
+        ({"size": 10, "score": "q", "measure": "recall", "threshold": 1}, "calibrate the scores first"),
+        ({"size": 10, "score": "q", "by": "region"}, "name the groups with stratum="),
+        ({"size": 10, "score": "q", "design": "uncertainty"}, "needs probabilities"),
+        ({"size": 10, "measure": "accuracy"}, "predicted="),
+        ({"size": 10, "score": None}, "score="),
+        ({"size": 10, "measure": "recall", "threshold": 0.1, "by": "region"}, "for all rows together"),
     ],
 )
 def test_plans_that_cannot_be_are_refused(options, message):
@@ -173,7 +177,7 @@ def test_a_plan_for_the_recall_is_about_the_recall():
     widths = []
     for seed in range(25):
         y = rng.random(8_000) < data.p
-        one = tm.audits.plan(data, score="p", measure="recall", threshold=0.15, n=plan.n, seed=seed)
+        one = tm.audits.plan(data, score="p", measure="recall", threshold=0.15, size=plan.size, seed=seed)
         label = np.where(np.isin(np.arange(8_000), one.drawn), y, np.nan)
         found = tm.audits.estimate(
             data.assign(y=label, i=one.inclusion), label="y", score="p", inclusion="i", threshold=0.15
@@ -184,7 +188,7 @@ def test_a_plan_for_the_recall_is_about_the_recall():
 
 def test_a_plan_for_the_precision_gives_the_precision_and_no_more():
     data, y = population(np.random.default_rng(10), 4_000)
-    plan = tm.audits.plan(data, score="p", measure="precision", threshold=0.15, n=120)
+    plan = tm.audits.plan(data, score="p", measure="precision", threshold=0.15, size=120)
     label = np.where(np.isin(np.arange(4_000), plan.drawn), y, np.nan)
     planned = data.assign(y=label, i=plan.inclusion)
     for frame in (planned, planned[planned.y.notna()]):
@@ -197,24 +201,63 @@ def test_a_plan_for_the_precision_gives_the_precision_and_no_more():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"threshold": 0.0}, "no recall"), ({"threshold": 0.5, "score": "zero"}, "nothing is called positive")],
+    [({"threshold": 0.0}, "no recall"), ({"threshold": 0.5, "score": "zero"}, "probabilities alone")],
 )
 def test_recalls_that_cannot_be_planned_for(options, message):
     data, _ = population(np.random.default_rng(0), 200)
     with pytest.raises(tm.InputError, match=message):
-        tm.audits.plan(data.assign(zero=0.0), **({"score": "p", "measure": "recall", "n": 20} | options))
+        tm.audits.plan(data.assign(zero=0.0), **({"score": "p", "measure": "recall", "size": 20} | options))
 
 
 def test_verdicts_are_no_probabilities_to_plan_by():
+    """Scores of 0 and 1, or in per cent, are planned for the worst case, and the plan says so."""
     rng = np.random.default_rng(0)
     verdicts = (rng.random(2_000) < 0.7).astype(float)
-    for scores in (verdicts, np.ones(50), verdicts.astype(int)):
-        with pytest.raises(tm.InputError, match="nothing but 0 and 1.*calibrate"):
-            tm.audits.plan(pd.DataFrame({"p": scores}), score="p", width=0.05)
+    for scores in (verdicts, 100 * rng.random(2_000), verdicts.astype(int)):
+        plan = tm.audits.plan(pd.DataFrame({"p": scores}), score="p", width=0.1)
+        assert plan.basis == "the worst case, a share of one half"
+        assert plan.basis in plan.heading()
+        assert plan.size > 250
+        ((value, low, high),) = plan.expected.values()
+        assert value == pytest.approx(0.5)
+        assert high - low <= 0.1
     plan = tm.audits.plan(pd.DataFrame({"p": np.where(verdicts > 0, 0.85, 0.2)}), score="p", width=0.05)
-    assert plan.n > 300
+    assert plan.size > 300
     total = 0.85 * verdicts.sum() + 0.2 * (2_000 - verdicts.sum())
     assert f"add up to {amount(round(total, 2))} positives" in plan.heading()
+
+
+def test_a_plan_that_starts_from_checked_rows_keeps_its_promise():
+    """How many more rows, of scores that are far too high: the width that was asked for is met afterwards."""
+    rng = np.random.default_rng(6)
+    data, y = population(rng, 8_000)
+    data = data.assign(p=np.sqrt(data.p))
+    seen = np.where(rng.random(8_000) < 0.02, y, np.nan)
+    plan = tm.audits.plan(data.assign(seen=seen), score="p", checked="seen", width=0.03)
+    assert plan.checked == np.isfinite(seen).sum()
+    assert not np.isfinite(seen[plan.drawn]).any()
+    assert plan.inclusion.sum() == pytest.approx(plan.size + plan.checked, abs=1.0)
+    seen[plan.drawn] = y[plan.drawn]
+    after = tm.audits.estimate(data.assign(seen=seen, h=plan.stratum), label="seen", stratum="h")
+    assert after.prevalence.high - after.prevalence.low < 1.2 * 0.03
+    assert after.prevalence.low <= y.mean() <= after.prevalence.high
+    # Scores that are taken at their word promise less work than there is.
+    assert tm.audits.plan(data, score="p", width=0.03).basis == "the scores"
+
+
+def test_an_audit_of_the_accuracy_has_enough_of_every_predicted_class():
+    rng = np.random.default_rng(1)
+    predicted = rng.choice(["water", "forest", "field"], 20_000, p=[0.01, 0.29, 0.7])
+    frame = pd.DataFrame({"map": predicted})
+    plan = tm.audits.plan(frame, predicted="map", measure="accuracy", size=400, least=50)
+    taken = frame["map"][plan.drawn].value_counts()
+    assert plan.size == 400
+    assert taken.min() >= 50
+    assert [line["stratum"] for line in plan.strata] == ["field", "forest", "water"]
+    checked = np.where(np.isin(np.arange(20_000), plan.drawn), predicted, None)
+    again = tm.audits.plan(frame.assign(y=checked), predicted="map", measure="accuracy", checked="y", width=0.02)
+    assert again.basis == "the rates of the rows checked before"
+    assert again.size < 400
 
 
 def test_scores_that_claim_no_positive_are_doubted():

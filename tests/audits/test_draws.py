@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import hypergeom
 
 import tallymark as tm
+from tallymark.audits.called_parts import OF_AUDIT, CalledParts
 from tallymark.audits.checked_rows import audit_of
-from tallymark.audits.draws import drawn
-from tallymark.audits.estimates import _measures
+from tallymark.audits.draws import _weights_by_class, drawn
 from tallymark.audits.prevalences import audited
 from tallymark.audits.shares import share
 from tallymark.audits.strata import Stratum
@@ -65,7 +65,7 @@ def test_a_large_stratum_with_few_checked_rows_covers(strata, truth):
 
 
 def test_a_single_stratum_drawn_with_an_even_coin_has_the_limits_of_mid_p(monkeypatch):
-    monkeypatch.setattr("tallymark.audits.draws._OUTWARDS", 0.5)
+    monkeypatch.setattr("tallymark.audits.draws.OUTWARDS", 0.5)
     for found in (0, 1, 5, 20):
         one = stratum(10_000_000, 40, found)
         low, high = drawn([[one]], 0.0)[0].limits(0.95)
@@ -127,7 +127,7 @@ def test_measures_never_leave_what_is_known(seed=3):
         y, p, layer = rng.random(300) < 0.2, rng.random(300), rng.integers(strata, size=300)
         label = np.where(rng.random(300) < 0.3, y, np.nan)
         audit = audit_of({"y": label, "p": p, "h": layer}, "y", "p", [], None, ["h"], None, 1)
-        for one in _measures(audit, p > 0.5, 0.95, slope).values():
+        for one in CalledParts.of(audit, p > 0.5, slope).measures(OF_AUDIT, 0.95).values():
             assert 0.0 <= one.low <= one.value <= one.high <= 1.0, one
 
 
@@ -158,6 +158,33 @@ def test_very_uneven_weights_are_warned_of():
     frame = pd.DataFrame({"y": y, "i": chance})
     with pytest.warns(tm.GuardWarning, match="TM113: The weights of"):
         tm.audits.from_audit(frame, label="y", inclusion="i")
+
+
+@pytest.mark.parametrize(
+    ("positive", "warned"), [(range(96, 100), True), (range(12, 100, 25), False), (range(4), False)]
+)
+def test_few_rows_of_a_class_matter_by_their_weight(positive, warned):
+    # 100 checked rows with weights from 3 to 20, which count like 78; four are positive.
+    frame = pd.DataFrame(
+        {"y": np.isin(np.arange(100), positive).astype(float), "i": 1.0 / np.geomspace(3.0, 20.0, 100)}
+    )
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        tm.quantify.from_audit(frame, label="y", inclusion="i")
+    assert [one.message.code for one in said] == ["TM113"] * warned
+
+
+def test_the_pseudo_row_of_a_heavy_class_is_heavier():
+    weights = np.geomspace(3.0, 20.0, 100)
+    left = weights - 1.0
+    typical = left @ left / left.sum()
+    for positive, ratio in (
+        (np.arange(100) >= 90, left[90:].mean() / left.mean()),
+        (np.arange(100) < 10, 1.0),
+        (np.zeros(100, bool), 1.0),
+    ):
+        s = Stratum(weights.sum(), 0.0, positive.astype(float), np.zeros(100), np.ones(100), 1.0 / weights)
+        assert _weights_by_class(s)[1] == pytest.approx(left.max() - (left.max() - typical) / ratio)
 
 
 @pytest.mark.parametrize(("heavy", "warned"), [(True, True), (False, False)])

@@ -1,6 +1,7 @@
 """``tallymark audit plan`` and ``estimate``, and ``quantify --audit``."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -43,7 +44,7 @@ def test_plan_check_estimate(truth):
         "f.csv",
         "--score",
         "p",
-        "--n",
+        "--size",
         "300",
         "--out",
         "list.csv",
@@ -63,8 +64,16 @@ def test_plan_check_estimate(truth):
     same = tm.audits.estimate(frame, label="y", score="p", threshold=0.2, inclusion="inclusion")
     assert answer["metrics"]["recall"]["value"] == pytest.approx(same["recall"].value)
     # The list alone, and a table on screen with everything on it.
-    alone = json.loads(run("audit", "estimate", "done.csv", *options, "--json"))
-    assert alone["prevalence"]["prevalence"] == pytest.approx(answer["prevalence"]["prevalence"])
+    share = [option for option in options if option not in {"--threshold", "0.2"}]
+    alone, whole = (
+        json.loads(run("audit", "estimate", *files, *share, "--json"))
+        for files in (["done.csv"], ["all.csv", "done.csv"])
+    )
+    assert alone["prevalence"]["prevalence"] == pytest.approx(whole["prevalence"]["prevalence"])
+    # Predictions of every row are known from the whole file only; they make the count of all rows that of the calls.
+    called = (frame.p >= 0.2).sum()
+    hits = answer["metrics"]["precision"]["value"] * called
+    assert hits / answer["prevalence"]["count"] == pytest.approx(answer["metrics"]["recall"]["value"])
     shown = run("audit", "estimate", "all.csv", "done.csv", *options, "--by", "g", "--report", "e.html")
     assert "sum of the groups" in shown
     assert "recall" in shown
@@ -78,7 +87,7 @@ def test_plan_check_estimate(truth):
     ],
 )
 def test_lists_that_do_not_fit_are_refused(truth, change, message, capsys):
-    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--design", "simple", "--out", "list.csv")
+    run("audit", "plan", "f.csv", "--score", "p", "--size", "50", "--design", "simple", "--out", "list.csv")
     change(checked(truth)).to_csv("done.csv", index=False)
     with pytest.raises(tm.InputError, match=message):
         run("audit", "estimate", "f.csv", "done.csv", "--score", "p")
@@ -132,14 +141,14 @@ def test_numbers_of_a_csv_are_numbers_in_parquet(truth):
     pd.DataFrame(
         {"p": [0.1, 0.25, 0.5, 0.75] * 10, "code": ["01", "02", "10", "11"] * 10, "n": [1, 2, 3, 4] * 10}
     ).to_csv("codes.csv", index=False)
-    run("audit", "plan", "codes.csv", "--score", "p", "--n", "10", "--all", "codes.parquet")
+    run("audit", "plan", "codes.csv", "--score", "p", "--size", "10", "--all", "codes.parquet")
     made = pd.read_parquet("codes.parquet")
     assert made.p.tolist()[:4] == [0.1, 0.25, 0.5, 0.75]
     assert made.code.tolist()[:2] == ["01", "02"]
     assert made.n.sum() == 100
 
 
-PLAN = ("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--out", "list.csv", "--all", "all.csv")
+PLAN = ("audit", "plan", "f.csv", "--score", "p", "--size", "50", "--out", "list.csv", "--all", "all.csv")
 ESTIMATE = ("--score", "p", "--pos-label", "yes", "--inclusion", "inclusion")
 
 
@@ -180,7 +189,7 @@ def test_probabilities_that_a_plan_wrote_are_not_left_unused(truth):
             run("audit", "estimate", *files, "--score", "p", "--pos-label", "yes")
     run("audit", "estimate", "done.csv", *ESTIMATE)
     # A simple sample needs none, beside the file that it is a sample of.
-    run("audit", "plan", "f.csv", "--score", "p", "--n", "50", "--design", "simple", "--out", "list.csv")
+    run("audit", "plan", "f.csv", "--score", "p", "--size", "50", "--design", "simple", "--out", "list.csv")
     checked(truth)
     run("audit", "estimate", "f.csv", "done.csv", "--score", "p", "--pos-label", "yes")
 
@@ -216,3 +225,142 @@ def test_a_single_verdict_that_is_no_obvious_label_is_named(planned):
     refused = CliRunner().invoke(app, planned(["x" if i % 2 else "" for i in range(40)]))
     assert "checked has the value 'x' only" in str(refused.exception)
     assert "ranking" not in str(refused.exception)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+MATRIX = """map,deforestation,forest,other,size
+deforestation,66,5,4,200000
+forest,1,153,11,3200000
+other,2,9,313,6450000
+"""
+
+
+@pytest.mark.usefixtures("here")
+def test_a_matrix_of_checked_rows():
+    Path("m.csv").write_text(MATRIX)
+    answer = json.loads(run("audit", "matrix", "m.csv", "--unit", "0.09", "--json"))
+    same = tm.audits.from_matrix(
+        pd.read_csv("m.csv", index_col=0).drop(columns="size"), [200_000, 3_200_000, 6_450_000], unit=0.09
+    )
+    assert answer["classes"]["deforestation"]["count"]["value"] == pytest.approx(same.counts["deforestation"].value)
+    assert answer["accuracy"]["low"] == pytest.approx(same.accuracy.low)
+    sizes = ["--size", "deforestation=200000,forest=3200000", "--size", "other=6450000"]
+    Path("n.csv").write_text("\n".join(line.rpartition(",")[0] for line in MATRIX.split()))
+    assert json.loads(run("audit", "matrix", "n.csv", *sizes, "--unit", "0.09", "--json"))["matrix"] == answer["matrix"]
+    Path("sizes.csv").write_text("class,pixels\ndeforestation,200000\nforest,3200000\nother,6450000\n")
+    by_file = json.loads(run("audit", "matrix", "n.csv", "--size", "sizes.csv", "--unit", "0.09", "--json"))
+    assert by_file["matrix"] == answer["matrix"]
+    shown = run("audit", "matrix", "m.csv", "--publish", "variation", "--report", "m.html")
+    assert "coefficient of variation" in shown
+    assert "deforestation" in Path("m.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "column 'size'"),
+        (["--size", "deforestation=2"], "no size of"),
+        (["--size", "deforestation=many"], "expected a number"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_matrices_without_sizes_are_refused(options, message):
+    Path("n.csv").write_text("\n".join(line.rpartition(",")[0] for line in MATRIX.split()))
+    with pytest.raises(tm.InputError, match=message):
+        run("audit", "matrix", "n.csv", *options)
+
+
+def audited(rows=400, seed=0):
+    """A file of rows with an id, three predicted classes, and the list of checked rows."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(["x", "y", "z"], rows, p=[0.6, 0.3, 0.1])
+    predicted = np.where(rng.random(rows) < 0.8, truth, "x")
+    frame = pd.DataFrame({"key": [f"r{i}" for i in range(rows)], "map": predicted, "v": rng.random(rows).round(3)})
+    frame.to_csv("all.csv", index=False)
+    kept = rng.choice(rows, 90, replace=False)
+    checked = frame.iloc[kept].assign(checked=truth[kept])
+    checked.to_csv("checked.csv", index=False)
+    return frame, checked, truth
+
+
+@pytest.mark.usefixtures("here")
+def test_checked_rows_are_joined_by_their_ids():
+    frame, checked, _ = audited()
+    options = ["--predicted", "map", "--id", "key"]
+    answer = json.loads(run("audit", "estimate", "all.csv", "checked.csv", *options, "--json"))
+    whole = frame.merge(checked[["key", "checked"]], how="left", on="key")
+    same = tm.audits.estimate(whole, label="checked", predicted="map", id="key")
+    assert answer["classes"]["z"]["recall"]["value"] == pytest.approx(same.recall["z"].value)
+    assert answer["checked"] == 90
+    # The order of the list does not matter, since ids say which row is which.
+    checked.iloc[::-1].to_csv("checked.csv", index=False)
+    again = json.loads(run("audit", "estimate", "all.csv", "checked.csv", *options, "--json"))
+    assert again["classes"] == answer["classes"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: pd.concat((t, t.head(2))), "more than once"),
+        (lambda t: t.assign(key="new"), "has no row with the key"),
+        (lambda t: t.assign(key=t.key.where(t.index % 2 == 0)), "without a key"),
+        (lambda t: t.assign(v=t.v + 1), "has v"),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_ids_that_do_not_fit_are_refused(change, message):
+    _, checked, _ = audited()
+    change(checked).to_csv("checked.csv", index=False)
+    with pytest.raises(tm.InputError, match=message):
+        run("audit", "estimate", "all.csv", "checked.csv", "--predicted", "map", "--id", "key")
+
+
+@pytest.mark.usefixtures("here")
+def test_two_audits_are_compared_and_screening_is_stopped():
+    frame, checked, _ = audited()
+    whole = frame.merge(checked[["key", "checked"]], how="left", on="key")
+    whole.to_csv("first.csv", index=False)
+    whole.assign(checked=whole.checked.where(whole.checked != "z", "x")).to_csv("second.csv", index=False)
+    answer = json.loads(run("audit", "change", "first.csv", "first.csv", "--json"))
+    assert all(line["value"] == 0.0 for line in answer["changes"])
+    with pytest.raises(tm.InputError, match="expected the same"):
+        run("audit", "change", "first.csv", "second.csv")
+    pd.DataFrame({"checked": [1] * 20 + [0] * 400}).to_csv("screened.csv", index=False)
+    state = json.loads(run("audit", "stop", "screened.csv", "--n", "500", "--recall", "0.9", "--json"))
+    assert state["stop"] is not None
+    assert state["positives"] == 20
+
+
+@pytest.mark.usefixtures("here")
+def test_a_plan_says_how_many_more():
+    frame, checked, _ = audited()
+    frame.merge(checked[["key", "checked"]], how="left", on="key").to_csv("first.csv", index=False)
+    options = ["--predicted", "map", "--measure", "accuracy", "--checked", "checked"]
+    printed = run("audit", "plan", "first.csv", *options, "--size", "40", "--out", "more.csv")
+    assert "Check 40 more rows" in printed
+    more = pd.read_csv("more.csv")
+    assert len(more) == 40
+    assert more.checked.isna().all()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_judge_is_checked():
+    rng = np.random.default_rng(0)
+    truth = rng.random(600) < 0.8
+    verdict = np.where(rng.random(600) < 0.9, truth, ~truth)
+    words = pd.DataFrame({"j": np.where(verdict, "pass", "fail"), "h": np.where(truth, "pass", "fail")})
+    words["h"] = words.h.where(np.arange(600) < 100)
+    words.assign(k=words.j, i=words.h).to_csv("items.csv", index=False)
+    answer = json.loads(run("judge", "items.csv", "--judge", "j", "--human", "h", "--json"))
+    same = tm.raters.judge(words, judge="j", human="h")
+    assert answer["corrected"]["low"] == pytest.approx(same.corrected.low)
+    assert answer["difference"] is None
+    both = json.loads(run("judge", "items.csv", "--judge", "j,k", "--human", "h,i", "--json"))
+    assert both["difference"]["value"] == 0.0
+    printed = run("judge", "items.csv", "--judge", "j", "--human", "h", "--report", "j.html")
+    assert "corrected" in printed
+    assert "Pass rates" in Path("j.html").read_text(encoding="utf-8")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
 from tallymark.audits.strata import Stratum
-from tallymark.errors import InputError
+from tallymark.errors import InputError, shown
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted, column_names
@@ -32,28 +32,36 @@ FEW = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
-    """Every row of the target: whether it was checked, its verdict, score, weight (`worth`), stratum and groups."""
+class Design:
+    """Every row of the target: whether it was checked, its score, weight (`worth`), stratum and groups."""
 
     checked: Bools
-    truth: Bools
     score: Floats
     worth: Floats
     inclusion: Floats
     stratum: Ints
     groups: tuple[tuple[tuple[Any, ...], Any], ...]
     by: tuple[str, ...] = ()
+    #: The name of each stratum, by its code.
+    stratum_names: tuple[str, ...] = ()
     #: Whether rows that were not checked are listed too.
     listed: bool = True
     #: Whether the scores are probabilities, or at least lie within [0, 1].
     is_probability: bool = True
-    #: The negative and the positive label.
-    labels: tuple[Label, Label] = (0, 1)
 
     @property
     def n(self) -> float:
         """The rows of the target: those listed, or those that the checked ones stand for."""
-        return float(len(self.truth)) if self.listed else float((1.0 / self.inclusion).sum())
+        return float(len(self.checked)) if self.listed else float((1.0 / self.inclusion).sum())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Audit(Design):
+    """The rows of an audit of two classes: their design, and which of the checked ones are positive."""
+
+    truth: Bools
+    #: The negative and the positive label.
+    labels: tuple[Label, Label] = (0, 1)
 
     def strata(self, kept: Any = slice(None)) -> list[Stratum]:
         """The strata of some rows; where one of them would have too few checked rows, all are one, weighed by their
@@ -68,8 +76,16 @@ class Audit:
 
     def part(self, kept: Any) -> Audit:
         """Some of the rows."""
-        names = ("checked", "truth", "score", "worth", "inclusion", "stratum")
-        return replace(self, **{name: getattr(self, name)[kept] for name in names}, groups=())
+        return part_of(self, kept)
+
+
+_Rows = TypeVar("_Rows", bound=Design)
+
+
+def part_of(design: _Rows, kept: Any) -> _Rows:
+    """Some of the rows of a design or an audit."""
+    columns = {name: value[kept] for name, value in vars(design).items() if isinstance(value, np.ndarray)}
+    return replace(design, **columns, groups=())
 
 
 def _thin(audit: Audit, rows: Bools) -> bool:
@@ -108,6 +124,7 @@ def read_audit(
     inclusion: str | None = None,
     stratum: str | Sequence[str] | None = None,
     value: str | None = None,
+    size: Mapping[Any, float] | None = None,
     pos_label: Any = None,
     where: str | None = None,
 ) -> Audit:
@@ -115,14 +132,7 @@ def read_audit(
     groups, layers = column_names(by, "by="), column_names(stratum, "stratum=")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
     return audit_of(
-        any_columns(data, wanted, where=where),
-        label,
-        score=score,
-        by=groups,
-        inclusion=inclusion,
-        stratum=layers,
-        value=value,
-        pos_label=pos_label,
+        any_columns(data, wanted, where=where), label, score, groups, inclusion, layers, value, pos_label, size
     )
 
 
@@ -139,8 +149,56 @@ def columns_wanted(
     ]
 
 
+def design_of(
+    columns: Mapping[str, NDArray[Any]],
+    label: str,
+    *,
+    score: str | None = None,
+    by: Sequence[str] = (),
+    inclusion: str | None = None,
+    stratum: Sequence[str] = (),
+    value: str | None = None,
+    size: Mapping[Any, float] | None = None,
+) -> Design:
+    """The design of an audit from columns already read; `size` has the rows of each stratum of a list of checked rows
+    alone.
+    """
+    checked = ~without_verdict(columns[label])
+    rows = len(checked)
+    if not checked.any():
+        raise InputError(f"No row has a value of {label}; an audit needs rows that were checked by hand.")
+    if score is not None and float(np.abs(_check.scores(columns[score], score)).max()) > _LARGEST:
+        raise InputError(f"{score} goes beyond {_LARGEST:g}; divide the scores by a constant.")
+    p = np.zeros(rows) if score is None else np.asarray(_check.scores(columns[score], score), dtype=np.float64)
+    worth = np.ones(rows) if value is None else _check.weights(columns[value], value)
+    chance = _inclusion(columns, inclusion, checked)
+    layers, strata = _layers([_check.groups(columns[name], name) for name in stratum], rows)
+    listed = bool((~checked).any()) or (inclusion is None and size is None)
+    if size is not None:
+        chance = _chances_by_size(size, stratum, inclusion, layers, strata, checked)
+    elif inclusion is None:
+        chance = _sampled(layers, _names(strata, stratum), checked)
+    else:
+        _refuse_part_of_a_list(chance, checked, label)
+        if not stratum:
+            layers = _alike(chance, checked)
+    keys = [_check.groups(columns[name], name) for name in by]
+    return Design(
+        checked=checked,
+        score=p,
+        worth=worth,
+        inclusion=chance,
+        stratum=layers,
+        groups=tuple(rows_by_group(keys)) if by else (),
+        by=tuple(by),
+        stratum_names=_names(strata, stratum),
+        listed=listed,
+        is_probability=bool(p.min() >= 0.0 and p.max() <= 1.0),
+    )
+
+
 def audit_of(
-    columns: dict[str, NDArray[Any]],
+    columns: Mapping[str, NDArray[Any]],
     label: str,
     score: str | None = None,
     by: Sequence[str] = (),
@@ -148,43 +206,20 @@ def audit_of(
     stratum: Sequence[str] = (),
     value: str | None = None,
     pos_label: Any = None,
+    size: Mapping[Any, float] | None = None,
 ) -> Audit:
-    """An audit from columns already read."""
-    checked = ~without_verdict(columns[label])
-    rows = len(checked)
-    if not checked.any():
-        raise InputError(f"No row has a value of {label}; an audit needs rows that were checked by hand.")
-    truth = np.zeros(rows, dtype=np.bool_)
-    present = np.ma.getdata(columns[label])[checked]
+    """An audit of two classes from columns already read."""
+    design = design_of(columns, label, score=score, by=by, inclusion=inclusion, stratum=stratum, value=value, size=size)
+    return with_two_classes(columns, label, design, pos_label)
+
+
+def with_two_classes(columns: Mapping[str, NDArray[Any]], label: str, design: Design, pos_label: Any = None) -> Audit:
+    """The audit of a design whose verdicts are of two classes."""
+    truth = np.zeros(len(design.checked), dtype=np.bool_)
+    present = np.ma.getdata(columns[label])[design.checked]
     _require_known(present, pos_label, label)
-    truth[checked], labels = _check.binary_labels(present, pos_label, label, one_class=True)
-    if score is not None and float(np.abs(_check.scores(columns[score], score)).max()) > _LARGEST:
-        raise InputError(f"{score} goes beyond {_LARGEST:g}; divide the scores by a constant.")
-    p = np.zeros(rows) if score is None else np.asarray(_check.scores(columns[score], score), dtype=np.float64)
-    worth = np.ones(rows) if value is None else _check.weights(columns[value], value)
-    chance = _inclusion(columns, inclusion, checked)
-    layers = _layers([_check.groups(columns[name], name) for name in stratum], rows)
-    listed = bool((~checked).any()) or inclusion is None
-    if inclusion is not None:
-        _refuse_part_of_a_list(chance, checked, label)
-        if not stratum:
-            layers = _alike(chance, checked)
-    keys = [_check.groups(columns[name], name) for name in by]
-    if inclusion is None:
-        chance = _sampled(layers, checked)
-    return Audit(
-        checked=checked,
-        truth=truth,
-        score=p,
-        worth=worth,
-        inclusion=chance,
-        stratum=layers,
-        groups=tuple(rows_by_group(keys)) if by else (),
-        by=tuple(by),
-        listed=listed,
-        is_probability=bool(p.min() >= 0.0 and p.max() <= 1.0),
-        labels=labels,
-    )
+    truth[design.checked], labels = _check.binary_labels(present, pos_label, label, one_class=True)
+    return Audit(**vars(design), truth=truth, labels=labels)
 
 
 def without_verdict(column: NDArray[Any]) -> Bools:
@@ -206,7 +241,7 @@ def _require_known(present: NDArray[Any], pos_label: Any, label: str) -> None:
         raise _check.does_not_occur(pos_label, label, values)
 
 
-def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bools) -> Floats:
+def _inclusion(columns: Mapping[str, NDArray[Any]], name: str | None, checked: Bools) -> Floats:
     """The inclusion probability of each row, nan where it is not given."""
     if name is None:
         return np.full(len(checked), np.nan)
@@ -224,13 +259,54 @@ def _inclusion(columns: dict[str, NDArray[Any]], name: str | None, checked: Bool
     return chance
 
 
-def _layers(keys: Sequence[NDArray[Any]], rows: int) -> Ints:
-    """The number of each row's stratum."""
-    codes = np.zeros(rows, dtype=np.int64)
-    if keys:
-        for number, (_, members) in enumerate(rows_by_group(keys)):
-            codes[members] = number
-    return codes
+def _layers(keys: Sequence[NDArray[Any]], rows: int) -> tuple[Ints, list[tuple[Any, ...]]]:
+    """The code of each row's stratum, and the values that make each stratum."""
+    codes, strata = np.zeros(rows, dtype=np.int64), []
+    for number, (key, members) in enumerate(rows_by_group(keys)):
+        codes[members] = number
+        strata.append(key)
+    return codes, strata
+
+
+def _names(strata: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> tuple[str, ...]:
+    """What messages call each stratum."""
+    return tuple(", ".join(f"{name} {part}" for name, part in zip(columns, key, strict=True)) for key in strata)
+
+
+def _chances_by_size(
+    size: Mapping[Any, float],
+    stratum: Sequence[str],
+    inclusion: str | None,
+    layers: Ints,
+    strata: Sequence[tuple[Any, ...]],
+    checked: Bools,
+) -> Floats:
+    """Inclusion probabilities of a list of checked rows from the sizes of their strata."""
+    if not stratum or inclusion is not None:
+        raise InputError(
+            "size= has the number of rows of each stratum; name its column with stratum=, and no inclusion=."
+        )
+    if not checked.all():
+        raise InputError(
+            f"{int((~checked).sum())} rows were not checked; with size= pass the checked rows alone, or leave size= "
+            "out and pass every row of the target."
+        )
+    sizes = {key if isinstance(key, tuple) else (key,): float(number) for key, number in size.items()}
+    if missing := [key for key in strata if key not in sizes]:
+        raise InputError(f"size= has no size of the stratum {shown(missing)}; it has {shown(list(sizes))}.")
+    if surplus := [key for key in sizes if key not in strata]:
+        raise InputError(
+            f"The stratum {shown(surplus)} of size= has no checked row, so nothing is known of it; check some, or put "
+            "strata together."
+        )
+    number_checked = np.bincount(layers)
+    rows = np.array([sizes[key] for key in strata])
+    if not (np.isfinite(rows) & (rows >= number_checked)).all():
+        bad = int(np.flatnonzero(~(rows >= number_checked))[0])
+        raise InputError(
+            f"The stratum {shown([strata[bad]])} has {number_checked[bad]} checked rows but a size of {rows[bad]:g}."
+        )
+    return np.asarray((number_checked / rows)[layers])
 
 
 def _alike(chance: Floats, checked: Bools) -> Ints:
@@ -264,12 +340,13 @@ def _refuse_part_of_a_list(chance: Floats, checked: Bools, label: str) -> None:
         )
 
 
-def _sampled(layers: Ints, checked: Bools) -> Floats:
+def _sampled(layers: Ints, names: Sequence[str], checked: Bools) -> Floats:
     """The share of each stratum that was checked."""
     sizes, number_checked = np.bincount(layers), np.bincount(layers, checked)
     if not number_checked.all():
+        empty = [names[code] for code in np.flatnonzero(number_checked == 0).tolist()]
         raise InputError(
-            f"{int((number_checked == 0).sum())} strata have no checked row, so nothing is known of them; check some, "
-            "or put strata together."
+            f"The stratum {shown(empty, 3)} has no checked row, so nothing is known of it; check some, or put strata "
+            "together."
         )
     return np.asarray((number_checked / sizes)[layers])

@@ -85,9 +85,9 @@ ALLOCATIONS: Mapping[str, Callable[[Layers], Floats]] = {
 }
 
 
-def allocated(layers: Layers, n: int, least: int, allocation: str) -> Ints:
+def allocated(layers: Layers, n: int, least: int | Ints, allocation: str) -> Ints:
     """How many rows of each stratum are checked: `n` in all, at least `least` each, none more than it has."""
-    floor = np.minimum(layers.sizes, float(least))
+    floor = np.minimum(layers.sizes, np.asarray(least, dtype=np.float64))
     wanted = ALLOCATIONS[allocation](layers)
     wanted = (1.0 - _EVEN) * wanted / wanted.sum() + _EVEN * layers.sizes / layers.sizes.sum()
     taken = floor.copy()

@@ -19,20 +19,20 @@ from tallymark._check import Bools, Floats
 from tallymark.audits.strata import Stratum
 
 #: Draws behind every limit, and the seed that makes them the same in every run.
-_DRAWS = 10_000
-_SEED = 20_261_118
+DRAWS = 10_000
+SEED = 20_261_118
 
 #: Fewer draws where there are many checked rows, whose weights are drawn one by one.
-_FEWEST = 2_000
-_NUMBERS = 40_000_000
+FEWEST = 2_000
+NUMBERS = 40_000_000
 
 #: Numbers in memory at a time.
-_CHUNK = 4_000_000
+CHUNK = 4_000_000
 
 #: The chance that the pseudo-row moves a limit outwards. One half gives mid-p limits, 1 exact ones; by enumeration of
 #: samples in which a complete stratum stands beside a large one with few positives, .6 is the least chance with which
 #: no coverage is below 93 %.
-_OUTWARDS = 0.6
+OUTWARDS = 0.6
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def quantiles(lower: Floats, upper: Floats, level: float) -> tuple[float, float]
 def drawn(parts: Sequence[Sequence[Stratum]], slope: float) -> list[Draws]:
     """Draws of the positives of each part (their worth, where rows have one), all from the same random numbers."""
     weighted = sum(len(s.truth) for part in parts for s in part if not s.complete and not _alike(s, slope))
-    number = int(np.clip(_NUMBERS // max(weighted, 1), _FEWEST, _DRAWS))
+    number = int(np.clip(NUMBERS // max(weighted, 1), FEWEST, DRAWS))
     # What is known takes no random numbers, so that the same unknown strata give the same draws in every division into
     # parts.
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     return [_of_part(part, slope, number, rng) for part in parts]
 
 
@@ -83,7 +83,7 @@ def _of_part(strata: Sequence[Stratum], slope: float, number: int, rng: np.rando
         return total
     chosen = np.searchsorted(np.cumsum(weights) / weights.sum(), rng.random(number), side="right")
     extra, coin = rng.exponential(size=number), rng.random(number)
-    hits = (coin < 1.0 - _OUTWARDS, coin < _OUTWARDS)
+    hits = (coin < 1.0 - OUTWARDS, coin < OUTWARDS)
     for code, s in enumerate(unknown):
         added = np.where(chosen == code, extra, 0.0)
         total += _equal(s, added, hits, rng) if _alike(s, slope) else _unequal(s, slope, added, hits, rng)
@@ -99,6 +99,21 @@ def _weight(s: Stratum) -> float:
     """What a checked row of the stratum stands for besides itself; heavy rows count by their weight."""
     left = s.mass * (1.0 - s.inclusion)
     return float(left @ left / left.sum()) if left.sum() > 0.0 else 0.0
+
+
+def _weights_by_class(s: Stratum) -> list[float]:
+    r"""What the pseudo-row stands for where it is negative, and where it is positive.
+
+    The more the checked rows of its class weigh, :math:`\rho \ge 1` times as much as all on average, the likelier are
+    rows of it with the largest weights that were not drawn: :math:`w_{max} - (w_{max} - w^*)/\rho`, with :math:`w^*`
+    the weight of a class like the others.
+    """
+    left = s.mass * (1.0 - s.inclusion)
+    most, typical = float(left.max()), _weight(s)
+    heavier = [
+        max(float(left[one].mean() / left.mean()), 1.0) if one.any() else 1.0 for one in (s.truth == 0.0, s.truth > 0.0)
+    ]
+    return [most - (most - typical) / ratio for ratio in heavier]
 
 
 def _equal(s: Stratum, added: Floats, hits: tuple[Bools, Bools], rng: np.random.Generator) -> Draws:
@@ -122,16 +137,18 @@ def _unequal(s: Stratum, slope: float, added: Floats, hits: tuple[Bools, Bools],
     mass, spread = s.mass, np.sqrt(1.0 - s.inclusion)
     rest = s.truth - slope * s.score
     over, under = np.empty(len(added)), np.empty(len(added))
-    for start in range(0, len(added), step := max(_CHUNK // len(mass), 1)):
+    for start in range(0, len(added), step := max(CHUNK // len(mass), 1)):
         weights = rng.exponential(size=(min(step, len(added) - start), len(mass)))
         weights = mass * (1.0 + spread * (weights - 1.0))
         over[start : start + step], under[start : start + step] = weights @ rest, weights.sum(axis=1)
-    extra = added * _weight(s)
+    of_negative, of_positive = _weights_by_class(s)
     # The pseudo-row has the mean score of the checked rows.
     average = slope * s.mean(s.score)
     least, most = float(s.worth @ s.truth), s.size - float(s.worth @ (1.0 - s.truth))
-    lower, upper = (
-        np.clip(s.size * (slope * s.mean_score + (over + extra * (hit - average)) / (under + extra)), least, most)
-        for hit in hits
-    )
-    return Draws(lower, upper)
+
+    def total(hit: Bools) -> Floats:
+        extra = added * np.where(hit, of_positive, of_negative)
+        estimates = s.size * (slope * s.mean_score + (over + extra * (hit - average)) / (under + extra))
+        return np.clip(estimates, least, most)
+
+    return Draws(total(hits[0]), total(hits[1]))

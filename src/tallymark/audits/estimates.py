@@ -1,33 +1,39 @@
-r"""Design-based estimates of precision, recall and other rates from rows checked by hand (``tm.audits.estimate``).
+"""Estimates of counts, precision, recall and other rates from rows checked by hand (``tm.audits.estimate``).
 
-Of rows called positive, C in number, and of the D others the audit estimates how many are positive: A and B. Every
-metric is a function of these four numbers that never falls when A grows and never rises when B grows (or does not
-depend on it): precision A/C, recall A/(A + B), and so on. Its limits are quantiles over draws of A and B together, so
-that no two metrics contradict each other.
+Two classes of which one is positive are estimated by :mod:`tallymark.audits.called_parts`, with scores; any number of
+classes by :mod:`tallymark.audits.class_estimates`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tallymark import _check
-from tallymark._check import Bools, Floats
-from tallymark._display import Row, Shown, plain
+from tallymark._check import Bools, Label
+from tallymark._display import Row, plain
 from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
-from tallymark.audits.checked_rows import Audit, audit_of, columns_wanted
-from tallymark.audits.draws import drawn, quantiles
-from tallymark.audits.prevalences import audit_slope, prevalence_of_all, prevalences_by_group
-from tallymark.audits.shares import share
+from tallymark.audits.called_parts import OF_AUDIT, CalledParts, f1_of_negatives
+from tallymark.audits.checked_rows import Audit, columns_wanted, design_of, with_two_classes
+from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure, estimates_of, with_groups
+from tallymark.audits.class_rows import ClassAudit, ClassLabels, class_audit
+from tallymark.audits.prevalences import (
+    AuditPrevalences,
+    audit_slope,
+    prevalence_of_all,
+    prevalences_by_group,
+    size_of,
+)
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.measures import Measure
-from tallymark.notes import Note, emit, honours_strict
+from tallymark.notes import emit, honours_strict
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.registry import METRICS
 from tallymark.sources.any_columns import any_columns
@@ -35,82 +41,30 @@ from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
 
 
-@dataclass(frozen=True)
-class Called:
-    """Rows predicted positive and the others: their number (or weight), and the positives among them in each draw."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class BinaryAuditEstimate(AuditEstimate, Mapping[str, Measure]):
+    """Estimates of an audit of two classes: those of each class, and a mapping from metric to its measure.
 
-    called: float
-    others: float
-    hits: Floats
-    missed: Floats
-
-
-def _over(part: Floats, whole: Floats | float) -> Floats:
-    """A ratio; nan where there is nothing to be a share of."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(whole) > 0.0, part / whole, math.nan)
-
-
-def _precision(t: Called) -> Floats:
-    return _over(t.hits, t.called)
-
-
-def _npv(t: Called) -> Floats:
-    return _over(t.others - t.missed, t.others)
-
-
-def _recall(t: Called) -> Floats:
-    return _over(t.hits, t.hits + t.missed)
-
-
-def _specificity(t: Called) -> Floats:
-    return _over(t.others - t.missed, t.others - t.missed + t.called - t.hits)
-
-
-def _f1(t: Called) -> Floats:
-    # Without a positive called or missed there is no F1.
-    return _over(2.0 * t.hits, t.called + t.hits + t.missed)
-
-
-def _accuracy(t: Called) -> Floats:
-    return _over(t.hits + t.others - t.missed, t.called + t.others)
-
-
-#: What an audit estimates of a classifier, by the metric's name.
-OF_AUDIT: Mapping[str, Callable[[Called], Floats]] = {
-    "precision": _precision,
-    "recall": _recall,
-    "f1": _f1,
-    "specificity": _specificity,
-    "npv": _npv,
-    "accuracy": _accuracy,
-}
-
-#: The class whose rows a metric is a share of; without a checked row of it nothing is known of the metric.
-_SHARE_OF = {"recall": "positive", "specificity": "negative"}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AuditEstimate(Shown, Mapping[str, Measure]):
-    """Estimates of an audit: `prevalence` of all rows (and of groups, `by_group`), and a measure for each metric."""
+    `prevalence` is the share of positives of all rows (of groups, `by_group`); the metrics are of the positive class.
+    """
 
     prevalence: Prevalence
-    measures: Mapping[str, Measure] = field(default_factory=dict)
+    measures: Mapping[str, AuditMeasure] = field(default_factory=dict)
     by_group: Prevalences | None = None
     #: The metrics of the calls in each group.
-    measures_by_group: Mapping[tuple[Any, ...], Mapping[str, Measure]] = field(default_factory=dict)
+    measures_by_group: Mapping[tuple[Any, ...], Mapping[str, AuditMeasure]] = field(default_factory=dict)
     threshold: float | None = None
     #: What is estimated: rows, or a column's sum.
     value: str | None = None
-    warnings: tuple[Note, ...] = ()
     #: Mean of the scores over all rows, where they lie in [0, 1] and rows are what is counted.
     mean_score: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("measures", "measures_by_group"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
-    def __getitem__(self, name: str) -> Measure:
+    def __getitem__(self, name: str) -> AuditMeasure:
         canonical = METRICS[name].name if name in METRICS else name
         if canonical not in self.measures:
             hint = "" if self.measures else " Say threshold= or predicted= to have the calls assessed."
@@ -156,7 +110,11 @@ class AuditEstimate(Shown, Mapping[str, Measure]):
         of = "" if self.value is None else f" of {self.value}"
         return f"{self.prevalence}{of}\n{self.sentence}"
 
-    def rows(self) -> Sequence[Row]:
+    def printed_rows(self) -> list[Row]:
+        """All rows."""
+        return self.rows()
+
+    def rows(self) -> list[Row]:
         """A line for the prevalence, for each group, and for each metric."""
 
         def line(name: str, value: float, one: Prevalence | Measure) -> Row:
@@ -200,6 +158,9 @@ def estimate(
     by: str | Sequence[str] | None = None,
     inclusion: str | None = None,
     stratum: str | Sequence[str] | None = None,
+    size: Mapping[Any, float] | None = None,
+    id: str | None = None,  # noqa: A002 - what such a column is called
+    cluster: str | None = None,
     value: str | None = None,
     pos_label: Any = None,
     estimator: str | None = None,
@@ -207,26 +168,40 @@ def estimate(
     where: str | None = None,
     strict: bool = False,
 ) -> AuditEstimate:
-    """Estimate the prevalence, and the metrics of a classifier's predictions, over all rows from those checked by hand.
+    """Estimate counts of classes, and the metrics of a classifier's predictions, over all rows from those checked.
 
-    With a `threshold` of the score, or a column of `predicted` labels, precision, recall, F1, specificity, negative
-    predictive value and accuracy are estimated too, from the positives among the rows predicted positive and among the
-    others. Their limits are quantiles over draws of both numbers, the same draws for every metric, so that they keep to
-    [0, 1] and cannot contradict each other.
+    Of every class: its count and prevalence and, with a column of `predicted` classes, precision (user's accuracy),
+    recall (producer's accuracy) and F1; accuracy, average recall and the estimated confusion matrix of all. Limits are
+    quantiles over draws, the same for every metric, so that they keep to [0, 1] and do not contradict each other;
+    standard errors are those of survey packages, beside them.
+
+    With a positive class (`pos_label`, or labels such as 0 and 1) the scores of all rows make the count more precise,
+    predictions may come from a `threshold`, and the result is a mapping from the metrics of the positive class too. The
+    count is then that of the rows predicted positive and of the others together, each estimated from its own checked
+    rows.
 
     Parameters
     ----------
-    data, label, score, by, inclusion, stratum, value, pos_label, estimator, level, where, strict
-        As of :func:`tallymark.audits.from_audit`.
+    data, label, score, by, inclusion, value, pos_label, estimator, level, where, strict
+        As of :func:`tallymark.audits.from_audit`. Classes of which none is the positive one are estimated one by one.
     threshold
         Where the score is cut.
     predicted
-        Column of predicted labels, instead of a threshold.
+        Column of predicted classes, instead of a threshold.
+    stratum
+        Columns within which the checked rows (or clusters) are a simple random sample; left out, they are one of all
+        rows. Strata need not be the predicted classes.
+    size
+        Number of rows of each stratum, ``{"north": 12_000, …}``, where `data` has the checked rows alone.
+    id
+        Column that identifies a row; missing and repeated values are refused.
+    cluster
+        Column of the clusters that were drawn and checked whole (households, conversations, recorders).
 
     Returns
     -------
     AuditEstimate
-        The prevalence, by group where there are groups, and a measure for each metric.
+        Estimates by class; of two classes a :class:`~tallymark.results.BinaryAuditEstimate`.
 
     Examples
     --------
@@ -237,7 +212,7 @@ def estimate(
     >>> frame.loc[400:, "checked"] = None
     >>> audit = tm.audits.estimate(frame, label="checked", score="p", threshold=0.5)
     >>> print(audit.sentence.partition(".")[0])
-    40 of the 400 checked rows are positive; 918 more are estimated among the 9600 others: 958 in all
+    40 of the 400 checked rows are positive; 919 more are estimated among the 9600 others: 959 in all
     >>> print(audit["recall"])
     recall = 0.1287, 95 % interval 0.0606 to 0.2038
 
@@ -250,40 +225,152 @@ def estimate(
         raise InputError("threshold= cuts the score; name its column with score=.")
     wanted = columns_wanted(label, score, groups, inclusion, layers, value)
     wanted += [] if predicted is None else [Wanted(predicted, "predicted=", "class")]
+    wanted += [Wanted(name, option) for name, option in ((id, "id="), (cluster, "cluster=")) if name is not None]
     columns = any_columns(data, wanted, where=where)
-    grouped = audit_of(
-        columns,
-        label,
-        score=score,
-        by=groups,
-        inclusion=inclusion,
-        stratum=layers,
-        value=value,
-        pos_label=pos_label,
+    if id is not None:
+        require_distinct(columns[id], id)
+    design = design_of(
+        columns, label, score=score, by=groups, inclusion=inclusion, stratum=layers, value=value, size=size
     )
-    audit = replace(grouped, groups=(), by=())
-    whole = prevalence_of_all(audit, confidence, estimator, counted=value is None)
-    calls = _calls(columns, audit, threshold, predicted)
+    labels = ClassLabels.of(columns, label, predicted, design.checked)
+    if cluster is not None or (pos_label is None and labels.names_no_positive):
+        refused = {"score=": score, "threshold=": threshold, "pos_label=": pos_label, "estimator=": estimator}
+        _refuse_of_classes(refused, cluster)
+        audit = class_audit(columns, label, design, labels, predicted, cluster)
+        result = _of_classes(audit, confidence)
+    else:
+        binary = with_two_classes(columns, label, design, pos_label)
+        calls = _calls(columns, binary, threshold, predicted)
+        result = _of_two_classes(binary, calls, estimator, value, confidence)
+        result = replace(result, threshold=threshold, mean_score=_mean_score(columns, score, result.prevalence.n))
+    emit(result.warnings, strict=strict)
+    return replace(result, unit="rows" if value is None else value)
+
+
+def require_distinct(ids: NDArray[Any], name: str) -> None:
+    """Refuse an id column with missing or repeated values."""
+    values, counts = np.unique(_check.groups(ids, name), return_counts=True)
+    if (counts > 1).any():
+        raise InputError(
+            f"{name} has the values {shown(values[counts > 1].tolist(), 5)} more than once; an id belongs to one row."
+        )
+
+
+def _refuse_of_classes(options: Mapping[str, Any], cluster: str | None) -> None:
+    """Refuse options that need a positive class."""
+    why = "has clusters" if cluster is not None else "names no positive class"
+    for option, given in options.items():
+        if given is not None:
+            raise InputError(
+                f"{option} is for audits with a positive class and without clusters, and this one {why}; leave it out"
+                + (", or name the positive class with pos_label=." if cluster is None else ".")
+            )
+
+
+def _of_classes(audit: ClassAudit, level: float) -> AuditEstimate:
+    """Estimates of any number of classes, and of each group."""
+    result = estimates_of(audit.sample(), level)
+    if not audit.groups:
+        return result
+    groups = {
+        key: AuditEstimate() if sample is None else estimates_of(sample, level)
+        for key, sample in audit.samples_by_group()
+    }
+    return with_groups(result, audit.by, groups)
+
+
+def _of_two_classes(
+    audit: Audit, calls: Bools | None, estimator: str | None, value: str | None, level: float
+) -> BinaryAuditEstimate:
+    """Estimates of the positives and of the calls, of all rows and of each group."""
     slope = audit_slope(audit, estimator)
-    measures = {} if calls is None else _measures(audit, calls, confidence, slope)
-    parts, within = None, {}
-    if groups:
-        parts = prevalences_by_group(grouped, confidence, estimator, counted=value is None)
+    counted = value is None
+    whole = replace(audit, groups=(), by=())
+    parts = None if calls is None else CalledParts.of(whole, calls, slope)
+    prevalence = (
+        prevalence_of_all(whole, level, estimator, counted=counted)
+        if parts is None or parts.unknown
+        else parts.prevalence(size_of(whole, whole.strata(), counted=counted), level, counted=counted)
+    )
+    measures = {} if parts is None else parts.measures(OF_AUDIT, level)
+    by_group, within = None, {}
+    if audit.groups:
+        by_group = prevalences_by_group(audit, level, estimator, counted=counted)
         if calls is not None:
             # The slope is that of all rows, as for the groups' shares.
-            within = {key: _measures(audit.part(rows), calls[rows], confidence, slope) for key, rows in grouped.groups}
-    notes = whole.warnings if parts is None else tuple(dict.fromkeys((*whole.warnings, *parts.warnings)))
-    emit(notes, strict=strict)
-    return AuditEstimate(
-        prevalence=whole,
+            each = {key: CalledParts.of(audit.part(rows), calls[rows], slope) for key, rows in audit.groups}
+            within = {key: one.measures(OF_AUDIT, level) for key, one in each.items()}
+            entries = {
+                key: by_group.entries[key]
+                if one.unknown
+                else one.prevalence(by_group.entries[key].n, level, counted=counted)
+                for key, one in each.items()
+            }
+            shares = {key: by_group.shares[key] if one.unknown else one.together for key, one in each.items()}
+            by_group = AuditPrevalences(by_group.names, entries, shares=shares)
+    notes = prevalence.warnings
+    if by_group is not None:
+        notes = tuple(dict.fromkeys((*notes, *by_group.warnings)))
+    return BinaryAuditEstimate(
+        **_by_class(audit.labels, prevalence, parts, measures, level),
+        n=prevalence.n,
+        checked=int(audit.checked.sum()),
+        prevalence=prevalence,
         measures=measures,
-        by_group=parts,
+        by_group=by_group,
         measures_by_group=within,
-        threshold=threshold,
         value=value,
         warnings=notes,
-        mean_score=_mean_score(columns, score, whole.n),
     )
+
+
+def _by_class(
+    labels: tuple[Label, Label],
+    prevalence: Prevalence,
+    parts: CalledParts | None,
+    measures: Mapping[str, AuditMeasure],
+    level: float,
+) -> dict[str, Any]:
+    """The estimates of the negative and of the positive class."""
+    negative, positive = labels
+    error = prevalence.details.get("standard_error", math.nan)
+    of_positive = AuditMeasure(
+        name="prevalence",
+        value=prevalence.prevalence,
+        low=prevalence.low,
+        high=prevalence.high,
+        standard_error=error,
+        interval_method=prevalence.interval_method,
+        level=prevalence.level,
+        reason=prevalence.reason,
+    )
+    low, high = (None if end is None else 1.0 - end for end in (prevalence.high, prevalence.low))
+    of_negative = replace(of_positive, value=1.0 - prevalence.prevalence, low=low, high=high)
+    shares = {negative: of_negative, positive: of_positive}
+    estimates: dict[str, Any] = {
+        "classes": labels,
+        "prevalences": shares,
+        "counts": {label: _times(one, float(prevalence.n)) for label, one in shares.items()},
+    }
+    if parts is None:
+        return estimates
+    of_negatives = parts.measures({"f1": f1_of_negatives}, level)
+    named = {
+        "precision": (measures["npv"], measures["precision"]),
+        "recall": (measures["specificity"], measures["recall"]),
+        "f1": (of_negatives["f1"], measures["f1"]),
+    }
+    both = {
+        name: {label: replace(one, name=name) for label, one in zip(labels, pair, strict=True)}
+        for name, pair in named.items()
+    }
+    return estimates | both | {"accuracy": measures["accuracy"], "matrix": parts.matrix(labels)}
+
+
+def _times(one: AuditMeasure, n: float) -> AuditMeasure:
+    """The count of a share."""
+    low, high, error = (None if part is None else part * n for part in (one.low, one.high, one.standard_error))
+    return replace(one, name="count", value=one.value * n, low=low, high=high, standard_error=error)
 
 
 def _mean_score(columns: Mapping[str, Any], score: str | None, n: float) -> float | None:
@@ -306,45 +393,3 @@ def _calls(columns: Mapping[str, Any], audit: Audit, threshold: float | None, pr
             )
         return np.asarray(labels == audit.labels[1])
     return None if threshold is None else np.asarray(audit.score >= _check.real(threshold, "threshold"))
-
-
-def _measures(audit: Audit, calls: Bools, level: float, slope: float) -> dict[str, Measure]:
-    """Each metric of the calls."""
-    shares = [share(audit.strata(rows) if rows.any() else [], slope) for rows in (calls, ~calls)]
-    sizes = [sum(s.size for s in one.strata) for one in shares]
-    draws = drawn([() if math.isnan(one.value) else one.strata for one in shares], slope)
-    counts, unknown = [], []
-    for place, (name, one) in enumerate(zip(("called positive", "called negative"), shares, strict=True)):
-        counts.append(sizes[place] * min(max(one.value, 0.0), 1.0) if one.strata else 0.0)
-        if one.strata and math.isnan(one.value):
-            unknown.append(f"too few rows that are {name} were checked")
-        elif not one.strata and not audit.listed:
-            unknown.append(f"no row that is {name} is in the list")
-        else:
-            continue
-        counts[place], draws[place] = math.nan, draws[place].unknown()
-    (called, others), (hits, missed) = sizes, draws
-    tables = (
-        Called(called, others, np.array(counts[0]), np.array(counts[1])),
-        Called(called, others, hits.lower, missed.upper),
-        Called(called, others, hits.upper, missed.lower),
-    )
-    checked, positive = (int(sum(getattr(one, kind) for one in shares)) for kind in ("checked", "found"))
-    absent = {"positive": not positive, "negative": positive == checked}
-    measures = {}
-    for name, work in OF_AUDIT.items():
-        of_class = _SHARE_OF.get(name, "")
-        reasons = [*unknown, f"none of the {checked} checked rows is {of_class}"] if absent.get(of_class) else unknown
-        measures[name] = _measure(name, [work(t) for t in tables], level, reasons)
-    return measures
-
-
-def _measure(name: str, values: Sequence[Floats], level: float, unknown: Sequence[str]) -> Measure:
-    value = float(values[0])
-    if math.isnan(value):
-        reason = unknown[0] if unknown else "nothing that it is a share of was found"
-        return Measure(name=name, value=math.nan, reason=reason)
-    low, high = quantiles(values[1], values[2], level)
-    return Measure(
-        name=name, value=value, low=min(low, value), high=max(high, value), interval_method="draws", level=level
-    )

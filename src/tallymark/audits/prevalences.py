@@ -171,7 +171,7 @@ def audited(
 def prevalence_of_all(audit: Audit, level: float, estimator: str | None = None, *, counted: bool = True) -> Prevalence:
     """The estimate of all rows together; the rows are `counted`, or the sum of a value."""
     strata = audit.strata()
-    size = _size(audit, strata, counted=counted)
+    size = size_of(audit, strata, counted=counted)
     return prevalence_of(share(strata, audit_slope(audit, estimator)), size, level, counted=counted)
 
 
@@ -184,7 +184,7 @@ def prevalences_by_group(
     for key, rows in audit.groups:
         strata = audit.strata(rows)
         shares[key] = share(strata, slope)
-        size = _size(audit.part(rows), strata, counted=counted)
+        size = size_of(audit.part(rows), strata, counted=counted)
         entries[key] = prevalence_of(shares[key], size, level, counted=counted)
     return AuditPrevalences(audit.by, entries, shares=shares)
 
@@ -205,7 +205,8 @@ def _default_estimator(audit: Audit, strata: Sequence[Stratum]) -> str:
     return "ppi" if audit.is_probability else "greg"
 
 
-def _size(audit: Audit, strata: Sequence[Stratum], *, counted: bool) -> float | int:
+def size_of(audit: Audit, strata: Sequence[Stratum], *, counted: bool) -> float | int:
+    """All rows, or the sum of their worth."""
     total = audit.n if counted else sum(s.size for s in strata)
     return int(total) if float(total).is_integer() else total
 
@@ -266,11 +267,10 @@ def _one_sided(one: Share) -> tuple[Note, ...]:
     )
 
 
-#: Weights are noted where (c³ - 1) / m exceeds the first number, with c the checked rows per row that they count for
-#: (Kish) and m the rows that those of the rarer class count for, unless their mean weight is below the second number of
-#: times that of all: limits then held their level. Where the positives are among the rows with the largest weights,
-#: limits were seen to miss the truth too often from about the first number on.
-_UNEVEN, _LIGHT = 0.5, 0.5
+#: Weights are noted where (c - 1) ρ / m exceeds this, with c the checked rows per row that they count for (Kish), m the
+#: rows that those of the rarer class count for, and ρ their mean weight as a multiple of that of all. Where the
+#: positives are among the rows with the largest weights, limits were seen to miss the truth too often from there on.
+_UNEVEN = 0.12
 
 
 def _uneven(one: Share) -> tuple[Note, ...]:
@@ -281,8 +281,8 @@ def _uneven(one: Share) -> tuple[Note, ...]:
             continue
         rarer = min((truth, ~truth), key=np.count_nonzero)
         rows, few = _kish(weights), max(_kish(weights[rarer]), 1.0)
-        light = rarer.any() and weights[rarer].mean() < _LIGHT * weights.mean()
-        if (len(weights) / rows) ** 3 - 1.0 > _UNEVEN * few and not light:
+        heavier = float(weights[rarer].mean() / weights.mean()) if rarer.any() else 1.0
+        if (len(weights) / rows - 1.0) * heavier > _UNEVEN * few:
             text = (
                 f"The weights of {len(weights)} checked rows are so uneven that they count like {rows:.0f}, and those "
                 f"of the rarer class like {few:.0f}: if that class is among the rows with the largest weights, the "

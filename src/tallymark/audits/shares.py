@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -37,6 +37,8 @@ class Share:
     variance: float
     slope: float
     strata: tuple[Stratum, ...]
+    #: Draws of the positives that were made already, together with others; None where they are made when needed.
+    joint_draws: Draws | None = None
 
     @property
     def checked(self) -> int:
@@ -56,7 +58,7 @@ class Share:
     @property
     def is_simple(self) -> bool:
         """Whether the checked rows are a simple random sample."""
-        return len(self.strata) == 1 and self.strata[0].even
+        return self.joint_draws is None and len(self.strata) == 1 and self.strata[0].even
 
     @property
     def interval_method(self) -> str:
@@ -88,7 +90,7 @@ class Share:
     @cached_property
     def draws(self) -> Draws:
         """Draws of the positives."""
-        return drawn([self.strata], self.slope)[0]
+        return drawn([self.strata], self.slope)[0] if self.joint_draws is None else self.joint_draws
 
 
 def effective_limits(
@@ -165,3 +167,12 @@ def share(strata: Sequence[Stratum], slope: float) -> Share:
         value += part * (slope * s.mean_score + s.mean(rest) if len(rest) else math.nan)
         variance += part**2 * s.variance(rest)
     return Share(math.nan if math.isnan(variance) else value, variance, slope, strata)
+
+
+def united(shares: Sequence[Share], draws: Sequence[Draws]) -> Share:
+    """The share of several parts together, with the draws of each."""
+    whole = share([s for one in shares for s in one.strata], shares[0].slope)
+    first, *others = draws
+    for more in others:
+        first += more
+    return replace(whole, joint_draws=first)

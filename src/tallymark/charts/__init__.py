@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tallymark.charts.audits import audit_counts as audit_counts
     from tallymark.charts.audits import audit_estimate as audit_estimate
     from tallymark.charts.audits import audit_plan as audit_plan
     from tallymark.charts.counts import class_prevalences as class_prevalences
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 
 #: The module of each chart.
 _HOMES = {
-    "audits": ("audit_estimate", "audit_plan"),
+    "audits": ("audit_counts", "audit_estimate", "audit_plan"),
     "counts": ("class_prevalences", "counts_over_time", "growth", "prevalences", "sensitivity"),
     "curves": ("det", "gain", "pr", "roc"),
     "error_impact": ("impact", "impact_by_period"),

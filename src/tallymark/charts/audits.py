@@ -9,8 +9,9 @@ from tallymark.charts.pictures import picture_of
 from tallymark.charts.theme import Chart, altair, finished, palette, require_kind, rows
 
 if TYPE_CHECKING:
-    from tallymark.audits.estimates import AuditEstimate
-    from tallymark.audits.plans import AuditPlan
+    from tallymark.audits.class_estimates import AuditEstimate
+    from tallymark.audits.estimates import BinaryAuditEstimate
+    from tallymark.audits.plan_results import AuditPlan
 
 
 @picture_of("AuditPlan")
@@ -32,14 +33,14 @@ def audit_plan(data: AuditPlan, *, theme: str = "light") -> Chart:
     Examples
     --------
     >>> import pandas as pd, tallymark as tm
-    >>> plan = tm.audits.plan(pd.DataFrame({"p": [i / 200 for i in range(200)]}), score="p", n=40)
+    >>> plan = tm.audits.plan(pd.DataFrame({"p": [i / 200 for i in range(200)]}), score="p", size=40)
     >>> tm.charts.audit_plan(plan).to_dict()["title"]["text"]
     'Where the 40 rows to check are'
     """
     require_kind(data, "AuditPlan", "tm.audits.plan")
     alt = altair()
     colours = palette(theme)
-    total, checked = sum(row["rows"] for row in data.strata), max(data.n, 1)
+    total, checked = sum(row["rows"] for row in data.strata), max(data.size, 1)
     items = [
         {
             "stratum": ", ".join(
@@ -71,11 +72,57 @@ def audit_plan(data: AuditPlan, *, theme: str = "light") -> Chart:
             alt.Tooltip("share:Q", format=".1%"),
         ],
     )
-    return finished(alt.layer(bars), f"Where the {data.n} rows to check are", theme, height=max(80, 34 * len(order)))
+    return finished(alt.layer(bars), f"Where the {data.size} rows to check are", theme, height=max(80, 34 * len(order)))
 
 
 @picture_of("AuditEstimate")
-def audit_estimate(data: AuditEstimate, *, theme: str = "light") -> Chart:
+def audit_counts(data: AuditEstimate, *, theme: str = "light") -> Chart:
+    """Estimated count (or area) of each class with its interval, by group where there are groups.
+
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.audits.estimate` or :func:`tallymark.audits.from_matrix`.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
+    >>> import tallymark as tm
+    >>> audit = tm.audits.from_matrix([[66, 9], [4, 321]], [2_000, 60_000], classes=["forest", "other"])
+    >>> tm.charts.audit_counts(audit).to_dict()["title"]["text"]
+    'Estimated rows by class, with 95 % intervals'
+    """
+    require_kind(data, "AuditEstimate", "tm.audits.estimate")
+    alt = altair()
+    colour = palette(theme).models[0]
+    items = [
+        {
+            "class": ", ".join((*map(str, key), str(label))),
+            "value": one.value,
+            "low": one.low,
+            "high": one.high,
+        }
+        for key, estimate in (data.with_all() if data.groups else [((), data)])
+        for label, one in estimate.counts.items()
+        if one.low is not None
+    ]
+    base = alt.Chart(rows(items)).encode(y=alt.Y("class:N", sort=None, title=None))
+    shown = [alt.Tooltip("class:N", title=" "), *tips("value", "low", "high")]
+    bars = base.mark_bar(opacity=0.35, color=colour).encode(x=alt.X("value:Q", title=data.unit), tooltip=shown)
+    spans = base.mark_rule(strokeWidth=2, color=colour).encode(x="low:Q", x2="high:Q", tooltip=shown)
+    dots = base.mark_point(filled=True, size=60, color=colour).encode(x="value:Q", tooltip=shown)
+    title = f"Estimated {data.unit} by class, with {100 * data.level:g} % intervals"
+    return finished(alt.layer(bars, spans, dots), title, theme, height=max(60, 28 * len(items)))
+
+
+@picture_of("BinaryAuditEstimate")
+def audit_estimate(data: BinaryAuditEstimate, *, theme: str = "light") -> Chart:
     """Estimates from checked rows with intervals: the share of all rows, of each group, and metrics.
 
     Parameters
@@ -99,7 +146,7 @@ def audit_estimate(data: AuditEstimate, *, theme: str = "light") -> Chart:
     >>> tm.charts.audit_estimate(estimate).to_dict()["title"]["text"]
     'What 40 checked rows tell, with 95 % intervals'
     """
-    require_kind(data, "AuditEstimate", "tm.audits.estimate")
+    require_kind(data, "BinaryAuditEstimate", "tm.audits.estimate")
     alt = altair()
     colour = palette(theme).models[0]
     items = [dict(row) for row in data.rows() if row["low"] is not None]

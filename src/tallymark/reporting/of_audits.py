@@ -6,14 +6,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
-from tallymark._numbers import counted, number
+from tallymark._numbers import amount, counted, number
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
 if TYPE_CHECKING:
-    from tallymark.audits.estimates import AuditEstimate
-    from tallymark.audits.plans import AuditPlan
+    from tallymark.audits.class_estimates import AuditEstimate
+    from tallymark.audits.estimates import BinaryAuditEstimate
+    from tallymark.audits.plan_results import AuditPlan
     from tallymark.prices.index_audits import IndexAudit
+
+#: Classes that the headline names.
+_NAMED = 4
 
 
 @contents("AuditPlan")
@@ -37,7 +41,26 @@ def _of_index(named: Mapping[str, IndexAudit], data: Any, request: ReportRequest
 
 
 @contents("AuditEstimate")
-def _of_estimate(named: Mapping[str, AuditEstimate], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+def _of_classes(named: Mapping[str, AuditEstimate], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    audit = only(named)
+    overall = [f"{one.name.replace('_', ' ').capitalize()} {one.written}." for one in audit.overall()]
+    counts = [f"{label} {one.written}" for label, one in audit.counts.items()]
+    more = f" and {len(counts) - _NAMED} more classes" if len(counts) > _NAMED else ""
+    verdict = [f"{'; '.join(counts[:_NAMED])}{more} {audit.unit}.", *overall]
+    text = "Design-based: no assumption on the scores or on any shift. Limits are quantiles of draws."
+    tables = [table_of(audit.printed_rows())]
+    sections = [Section("Counts and accuracies by class", text, [charts.audit_counts(audit)], tables)]
+    if audit.matrix is not None:
+        what = f"Estimated {audit.unit}, predicted class by true class."
+        sections.append(Section("Matrix", what, (), [table_of(audit.matrix.printed_rows())]))
+    sections.append(Section("All estimates", "With design-based standard errors.", (), [table_of(audit.rows())]))
+    remarks = [Remark("", sentence) for sentence in audit.explanations]
+    facts = [counted(audit.checked, "checked row"), f"{amount(audit.n)} {audit.unit}"]
+    return Content(request.title or "Audit", facts, verdict, [*remarks, *map(Remark.of, audit.warnings)], sections)
+
+
+@contents("BinaryAuditEstimate")
+def _of_estimate(named: Mapping[str, BinaryAuditEstimate], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     estimate = only(named)
     one = estimate.prevalence
     verdict = [estimate.sentence]

@@ -7,6 +7,7 @@ Example: tallymark audit estimate planned.parquet check.csv --score p --threshol
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
@@ -17,8 +18,18 @@ from tallymark import audits
 from tallymark._numbers import count_with_limits, counted, with_limits
 from tallymark._numbers import number as shown_number
 from tallymark.audits.checked_rows import without_verdict
-from tallymark.audits.estimates import AuditEstimate
-from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
+from tallymark.audits.estimates import BinaryAuditEstimate
+from tallymark.cli.commands.audit.options import (
+    INCLUSION,
+    By,
+    Publish,
+    Sizes,
+    Threshold,
+    Value,
+    print_classes,
+    print_publication,
+    sizes_of,
+)
 from tallymark.cli.layout import table
 from tallymark.cli.options import Level, OptionGroup, PosLabel, Where, argument, column, columns, text
 from tallymark.cli.output import Output, ReportedOutput, progress_bar
@@ -26,7 +37,7 @@ from tallymark.cli.reading import wanted_by
 from tallymark.errors import InputError, shown
 from tallymark.notes import Note, emit
 from tallymark.quantify.estimation.prevalence import Prevalence
-from tallymark.sources.any_columns import any_columns, numbers
+from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.engine import engine
 from tallymark.sources.formats import Wanted
 from tallymark.sources.same_rows import require_same_rows
@@ -41,6 +52,8 @@ class CheckOptions(OptionGroup):
     label: Annotated[str, column("Column with the verdict; empty where a row was not checked.", "class")] = "checked"
     inclusion: Annotated[str | None, column("Column with the probability with which a row was drawn.", "number")] = None
     stratum: Annotated[list[str] | None, columns("Columns that make the strata")] = None
+    cluster: Annotated[str | None, column("Column of the clusters that were drawn and checked whole.")] = None
+    id: Annotated[str | None, column("Column that identifies a row, in FILE and in CHECKED.")] = None
     pos_label: PosLabel = None
 
 
@@ -67,8 +80,12 @@ def run(
     checked: Annotated[
         str | None, argument("[CHECKED]", "The checked rows, with a column that says which rows of FILE they are.")
     ] = None,
-    row: Annotated[str, text("COLUMN", "Column of CHECKED with the place of each row in FILE, from 0.")] = "row",
+    row: Annotated[
+        str, text("COLUMN", "Without --id: column of CHECKED with the place of each row in FILE, from 0.")
+    ] = "row",
     where: Where = None,
+    size: Sizes = None,
+    publish: Publish = None,
 ) -> None:
     """Read, estimate, print."""
     output.require_place(file, checked)
@@ -77,6 +94,8 @@ def run(
         raise InputError("--where would change which row of FILE a checked row is; filter the file first.")
     if checked is not None and not wanted:
         raise InputError("Name a column of FILE, such as --score, so that its rows can be counted.")
+    if size is not None and checked is not None:
+        raise InputError("--size is for the checked rows alone; leave CHECKED out and pass them as FILE.")
     if checks.inclusion is None and not checks.stratum:
         _require_equal_chances(file, checked)
     notes: tuple[Note, ...] = ()
@@ -84,15 +103,23 @@ def run(
         columns = any_columns(file, wanted, where=where)
         if checked is not None:
             rows = len(next(iter(columns.values())))
-            columns[checks.label], notes = _verdicts(checked, row, checks.label, rows, file)
+            places = _Places(file, checked, row, checks.id, None if checks.id is None else columns[checks.id])
+            columns[checks.label], notes = _verdicts(places, checks.label, rows)
             emit(notes)
-    estimate = audits.estimate(columns, **vars(checks), **vars(options))
+    sizes = None if size is None else _typed(sizes_of(size), columns, checks.stratum)
+    estimate = audits.estimate(columns, **vars(checks), **vars(options), size=sizes)
     estimate = replace(estimate, warnings=(*notes, *estimate.warnings))
+    decisions = None if publish is None else audits.publication(estimate, publish)
     output.write_report(estimate, file)
     if output.as_json:
-        output.answer("audit estimate", estimate.to_dict(), estimate.warnings)
+        rule = {} if decisions is None else {"publication": decisions.to_dict()}
+        output.answer("audit estimate", estimate.to_dict() | rule, estimate.warnings)
         return
-    _print(estimate, file, output)
+    if isinstance(estimate, BinaryAuditEstimate):
+        _print(estimate, file, output)
+    else:
+        print_classes(estimate, file, output)
+    print_publication(decisions, output)
     output.notes(estimate.warnings)
     output.say_where()
 
@@ -116,19 +143,61 @@ def _require_equal_chances(file: str, checked: str | None) -> None:
         )
 
 
-def _verdicts(checked: str, row: str, label: str, rows: int, file: str) -> tuple[NDArray[Any], tuple[Note, ...]]:
+@dataclass(frozen=True)
+class _Places:
+    """How the rows of the list of checked rows are found in the file: by their ids, or by their places."""
+
+    file: str
+    checked: str
+    row: str
+    id: str | None
+    #: The ids of the rows of the file.
+    ids: NDArray[Any] | None
+
+    @property
+    def key(self) -> Wanted:
+        """The column of the list that says which row of the file each is."""
+        return Wanted(self.row, "--row", "number") if self.id is None else Wanted(self.id, "--id")
+
+    def of(self, column: NDArray[Any], rows: int) -> NDArray[np.int64]:
+        """The place in the file of each row of the list."""
+        at = self._by_place(column, rows) if self.ids is None else self._by_id(column)
+        repeated, counts = np.unique(at, return_counts=True)
+        if (counts > 1).any():
+            which = repeated[counts > 1] if self.ids is None else np.asarray(self.ids)[repeated[counts > 1]]
+            raise InputError(
+                f"{self.checked!r} has the rows {shown(which.tolist(), 5)} more than once; keep one of each."
+            )
+        return at
+
+    def _by_place(self, column: NDArray[Any], rows: int) -> NDArray[np.int64]:
+        places = numbers(column, self.row)
+        if not (np.isfinite(places) & (places == np.floor(places)) & (places >= 0) & (places < rows)).all():
+            raise InputError(
+                f"{self.row} of {self.checked!r} must give places from 0 to {rows - 1}, the rows of {self.file!r}."
+            )
+        return places.astype(np.int64)
+
+    def _by_id(self, column: NDArray[Any]) -> NDArray[np.int64]:
+        if (missing := int(is_missing(column).sum())) > 0:
+            raise InputError(f"{self.checked!r} lists {counted(missing, 'row')} without a {self.id}; fill it in.")
+        places = {name: place for place, name in enumerate(np.asarray(self.ids).tolist())}
+        given = np.ma.getdata(column).tolist()
+        if absent := [name for name in given if name not in places]:
+            raise InputError(
+                f"{self.file!r} has no row with the {self.id} {shown(absent, 5)}, which {self.checked!r} lists; it "
+                "may be another file, or another spelling."
+            )
+        return np.array([places[name] for name in given], dtype=np.int64)
+
+
+def _verdicts(places: _Places, label: str, rows: int) -> tuple[NDArray[Any], tuple[Note, ...]]:
     """The verdict on every row of the file, masked where there is none; planned rows without one are noted."""
-    columns = any_columns(checked, [Wanted(row, "--row", "number"), Wanted(label, "--label", "class")])
-    places, verdicts = numbers(columns[row], row), columns[label]
-    if not (np.isfinite(places) & (places == np.floor(places)) & (places >= 0) & (places < rows)).all():
-        raise InputError(f"{row} of {checked!r} must give places from 0 to {rows - 1}, the rows of {file!r}.")
-    at = places.astype(np.int64)
-    repeated, counts = np.unique(at, return_counts=True)
-    if (counts > 1).any():
-        raise InputError(
-            f"{checked!r} has the rows {shown(repeated[counts > 1].tolist(), 5)} more than once; keep one of each."
-        )
-    require_same_rows(file, checked, at, {row, label})
+    checked = places.checked
+    columns = any_columns(checked, [places.key, Wanted(label, "--label", "class")])
+    verdicts = columns[label]
+    at = places.of(columns[places.key.column], rows)
+    require_same_rows(places.file, checked, at, {places.row, places.key.column, label})
     missing, values = without_verdict(verdicts), np.ma.getdata(verdicts)
     spread, absent = np.zeros(rows, dtype=values.dtype), np.ones(rows, dtype=np.bool_)
     spread[at[~missing]], absent[at[~missing]] = values[~missing], False
@@ -141,7 +210,17 @@ def _verdicts(checked: str, row: str, label: str, rows: int, file: str) -> tuple
     return np.ma.MaskedArray(spread, mask=absent), (Note("TM125", message),) if unchecked else ()
 
 
-def _print(estimate: AuditEstimate, file: str, output: Output) -> None:
+def _typed(
+    sizes: Mapping[str, float], columns: Mapping[str, NDArray[Any]], stratum: list[str] | None
+) -> dict[Any, float]:
+    """Sizes by the values of the stratum's column, which may be numbers."""
+    if not stratum or len(stratum) > 1:
+        raise InputError("--size has the sizes of the strata of one column; name it with --stratum.")
+    values = {str(value): value for value in np.unique(np.ma.getdata(columns[stratum[0]])).tolist()}
+    return {values.get(name, name): size for name, size in sizes.items()}
+
+
+def _print(estimate: BinaryAuditEstimate, file: str, output: Output) -> None:
     level = estimate.prevalence.level
     output.text(f"{file}: audited" + ("" if level is None else f", {100 * level:g} % intervals"), "bold")
     columns = [""] if estimate.by_group is None else list(estimate.by_group.names)

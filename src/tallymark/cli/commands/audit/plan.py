@@ -15,7 +15,7 @@ import typer
 
 from tallymark import audits
 from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
-from tallymark.cli.options import Level, OptionGroup, Seed, argument, column, number, text
+from tallymark.cli.options import Level, OptionGroup, PosLabel, Seed, argument, column, columns, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 
 
@@ -23,13 +23,17 @@ from tallymark.cli.output import ReportedOutput, progress_bar, require_table_pla
 class PlanOptions(OptionGroup):
     """What is to be estimated, and how rows are drawn."""
 
-    score: Annotated[str, column("Column with the probability.", "number")]
-    n: Annotated[int | None, number("ROWS", "How many rows can be checked.", least=2)] = None
+    score: Annotated[str | None, column("Column with the score; a probability, without --checked.", "number")] = None
+    size: Annotated[int | None, number("ROWS", "How many (more) rows can be checked.", least=1)] = None
     width: Annotated[float | None, number("NUMBER", "Or: how wide the interval may be.")] = None
-    measure: Annotated[str, text("WORD", "What to estimate: prevalence, precision or recall.")] = "prevalence"
+    measure: Annotated[str, text("WORD", "What to estimate: prevalence, precision, recall or accuracy.")] = "prevalence"
     threshold: Threshold = None
+    predicted: Annotated[str | None, column("Column with the predicted class, for the accuracy.", "class")] = None
     by: By = None
     value: Value = None
+    stratum: Annotated[list[str] | None, columns("Columns that make the strata")] = None
+    checked: Annotated[str | None, column("Column with the verdicts on rows checked before.", "class")] = None
+    pos_label: PosLabel = None
     design: Annotated[str, text("DESIGN", "stratified, uncertainty or simple.")] = "stratified"
     allocation: Annotated[str, text("RULE", "neyman, power or proportional.")] = "neyman"
     strata: Annotated[int, number("INTEGER", "Strata along the score.", least=1)] = 5
@@ -60,8 +64,9 @@ def run(
     kept[plan.drawn] = True
     columns = {"stratum": plan.stratum, INCLUSION: plan.inclusion}
     if out is not None:
-        empty = np.full(len(kept), "", dtype=object)
-        write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **columns, "checked": empty}, kept="kept")
+        # The column of earlier verdicts, empty in the rows to check, serves for theirs too.
+        verdicts = {} if options.checked else {"checked": np.full(len(kept), "", dtype=object)}
+        write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **columns, **verdicts}, kept="kept")
     if everything is not None:
         write_beside(everything, file, columns)
     output.write_report(plan, file)
@@ -71,7 +76,7 @@ def run(
     output.text(plan.heading(), "bold")
     output.rows(plan.rows())
     if out is not None:
-        output.text(f"Wrote {out}: the rows to check; fill in the column 'checked'.", "bold")
+        output.text(f"Wrote {out}: the rows to check; fill in the column {options.checked or 'checked'!r}.", "bold")
     if everything is not None:
         output.text(f"Wrote {everything}: every row with its probability.", "bold")
     output.say_where()

@@ -1,0 +1,373 @@
+"""Audits of K classes against R's survey package, published tables, enumeration and invariances."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+import tallymark as tm
+from tallymark.audits.class_sample import ClassSample
+
+OLOFSSON = [[66, 0, 5, 4], [0, 55, 8, 12], [1, 0, 153, 11], [2, 1, 9, 313]]
+PIXELS = [200_000, 150_000, 3_200_000, 6_450_000]
+
+
+def checked_rows():
+    """600 made-up rows in three strata, a third of them checked."""
+    i = np.arange(600)
+    stratum = np.where(i < 300, 0, np.where(i < 500, 1, 2))
+    truth = (i * 7 + i // 11) % 3
+    predicted = np.where((i * 13) % 10 < 7, truth, (truth + 1 + i % 2) % 3)
+    kept = (i % 4 == 1) | ((stratum == 2) & (i % 2 == 0))
+    return pd.DataFrame({"i": i, "h": stratum, "y": truth, "c": predicted})[kept]
+
+
+# survey 4.1: svydesign(strata, fpc), svytotal and svyratio.
+SURVEY = {
+    0: (1609.333333, 180.2895392, 0.6203301477, 0.06979103725, 0.5915492958, 0.06970188358, 0.6055979644, 0.0580460838),
+    1: (1584.0, 179.4234561, 0.679638009, 0.06861731275, 0.6321548822, 0.06843205669, 0.6550370693, 0.0562157277),
+    2: (
+        1206.666667,
+        166.1450008,
+        0.5316091954,
+        0.07587541435,
+        0.6132596685,
+        0.07898690855,
+        0.5695228322,
+        0.06535892375,
+    ),
+}
+
+
+def test_strata_that_are_not_the_predicted_classes_are_those_of_survey():
+    audit = tm.audits.estimate(
+        checked_rows(), label="y", predicted="c", stratum="h", size={0: 3_000, 1: 1_000, 2: 400}, id="i"
+    )
+    for label, (count, count_se, *rates) in SURVEY.items():
+        assert audit.counts[label].value == pytest.approx(count, abs=1e-6)
+        assert audit.counts[label].standard_error == pytest.approx(count_se, abs=1e-6)
+        assert audit.prevalences[label].standard_error == pytest.approx(count_se / 4_400, abs=1e-9)
+        for metric, (value, error) in zip(
+            ("precision", "recall", "f1"), zip(rates[::2], rates[1::2], strict=True), strict=True
+        ):
+            assert getattr(audit, metric)[label].value == pytest.approx(value, abs=1e-9)
+            assert getattr(audit, metric)[label].standard_error == pytest.approx(error, abs=1e-9)
+    assert audit.accuracy.value == pytest.approx(0.6121212121, abs=1e-9)
+    assert audit.accuracy.standard_error == pytest.approx(0.04157045214, abs=1e-9)
+    assert audit.matrix.values.sum() == pytest.approx(4_400)
+
+
+def test_predictions_of_all_rows_post_stratify_as_in_survey():
+    # survey 4.1: postStratify(simple random sample, ~pred, c(2000, 1500, 900)).
+    rows = checked_rows()
+    others = np.repeat([0, 1, 2], [2_000, 1_500, 900] - np.bincount(rows.c))
+    frame = pd.concat([rows[["y", "c"]].astype(float), pd.DataFrame({"y": np.nan, "c": others.astype(float)})])
+    audit = tm.audits.estimate(frame, label="y", predicted="c")
+    wanted = {
+        0: (1719.697958, 129.7154773, 0.7591772435, 0.03408539748),
+        1: (1707.612212, 136.568698, 0.6162047791, 0.04348570731),
+        2: (972.6898295, 105.1931118, 0.5460605476, 0.05645746424),
+    }
+    for label, (count, count_se, recall, recall_se) in wanted.items():
+        assert audit.counts[label].value == pytest.approx(count, abs=1e-6)
+        assert audit.counts[label].standard_error == pytest.approx(count_se, abs=1e-6)
+        assert audit.recall[label].value == pytest.approx(recall, abs=1e-9)
+        assert audit.recall[label].standard_error == pytest.approx(recall_se, abs=1e-9)
+
+
+def test_clusters_have_the_standard_errors_of_survey():
+    # survey 4.1: svymean over svydesign(ids = ~cluster) without a finite population.
+    rows = checked_rows()
+    n = len(rows)
+    sample = ClassSample(
+        classes=(0, 1, 2),
+        truth=rows.y.to_numpy(),
+        predicted=None,
+        cell=np.zeros(n, np.int64),
+        sizes=np.array([float(n)]),
+        names=("",),
+        stratum=np.zeros(n, np.int64),
+        unit=rows.i.to_numpy() // 10,
+        worth=np.ones(n),
+        mass=np.ones(n),
+        unchecked=np.ones(n),
+    )
+    for code, error in enumerate((0.02189744006, 0.02377008517, 0.02428969754)):
+        assert sample.standard_error(sample.truth == code) / n == pytest.approx(error, abs=1e-9)
+
+
+def test_a_published_map():
+    """Olofsson et al. (2014), table 8; half-widths as the paper has them, 1.96 standard errors."""
+    audit = tm.audits.from_matrix(OLOFSSON, PIXELS, unit=0.09)
+    z = 1.959963985
+    assert audit.accuracy.value == pytest.approx(0.946512, abs=5e-7)
+    assert z * audit.accuracy.standard_error == pytest.approx(0.018483, abs=5e-7)
+    expected = {
+        "counts": ((21_157.76, 6_157.52), (11_686.15, 3_755.76), (285_769.93, 15_509.55), (581_386.15, 16_281.36)),
+        "precision": ((0.88, 0.07404), (0.733333, 0.100755), (0.927273, 0.039745), (0.963077, 0.020533)),
+        "recall": ((0.748661, 0.213306), (0.847156, 0.254404), (0.934509, 0.034324), (0.961609, 0.018361)),
+    }
+    for name, values in expected.items():
+        for label, (value, half) in zip(audit.classes, values, strict=True):
+            one = getattr(audit, name)[label]
+            digits = 5e-3 if name == "counts" else 5e-7
+            assert one.value == pytest.approx(value, abs=digits), (name, label)
+            assert z * one.standard_error == pytest.approx(half, abs=3 * digits), (name, label)
+            assert one.low < one.value < one.high
+    assert audit.n == pytest.approx(900_000)
+
+
+def test_everything_found_was_checked_and_a_sample_of_the_rest():
+    """Count, recall and elusion agree: each limit of one is that of the others."""
+    audit = tm.audits.from_matrix(
+        {"relevant": {"relevant": 8_000}, "other": {"relevant": 5, "other": 1_529}}, [8_000, 92_000]
+    )
+    count, recall = audit.counts["relevant"], audit.recall["relevant"]
+    assert recall.value == pytest.approx(0.9639, abs=5e-5)
+    assert recall.low == pytest.approx(8_000 / count.high, abs=1e-9)
+    assert recall.high == pytest.approx(8_000 / count.low, abs=1e-9)
+    # Inside the exact limits (Clopper-Pearson of the elusion rate).
+    assert 0.9197 <= recall.low <= recall.high <= 0.9880
+    assert audit.precision["relevant"].low == 1.0
+
+
+@pytest.mark.slow
+def test_coverage_by_enumeration_where_all_found_were_checked():
+    """0 to 600 missed of 92 000, 1534 of them checked: coverage of the count over all samples."""
+    limits = {}
+    for seen in range(35):
+        audit = tm.audits.from_matrix(
+            {"yes": {"yes": 8_000, "no": 0}, "no": {"yes": seen, "no": 1_534 - seen}}, [8_000, 92_000], finite=True
+        )
+        limits[seen] = audit.counts["yes"].low, audit.counts["yes"].high
+    for missed in range(0, 601, 20):
+        chances = hypergeom.pmf(np.arange(35), 92_000, missed, 1_534)
+        covered = sum(
+            p for p, (low, high) in zip(chances, limits.values(), strict=True) if low <= 8_000 + missed <= high
+        )
+        assert covered >= 0.93, missed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [True, False])
+def test_limits_hold_where_a_class_is_rare_and_strata_are_no_predictions(known):
+    rng = np.random.default_rng(3)
+    size = np.array([6_000, 2_000])
+    stratum = np.repeat([0, 1], size)
+    truth = rng.choice(3, 8_000, p=[0.7, 0.27, 0.03])
+    predicted = np.where(rng.random(8_000) < 0.85, truth, rng.integers(3, size=8_000))
+    population = pd.DataFrame({"h": stratum, "y": truth, "c": predicted})
+    true_count, hit = np.bincount(truth), np.bincount(truth[truth == predicted])
+    held, repeats = np.zeros((3, 3)), 120
+    for _ in range(repeats):
+        kept = np.concatenate([rng.choice(np.flatnonzero(stratum == h), 60, replace=False) for h in (0, 1)])
+        if known:
+            label = np.full(8_000, np.nan)
+            label[kept] = truth[kept]
+            audit = tm.audits.estimate(population.assign(y=label), label="y", predicted="c", stratum="h")
+        else:
+            options = {"stratum": "h", "size": {0: 6_000, 1: 2_000}}
+            audit = tm.audits.estimate(population.iloc[kept], label="y", predicted="c", **options)
+        for k in range(3):
+            values = (true_count[k], hit[k] / (predicted == k).sum(), hit[k] / true_count[k])
+            for place, (one, value) in enumerate(
+                zip((audit.counts[k], audit.precision[k], audit.recall[k]), values, strict=True)
+            ):
+                held[place, k] += one.reason is not None or one.low <= value <= one.high
+    assert (held / repeats > 0.93 - 3 * math.sqrt(0.05 * 0.95 / repeats)).all(), held / repeats
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 5), st.permutations(range(5)))
+def test_names_and_order_of_classes_do_not_matter(seed, classes, order):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(0, 9, (classes, classes)) + 6 * np.eye(classes, dtype=int)
+    sizes = rng.integers(500, 50_000, classes)
+    order = [place for place in order if place < classes]
+    one = tm.audits.from_matrix(matrix, sizes, classes=list("abcde"[:classes]))
+    other = tm.audits.from_matrix(
+        matrix[np.ix_(order, order)], sizes[order], classes=["abcde"[place] for place in order]
+    )
+    assert one.accuracy.value == pytest.approx(other.accuracy.value)
+    for label in one.classes:
+        for name in ("counts", "precision", "recall", "f1"):
+            first, second = getattr(one, name)[label], getattr(other, name)[label]
+            assert first.value == pytest.approx(second.value, nan_ok=True)
+            assert first.standard_error == pytest.approx(second.standard_error, nan_ok=True)
+            if first.low is not None:
+                width = max(first.high - first.low, 1e-9)
+                # The order of the classes changes the order of the random numbers, and no more.
+                assert abs(first.low - second.low) < 0.15 * width
+                assert abs(first.high - second.high) < 0.15 * width
+    assert sum(count.value for count in one.counts.values()) == pytest.approx(sizes.sum())
+    assert sum(share.value for share in one.prevalences.values()) == pytest.approx(1.0)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.floats(1e-3, 1e3))
+def test_the_unit_scales_counts_and_nothing_else(seed, unit):
+    rng = np.random.default_rng(seed)
+    matrix, sizes = rng.integers(0, 30, (3, 3)) + 2, rng.integers(1_000, 9_000, 3)
+    one, scaled = tm.audits.from_matrix(matrix, sizes), tm.audits.from_matrix(matrix, sizes, unit=unit)
+    for label in one.classes:
+        assert scaled.counts[label].high == pytest.approx(unit * one.counts[label].high)
+        assert scaled.recall[label].low == pytest.approx(one.recall[label].low)
+        assert scaled.precision[label].standard_error == pytest.approx(one.precision[label].standard_error)
+
+
+def test_limits_stay_within_what_is_known():
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        matrix = rng.integers(0, 6, (3, 3))
+        matrix[np.arange(3), np.arange(3)] += 1
+        sizes = matrix.sum(axis=1) + rng.integers(0, 9, 3)
+        audit = tm.audits.from_matrix(matrix, sizes, finite=True)
+        for k, label in enumerate(audit.classes):
+            count = audit.counts[label]
+            assert matrix[:, k].sum() - 1e-9 <= count.low <= count.value <= count.high
+            assert count.high <= sizes.sum() - (matrix.sum() - matrix[:, k].sum()) + 1e-9
+            for name in ("precision", "recall", "f1"):
+                one = getattr(audit, name)[label]
+                assert one.reason is not None or 0.0 <= one.low <= one.value <= one.high <= 1.0
+
+
+def test_a_census_is_known():
+    rows = checked_rows()
+    audit = tm.audits.estimate(rows, label="y", predicted="c")
+    matrix = tm.confusion(rows.y, rows.c)
+    assert audit.accuracy.low == audit.accuracy.high == pytest.approx(tm.metrics.accuracy(matrix))
+    for label in (0, 1, 2):
+        assert audit.counts[label].low == audit.counts[label].high == (rows.y == label).sum()
+        assert audit.recall[label].standard_error == 0.0
+
+
+def test_two_classes_are_the_same_from_rows_and_from_a_matrix():
+    predicted = np.repeat(["yes", "no"], [300, 5_000])
+    label = np.full(5_300, None, dtype=object)
+    label[:50] = ["yes"] * 40 + ["no"] * 10
+    label[300:400] = ["yes"] * 3 + ["no"] * 97
+    frame = pd.DataFrame({"y": label, "c": predicted})
+    rows = tm.audits.estimate(frame, label="y", predicted="c", stratum="c", pos_label="yes")
+    table = tm.audits.from_matrix(
+        {"yes": {"yes": 40, "no": 10}, "no": {"yes": 3, "no": 97}}, {"yes": 300, "no": 5_000}, finite=True
+    )
+    assert rows["recall"].value == rows.recall["yes"].value
+    for name in ("counts", "precision", "recall", "f1"):
+        for label in ("yes", "no"):
+            one, other = getattr(rows, name)[label], getattr(table, name)[label]
+            assert one.value == pytest.approx(other.value)
+            assert one.standard_error == pytest.approx(other.standard_error, rel=1e-4)
+            assert one.low == pytest.approx(other.low, rel=0.03)
+            assert one.high == pytest.approx(other.high, rel=0.03)
+
+
+def test_count_and_recall_of_two_classes_agree():
+    """The count is that of the rows called positive and of the others together, so that hits / count is the recall."""
+    rng = np.random.default_rng(8)
+    p = rng.beta(0.4, 4, 5_000)
+    label = np.where(np.arange(5_000) < 300, rng.random(5_000) < p, np.nan)
+    audit = tm.audits.estimate(pd.DataFrame({"p": p, "y": label}), label="y", score="p", threshold=0.3)
+    hits = audit["precision"].value * (p >= 0.3).sum()
+    assert hits / audit.counts[1].value == pytest.approx(audit["recall"].value)
+    assert audit.matrix.values.sum() == pytest.approx(5_000)
+    assert audit.counts[0].value + audit.counts[1].value == pytest.approx(5_000)
+
+
+def test_a_class_that_was_never_found_has_an_upper_limit_and_a_reason():
+    audit = tm.audits.from_matrix({"a": {"a": 100, "b": 0}, "b": {"a": 0, "b": 0, "c": 40}}, {"a": 5_000, "b": 800})
+    assert audit.counts["b"].value == 0.0
+    assert audit.counts["b"].high > 50
+    assert audit.recall["b"].reason == "none of the 140 checked rows is b"
+    assert audit.precision["c"].reason == "none of the 140 checked rows is predicted c"
+    assert any(sentence.startswith("b: up to") and "5000" in sentence for sentence in audit.explanations)
+    assert math.isnan(audit.average_recall.value)
+
+
+def test_groups_and_values():
+    rng = np.random.default_rng(2)
+    truth = rng.choice(["x", "y", "z"], 3_000)
+    checked = np.where(np.arange(3_000) % 5 == 0, truth, None)
+    frame = pd.DataFrame({"y": checked, "c": truth, "g": rng.choice(["n", "s"], 3_000), "v": rng.lognormal(size=3_000)})
+    audit = tm.audits.estimate(frame, label="y", predicted="c", by="g", value="v")
+    assert audit.n == pytest.approx(frame.v.sum())
+    assert {key for key, _ in audit.groups.items()} == {("n",), ("s",)}
+    assert audit.groups["n",].n == pytest.approx(frame.v[frame.g == "n"].sum())
+    assert {"g", "class", "measure"} <= set(audit.rows()[0])
+    assert audit.unit == "v"
+    assert audit.accuracy.value == pytest.approx(1.0)
+
+
+def test_clusters_are_drawn_whole():
+    rng = np.random.default_rng(4)
+    cluster = np.repeat(np.arange(200), 10)
+    truth = (rng.random(200) < 0.3)[cluster] ^ (rng.random(2_000) < 0.1)
+    label = np.where(cluster < 30, truth, np.nan)
+    frame = pd.DataFrame({"y": label, "h": cluster})
+    plain = tm.audits.estimate(frame, label="y")
+    clustered = tm.audits.estimate(frame, label="y", cluster="h")
+    assert clustered.counts[1].value == pytest.approx(plain.counts[1].value)
+    assert clustered.counts[1].standard_error > 2 * plain.counts[1].standard_error
+    assert clustered.counts[1].high - clustered.counts[1].low > 2 * (plain.counts[1].high - plain.counts[1].low)
+
+
+def test_clusters_that_were_checked_in_part_are_refused():
+    frame = pd.DataFrame({"y": [1.0, 0.0, np.nan, np.nan, 1.0], "h": [0, 0, 1, 2, 2]})
+    with pytest.raises(tm.InputError, match="of h 2 1 of 2 rows were checked"):
+        tm.audits.estimate(frame, label="y", cluster="h")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "sizes", "options", "message"),
+    [
+        ([[1, -1], [2, 3]], [5, 5], {}, "holds -1"),
+        ([[1, 0.5], [2, 3]], [5, 5], {}, "holds 0.5"),
+        ([[1, 2], [2, 3]], [5], {}, "sizes has 1 sizes"),
+        ([[1, 2], [2, 3]], [5, 0], {}, "expected more than 0"),
+        ([[1, 2], [0, 0]], [5, 5], {}, "No row of 2 was checked"),
+        ([[1, 2], [2, 3]], {1: 5, 3: 5}, {}, "no size of '2'"),
+        ([[1, 2], [2, 3]], [5, 5], {"classes": ["a"]}, "classes has 1 names"),
+        ([[1, 2], [2, 3]], [2, 50], {"finite": True}, "a size of 2"),
+        ([[1, 2], [2, 3]], [5, 5], {"unit": 0}, "unit is 0"),
+        ([1, 2], [5, 5], {}, "shape"),
+        ([["a", 2], [2, 3]], [5, 5], {}, "numbers of checked rows"),
+        ({"a": {"a": 1}, "b": {"b": 1}}, {"a": 2, "b": 3, "c": 4}, {}, "which is no row of the matrix"),
+    ],
+)
+def test_bad_matrices_are_refused(matrix, sizes, options, message):
+    with pytest.raises(tm.InputError, match=message):
+        tm.audits.from_matrix(matrix, sizes, **options)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (lambda f: f, {"stratum": "h", "size": {0: 3_000, 1: 1_000}}, "no size of the stratum"),
+        (lambda f: f, {"stratum": "h", "size": {0: 3_000, 1: 1_000, 2: 400, 3: 9}}, "has no checked row"),
+        (lambda f: f, {"stratum": "h", "size": {0: 3, 1: 1_000, 2: 400}}, "a size of 3"),
+        (lambda f: f, {"size": {0: 3_000}}, "stratum="),
+        (lambda f: f.assign(y=f.y.where(f.h > 0)), {"stratum": "h"}, "'h 0' has no checked row"),
+        (lambda f: f.assign(i=1), {"id": "i"}, "more than once"),
+        (lambda f: f, {"threshold": 0.5, "score": "i"}, "score= is for audits with a positive class"),
+        (lambda f: f.assign(c="other"), {}, "has none of them"),
+    ],
+)
+def test_bad_audits_of_classes_are_refused(change, options, message):
+    options = {"predicted": "c"} | options if "threshold" not in options else options
+    with pytest.raises(tm.InputError, match=message):
+        tm.audits.estimate(change(checked_rows()), label="y", **options)
+
+
+def test_strata_alone_have_counts_and_no_accuracy():
+    audit = tm.audits.from_matrix([[10, 5, 1], [2, 20, 3]], [400, 900])
+    assert audit.accuracy is None
+    assert not audit.precision
+    assert audit.counts[2].value == pytest.approx(400 * 5 / 16 + 900 * 20 / 25)
+
+
+def test_one_sample_has_the_same_limits_every_time():
+    first, second = (tm.audits.from_matrix(OLOFSSON, PIXELS) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
