@@ -187,9 +187,9 @@ def audit():
     rng = np.random.default_rng(9)
     p = rng.beta(0.3, 6, 8_000)
     firms = pd.DataFrame({"p": p, "region": rng.choice(["east", "north", "south"], len(p))})
-    plan = tm.audits.plan(firms, score="p", n=500)
+    plan = tm.audits.plan(firms, score="p", size=500)
     checked = np.full(len(p), np.nan)
-    checked[plan.drawn] = rng.random(plan.n) < p[plan.drawn]
+    checked[plan.drawn] = rng.random(plan.size) < p[plan.drawn]
     firms = firms.assign(checked=checked, inclusion=plan.inclusion)
     found = tm.audits.estimate(firms, label="checked", score="p", threshold=0.2, by="region", inclusion="inclusion")
     return plan, found
@@ -399,6 +399,14 @@ def audit_plan(theme):
 @picture("Audits", "What the checked rows say")
 def audit_estimate(theme):
     return c.audit_estimate(audit()[1], theme=theme)
+
+
+@picture("Audits", "Areas of a map from an error matrix")
+def audit_counts(theme):
+    checked = [[66, 0, 5, 4], [0, 55, 8, 12], [1, 0, 153, 11], [2, 1, 9, 313]]
+    names = ["deforestation", "forest gain", "stable forest", "other"]
+    pixels = [200_000, 150_000, 3_200_000, 6_450_000]
+    return c.audit_counts(tm.audits.from_matrix(checked, pixels, classes=names, unit=0.09), theme=theme)
 
 
 @picture("Prices", "A price index by three formulas")

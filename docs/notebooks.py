@@ -24,7 +24,15 @@ SOURCES = Path(__file__).parent / "tutorials"
 FIRST = Path(__file__).parent / "first.py"
 
 #: In the order in which they are listed.
-TUTORIALS = ("audit_counts", "price_index", "rare_events", "new_quantifier")
+TUTORIALS = (
+    "audit_counts",
+    "map_area",
+    "elusion_test",
+    "imperfect_test",
+    "price_index",
+    "rare_events",
+    "new_quantifier",
+)
 
 
 @dataclass

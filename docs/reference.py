@@ -15,8 +15,8 @@ TOP = {
     "summaries": (
         "Summaries",
         "What is kept of the rows: made once, then asked by everything else.",
-        "tally confusion moments class_scores class_panel panel scan scan_panel load "
-        "Tally Tallies Confusion Moments ClassScores ClassPanel Panel",
+        "tally confusion moments class_scores class_panel panel outcomes scan scan_panel load "
+        "Tally Tallies Confusion Moments ClassScores ClassPanel Panel Outcomes",
     ),
     "evaluation": (
         "Evaluation and comparison",
@@ -46,6 +46,7 @@ MODULES = {
     "decisions": ("Decisions", "Costs and gains, and which classifier is best for which costs."),
     "learners": ("Learners", "Classifiers and detectors made for counting."),
     "rare": ("Rare events in text", "From raw texts to a count."),
+    "raters": ("Raters", "Agreement of people, of judges, and of both."),
     "study": ("Studies", "Quantifiers on many data sets, and the tests of what is found."),
     "extend": ("Your own", "Declare a metric, a quantifier, a policy or a loss."),
     "scorers": ("Scorers", "Metrics as scikit-learn calls them."),

@@ -166,6 +166,7 @@ CALLS = {
     "moments": call(Y, np.column_stack((1 - P, P)), named={"classes": [0, 1]}, counts=np.arange(N) + 1, weights=W, classes=[1, 0]),
     "over_prevalence": call(tally().at(0.5), ["precision"], [0.1, 0.2]),
     "over_thresholds": call(tally(), metrics=["mcc"]),
+    "outcomes": call({"a": Y, "b": FRAME["hat"].to_numpy()}, items=FRAME["item"].to_numpy(), clusters=C),
     "panel": call(Y, named={"scores": {"a": P, "b": Q}}, scores={"a": Q, "b": P}, label="y", score=["p", "q"], weight="w", count="k",
                   cluster="c", counts=np.arange(N) + 1, weights=W, clusters=C, pos_label=0, extra={"price": W}),
     "sample_size": call(named={"auroc": 0.8, "difference": 0.05}, prevalence=0.2, correlation=0.1, sd_ratio=2.0, power=0.9, level=0.9,
@@ -201,7 +202,13 @@ CALLS = {
                                    training_prevalence=With(0.2, {"threshold": None}, ("em", tally(), P, [[0, 1, 2, 5], [3, 4, 8, 9]]))),
     "quantify.expected": call(tally(), target(), threshold=0.3, metrics=["f1"], method="ac", level=0.5, seed=1),
     "audits.from_counts": call(matrix(), named={"predicted_positive": 30, "n": 100}, predicted_positive=40, n=90, method="cc", level=0.5,
-                                 population=200, seed=With(1, {"method": "bayes"})),
+                                 population=200, n_effective=50, seed=With(1, {"method": "bayes"}),
+                                 confusion=With(matrix(), {"sensitivity": 0.9, "specificity": 0.8}, ()),
+                                 sensitivity=With(0.9, {"sensitivity": 0.8, "specificity": 0.8}, ()),
+                                 specificity=With(0.9, {"sensitivity": 0.8, "specificity": 0.8}, ())),
+    "audits.corrected": call(tm.results.Prevalence(method="audit", prevalence=0.2, n=900, low=0.1, high=0.3, level=0.95),
+                             named={"sensitivity": 0.9, "specificity": 0.9}, sensitivity=(57, 60), specificity=0.95),
+    "audits.two_tests": call([[[14, 4], [9, 528]], [[887, 31], [37, 367]]], tests=("x", "y"), level=0.5),
     "quantify.mixture_fit": call(tally(), target(), bins=5, strict=With(True, {}, (tally(), tm.tally(scores=P[Y == 1] * 0.2)))),
     "quantify.sensitivity": call(tally(), target(), methods=["ac"], threshold=0.3, training_prevalence=With(0.2, {"methods": ["em"]})),
     "scorers.scorer": call("auroc", threshold=With(0.3, {}, ("f1",)), pos_label=0),
@@ -268,6 +275,7 @@ OF_PRICES = {
     "period": With("shop"), "product": "word", "price": "p2", "quantity": "q2", "formula": "laspeyres", "chained": True,
     "seed": 1, "order": sorted(SALES["t"].unique().tolist(), reverse=True),
 }  # fmt: skip
+MATRICES = [tm.audits.from_matrix([[20, 3], [4, 60]], sizes) for sizes in ([300, 2_000], [500, 2_000])]
 OF_AUDITS = {
     "label": "z", "score": "q", "by": "g", "inclusion": "pi", "stratum": "s", "value": "v", "pos_label": 0, "estimator": "expansion",
     "level": 0.5, "where": "v > 10", "strict": With(True, {}, (CHECKED.assign(y=CHECKED["y"] * 0.0),)),
@@ -280,18 +288,37 @@ CALLS |= {
                            growth=With("g", {}, (tally(), tm.tally(FRAME, score="p", by="g"))),
                            order=With(["b", "a"], {"growth": "g"}, (tally(), tm.tally(FRAME, score="p", by="g"))),
                            seed=With(1, {"methods": ["ms"]}), strict=With(True, {}, (tm.tally(Y, P), tm.tally(scores=P * 3)))),
-    "audits.estimate": call(CHECKED, named={"label": "y", "score": "p"}, threshold=0.3, predicted="hat", **OF_AUDITS),
+    "audits.estimate": call(
+        CHECKED, named={"label": "y", "score": "p"}, threshold=0.3, predicted="hat", id="g", size=With({0: 90, 1: 500}, {"stratum": "s"}, (CHECKED.dropna(subset="y"),)),
+        cluster=With("k", {"score": None}, (CHECKED.assign(k=np.arange(N) // 4, y=FRAME["y"].where(np.arange(N) // 4 % 2 == 0)),)), **OF_AUDITS,
+    ),
+    "audits.from_matrix": call(
+        [[20, 3], [4, 60]], [300, 2_000], classes=["a", "b"], unit=2.0, finite=True, level=0.5,
+    ),
+    "audits.change": call(MATRICES[0], MATRICES[1]),
+    "audits.publication": call(MATRICES[0], "variation"),
+    "audits.stopping": call([1] * 20 + [0] * 60, 100, recall=0.5, level=0.5),
+    "audits.accuracy_size": call([0.2, 0.8], [0.9, 0.8], named={"standard_error": 0.02}, standard_error=0.03),
+    "audits.elusion_size": call(500, 20_000, named={"recall": 0.9}, recall=0.8, missed=0.001, level=0.5),
     "audits.from_audit": call(CHECKED, named={"label": "y", "score": "p"}, **OF_AUDITS),
     "audits.plan": call(
-        FRAME, named={"score": "p", "n": 40}, score="q", n=30, width=With(0.3, {"n": None, "width": 0.2}), measure=With("precision", {"threshold": 0.5}),
+        CHECKED, named={"score": "p", "size": 40}, score="q", size=30, width=With(0.3, {"size": None, "width": 0.2}), measure=With("precision", {"threshold": 0.5}),
+        predicted="hat", stratum="s", checked="y", pos_label=With(0, {"checked": "y"}),
         threshold=With(0.3, {"measure": "precision", "threshold": 0.5}), by="g", value="v", design="simple", allocation="power", strata=3,
-        least=With(25, {"n": 60}), level=0.5, seed=1,
+        least=With(25, {"size": 60}), level=0.5, seed=1,
     ),
     "prices.index_audit": call(SALES, named=SOLD | {"score": "s", "n": 5}, score="s2", n=6, width=With(0.2, {"n": None, "width": 0.1}), level=0.5, **OF_PRICES),
     "prices.index_under_error": call(
         SALES, named=SOLD | {"label": "x", "draws": 100}, metric="recall", metric_value=0.7, predicted=With("hat", {}), **DRAWN, **OF_PRICES,
     ),
     "prices.metrics_by_index_error": call(SALES, named=SOLD | {"label": "x", "draws": 100}, metrics=["recall"], **DRAWN, **OF_PRICES),
+    "raters.judge": call(
+        CHECKED.assign(h=CHECKED["y"], h2=CHECKED["y"].where(np.arange(N) > 40), i=np.arange(N) // 2), named={"judge": "hat", "human": "h"}, judge="z", human="h2", by="g", level=0.5,
+        pos_label=0, system="s", item="i", cluster="g",
+    ),
+    "raters.agreement": call(
+        FRAME, named={"rater": ["hat", "hat2", "z"]}, rater=["hat", "hat2"], item="c", rating="hat", weights=[[1.0, 0.5], [0.5, 1.0]], level=0.5, cluster="c",
+    ),
     "monitor.watch": call(
         CHECKED.assign(y=FRAME["y"]), named={"score": "p", "period": "t", "label": "y", "method": "ac"}, score="q", period="item", label="z", value="v", reference=4,
         audit=True, threshold=0.3, method="ms", metrics=["recall"], run_length=50.0, pos_label=0, level=0.5, seed=With(1, {"method": "ms"}), where="v > 10",
@@ -571,7 +598,7 @@ KINDS = {
         for place, data in enumerate((
             tally(), tm.tally(FRAME, label="y", score="p", by="g"), matrix(), tm.compare(panel()), PAGE[0], ADVICE,
             tm.prices.impact(FRAME, label="y", value="v", predicted="hat"), tm.prices.index(FRAME, **PRICES, quantity="v2"),
-            tm.decisions.costs(FRAME, label="y", predicted="hat"), tm.audits.plan(FRAME, score="p", n=40),
+            tm.decisions.costs(FRAME, label="y", predicted="hat"), tm.audits.plan(FRAME, score="p", size=40),
         ))
     },
     **{

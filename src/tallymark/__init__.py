@@ -31,11 +31,13 @@ _HOMES = {
     "simple": ("without_simple",),
     "sources.constructors": ("class_panel", "class_scores", "confusion", "load", "moments", "panel", "tally"),
     "sources.filepanel": ("scan_panel",),
+    "sources.outcomes": ("outcomes",),
     "sources.scan": ("scan",),
     "summaries.confusion": ("Confusion",),
     "summaries.moments": ("Moments",),
     "summaries.class_panel": ("ClassPanel",),
     "summaries.class_scores": ("ClassScores",),
+    "summaries.outcomes": ("Outcomes",),
     "summaries.panel": ("Panel",),
     "summaries.tallies": ("Tallies",),
     "summaries.tally": ("Tally",),
@@ -43,7 +45,7 @@ _HOMES = {
 }  # fmt: skip
 _MODULES = (
     "audits", "calibration", "charts", "decisions", "extend", "intervals", "learners", "metrics", "monitor", "prices",
-    "quantify", "rare", "results", "scorers", "study",
+    "quantify", "rare", "raters", "results", "scorers", "study",
 )  # fmt: skip
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _HOMES, _MODULES)

@@ -12,6 +12,7 @@ from tallymark import monitor as monitor
 from tallymark import prices as prices
 from tallymark import quantify as quantify
 from tallymark import rare as rare
+from tallymark import raters as raters
 from tallymark import results as results
 from tallymark import scorers as scorers
 from tallymark import study as study
@@ -59,11 +60,13 @@ from tallymark.sources.constructors import moments as moments
 from tallymark.sources.constructors import panel as panel
 from tallymark.sources.constructors import tally as tally
 from tallymark.sources.filepanel import scan_panel as scan_panel
+from tallymark.sources.outcomes import outcomes as outcomes
 from tallymark.sources.scan import scan as scan
 from tallymark.summaries.class_panel import ClassPanel as ClassPanel
 from tallymark.summaries.class_scores import ClassScores as ClassScores
 from tallymark.summaries.confusion import Confusion as Confusion
 from tallymark.summaries.moments import Moments as Moments
+from tallymark.summaries.outcomes import Outcomes as Outcomes
 from tallymark.summaries.panel import Panel as Panel
 from tallymark.summaries.tallies import Tallies as Tallies
 from tallymark.summaries.tally import Tally as Tally

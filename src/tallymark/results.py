@@ -9,10 +9,16 @@ from tallymark._lazy import lazy_names
 
 #: The module of each class.
 _HOMES = {
-    "audits.estimates": ("AuditEstimate",),
-    "audits.plans": ("AuditPlan",),
+    "audits.changes": ("AuditChange",),
+    "audits.class_estimates": ("AuditEstimate", "AuditMatrix", "AuditMeasure"),
+    "audits.estimates": ("BinaryAuditEstimate",),
+    "audits.latent_class": ("TwoTests",),
+    "audits.plan_results": ("AuditPlan",),
+    "audits.publishing": ("Publication",),
+    "audits.stopping_rule": ("Stopping",),
     "calibration.maps": ("CalibrationMap",),
     "comparison.results": ("Comparison", "Pair"),
+    "comparison.of_outcomes": ("OutcomeComparison",),
     "curves.base": ("Curve",),
     "curves.cutoff": (
         "CutoffCurve", "DetCurve", "GainCurve", "PositiveTradeoffCurve", "PrCurve", "PredictiveRocCurve",
@@ -50,6 +56,8 @@ _HOMES = {
     "quantify.estimation.prevalence": ("Prevalence", "Prevalences"),
     "quantify.estimation.sensitivity": ("Sensitivity",),
     "rare.results": ("ClassWeightSweep", "RareCount"),
+    "raters.judgements": ("Judgement",),
+    "raters.results": ("Agreement", "Coefficient", "Rater", "RaterPair"),
     "simple": ("NoSimple",),
     "sources.filepanel": ("FilePanel",),
     "study.bayesian": ("BayesianTest",),
@@ -61,6 +69,7 @@ _HOMES = {
     "summaries.class_scores": ("ClassScores",),
     "summaries.confusion": ("BinaryConfusion", "Confusion"),
     "summaries.moments": ("Moments",),
+    "summaries.outcomes": ("Outcomes",),
     "summaries.panel": ("Panel",),
     "summaries.tallies": ("Tallies",),
     "summaries.tally": ("Tally",),

@@ -1,8 +1,16 @@
 # Classes of results. Made by tests/stubs.py, held true by tests/test_public.py.
 
-from tallymark.audits.estimates import AuditEstimate as AuditEstimate
-from tallymark.audits.plans import AuditPlan as AuditPlan
+from tallymark.audits.changes import AuditChange as AuditChange
+from tallymark.audits.class_estimates import AuditEstimate as AuditEstimate
+from tallymark.audits.class_estimates import AuditMatrix as AuditMatrix
+from tallymark.audits.class_estimates import AuditMeasure as AuditMeasure
+from tallymark.audits.estimates import BinaryAuditEstimate as BinaryAuditEstimate
+from tallymark.audits.latent_class import TwoTests as TwoTests
+from tallymark.audits.plan_results import AuditPlan as AuditPlan
+from tallymark.audits.publishing import Publication as Publication
+from tallymark.audits.stopping_rule import Stopping as Stopping
 from tallymark.calibration.maps import CalibrationMap as CalibrationMap
+from tallymark.comparison.of_outcomes import OutcomeComparison as OutcomeComparison
 from tallymark.comparison.results import Comparison as Comparison
 from tallymark.comparison.results import Pair as Pair
 from tallymark.curves.base import Curve as Curve
@@ -61,6 +69,11 @@ from tallymark.quantify.estimation.prevalence import Prevalences as Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity as Sensitivity
 from tallymark.rare.results import ClassWeightSweep as ClassWeightSweep
 from tallymark.rare.results import RareCount as RareCount
+from tallymark.raters.judgements import Judgement as Judgement
+from tallymark.raters.results import Agreement as Agreement
+from tallymark.raters.results import Coefficient as Coefficient
+from tallymark.raters.results import Rater as Rater
+from tallymark.raters.results import RaterPair as RaterPair
 from tallymark.simple import NoSimple as NoSimple
 from tallymark.sources.filepanel import FilePanel as FilePanel
 from tallymark.study.bayesian import BayesianTest as BayesianTest
@@ -76,6 +89,7 @@ from tallymark.summaries.class_scores import ClassScores as ClassScores
 from tallymark.summaries.confusion import BinaryConfusion as BinaryConfusion
 from tallymark.summaries.confusion import Confusion as Confusion
 from tallymark.summaries.moments import Moments as Moments
+from tallymark.summaries.outcomes import Outcomes as Outcomes
 from tallymark.summaries.panel import Panel as Panel
 from tallymark.summaries.tallies import Tallies as Tallies
 from tallymark.summaries.tally import Tally as Tally

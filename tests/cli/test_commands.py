@@ -75,6 +75,7 @@ def test_evaluate_as_json_has_the_promised_shape(data, name):
         "optimism",
         "parameters",
         "reason",
+        "no_interval",
     }
     assert auroc["value"] == tm.metrics.auroc(t)
     assert model["metrics"]["f1"]["value"] == tm.metrics.f1(t.at("youden"))
@@ -440,6 +441,29 @@ def test_from_counts(monkeypatch, capsys):
     assert found["estimates"][0]["prevalence"] == pytest.approx(2 / 7)
     assert "draws" in run("from-counts", *table).stdout
     assert "0 <= predicted_positive <= n" in fails(monkeypatch, capsys, "from-counts", *table[:-1], 10)
+
+
+def test_from_counts_of_a_test(monkeypatch, capsys):
+    target = ("--predicted-positive", 4, "--n", 100)
+    counted = run_json("from-counts", *target, "--sensitivity", "57/60", "--specificity", "98/100", "--method", "ac")
+    assert counted["estimates"][0]["high"] == pytest.approx(0.089091, abs=1e-6)
+    rates = ("--sensitivity", "0.95", "--specificity", "0.98, 0.95, 0.99")
+    several = run_json("from-counts", *target, "--predicted-positive", 40, "--n", 200, *rates, "--method", "ac")
+    assert [one["group"] for one in several["estimates"]] == [{"population": 1}, {"population": 2}]
+    assert (
+        several["estimates"][0]["high"]
+        == tm.audits.from_counts(predicted_positive=4, n=100, sensitivity=0.95, specificity=(0.98, 0.95, 0.99)).high
+    )
+    assert "population" in run("from-counts", *target, *target, *rates).stdout
+    for options, message in [
+        (("--sensitivity", "57/60"), "specificity is missing"),
+        (("--sensitivity", "57/60/2", "--specificity", 0.9), "--sensitivity is '57/60/2'"),
+        (("--sensitivity", "high", "--specificity", 0.9), "expected a number, value,low,high or right/rows"),
+        (("--tp", 3), "--fn is missing"),
+        (("--tp", 3, *rates), "give one of both"),
+        ((*rates, "--n", 3), "one number and n of 2 populations"),
+    ]:
+        assert message in fails(monkeypatch, capsys, "from-counts", *target, *options)
 
 
 @pytest.mark.parametrize("method", ["bayes", "platt", "isotonic", "beta"])

@@ -47,6 +47,7 @@ COMMANDS = [
     "thresholds d.csv --label y --score p --policy youden --policy f1",
     "by-size d.csv --label y --score p",
     "from-counts --tp 40 --fn 10 --fp 5 --tn 45 --predicted-positive 300 --n 1000",
+    "from-counts --sensitivity 57/60 --specificity 0.9,0.85,0.94 --predicted-positive 300 --n 1000",
     "impact d.csv --label y --predicted hat --value v",
     "index sales.csv --period m --product id --price price --quantity n",
     "watch months.csv --score p --period m",

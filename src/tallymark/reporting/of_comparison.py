@@ -9,10 +9,11 @@ from tallymark import charts
 from tallymark._numbers import amount, number, p_value, with_limits
 from tallymark.measures import SAMPLED
 from tallymark.reporting.builders import ReportRequest, contents, only
-from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table
+from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table, table_of
 from tallymark.reporting.sentences import comparison_headline, comparison_sentences, named
 
 if TYPE_CHECKING:
+    from tallymark.comparison.of_outcomes import OutcomeComparison
     from tallymark.comparison.results import Comparison
 
 
@@ -86,3 +87,21 @@ def of_comparison(comparison: Comparison, *, title: str) -> Content:
         [compared_section(comparison)],
         headline=comparison_headline(comparison),
     )
+
+
+@contents("OutcomeComparison")
+def _of_outcomes(named_: Mapping[str, OutcomeComparison], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    comparison = only(named_, "comparison")
+    letters = comparison.letters
+    means = [
+        {"system": name, comparison.metric: one.value, "low": one.low, "high": one.high, "letter": letters[name]}
+        for name in comparison.ranked
+        for one in (comparison.rates[name],)
+    ]
+    sections = [
+        Section("Systems", "Systems that share a letter cannot be told apart.", [], [table_of(means)]),
+        Section("Pairs", "The same items, so most of the chance cancels.", [], [table_of(comparison.rows())]),
+    ]
+    what = [f"{len(comparison.values)} systems on the same {amount(comparison.n)} rows"]
+    verdict = [f"{pair.first} and {pair.second}: {pair.verdict}." for pair in comparison.pairs]
+    return Content(request.title or "Comparison of outcomes", what, verdict, [], sections)

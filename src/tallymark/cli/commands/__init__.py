@@ -6,7 +6,7 @@ COMMANDS = {
     "How many are there?": ("quantify", "from-counts", "rare", "calibrate"),
     "What do errors do?": ("costs", "impact", "index", "advise"),
     "Has it changed?": ("watch",),
-    "Check by hand": ("audit",),
+    "Check by hand": ("audit", "agree", "judge"),
     "Studies": ("study",),
     "Tools": ("metrics", "policies", "quantifiers", "merge", "demo"),
 }

@@ -13,20 +13,20 @@ from typing import Annotated, Any
 import numpy as np
 
 from tallymark import _check
-from tallymark._numbers import limits, p_value
+from tallymark._numbers import limits, p_value, with_limits
 from tallymark._numbers import number as shown
 from tallymark.cli.layout import TextTable, table
 from tallymark.cli.options import (
     ClusteredRowOptions,
     EngineOptions,
     File,
-    Label,
     Level,
     MetricParameters,
     Sampling,
     Scores,
     Seed,
     Threshold,
+    column,
     columns,
     flag,
     names,
@@ -36,6 +36,7 @@ from tallymark.cli.options import (
 from tallymark.cli.output import Output, ReportedOutput, progress_bar
 from tallymark.cli.reading import read_columns
 from tallymark.comparison.compare import compare
+from tallymark.comparison.of_outcomes import OutcomeComparison
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
 from tallymark.simple import NoSimple, without_simple
@@ -43,20 +44,26 @@ from tallymark.sources.constructors import panel as panel_of
 from tallymark.sources.duck import Progress
 from tallymark.sources.filepanel import FilePanel
 from tallymark.sources.formats import Wanted
+from tallymark.sources.outcomes import outcomes as outcomes_of
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
+from tallymark.summaries.outcomes import Outcomes
 from tallymark.summaries.panel import Panel
 
 
 def run(
     file: File,
-    label: Label,
     rows: ClusteredRowOptions,
     parameters: MetricParameters,
     engine: EngineOptions,
     output: ReportedOutput,
+    label: Annotated[str | None, column("Column with the true class.", "class")] = None,
     score: Scores = None,
     predicted: Annotated[list[str] | None, columns("Or: columns with predicted classes, of two", "class")] = None,
+    outcome: Annotated[
+        list[str] | None, columns("Or, without --label: columns with outcomes, 0 or 1 or grades", "number")
+    ] = None,
+    item: Annotated[str | None, column("With --outcome: column with the item, where items were run often.")] = None,
     metric: Annotated[list[str] | None, names("METRIC", "Compare by this metric, auroc unless told")] = None,
     method: Annotated[
         str | None,
@@ -73,6 +80,24 @@ def run(
 ) -> None:
     """Read, compare, print."""
     output.require_place(file)
+    if outcome:
+        given: dict[str, Any] = {"--label": label, "--score": score, "--predicted": predicted, "--metric": metric}
+        given |= {"--threshold": threshold, "--without-simple": without_simple_rows, "--weight": rows.weight}
+        given |= {"--count": rows.count, "--pos-label": rows.pos_label, "--sampling": sampling != "plain"}
+        if used := [name for name, value in (given | parameters.given()).items() if value]:
+            raise InputError(f"{', '.join(used)}: not with --outcome, which needs no true class.")
+        compared = compare(
+            _of_outcomes(file, outcome, item, rows),
+            method=method,  # type: ignore[arg-type]
+            level=level,
+            equivalence=equivalence,
+        )
+        _answer_outcomes(compared, file, output)
+        return
+    if item is not None:
+        raise InputError("--item: only with --outcome.")
+    if label is None:
+        raise InputError("Name the column with the true class (--label), or columns with outcomes (--outcome a,b).")
     if len(metric or ()) > 1:
         raise InputError("Compare by one --metric at a time.")
     if bool(score) == bool(predicted):
@@ -155,6 +180,42 @@ def _of_predictions(file: str, label: str, predicted: list[str], rows: Clustered
         weights=None if rows.weight is None else data[rows.weight],
         clusters=None if rows.cluster is None else data[rows.cluster],
     )
+
+
+def _of_outcomes(file: str, outcome: list[str], item: str | None, rows: ClusteredRowOptions) -> Outcomes:
+    named = [Wanted(name, "--outcome", "number") for name in outcome]
+    named += [] if item is None else [Wanted(item, "--item")]
+    data = read_columns(file, rows, more=named)
+    return outcomes_of(
+        {name: data[name] for name in outcome},
+        items=None if item is None else data[item],
+        clusters=None if rows.cluster is None else data[rows.cluster],
+    )
+
+
+def _answer_outcomes(comparison: Comparison, file: str, output: ReportedOutput) -> None:
+    """Print means with their limits, and every pair."""
+    output.write_report(comparison, file)
+    if output.as_json:
+        output.answer("compare", comparison.to_dict(), comparison.warnings)
+        return
+    rates = comparison.rates if isinstance(comparison, OutcomeComparison) else {}
+    several = len(rates) > 2
+    output.text(f"{file}: {comparison.metric} on the same {comparison.n} rows", "bold")
+    heads = [("system", "left"), (f"{comparison.metric} ({100 * comparison.level:g} % interval)", "right")]
+    lines = [
+        [
+            name,
+            with_limits(rates[name].value, rates[name].low, rates[name].high),
+            *([comparison.letters[name]] if several else []),
+        ]
+        for name in comparison.ranked
+    ]
+    output.table(table("", [*heads, *([("letter", "left")] if several else [])], lines))
+    output.text("")
+    output.table(compared_table("", comparison))
+    print_conditions(comparison, output)
+    output.say_where()
 
 
 def _simple(reduced: NoSimple | None) -> dict[str, Any]:
