@@ -17,6 +17,7 @@ from tallymark import results as results
 from tallymark import scorers as scorers
 from tallymark import study as study
 from tallymark._version import __version__ as __version__
+from tallymark.comparison.against import not_worse as not_worse
 from tallymark.comparison.compare import compare as compare
 from tallymark.comparison.results import Comparison as Comparison
 from tallymark.curves import brier_curve as brier_curve

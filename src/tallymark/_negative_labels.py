@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tallymark._numbers import noun
@@ -28,7 +28,11 @@ def check_negatives(
 
     `occurrences` gives the number of rows with each label; it is only called where there is something to say.
     """
-    same = [label for label in others if _plain(label) == _plain(positive) or _equal_numbers(label, positive)]
+    same = [
+        label
+        for label in others
+        if plain_spelling(label) == plain_spelling(positive) or _equal_numbers(label, positive)
+    ]
     if same:
         raise InputError(
             f"{name} has {_with_rows(same, occurrences())} beside the positive label {positive!r}; they differ in "
@@ -36,13 +40,22 @@ def check_negatives(
         )
     if len(others) < 2:
         return
-    if unknown := [label for label in others if _plain(label) in _UNKNOWN]:
+    if unknown := [label for label in others if plain_spelling(label) in _UNKNOWN]:
         raise InputError(
             f"{name} has {_with_rows(unknown, occurrences())}, which looks like a missing value. Leave these rows out "
             "or empty their cells; if they are negative, give them the label of the negatives."
         )
     message = f"in {name} {positive!r} is positive; counted as negative: {_with_rows(others, occurrences())}."
     emit([Note("TM121", message)])
+
+
+def require_one_spelling(labels: Iterable[object], name: str) -> None:
+    """Refuse labels that differ only in capitals, accents or spaces: they would be counted as different classes."""
+    spellings: dict[str, object] = {}
+    for label in labels:
+        other = spellings.setdefault(plain_spelling(label), label)
+        if other != label and type(other) is type(label):
+            raise InputError(f"{name} has {other!r} beside {label!r}; write them in one way, or give them other names.")
 
 
 def _equal_numbers(label: object, positive: object) -> bool:
@@ -58,6 +71,6 @@ def _with_rows(labels: Sequence[object], occurs: Mapping[Any, int]) -> str:
     return ", ".join(f"{label!r} ({occurs[label]} {noun(occurs[label], 'row')})" for label in ordered[:_NAMED]) + rest
 
 
-def _plain(label: object) -> str:
+def plain_spelling(label: object) -> str:
     """A label without capitals, accents, invisible characters and the spaces around it."""
     return " ".join(unaccented(str(label)).casefold().split())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from tallymark._display import Limited, Row, Shown, columns_of, frame, plain
 from tallymark._mappings import FrozenDict, Keyed
-from tallymark._numbers import noun, number
+from tallymark._numbers import noun, number, with_limits
 from tallymark.errors import UnknownNameError, nearest
 from tallymark.notes import Note
 from tallymark.registry import METRICS
@@ -77,6 +78,13 @@ class Measure(Shown, Limited):
         shown_parts = [f"{name} {_brief(part)}" for name, part in parts.items() if part is not None]
         why = [self.reason] if self.reason else [f"no interval: {self.no_interval}"] if self.no_interval else []
         return ", ".join([f"{self.name} = {number(self.value)}", *shown_parts, *why])
+
+    def quote(self) -> str:
+        """The value and its limits as a text quotes them: ``0.94 (95 % CI 0.92–0.96)``."""
+        if self.low is None or self.high is None or self.level is None:
+            return str(number(self.value)) + (f" ({self.reason})" if self.reason else "")
+        value, _, limits = with_limits(self.value, self.low, self.high).partition(" (")
+        return f"{value} ({100 * self.level:g} % CI {limits}"
 
     def heading(self) -> str:
         """The metric."""
@@ -220,6 +228,16 @@ class Evaluation(Shown, Mapping[str, Measure]):
         used = [name for name in names if any(getattr(m, name) is not None for m in self.measures.values())]
         return [{"metric": m.name} | {name: getattr(m, name) for name in used} for m in self.measures.values()]
 
+    def flat(self) -> dict[str, float]:
+        """Numbers by name, for experiment trackers: each metric, and its limits as ``auroc.low`` and ``auroc.high``.
+
+        What is undefined is left out.
+        """
+        named: dict[str, float | None] = {}
+        for name, measure in self.measures.items():
+            named |= {name: measure.value, f"{name}.low": measure.low, f"{name}.high": measure.high}
+        return {name: float(value) for name, value in named.items() if value is not None and not math.isnan(value)}
+
     def to_dict(self) -> dict[str, Any]:
         """One model's part of the JSON that ``tallymark evaluate --json`` prints."""
         entries: dict[str, Any] = {
@@ -288,6 +306,14 @@ class Evaluations(Shown, Keyed[Evaluation]):
             for key, evaluation in self.entries.items()
             for row in evaluation.rows()
         ]
+
+    def flat(self) -> dict[str, float]:
+        """Numbers by name, for experiment trackers: those of each evaluation behind its key, ``model.auroc``."""
+        return {
+            ".".join([*map(str, key), name]): value
+            for key, evaluation in self.entries.items()
+            for name, value in evaluation.flat().items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON of ``tallymark evaluate --json``."""

@@ -120,6 +120,10 @@ GUARDS = {
         "read the agreement on each class, and `gwet_ac` beside kappa",
         fatal=False,
     ),
+    "TM128": Guard(
+        "people labelled a larger share of the items with one verdict of the judge than with another",
+        "say how the items to label were drawn: `stratum=` or `inclusion=`",
+    ),
 }
 
 
@@ -190,8 +194,23 @@ def honours_strict(function: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
+_PASSED_ON: ContextVar[bool] = ContextVar("passed_on", default=False)
+
+
+@contextmanager
+def passing_on_notes() -> Iterator[None]:
+    """Within it no note is warned of: for functions that call public ones and pass on the notes of their results."""
+    token = _PASSED_ON.set(True)
+    try:
+        yield
+    finally:
+        _PASSED_ON.reset(token)
+
+
 def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
     """Warn of each note once, with the line of the caller's own code; raise at the first where the caller is strict."""
+    if _PASSED_ON.get():
+        return
     for note in dict.fromkeys(notes):
         if (strict or _STRICT.get()) and GUARDS[note.code].fatal:
             raise GuardError(f"{note.code}: {note.message}")

@@ -10,6 +10,7 @@ from tallymark.audits.plan_results import AuditPlan as AuditPlan
 from tallymark.audits.publishing import Publication as Publication
 from tallymark.audits.stopping_rule import Stopping as Stopping
 from tallymark.calibration.maps import CalibrationMap as CalibrationMap
+from tallymark.comparison.against import NotWorse as NotWorse
 from tallymark.comparison.of_outcomes import OutcomeComparison as OutcomeComparison
 from tallymark.comparison.results import Comparison as Comparison
 from tallymark.comparison.results import Pair as Pair
@@ -69,7 +70,9 @@ from tallymark.quantify.estimation.prevalence import Prevalences as Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity as Sensitivity
 from tallymark.rare.results import ClassWeightSweep as ClassWeightSweep
 from tallymark.rare.results import RareCount as RareCount
+from tallymark.raters.judge_drift import JudgeDrift as JudgeDrift
 from tallymark.raters.judgements import Judgement as Judgement
+from tallymark.raters.label_plans import LabelPlan as LabelPlan
 from tallymark.raters.results import Agreement as Agreement
 from tallymark.raters.results import Coefficient as Coefficient
 from tallymark.raters.results import Rater as Rater

@@ -68,6 +68,10 @@ def test_counts_of_items_by_classes():
 def naive(columns, distance):
     """Pairs of ratings one by one: observed agreement, Conger's kappa, Fleiss's kappa, Krippendorff's alpha."""
     raters = list(columns)
+    if len(raters) == 2:
+        # Items that one of two raters rated alone are left out.
+        both = [i for i, row in enumerate(zip(*columns.values(), strict=True)) if None not in row]
+        columns = {name: [column[i] for i in both] for name, column in columns.items()}
     classes = sorted({x for column in columns.values() for x in column if x is not None})
     items = [[x for x in row if x is not None] for row in zip(*columns.values(), strict=True)]
     rated = [row for row in items if row]

@@ -87,8 +87,8 @@ def test_the_difference_holds_its_level(rates, labelled):
 def test_a_difference_of_all_labelled_items_is_known():
     (first, second), frame = two_systems(np.random.default_rng(4), labelled=1_000)
     one = tm.raters.judge(frame, judge=["j0", "j1"], human=["h0", "h1"]).difference
-    # Two half pseudo-items of +1 and -1 leave the mean of n items n / (n + 1) of it.
-    assert one.value == pytest.approx(first.mean() - second.mean(), abs=2e-4)
+    assert one.value == pytest.approx(first.mean() - second.mean(), abs=1e-12)
+    assert one.low == pytest.approx(one.high)
     assert one.standard_error == 0.0
 
 
@@ -98,16 +98,31 @@ def test_segments_are_estimated_one_by_one():
     result = tm.raters.judge(frame, judge="j", human="h", by="topic")
     part = tm.raters.judge(frame[frame.topic == 1], judge="j", human="h")
     assert result.segments[1,].corrected.value == part.corrected.value
+    assert result.unlike_rates["specificity"] > 0.01
+    frame["topic"] = np.where(frame.h.isna() | (frame.h == frame.j), "easy", "hard")
+    assert tm.raters.judge(frame, judge="j", human="h", by="topic").unlike_rates["specificity"] < 1e-6
+    bare = frame.assign(topic=np.where(frame.h.isna(), "new", "old"))
+    assert tm.raters.judge(bare, judge="j", human="h", by="topic").segments["new",].corrected.reason
     assert {"topic", "of", "value"} <= set(result.rows()[0])
 
 
-def test_labels_that_are_no_random_sample_are_noted():
+def test_labels_that_were_drawn_by_the_verdict_are_taken_so_and_noted():
     rng = np.random.default_rng(6)
-    truth, frame = made(rng, labelled=2_000)
-    # People looked at half of the items that fail, and at one in ten of those that pass.
-    frame["h"] = np.where(rng.random(2_000) < np.where(truth, 0.1, 0.5), frame.h, np.nan)
-    with pytest.warns(tm.GuardWarning, match="TM118"):
-        tm.raters.judge(frame, judge="j", human="h")
+    truth, frame = made(rng, rate=0.9, labelled=2_000)
+    by_verdict = np.where(rng.random(2_000) < np.where(frame.j == 1, 0.06, 0.5), frame.h, np.nan)
+    with pytest.warns(tm.GuardWarning, match="TM128.*of those judged fail"):
+        result = tm.raters.judge(frame.assign(h=by_verdict), judge="j", human="h")
+    said = tm.raters.judge(frame.assign(h=by_verdict), judge="j", human="h", stratum="j")
+    assert said.warnings == ()
+    for one in (result, said):
+        assert one.corrected.low <= truth.mean() <= one.corrected.high
+        # Of the labelled items alone the sensitivity is far too low, and the agreement is that of odd items.
+        assert one.sensitivity.low <= frame.j[truth].mean() <= one.sensitivity.high
+        assert one.specificity.low <= 1 - frame.j[~truth].mean() <= one.specificity.high
+        assert one.agreement is one.by_error_rates is None
+    only_failed = np.where(frame.j == 0, frame.h, np.nan)
+    nothing = tm.raters.judge(frame.assign(h=only_failed), judge="j", human="h")
+    assert "no item judged pass has a human verdict" in nothing.corrected.reason
 
 
 @pytest.mark.parametrize(
@@ -132,3 +147,190 @@ def test_a_judge_that_never_fails_anything_is_answered():
     assert result.judged.value == 1.0
     assert result.corrected.low <= truth.mean() <= result.corrected.high
     assert result.specificity.value == 0.0
+
+
+def test_classes_are_estimated_one_against_the_others():
+    rng = np.random.default_rng(9)
+    truth = rng.choice(["bad answer", "fine", "great"], 3_000, p=[0.2, 0.5, 0.3])
+    verdict = np.where(rng.random(3_000) < 0.8, truth, "fine")
+    frame = pd.DataFrame({"j": verdict, "h": np.where(rng.permutation(3_000) < 300, truth, None)})
+    result = tm.raters.judge(frame, judge="j", human="h")
+    assert result.scale == "classes"
+    for label, one in result.classes.items():
+        assert one.judged.value == (verdict == label).mean()
+        assert one.corrected.low <= (truth == label).mean() <= one.corrected.high
+        seen = frame.dropna()
+        assert one.sensitivity.value == pytest.approx((seen.j[seen.h == label] == label).mean())
+    assert {"verdict", "of"} <= set(result.rows()[0])
+    with pytest.raises(tm.InputError, match="'Fine' beside 'fine'|'fine' beside 'Fine'"):
+        tm.raters.judge(frame.assign(j=np.where(frame.index < 9, "Fine", frame.j)), judge="j", human="h")
+
+
+def test_grades_are_means():
+    rng = np.random.default_rng(10)
+    truth = rng.integers(1, 6, 2_000).astype(float)
+    verdict = np.clip(truth + rng.choice([0, 0, 1], 2_000), 1, 5)
+    seen = rng.permutation(2_000) < 200
+    frame = pd.DataFrame({"j": verdict, "h": np.where(seen, truth, np.nan)})
+    result = tm.raters.judge(frame, judge="j", human="h")
+    assert result.scale == "grades"
+    j, h = verdict[seen], truth[seen]
+    slope = np.cov(j, h, ddof=0)[0, 1] / j.var()
+    assert 0.0 < slope < 1.0
+    assert result.corrected.value == pytest.approx(slope * verdict.mean() + (h - slope * j).mean())
+    assert result.corrected.low <= truth.mean() <= result.corrected.high
+    assert result.bias.value == pytest.approx((j - h).mean())
+    assert result.bias.low > 0.0
+
+
+def test_clusters_and_probabilities_reach_every_estimate():
+    rng = np.random.default_rng(11)
+    frame = pd.DataFrame({"talk": np.repeat(np.arange(100), 20)})
+    mood = rng.normal(size=100)[frame.talk]
+    for name, shift in (("a", 0.3), ("b", 0.0)):
+        truth = rng.normal(size=2_000) + 2 * mood + shift > 0
+        frame[f"j{name}"] = np.where(rng.random(2_000) < 0.85, truth, ~truth).astype(int)
+        frame[f"h{name}"] = np.where(frame.talk < 30, truth, np.nan)
+    options = {"judge": ["ja", "jb"], "human": ["ha", "hb"]}
+    plain, clustered = tm.raters.judge(frame, **options), tm.raters.judge(frame, **options, cluster="talk")
+    for one, other in zip(plain.systems.values(), clustered.systems.values(), strict=True):
+        assert other.corrected.high - other.corrected.low > one.corrected.high - one.corrected.low
+        for name in ("sensitivity", "specificity"):
+            assert getattr(other, name).interval != getattr(one, name).interval
+    assert clustered.difference.standard_error != plain.difference.standard_error
+    long = pd.concat([frame.assign(j=frame[f"j{s}"], h=frame[f"h{s}"], s=s, i=frame.index) for s in "ab"]).sample(
+        frac=1, random_state=1
+    )
+    again = tm.raters.judge(long, judge="j", human="h", system="s", item="i", cluster="talk")
+    assert again.difference.value == pytest.approx(clustered.difference.value)
+    assert again.difference.low == pytest.approx(clustered.difference.low)
+    chance = np.where(frame.ja == 1, 0.05, 0.4)
+    labelled = rng.random(2_000) < chance
+    drawn = frame.assign(h=np.where(labelled, frame.ha.fillna(0), np.nan), p=chance)
+    weighted = tm.raters.judge(drawn, judge="ja", human="h", inclusion="p")
+    audit = tm.audits.estimate(drawn, label="h", predicted="ja", inclusion="p")
+    assert weighted.corrected.value == audit.prevalences[1].value
+    assert weighted.sensitivity.value == audit.recall[1].value
+
+
+def test_several_systems_are_ranked_with_letters():
+    rng = np.random.default_rng(12)
+    frame = {}
+    for name, rate in (("a", 0.9), ("b", 0.6), ("c", 0.6)):
+        truth = rng.random(1_500) < rate
+        frame[f"j{name}"] = np.where(rng.random(1_500) < 0.9, truth, ~truth).astype(int)
+        frame[f"h{name}"] = np.where(np.arange(1_500) < 300, truth, np.nan)
+    judges, humans = ["ja", "jb", "jc"], ["ha", "hb", "hc"]
+    result = tm.raters.judge(frame, judge=judges, human=humans, equivalence=0.2)
+    assert result.difference is None
+    assert result.comparison.ranked[0] == "ja"
+    assert result.comparison.letters["ja"] == "a"
+    assert "share a letter" in result.heading()
+    pair = tm.raters.judge(frame, judge=judges[:2], human=humans[:2])
+    assert pair.difference.value == pytest.approx(result.comparison["ja", "jb"].difference)
+
+
+def test_labels_of_one_system_each_are_used():
+    rng = np.random.default_rng(13)
+    (first, second), frame = two_systems(rng, n=2_000, labelled=2_000, rates=(0.9, 0.6))
+    apart = frame.assign(h0=frame.h0.where(frame.index % 4 == 0), h1=frame.h1.where(frame.index % 4 == 1))
+    one = tm.raters.judge(apart, judge=["j0", "j1"], human=["h0", "h1"]).difference
+    assert one.low <= first.mean() - second.mean() <= one.high
+    assert one.parameters["p_value"] < 1e-6
+
+
+def test_limits_for_items_of_which_these_are_a_sample_are_wider():
+    _, frame = two_systems(np.random.default_rng(14), labelled=900)
+    options = {"judge": ["j0", "j1"], "human": ["h0", "h1"]}
+    here, everywhere = (tm.raters.judge(frame, **options, population=name) for name in ("suite", "items"))
+    assert everywhere.difference.value == here.difference.value
+    assert everywhere.difference.high - everywhere.difference.low > 1.5 * (here.difference.high - here.difference.low)
+    one, other = (result.systems["j0"].corrected for result in (here, everywhere))
+    assert other.low < one.low < one.high < other.high
+    # With every item labelled by people, it is the paired t-test.
+    both = frame.assign(h0=frame.h0.fillna(frame.j0), h1=frame.h1.fillna(frame.j1))
+    pair = tm.raters.judge(both, **options, population="items").difference
+    outcome = tm.compare(tm.outcomes({"a": both.h0, "b": both.h1}), method="t")
+    assert pair.standard_error == pytest.approx(outcome.pairs[0].error, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("judged", "human", "options"),
+    [
+        ("Pass,Fail", "pass,fail", {}),
+        ("1,0", "yes,no", {}),
+        ("True,False", "1,0", {}),
+        ("passed,failed", "y,n", {}),
+    ],
+)
+def test_columns_may_use_different_words(judged, human, options, tmp_path):
+    _, frame = made(np.random.default_rng(15))
+    wanted = tm.raters.judge(frame, judge="j", human="h").to_dict()
+    yes, no = judged.split(",")
+    passed, failed = human.split(",")
+    words = pd.DataFrame({"j": np.where(frame.j == 1, yes, no), "h": frame.h.map({1.0: passed, 0.0: failed})})
+    words.to_csv(tmp_path / "f.csv", index=False)
+    for data in (words, tmp_path / "f.csv"):
+        assert tm.raters.judge(data, judge="j", human="h", **options).to_dict() == wanted
+
+
+def test_words_that_no_column_shares_are_refused():
+    _, frame = made(np.random.default_rng(16))
+    odd = pd.DataFrame({"j": np.where(frame.j == 1, "fine", "poor"), "h": frame.h.map({1.0: "good!", 0.0: "bad!"})})
+    with pytest.raises(tm.InputError, match="never 'fine'"):
+        tm.raters.judge(odd, judge="j", human="h", pos_label="fine")
+    spelt = pd.DataFrame({"j": np.where(frame.j == 1, "fine", "poor"), "h": frame.h.map({1.0: "Fine", 0.0: "poor"})})
+    with pytest.raises(tm.InputError, match="how they are written"):
+        tm.raters.judge(spelt, judge="j", human="h", pos_label="fine")
+    with pytest.raises(tm.InputError, match="judge_drift"):
+        tm.raters.judge(frame.assign(k=frame.j), judge=["j", "k"], human=["h", "h"])
+
+
+def test_notes_of_the_parts_are_passed_on_once():
+    frame = pd.DataFrame({"j": [1] * 180 + [0] * 20, "h": [1.0] * 40 + [np.nan] * 160})
+    with pytest.warns(tm.GuardWarning) as said:
+        result = tm.raters.judge(frame, judge="j", human="h")
+    codes = [one.message.code for one in said]
+    assert "TM117" in codes
+    assert sorted(codes) == sorted(note.code for note in result.warnings)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plan_for_a_width_is_met(seed):
+    rng = np.random.default_rng(seed)
+    truth, frame = made(rng, n=3_000, labelled=60, rate=0.9, specificity=0.8)
+    needed = tm.raters.plan(frame, judge="j", human="h", width=0.06)
+    assert needed.size == len(needed.drawn) == sum(needed.split.values())
+    assert frame.h[needed.drawn].isna().all()
+    full = frame.assign(h=np.where(np.isin(frame.index, needed.drawn), truth, frame.h))
+    one = tm.raters.judge(full, judge="j", human="h", stratum="j").corrected
+    assert one.high - one.low < 0.075
+    assert tm.raters.plan(frame, judge="j", width=0.06).size > needed.size
+
+
+def test_a_plan_for_a_difference_gives_the_power():
+    rng = np.random.default_rng(5)
+    _, frame = two_systems(rng, n=4_000, labelled=200, rates=(0.8, 0.75))
+    names = {"judge": ["j0", "j1"], "human": ["h0", "h1"]}
+    needed = tm.raters.plan(frame, **names, difference=0.05)
+    pilot = tm.raters.judge(frame, **names).difference
+    n, more = 200, needed.size + 200
+    error = pilot.standard_error * np.sqrt(n / more * (1 - more / 4_000) / (1 - n / 4_000))
+    assert error == pytest.approx(0.05 / (1.959964 + 0.841621), rel=0.02)
+    with pytest.raises(tm.InputError, match="pilot"):
+        tm.raters.plan(frame, judge=["j0", "j1"], difference=0.05)
+
+
+def test_a_judge_that_is_run_again():
+    _, frame = made(np.random.default_rng(17))
+    rng = np.random.default_rng(18)
+    frame["k"] = np.where((frame.j == 0) & (rng.random(2_000) < 0.3), 1, frame.j)
+    drift = tm.raters.judge_drift(frame, judge=["j", "k"], human="h")
+    flips = int((frame.j != frame.k).sum())
+    assert (drift.flip_rate.value, drift.to_pass, drift.to_fail) == (flips / 2_000, flips, 0)
+    assert drift.pass_rate.value == pytest.approx(frame.k.mean() - frame.j.mean())
+    seen = frame.dropna()
+    assert drift.specificity.value == pytest.approx((seen.j - seen.k)[seen.h == 0].mean())
+    assert drift.specificity.high < 0.0
+    assert drift.specificity.parameters["p_value"] < 0.05
+    assert tm.raters.judge_drift(frame, judge=["j", "k"]).sensitivity is None

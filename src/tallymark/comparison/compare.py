@@ -125,7 +125,7 @@ def compare(
     if len(panel.models) < 2:
         raise InputError("compare needs two models or more on the same rows.")
     facts, confidence = metric_named(metric), checked_level(level)
-    margin = None if equivalence is None else _margin(equivalence)
+    margin = None if equivalence is None else margin_of(equivalence)
     design: Sampling = require_one_of("sampling", sampling, ("stratified", "plain"))
     if isinstance(panel, FilePanel):
         with panel.open() as table:
@@ -145,7 +145,7 @@ def compare(
     return Comparison(
         metric=facts.name,
         values=problem.values,
-        pairs=_pairs(facts.better, facts.high - facts.low, differences, confidence, margin, problem.units),
+        pairs=pairs_of(facts.better, facts.high - facts.low, differences, confidence, margin, problem.units),
         level=confidence,
         n=int(panel.mass.sum()) if unweighted else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if unweighted else int(panel.is_positive.sum()),
@@ -218,7 +218,7 @@ def _compare_files(
     return Comparison(
         metric=facts.name,
         values=values,
-        pairs=_pairs(facts.better, facts.high - facts.low, differences, level, margin, fewest),
+        pairs=pairs_of(facts.better, facts.high - facts.low, differences, level, margin, fewest),
         level=level,
         n=first.n_rows,
         positives=first.positive.n_rows,
@@ -244,14 +244,14 @@ def _compare_outcomes(
     require_one_of("mcnemar_kind", kind, ("exact", "mid_p"))
     if outcomes.groups < 2:
         raise InputError("compare needs two items or clusters or more.")
-    margin = None if equivalence is None else _margin(equivalence)
+    margin = None if equivalence is None else margin_of(equivalence)
     span = 1.0 if outcomes.binary else math.inf
     differences = outcome_differences(outcomes, method, kind)
     means = outcomes.values.mean(axis=0)
     return OutcomeComparison(
         metric=outcomes.name,
         values={name: float(mean) for name, mean in zip(outcomes.systems, means, strict=True)},
-        pairs=_pairs("higher", span, differences, level, margin, outcomes.groups),
+        pairs=pairs_of("higher", span, differences, level, margin, outcomes.groups),
         level=level,
         n=outcomes.n,
         positives=0,
@@ -261,13 +261,14 @@ def _compare_outcomes(
     )
 
 
-def _margin(equivalence: float) -> float:
+def margin_of(equivalence: float) -> float:
+    """A margin of equivalence, above 0."""
     if not _check.real(equivalence, "equivalence") > 0.0:
         raise InputError(f"equivalence is {equivalence!r}, expected a difference above 0 that would not matter.")
     return equivalence
 
 
-def _pairs(
+def pairs_of(
     better: str, most: float, differences: Differences, level: float, margin: float | None, fewest: float
 ) -> tuple[Pair, ...]:
     """Holm-corrected tests, limits and verdict of every pair.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -17,6 +18,8 @@ from tallymark.inference.hypothesis_tests.difference import Difference, no_disag
 from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
 from tallymark.inference.interval import Interval
 from tallymark.inference.limits.outcome_means import group_error
+from tallymark.inference.limits.proportions import unseen
+from tallymark.inference.scales import NO_SPREAD
 from tallymark.summaries.outcomes import Outcomes
 
 
@@ -46,6 +49,27 @@ class OutcomeComparison(Comparison):
         first = self.ranked[0]
         return first if all(self.told_apart(first, other) for other in self.ranked[1:]) else None
 
+    def sample_size(
+        self, difference: float, *, power: float = 0.8, pair: tuple[str, str] | None = None
+    ) -> dict[str, int]:
+        """Rows like these that show a true difference of this size with the given power.
+
+        Parameters
+        ----------
+        difference
+            The true difference.
+        power
+            The chance to show it.
+        pair
+            Names of two systems; needed with more than two.
+
+        Returns
+        -------
+        dict
+            The number of rows, `n`.
+        """
+        return {"n": math.ceil(self.n * self._growth(difference, power, pair))}
+
     def heading(self) -> str:
         """The systems' means with their limits."""
         rates = ", ".join(
@@ -73,10 +97,23 @@ def outcome_differences(
             continue
         name = "paired t" if outcomes.independent else "paired t of clusters"
         gap = a - b
-        error = group_error(gap, outcomes)
+        error, freedom = group_error(gap, outcomes)
+        span = float(np.ptp(outcomes.values)) or 1.0
         if not gap.any():
-            span = float(np.ptp(outcomes.values)) or 1.0
-            differences[first, second] = no_disagreement(span, outcomes.groups, name)
+            differences[first, second] = no_disagreement(span, freedom + 1.0, name)
+        elif error <= NO_SPREAD * abs(float(gap.mean())):
+            differences[first, second] = _constant(float(gap.mean()), span, freedom + 1.0, name)
         else:
-            differences[first, second] = student_difference(float(gap.mean()), error, name, outcomes.groups - 1)
+            differences[first, second] = student_difference(float(gap.mean()), error, name, freedom)
     return differences
+
+
+def _constant(difference: float, span: float, groups: float, method: str) -> Difference:
+    """A difference that every group shows: a share of groups that were not seen may yet show any other."""
+
+    def limits(level: float) -> tuple[float, float]:
+        other = unseen(level, groups)
+        return difference - other * (span + difference), difference + other * (span - difference)
+
+    # The sign test: all groups on one side.
+    return Difference(difference, 0.0, 2.0 ** (1.0 - groups), method, limits)

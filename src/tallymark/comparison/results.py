@@ -229,17 +229,21 @@ class Comparison(Shown):
         """
         from scipy.special import chdtri
 
-        gap = abs(_check.real(difference, "difference"))
-        if not gap or not 0.0 < _check.real(power, "power") < 1.0:
-            raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
-        z = critical_value(self.level) + normal_quantile(power)
-        factor = (z * self._error(pair) / gap) ** 2
+        factor = self._growth(difference, power, pair)
         fewest = min(self.positives, self.n - self.positives)
         low, high = (float(chdtri(fewest - 1, tail)) / (fewest - 1) for tail in (0.95, 0.05))
         sizes = {"n": self.n, "positives": self.positives, "positives_low": low * self.positives}
         return {
             name: math.ceil(size * factor) for name, size in (sizes | {"positives_high": high * self.positives}).items()
         }
+
+    def _growth(self, difference: float, power: float, pair: tuple[str, str] | None) -> float:
+        """How many times as many rows show a true difference of this size."""
+        gap = abs(_check.real(difference, "difference"))
+        if not gap or not 0.0 < _check.real(power, "power") < 1.0:
+            raise InputError("sample_size needs a difference other than 0 and a power between 0 and 1.")
+        z = critical_value(self.level) + normal_quantile(power)
+        return float((z * self._error(pair) / gap) ** 2)
 
     def _error(self, models: tuple[str, str] | None) -> float:
         pair = self._only if models is None else self[models]

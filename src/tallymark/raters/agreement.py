@@ -60,8 +60,9 @@ def agreement(
     ratings
         A dataframe, the path of a file, or arrays by name, one row per item (wide: name the raters' columns) or one row
         per rating (long: name `rater`, `item` and `rating`). Or counts: a square table of two raters, one by rows and
-        one by columns (also a :class:`~tallymark.Confusion`), or a table of items by classes, which is not square.
-        Ratings may be missing. Labels are text or numbers.
+        one by columns (also a :class:`~tallymark.Confusion` or a pandas ``crosstab``), or a table of items by classes,
+        which is not square. Ratings may be missing; of two raters, items that both rated are used. Labels are text or
+        numbers.
     rater
         Wide: the columns of the raters, all columns if left out. Long: the column that names the rater.
     item
@@ -203,6 +204,8 @@ def _standard_error(value: Value, table: Ratings) -> float:
 
 
 def _reason(name: str, patterns: Patterns) -> str:
+    if patterns.codes is not None and (patterns.codes < 0).all(axis=0).any():
+        return "a rater gave no rating"
     if name == "cohen_kappa" and patterns.codes is None:
         return f"it needs to be known who gave which rating, for at most {MOST_RATERS} raters"
     if len(patterns.classes) == 1:

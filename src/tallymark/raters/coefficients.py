@@ -221,7 +221,7 @@ class Agreements:
             d_expected = (2.0 * counts @ unlike[0] - expected[0] * counts.sum(axis=1)) / n[0]
             effect = apart / observed[0] - d_expected / expected[0] if observed[0] > 0.0 else np.zeros(len(counts))
         # Pairs of ratings are drawn without replacement from the n ratings at hand.
-        ratio = observed * (n - 1.0) / (n * np.where(expected > 1e-12 * n, expected, np.nan))
+        ratio = observed * np.maximum(n - 1.0, 0.0) / (n * np.where(expected > 1e-12 * n, expected, np.nan))
         return Value(1.0 - ratio, -ratio[0] * effect)
 
     def _ranked_disagreement(self, counts: Floats, totals: Floats, n: Floats) -> tuple[Floats, Floats, Floats]:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tallymark._check import Label
 from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict
-from tallymark._numbers import counted
+from tallymark._numbers import counted, equals_p
 from tallymark.audits.class_estimates import AuditMeasure
+from tallymark.comparison.of_outcomes import OutcomeComparison
 from tallymark.measures import Measure
 from tallymark.notes import Note
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.raters.results import Agreement
+
+#: What verdicts are that are no passes.
+_SCALES = {"classes": "classes, each against the others", "grades": "grades, of which the mean is estimated"}
+
+#: p-value below which error rates of segments are said to differ.
+_SHOWN = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -30,29 +38,42 @@ class Judgement(Shown):
         Share of the items that people pass which the judge passes, and of those they fail which it fails.
     agreement : Agreement
         Agreement of judge and people on the labelled items.
+    bias : AuditMeasure
+        Of grades: the judge's mean grade less people's, over all items.
     difference : AuditMeasure
         Corrected difference of two systems, the first less the second; None of one system. Its p-value is in
         ``parameters``.
-    systems, segments : mapping
-        The same for each system, and for each segment.
+    comparison : OutcomeComparison
+        Every pair of several systems, with tests, limits and letters.
+    systems, classes, segments : mapping
+        The same for each system, for each verdict against the others, and for each segment.
+    unlike_rates : mapping
+        p-value of the judge's sensitivity, and of its specificity, being the same in all segments.
     """
 
     n: int
     labelled: int
+    scale: str = "pass"
+    #: What rates are of: these items (suite), or those that they are a random sample of (items).
+    population: str = "suite"
     judged: Measure | None = None
     corrected: AuditMeasure | None = None
     by_error_rates: Prevalence | None = None
     sensitivity: Measure | None = None
     specificity: Measure | None = None
     agreement: Agreement | None = None
+    bias: AuditMeasure | None = None
     difference: AuditMeasure | None = None
+    comparison: OutcomeComparison | None = None
     systems: Mapping[str, Judgement] = field(default_factory=dict)
+    classes: Mapping[Label, Judgement] = field(default_factory=dict)
     segments: Mapping[tuple[Any, ...], Judgement] = field(default_factory=dict)
     by: tuple[str, ...] = ()
+    unlike_rates: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("systems", "segments"):
+        for name in ("systems", "classes", "segments", "unlike_rates"):
             object.__setattr__(self, name, FrozenDict(getattr(self, name)))
 
     @classmethod
@@ -60,22 +81,43 @@ class Judgement(Shown):
         """Several systems judged on the same items."""
         first = next(iter(systems.values()))
         notes = tuple(dict.fromkeys(note for one in systems.values() for note in one.warnings))
-        return cls(n=first.n, labelled=first.labelled, systems=systems, warnings=notes)
+        return cls(
+            n=first.n,
+            labelled=first.labelled,
+            scale=first.scale,
+            population=first.population,
+            systems=systems,
+            warnings=notes,
+        )
 
     def heading(self) -> str:
-        """Items and labels; and which system is better, where there are two."""
-        first = f"{counted(self.n, 'item')} judged, {self.labelled} of them by people too"
-        if self.difference is None or self.difference.reason is not None:
-            return first
-        names = list(self.systems)
-        low, high = self.difference.low or 0.0, self.difference.high or 0.0
-        better = names[0] if low > 0.0 else names[1] if high < 0.0 else None
-        verdict = "no difference is shown" if better is None else f"{better} passes more often"
-        return f"{first}\n{names[0]} less {names[1]}: {self.difference.written}; {verdict}"
+        """Items and labels; which system is better, where there are several; whether error rates differ."""
+        of = "these items" if self.population == "suite" else "the items that these are a sample of"
+        lines = [f"{counted(self.n, 'item')} judged, {self.labelled} of them by people too; rates are of {of}"]
+        if self.scale != "pass":
+            lines[0] += f"; verdicts are {_SCALES[self.scale]}"
+        if self.difference is not None and not self.difference.reason:
+            names = list(self.systems)
+            low, high = self.difference.low or 0.0, self.difference.high or 0.0
+            better = names[0] if low > 0.0 else names[1] if high < 0.0 else None
+            word = "does better" if self.scale == "grades" else "passes more often"
+            verdict = "no difference is shown" if better is None else f"{better} {word}"
+            lines.append(f"{names[0]} less {names[1]}: {self.difference.written}; {verdict}")
+        elif self.comparison is not None:
+            letters = self.comparison.letters
+            ranked = ", ".join(f"{name} ({letters[name]})" for name in self.comparison.ranked)
+            lines.append(f"Best first: {ranked}; systems that share a letter cannot be told apart")
+        lines += [
+            f"The judge's {name} differs between segments ({equals_p(p)}): read each segment's own correction; the "
+            "pass rate by error rates takes them as the same"
+            for name, p in self.unlike_rates.items()
+            if p < _SHOWN
+        ]
+        return "\n".join(lines)
 
     def estimates(self) -> Iterator[tuple[str, float, Limited | None, str | None]]:
         """Name, value, limits and reason of each estimate."""
-        for name in ("judged", "corrected", "by_error_rates", "sensitivity", "specificity"):
+        for name in ("judged", "corrected", "by_error_rates", "sensitivity", "specificity", "bias"):
             one = getattr(self, name)
             if one is not None:
                 yield name, one.value, one, one.reason
@@ -84,29 +126,47 @@ class Judgement(Shown):
                 coefficient = self.agreement[name]
                 yield name, coefficient.value, coefficient, coefficient.reason
 
+    def parts(self) -> Iterator[tuple[dict[str, str], Judgement]]:
+        """Judgements of one system or class each, of all items and then of the segments, with what names it."""
+        for key, segment in [(("(all)",) * len(self.by), replace(self, segments={}, by=())), *self.segments.items()]:
+            named = dict(zip(self.by, map(str, key), strict=True))
+            for system, one in segment.systems.items() or [("", segment)]:
+                of = {**named, "system": system} if segment.systems else named
+                for label, judgement in one.classes.items() or [("", one)]:
+                    yield ({**of, "verdict": str(label)} if one.classes else of), judgement
+                if one.classes and one.agreement is not None:
+                    yield {**of, "verdict": "(all)"}, replace(one, classes={})
+            if segment.difference is not None:
+                pair = Judgement(n=self.n, labelled=self.labelled, difference=segment.difference)
+                yield {**named, "system": " − ".join(segment.systems)}, pair
+
     def rows(self) -> list[Row]:
-        """One line per estimate; by system and segment where there are any."""
-        parts: list[tuple[dict[str, str], Judgement]] = [({"system": name}, one) for name, one in self.systems.items()]
-        if not parts and self.segments:
-            parts = [(dict.fromkeys(self.by, "(all)"), self)]
-        parts += [(dict(zip(self.by, map(str, key), strict=True)), one) for key, one in self.segments.items()]
+        """One line per estimate; by system, verdict and segment where there are any."""
         lines: list[Row] = []
-        for named, part in parts or [({}, self)]:
+        for named, part in self.parts():
             lines += [{**named, **_line(*estimate)} for estimate in part.estimates()]
-        if self.difference is not None:
-            one = self.difference
-            lines.append({"system": " − ".join(self.systems), **_line(one.name, one.value, one, one.reason)})
+            if part.difference is not None and not part.systems:
+                one = part.difference
+                p = {name: one.parameters.get(name) for name in ("p_value", "p_holm") if name in one.parameters}
+                lines.append({**named, **_line(one.name, one.value, one, one.reason), **p})
         return lines
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        names = ("judged", "corrected", "by_error_rates", "sensitivity", "specificity", "agreement", "difference")
+        names = (
+            "judged", "corrected", "by_error_rates", "sensitivity", "specificity", "bias", "agreement", "difference",
+            "comparison",
+        )  # fmt: skip
         parts = {name: None if (one := getattr(self, name)) is None else one.to_dict() for name in names}
         return {
             "n": self.n,
             "labelled": self.labelled,
+            "scale": self.scale,
+            "population": self.population,
             **parts,
             "systems": {name: one.to_dict() for name, one in self.systems.items()} or None,
+            "classes": {str(label): one.to_dict() for label, one in self.classes.items()} or None,
+            "unlike_rates": plain(dict(self.unlike_rates)) or None,
             "segments": [
                 {"segment": dict(zip(self.by, plain(list(key)), strict=True)), **one.to_dict()}
                 for key, one in self.segments.items()

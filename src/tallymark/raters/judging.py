@@ -3,73 +3,40 @@ r"""``tm.raters.judge``: a judge's verdicts on all items corrected by people's v
 The corrected pass rate is the design-based estimate of an audit: within the items judged pass and those judged fail,
 the share that people pass (:mod:`tallymark.audits`). Nothing is assumed of the judge. Beside it stands the estimate
 from the judge's error rates (Rogan & Gladen 1978), which needs them to be the same in all items.
-
-The difference of two systems uses :math:`d = y_A - y_B` of the labelled items and :math:`c = j_A - j_B` of all,
-:math:`\lambda\bar c + \overline{d - \lambda c}` with :math:`\lambda` the regression of d on c within [0, 1]
-(power-tuned prediction-powered inference; Angelopoulos, Duchi & Zrnic 2023), and half a pseudo-item of +1 and one of
--1, without which limits hold far too seldom where both systems nearly always pass.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
 
 from tallymark import _check
-from tallymark._check import Bools, Floats, Ints, Label
-from tallymark.audits.checked_rows import without_verdict
-from tallymark.audits.class_estimates import AuditMeasure
-from tallymark.audits.count_table import from_counts
-from tallymark.audits.estimates import estimate
+from tallymark.comparison.compare import margin_of
 from tallymark.errors import InputError, shown
+from tallymark.inference.hypothesis_tests.corrections import holm
+from tallymark.inference.hypothesis_tests.heterogeneity import pearson
 from tallymark.inference.interval import checked_level
-from tallymark.inference.limits.proportions import limits
-from tallymark.measures import Measure
-from tallymark.notes import Note, emit
-from tallymark.quantify.estimation.prevalence import Prevalence
-from tallymark.raters.agreement import agreement
+from tallymark.notes import emit, honours_strict
+from tallymark.raters.corrected_means import Population
 from tallymark.raters.judgements import Judgement
-from tallymark.sources.any_columns import any_columns
+from tallymark.raters.one_system import judged_system
+from tallymark.raters.system_differences import compared, difference_of
+from tallymark.raters.verdicts import Meaning, Scale, Verdicts, by_system, segments_of
+from tallymark.registry import require_one_of
+from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
-from tallymark.summaries.confusion import Confusion
 
-#: Words for failing and passing that need no ``pos_label``.
-_PASSING: tuple[tuple[Label, Label], ...] = (
-    ("fail", "pass"),
-    ("FAIL", "PASS"),
-    ("no", "yes"),
-    ("incorrect", "correct"),
-    ("bad", "good"),
-)
-
-#: Weight of each of the two pseudo-items of a difference.
-_PSEUDO = 0.5
-
-#: Items with human verdicts on both systems from which a difference is estimated.
-_FEWEST = 3
-
-
-@dataclass(frozen=True)
-class _Verdicts:
-    """Verdicts of a judge on all items, and of people on some: 1 for pass."""
-
-    judged: Bools
-    human: Bools
-    labelled: Bools
-
-    def part(self, rows: Ints) -> _Verdicts:
-        return _Verdicts(self.judged[rows], self.human[rows], self.labelled[rows])
+#: Labelled items of a class from which a segment's error rate is compared with those of others.
+_COMPARED = 5
 
 
 @named_columns
+@honours_strict
 def judge(
     data: Any,
     *,
@@ -78,15 +45,23 @@ def judge(
     system: str | None = None,
     item: str | None = None,
     by: str | Sequence[str] | None = None,
+    stratum: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
     cluster: str | None = None,
     pos_label: Any = None,
+    scale: Scale | None = None,
+    population: Population = "suite",
+    equivalence: float | None = None,
     level: float = 0.95,
+    where: str | None = None,
+    strict: bool = False,
 ) -> Judgement:
-    """Correct the pass rate of a judge by people's verdicts on some of the items.
+    """Correct the pass rate (or the mean grade) of a judge by people's verdicts on some of the items.
 
-    The items with a human verdict must be a random sample of all. Of one system: the pass rate as judged and as
-    corrected, the judge's sensitivity and specificity against people, and their agreement. Of two systems judged on the
-    same items, also the corrected difference of their pass rates.
+    The items with a human verdict must be a random sample of all, or of each stratum, or drawn with known
+    probabilities. Of one system: the pass rate as judged and as corrected, the judge's sensitivity and specificity
+    against people, and their agreement. Of several systems judged on the same items, also the corrected difference of
+    every pair.
 
     Parameters
     ----------
@@ -95,23 +70,42 @@ def judge(
     judge
         Column with the judge's verdict on every item; one for each system.
     human
-        Column with people's verdicts, null where there is none; one for each system.
+        Column with people's verdicts, null where there is none; one for each system. The difference of two systems is
+        that of the items labelled for both, or where fewer were than for one of them, of the two corrected means.
     system, item
         Instead of a column for each system: the column that names the system and the one that names the item, where
         each row is the answer of one system to one item.
     by
-        Columns of segments, estimated one by one.
+        Columns of segments, estimated one by one. The p-values of differences are corrected for their number (Holm).
+    stratum
+        Columns within which the labelled items are a random sample, such as the judge's verdict.
+    inclusion
+        Column with the probability with which each item was drawn to be labelled.
     cluster
         Column of clusters (conversations) that people judged whole.
     pos_label
-        The verdict that is a pass, where it is not obvious.
+        The verdict that is a pass, where it is not obvious. All others are failures.
+    scale
+        ``"pass"``, ``"classes"`` (the share of each verdict) or ``"grades"`` (numbers of which the mean is wanted).
+        Left out, two known words or numbers are pass and fail, more than two words are classes, and more than two
+        numbers are grades.
+    population
+        Whether rates and differences are those of these items (``"suite"``), or of all items that they are a random
+        sample of (``"items"``), for which limits are wider. Error rates and agreement are always of the latter.
+    equivalence
+        A difference of two systems that would not matter: a pair is equivalent when two one-sided tests show less.
     level
         Confidence level.
+    where
+        Of a file: only rows that satisfy this SQL condition.
+    strict
+        Raise warnings as errors.
 
     Returns
     -------
     Judgement
-        ``judged``, ``corrected``, ``sensitivity``, ``specificity``, ``agreement``; of two systems ``difference``.
+        ``judged``, ``corrected``, ``sensitivity``, ``specificity``, ``agreement``; of several systems ``systems`` and
+        ``comparison``, of two ``difference``; of classes ``classes``.
 
     Examples
     --------
@@ -126,184 +120,133 @@ def judge(
 
     """
     confidence = checked_level(level)
+    require_one_of("population", population, get_args(Population))
+    margin = None if equivalence is None else margin_of(equivalence)
     judges, humans = _check.listed(judge), _check.listed(human)
-    segments = column_names(by, "by=")
     if len(judges) != len(humans) or len(set(judges)) < len(judges):
         raise InputError(
             f"judge= names {shown(judges)} and human= {shown(humans)}; expected one of each for every system."
         )
+    if len(set(humans)) < len(humans):
+        raise InputError(
+            f"human= names {shown(humans)}: people's verdicts on one system are none on another. To compare two judges "
+            "of the same items, call tm.raters.judge_drift."
+        )
     if (system is None) != (item is None) or (system is not None and len(judges) > 1):
         raise InputError("In long form name the columns system= and item=, and one column each of judge= and human=.")
-    wanted = [
-        Wanted(name, option, "class") for names, option in ((judges, "judge="), (humans, "human=")) for name in names
-    ]
-    others = ((system, "system="), (item, "item="), (cluster, "cluster="), *((name, "by=") for name in segments))
+    segments, layers = column_names(by, "by="), column_names(stratum, "stratum=")
+    verdicts = [*((name, "judge=") for name in judges), *((name, "human=") for name in humans)]
+    wanted = [Wanted(name, option, "number" if scale == "grades" else "class") for name, option in verdicts]
+    others = [(system, "system="), (item, "item="), (cluster, "cluster=")]
+    others += [*((name, "by=") for name in segments), *((name, "stratum=") for name in layers)]
     wanted += [Wanted(name, option) for name, option in others if name is not None]
-    columns = any_columns(data, wanted)
-    passing = _passing(columns, judges, humans, pos_label)
+    wanted += [] if inclusion is None else [Wanted(inclusion, "inclusion=", "number")]
+    columns = any_columns(data, wanted, where=where)
+    meaning = Meaning.of(columns, judges, humans, scale, pos_label)
+    design = _design(columns, layers, inclusion, cluster)
     systems = {
-        name: _verdicts(columns[name], columns[other], passing, name)
+        name: replace(meaning.verdicts(columns[name], columns[other], name, other), **design)
         for name, other in zip(judges, humans, strict=True)
     }
+    items: Any = slice(None)
     if system is not None and item is not None:
-        systems = _by_system(next(iter(systems.values())), columns, system, item)
-    of_cluster = None if cluster is None else _check.groups(columns[cluster], cluster)
-    parts = {name: _judged(one, confidence, of_cluster) for name, one in systems.items()}
-    result = next(iter(parts.values())) if len(parts) == 1 else Judgement.of_systems(parts)
-    if len(parts) == 2:
-        first, second = systems.values()
-        result = replace(result, difference=_difference(first, second, confidence))
+        systems, items = by_system(next(iter(systems.values())), columns, system, item)
+    asked = Request(meaning.scale, population, margin, confidence)
+    result = _judged(systems, asked)
     if segments:
-        if len(parts) > 1:
-            raise InputError("by= is for one system; leave it out, or call judge once for each.")
-        (whole,) = systems.values()
-        groups = rows_by_group([_check.groups(columns[name], name) for name in segments])
-        within = {key: _judged(whole.part(rows), confidence, None) for key, rows in groups}
-        result = replace(result, by=tuple(segments), segments=within)
-    emit(result.warnings)
+        parts = {
+            key: {name: one.part(rows) for name, one in systems.items()}
+            for key, rows in segments_of(columns, segments, items)
+        }
+        judged = {key: _judged(part, asked) for key, part in parts.items()}
+        unlike = (
+            {}
+            if design or meaning.scale != "pass"
+            else _unlike_rates([one for p in parts.values() for one in p.values()])
+        )
+        notes = [
+            replace(note, message=f"{', '.join(map(str, key))}: {note.message}")
+            for key, one in judged.items()
+            for note in one.warnings
+        ]
+        result = replace(
+            result,
+            by=tuple(segments),
+            segments=_corrected_together(judged),
+            unlike_rates=unlike,
+            warnings=(*result.warnings, *notes),
+        )
+    emit(result.warnings, strict=strict)
     return result
 
 
-def _passing(columns: Mapping[str, Any], judges: Sequence[str], humans: Sequence[str], pos_label: Any) -> Label:
-    """The verdict that is a pass."""
-    values: set[Label] = set()
-    for name in (*judges, *humans):
-        present = np.ma.getdata(columns[name])[~without_verdict(columns[name])]
-        if len(present):
-            values |= set(_check.distinct(_check.labels(present, name), name))
-    if pos_label is not None:
-        named = _check.named_label(pos_label, sorted(values, key=str))
-        if named not in values:
-            raise _check.does_not_occur(pos_label, "the verdicts", sorted(values, key=str))
-        return named
-    for negative, positive in (*_PASSING, (0, 1), (-1, 1)):
-        if values <= {negative, positive}:
-            return positive
-    raise InputError(f"The verdicts are {shown(sorted(values, key=str))}; which one is a pass? Say so with pos_label=.")
+def _design(
+    columns: Mapping[str, Any], layers: Sequence[str], inclusion: str | None, cluster: str | None
+) -> dict[str, Any]:
+    """How the labelled items were drawn, by the field of the verdicts."""
+    design: dict[str, Any] = {}
+    if layers:
+        codes = np.zeros(len(columns[layers[0]]), np.int64)
+        for code, (_, rows) in enumerate(rows_by_group([_check.groups(columns[name], name) for name in layers])):
+            codes[rows] = code
+        design["stratum"] = codes
+    if inclusion is not None:
+        chance = numbers(columns[inclusion], inclusion)
+        if not ((chance > 0.0) & (chance <= 1.0)).all():
+            raise InputError(f"{inclusion} has values that are no probabilities above 0; every item needs its own.")
+        design["inclusion"] = chance
+    if cluster is not None:
+        design["cluster"] = np.unique(_check.groups(columns[cluster], cluster), return_inverse=True)[1].ravel()
+    return design
 
 
-def _verdicts(judge: NDArray[Any], human: NDArray[Any], passing: Label, name: str) -> _Verdicts:
-    if (missing := int(without_verdict(judge).sum())) > 0:
-        raise InputError(f"{name} has no verdict in {missing} rows; a judge must have judged every item.")
-    labelled = ~without_verdict(human)
-    if not labelled.any():
-        raise InputError("No item has a human verdict; the judge cannot be checked without any.")
-    truth = np.zeros(len(labelled), np.bool_)
-    truth[labelled] = np.ma.getdata(human)[labelled] == passing
-    return _Verdicts(np.asarray(np.ma.getdata(judge) == passing), truth, labelled)
+@dataclass(frozen=True)
+class Request:
+    """What is to be estimated, and how."""
+
+    scale: Scale
+    population: Population
+    margin: float | None
+    level: float
 
 
-def _by_system(one: _Verdicts, columns: Mapping[str, Any], system: str, item: str) -> dict[str, _Verdicts]:
-    """The verdicts of each system, in the same order of items."""
-    items = _check.groups(columns[item], item)
-    systems: dict[str, _Verdicts] = {}
-    order: NDArray[Any] | None = None
-    for (name,), rows in rows_by_group([_check.groups(columns[system], system)]):
-        sorted_rows = np.asarray(rows)[np.argsort(items[rows], kind="stable")]
-        names = items[sorted_rows]
-        if len(np.unique(names)) < len(names):
-            raise InputError(f"{system} {name} has an item more than once; each system has one answer to an item.")
-        if order is not None and not np.array_equal(names, order):
-            raise InputError(f"The systems were not judged on the same items ({item}); keep those that all have.")
-        order = names
-        systems[str(name)] = one.part(sorted_rows)
-    return systems
+def _judged(systems: Mapping[str, Verdicts], request: Request) -> Judgement:
+    """One system, or several and their differences."""
+    scale, population, level = request.scale, request.population, request.level
+    parts = {name: judged_system(one, scale, population, level) for name, one in systems.items()}
+    if len(parts) == 1:
+        return next(iter(parts.values()))
+    if scale == "classes":
+        return Judgement.of_systems(parts)
+    comparison, reason = compared(systems, request.margin, population, level)
+    result = replace(Judgement.of_systems(parts), comparison=comparison)
+    return result if len(parts) > 2 else replace(result, difference=difference_of(comparison, reason))
 
 
-def _judged(one: _Verdicts, level: float, cluster: NDArray[Any] | None) -> Judgement:
-    """One system: as judged and as corrected."""
-    n, labelled = len(one.judged), one.labelled
-    both = one.judged[labelled].astype(np.int64), one.human[labelled].astype(np.int64)
-    frame = {"judge": one.judged.astype(np.int64), "human": np.where(labelled, one.human, np.nan)}
-    if cluster is None:
-        audit = estimate(frame, label="human", predicted="judge", pos_label=1, level=level)
-    else:
-        audit = estimate(frame | {"cluster": cluster}, label="human", predicted="judge", cluster="cluster", level=level)
-    corrected = audit.prevalences.get(1)
-    if corrected is None or corrected.reason is not None:
-        reason = "no item that people passed was labelled" if corrected is None else corrected.reason
-        corrected = AuditMeasure(name="corrected", value=math.nan, reason=reason)
-    rates = {
-        name: _rate(name, both[0][both[1] == side] == side, level)
-        for name, side in (("sensitivity", 1), ("specificity", 0))
+def _corrected_together(segments: Mapping[tuple[Any, ...], Judgement]) -> dict[tuple[Any, ...], Judgement]:
+    """Differences of the segments with p-values that are corrected for their number (Holm)."""
+    tested = {
+        key: one.difference for key, one in segments.items() if one.difference is not None and not one.difference.reason
     }
-    by_rates = _by_error_rates(both, int(one.judged.sum()), n, level)
-    agree = agreement({"judge": both[0], "human": both[1]}, rater=["judge", "human"], level=level)
-    return Judgement(
-        n=n,
-        labelled=int(labelled.sum()),
-        judged=Measure(name="judged", value=float(one.judged.mean()), no_interval="every item was judged"),
-        corrected=replace(corrected, name="corrected"),
-        by_error_rates=by_rates,
-        sensitivity=rates["sensitivity"],
-        specificity=rates["specificity"],
-        agreement=agree,
-        warnings=_notes(corrected, by_rates),
-    )
+    p_values = holm(np.array([one.parameters["p_value"] for one in tested.values()])) if tested else ()
+    corrected = dict(segments)
+    for (key, one), p in zip(tested.items(), p_values, strict=True):
+        difference = replace(one, parameters={**one.parameters, "p_holm": float(p)})
+        corrected[key] = replace(segments[key], difference=difference)
+    return corrected
 
 
-def _rate(name: str, right: Bools, level: float) -> Measure:
-    if not len(right):
-        what = "passed" if name == "sensitivity" else "failed"
-        return Measure(name=name, value=math.nan, reason=f"no labelled item was {what} by people")
-    low, high = limits(float(right.sum()), float(len(right)), level, "mid_p")
-    return Measure(
-        name=name, value=float(right.mean()), low=float(low), high=float(high), interval_method="mid_p", level=level
-    )
-
-
-def _by_error_rates(both: tuple[Ints, Ints], passed: int, n: int, level: float) -> Prevalence | None:
-    """The pass rate from the judge's error rates; None where people passed all, or none."""
-    judged, human = both
-    if not 0 < human.sum() < len(human):
-        return None
-    matrix = np.zeros((2, 2), np.int64)
-    np.add.at(matrix, (human, judged), 1)
-    answer = from_counts(Confusion(matrix, (0, 1), positive=1), predicted_positive=passed, n=n, level=level)
-    return answer if isinstance(answer, Prevalence) else None
-
-
-def _notes(corrected: AuditMeasure, by_rates: Prevalence | None) -> tuple[Note, ...]:
-    """A note where the two corrections contradict each other."""
-    ours, theirs = corrected.interval, None if by_rates is None else by_rates.interval
-    if ours is None or theirs is None or (ours[0] <= theirs[1] and theirs[0] <= ours[1]):
-        return ()
-    text = (
-        f"corrected by the labelled items the pass rate is {ours[0]:.3g} to {ours[1]:.3g}, by the judge's error rates "
-        f"{theirs[0]:.3g} to {theirs[1]:.3g}: the labelled items are no random sample, or the error rates differ "
-        "between kinds of items"
-    )
-    return (Note("TM118", text),)
-
-
-def _difference(first: _Verdicts, second: _Verdicts, level: float) -> AuditMeasure:
-    """Corrected difference of the pass rates, first less second."""
-    both = first.labelled & second.labelled
-    n, rows = int(both.sum()), len(both)
-    if n < _FEWEST:
-        reason = f"{n} items have human verdicts on both systems, fewer than {_FEWEST}"
-        return AuditMeasure(name="difference", value=math.nan, reason=reason)
-    change: Floats = first.judged.astype(np.float64) - second.judged
-    d = np.r_[first.human[both].astype(np.float64) - second.human[both], 1.0, -1.0]
-    c = np.r_[change[both], 0.0, 0.0]
-    w = np.r_[np.ones(n), _PSEUDO, _PSEUDO]
-    size = float(w.sum())
-    mean_d, mean_c = float(w @ d) / size, float(w @ c) / size
-    spread = float(w @ (c - mean_c) ** 2)
-    slope = min(max(float(w @ ((d - mean_d) * (c - mean_c))) / spread, 0.0), 1.0) if spread > 0.0 else 0.0
-    rest = d - slope * c
-    value = slope * float(change.mean()) + float(w @ rest) / size
-    variance = float(w @ (rest - float(w @ rest) / size) ** 2) / (size - 2.0)
-    error = math.sqrt(variance * (1.0 - n / rows) / size)
-    reach = float(stdtrit(n - 1, 0.5 + level / 2.0)) * error
-    p_value = 1.0 if error == 0.0 and value == 0.0 else 2.0 * float(stdtr(n - 1, -abs(value) / max(error, 1e-300)))
-    return AuditMeasure(
-        name="difference",
-        value=value,
-        low=max(value - reach, -1.0),
-        high=min(value + reach, 1.0),
-        standard_error=error,
-        interval_method="prediction-powered, two half pseudo-items",
-        level=level,
-        parameters={"p_value": p_value, "labelled": float(n)},
-    )
+def _unlike_rates(parts: Sequence[Verdicts]) -> dict[str, float]:
+    """p-values of the judge's error rates being the same in all segments (Pearson's test)."""
+    tests = {}
+    for name, side in (("sensitivity", 1.0), ("specificity", 0.0)):
+        right, wrong = (
+            np.array(
+                [float(((one.human == side) & one.labelled & ((one.judged == side) == same)).sum()) for one in parts]
+            )
+            for same in (True, False)
+        )
+        kept = right + wrong >= _COMPARED
+        if kept.sum() > 1:
+            tests[name] = pearson(np.stack([right[kept], wrong[kept]], axis=1))[1]
+    return tests

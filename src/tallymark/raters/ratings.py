@@ -12,6 +12,7 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Column, Ints, Label
+from tallymark._negative_labels import require_one_spelling
 from tallymark.errors import InputError, shown
 from tallymark.raters.coefficients import Patterns
 from tallymark.sources.any_columns import any_columns, is_missing
@@ -73,30 +74,30 @@ def read_ratings(
     """Ratings from whatever was passed."""
     if isinstance(data, Confusion):
         return of_matrix(np.asarray(data.matrix), data.labels)
+    if rater is None and rating is None and (square := _crosstab(data)) is not None:
+        return square
     tabular = isinstance(data, Mapping | str | PathLike) or is_frame(data)
     if not tabular and not (isinstance(data, list) and data and all(isinstance(one, str | PathLike) for one in data)):
         if any(name is not None for name in (rater, item, rating, cluster)):
             raise InputError("A table of counts has no columns to name; leave out rater=, item=, rating= and cluster=.")
         return _of_counts(data)
     if isinstance(data, Mapping):
-        data = {str(name): _array(values, str(name)) for name, values in data.items()}
+        data = {str(name): values for name, values in data.items()}
     if rating is not None or isinstance(rater, str):
         return _long(data, rater, item, rating, cluster)
     return _wide(data, rater, item, cluster)
 
 
-def _array(values: object, name: str) -> Column:
-    """A column of a mapping as an array; None and NaN are missing."""
-    if isinstance(values, np.ndarray) and values.ndim == 1:
-        return values
-    cells = list(_check.several(values, name))
-    missing = np.array([one is None or one != one for one in cells], dtype=np.bool_)  # noqa: PLR0124 - NaN
-    texts = any(isinstance(one, str) for one in cells)
-    array = np.empty(len(cells), dtype=object)
-    array[:] = cells
-    if missing.any():
-        return np.ma.MaskedArray(array, mask=missing)
-    return array if texts else np.asarray(cells)
+def _crosstab(data: Any) -> Ratings | None:
+    """A pandas table of counts whose rows and columns are the same labels; None of anything else."""
+    index, columns = getattr(data, "index", None), getattr(data, "columns", None)
+    if index is None or columns is None or callable(index) or len(index) != len(columns):
+        return None
+    labels = [_check.plain_label(one) for one in columns]
+    unnamed = index.name is None and columns.name is None and labels == list(range(len(labels)))
+    if unnamed or [_check.plain_label(one) for one in index] != labels:
+        return None
+    return of_matrix(_whole_counts(data.to_numpy()), labels)
 
 
 def _names_of(data: Any) -> list[str]:
@@ -123,10 +124,19 @@ def _wide(data: Any, rater: Sequence[str] | None, item: str | None, cluster: str
     columns = any_columns(data, wanted)
     _check.same_length({name: columns[name] for name in columns})
     classes, codes, ordered = _coded([columns[name] for name in named], named, order_of(data, named[0], None))
+    _require_shared_labels(named, codes)
     table = np.stack(codes, axis=1)
     items = None if item is None else _plain(columns[item])
     groups = None if cluster is None else _groups(columns[cluster], cluster)
     return _of_codes(classes, table, items, tuple(named), groups, ordered=ordered)
+
+
+def _require_shared_labels(names: Sequence[str], codes: Sequence[Ints]) -> None:
+    """Refuse a rater of several labels none of which another rater uses: they are written in another way."""
+    used = [set(np.unique(code[code >= 0]).tolist()) for code in codes]
+    for name, labels, others in ((names[i], used[i], used[:i] + used[i + 1 :]) for i in range(len(used))):
+        if len(labels) > 1 and sum(map(len, others)) > 1 and not labels & set().union(*others):
+            raise InputError(f"{name} has no label that another rater has; write all ratings in the same labels.")
 
 
 def _long(data: Any, rater: Any, item: str | None, rating: str | None, cluster: str | None) -> Ratings:
@@ -200,6 +210,7 @@ def _coded(
             f"{shown(names)} mix text and numbers ({shown(sorted(present, key=str))}); convert all ratings to one type."
         )
     classes = tuple(sorted(present))
+    require_one_spelling(classes, shown(names))
     if len(classes) > _MOST_CLASSES:
         raise InputError(
             f"The ratings have {len(classes)} different values, at most {_MOST_CLASSES} are used: round them."
@@ -220,7 +231,10 @@ def _of_codes(
     classes: tuple[Label, ...], codes: Ints, items: Column | None, raters: tuple[str, ...], cluster: Ints | None, *,
     ordered: bool,
 ) -> Ratings:  # fmt: skip
-    rated = (codes >= 0).any(axis=1)
+    # Of two raters both are needed: shares of the items that one rated alone are of other items.
+    rated = (codes >= 0).all(axis=1) if codes.shape[1] == 2 else (codes >= 0).any(axis=1)
+    if not rated.any():
+        raise InputError("No item has two ratings or more, so there is no agreement to measure.")
     codes = codes[rated]
     items = np.flatnonzero(rated) + 1 if items is None else items[rated]
     distinct, pattern_of, mass = _distinct_rows(codes, len(classes) + 1)
@@ -258,12 +272,17 @@ def _of_rows(
 
 def _of_counts(data: Any) -> Ratings:
     """A K × K table of two raters, or a table of items by classes, which has another shape."""
-    counts = _check.matrix(data, "ratings")
-    if counts.min() < 0 or (counts != np.rint(counts)).any():
-        raise InputError("A table of counts holds whole numbers of 0 or more.")
+    counts = _whole_counts(data)
     if counts.shape[0] == counts.shape[1]:
         return of_matrix(counts, tuple(range(counts.shape[1])))
     return _of_rows(tuple(range(counts.shape[1])), counts, None, None, ordered=False)
+
+
+def _whole_counts(data: Any) -> Any:
+    counts = _check.matrix(data, "ratings")
+    if counts.min() < 0 or (counts != np.rint(counts)).any():
+        raise InputError("A table of counts holds whole numbers of 0 or more.")
+    return counts
 
 
 def of_matrix(counts: Any, classes: Sequence[Label]) -> Ratings:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tallymark import _check
 from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError
 from tallymark.sources.engine import engine
@@ -28,11 +29,13 @@ def any_columns(
     With `drop_missing` rows of files and frames in which a column is missing are left out, and noted.
     Rows of files come in the order they have there, so that messages name the same row every time.
     """
-    if isinstance(data, Mapping) and all(isinstance(column, np.ndarray) for column in data.values()):
+    if isinstance(data, Mapping):
         for name, option, _ in wanted:
             if name not in data:
                 raise ColumnError.missing(name, list(data), option)
-        return {name: data[name] for name, *_ in wanted}
+        columns = {name: _array(data[name], name) for name, *_ in wanted}
+        _check.same_length(columns)
+        return columns
     if isinstance(data, str | PathLike | list):
         if isinstance(data, list) and not all(isinstance(one, str | PathLike) for one in data):
             raise InputError("Got a list, expected a dataframe or the paths of files.")
@@ -45,6 +48,20 @@ def any_columns(
     if where is not None:
         raise InputError("where= is for files; filter the dataframe before you pass it.")
     return read_columns(data, wanted, drop_missing=drop_missing)
+
+
+def _array(values: object, name: str) -> Column:
+    """A column of a mapping as an array; None and NaN in a list are missing."""
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return values
+    cells = list(_check.several(values, name))
+    missing = np.array([one is None or one != one for one in cells], dtype=np.bool_)  # noqa: PLR0124 - NaN
+    texts = any(isinstance(one, str) for one in cells)
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    if missing.any():
+        return np.ma.MaskedArray(array, mask=missing)
+    return array if texts else np.asarray(cells)
 
 
 def is_missing(column: Column) -> NDArray[np.bool_]:

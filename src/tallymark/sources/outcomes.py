@@ -9,7 +9,11 @@ import numpy as np
 
 from tallymark import _check
 from tallymark.errors import InputError
+from tallymark.sources.frames import as_array, is_frame
 from tallymark.summaries.outcomes import Outcomes
+
+#: Grades above this are on no scale from 0 to 1.
+_BEYOND = 1.0
 
 
 def outcomes(values: Mapping[str, Any], items: Any = None, clusters: Any = None) -> Outcomes:
@@ -40,12 +44,15 @@ def outcomes(values: Mapping[str, Any], items: Any = None, clusters: Any = None)
     >>> float(runs.pass_at(2).mean()), float(runs.pass_all(2).mean())
     (1.0, 0.5)
     """
+    if is_frame(values):
+        values = _columns_of(values)
     if not isinstance(values, Mapping) or not values:
         raise InputError('outcomes takes columns by name: tm.outcomes({"a": passed_a, "b": passed_b}).')
     columns = {str(name): _check.scores(column, str(name)) for name, column in values.items()}
     named = {"items": items, "clusters": clusters}
     groups = {name: None if column is None else _check.groups(column, name) for name, column in named.items()}
     _check.same_length({**columns, **groups})
+    _require_one_scale(columns)
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns.values()], axis=1)
     item = np.arange(len(table)) if groups["items"] is None else np.unique(groups["items"], return_inverse=True)[1]
     group = item if groups["clusters"] is None else np.unique(groups["clusters"], return_inverse=True)[1]
@@ -55,3 +62,21 @@ def outcomes(values: Mapping[str, Any], items: Any = None, clusters: Any = None)
         if (first[item] != group).any():
             raise InputError("clusters differ between rows of one item; an item belongs to one cluster.")
     return Outcomes(tuple(columns), table, item.astype(np.int64), group.astype(np.int64), clusters is not None)
+
+
+def _columns_of(frame: Any) -> dict[str, Any]:
+    import narwhals as nw
+
+    data = nw.from_native(frame, eager_only=True)
+    return {str(name): as_array(data[name]) for name in data.columns}
+
+
+def _require_one_scale(columns: Mapping[str, Any]) -> None:
+    """Refuse outcomes of 0 and 1 beside others that go far beyond: their means are of different things."""
+    passes = [name for name, column in columns.items() if set(np.unique(column).tolist()) == {0.0, 1.0}]
+    grades = [name for name, column in columns.items() if float(np.max(column)) > _BEYOND]
+    if passes and grades:
+        raise InputError(
+            f"{', '.join(passes)} are 0 or 1 and {', '.join(grades)} go beyond {_BEYOND:g}: their means cannot be "
+            "compared. Put all outcomes on one scale."
+        )

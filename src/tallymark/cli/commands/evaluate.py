@@ -8,7 +8,7 @@ Example: tallymark evaluate scores.parquet --label y --score a,b --threshold f1 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -42,7 +42,8 @@ from tallymark.cli.options import (
 )
 from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
 from tallymark.cli.reading import read_columns
-from tallymark.cli.requirements import Requirement, require_all
+from tallymark.cli.requirements import Require, Requirement, as_json, checks_of, end_unless_met, print_checks
+from tallymark.comparison.against import NotWorse, not_worse
 from tallymark.errors import InputError, shown
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluations
@@ -112,13 +113,13 @@ class MetricOptions(OptionGroup):
     every: Annotated[bool, flag("all", "List every metric, not only the headline ones.")] = False
     threshold: Threshold = None
     prevalence: Annotated[float | None, number("SHARE", "Report metrics at this prevalence, not the sample's.")] = None
-    require: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METRIC>=NUMBER",
-            help="End with status 1 unless this (or <=) holds for every model and group; repeat for more.",
-        ),
+    require: Require = None
+    against: Annotated[
+        str | None, text("FILE", "End with status 1 unless shown to be not worse than this saved tally by the margin.")
     ] = None
+    margin: Annotated[
+        float, number("NUMBER", "With --against: a loss of the metric that would not matter.", least=0.0)
+    ] = 0.0
 
 
 @dataclass(frozen=True)
@@ -170,13 +171,21 @@ def run(
     if output.report is not None:
         _write_report(evaluated, file, output.report, options)
     result = evaluated.evaluations
+    checks = checks_of(requirements, ((", ".join(map(str, key)), one) for key, one in result.entries.items()))
+    margins = _against(metrics, evaluated, options)
     if output.as_json:
-        output.answer("evaluate", result.to_dict() | _tests(result), evaluated.notes)
+        compared = {"against": [one.to_dict() for one in margins]} if margins else {}
+        output.answer("evaluate", result.to_dict() | _tests(result) | as_json(checks) | compared, evaluated.notes)
     else:
         print_evaluations(result, Shown(file, metrics.metric or None, metrics.every), output)
+        print_checks(checks, output)
+        for one in margins:
+            output.text(one.heading())
         output.notes(evaluated.notes)
         output.say_where()
-    require_all(requirements, result)
+    end_unless_met(checks)
+    if any(not one.shown for one in margins):
+        raise typer.Exit(1)
     return result
 
 
@@ -197,6 +206,36 @@ def _options(
         "seed": intervals.seed,
         **parameters.given(),
     }
+
+
+def _against(metrics: MetricOptions, evaluated: Evaluated, options: Mapping[str, Any]) -> list[NotWorse]:
+    """Each model against the saved tally, by every metric that was named."""
+    if metrics.against is None:
+        if metrics.margin:
+            raise InputError("--margin: only with --against.")
+        return []
+    tallies, saved = evaluated.tallies, load(metrics.against)
+    if tallies is None or not isinstance(saved, Tally | Tallies):
+        raise InputError("--against compares scores with a saved tally; this is neither.")
+    if len(tallies.names) > tallies.by_model:
+        raise InputError("--against compares models, not groups; leave out --by.")
+    given = {"threshold": options["threshold"], "margin": metrics.margin, "level": options["level"] or 0.95}
+    return [
+        replace(not_worse(tally, _saved_of(saved, model), metric=metric, **given), name=str(model))
+        for model, tally in tallies.items()
+        for metric in metrics.metric or ["auroc"]
+    ]
+
+
+def _saved_of(saved: Tally | Tallies, model: str) -> Tally:
+    """The saved tally of a model: the only one there is, or the one of its name."""
+    if isinstance(saved, Tally):
+        return saved
+    if len(saved) == 1 and len(saved.names) == 1:
+        return next(iter(saved.values()))
+    if saved.names != ("model",) or model not in saved:
+        raise InputError(f"--against has no tally of the model {model}; it has {shown(list(saved))}.")
+    return saved[model]
 
 
 def _tests(result: Evaluations) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from tallymark.cli.options import File, Level, OptionGroup, PosLabel, column, columns
+from tallymark.cli.options import File, Level, OptionGroup, PosLabel, Where, column, columns, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.raters.judging import judge as judged
 
@@ -25,8 +25,18 @@ class JudgeOptions(OptionGroup):
     system: Annotated[str | None, column("Column that names the system, where each row is one answer.")] = None
     item: Annotated[str | None, column("Column that names the item.")] = None
     by: Annotated[list[str] | None, columns("Segments")] = None
+    stratum: Annotated[list[str] | None, columns("Columns within which the items to label were drawn at random")] = None
+    inclusion: Annotated[str | None, column("Column with the probability of being labelled.", "number")] = None
     cluster: Annotated[str | None, column("Column of conversations that people judged whole.")] = None
     pos_label: PosLabel = None
+    scale: Annotated[
+        str | None, text("SCALE", "What verdicts are: pass, classes or grades; left out, as they look.")
+    ] = None
+    population: Annotated[
+        str, text("WORD", "Rates of these items (suite), or of all that they are a sample of (items).")
+    ] = "suite"
+    where: Where = None
+    equivalence: Annotated[float | None, number("NUMBER", "A difference so small that it does not matter.")] = None
     level: Level = 0.95
 
 
