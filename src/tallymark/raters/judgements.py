@@ -9,7 +9,7 @@ from typing import Any
 from tallymark._check import Label
 from tallymark._display import Limited, Row, Shown, plain
 from tallymark._mappings import FrozenDict
-from tallymark._numbers import counted, equals_p
+from tallymark._numbers import counted, equals_p, number, per_cent
 from tallymark.audits.class_estimates import AuditMeasure
 from tallymark.comparison.of_outcomes import OutcomeComparison
 from tallymark.measures import Measure
@@ -114,6 +114,44 @@ class Judgement(Shown):
             if p < _SHOWN
         ]
         return "\n".join(lines)
+
+    @property
+    def level(self) -> float:
+        """Confidence level of the limits."""
+        measures = (one for _, part in self.parts() for _, _, one, _ in part.estimates())
+        levels = (getattr(one, "level", None) for one in measures)
+        return next((level for level in levels if level is not None), 0.95)
+
+    def sentences(self) -> list[str]:
+        """Whether the judge is too lenient or too strict, of each system."""
+        told = []
+        for name, one in self.systems.items() or [("The judge", self)]:
+            if one.judged is None or one.corrected is None or one.corrected.interval is None:
+                continue
+            low, high = one.corrected.interval
+            gap = "higher" if one.judged.value > high else "lower" if one.judged.value < low else None
+            rates = self.scale != "grades"
+            said, right = (
+                per_cent(one.judged.value) if rates else number(one.judged.value),
+                per_cent(one.corrected.value, low, high) if rates else one.corrected.written,
+            )
+            verdict = "a difference is not shown" if gap is None else f"its own figure is too {gap.removesuffix('er')}"
+            of = "passes" if rates else "gives a mean of"
+            told.append(f"{name} {of} {said}; corrected by people's verdicts it is {right}: {verdict}.")
+        return told
+
+    def matrix(self) -> list[Row] | None:
+        """Labelled items by people's and the judge's verdict; None of grades, several systems or unequal chances."""
+        patterns = None if self.agreement is None else self.agreement.ratings.patterns
+        if patterns is None or patterns.codes is None or self.scale == "grades":
+            return None
+        judge, human = patterns.codes.T.tolist()
+        counts: dict[tuple[str, str], int] = {}
+        for j, h, mass in zip(judge, human, patterns.mass.tolist(), strict=True):
+            cell = str(patterns.classes[h]), str(patterns.classes[j])
+            counts[cell] = counts.get(cell, 0) + int(mass)
+        labels = [str(label) for label in patterns.classes]
+        return [{"human": h, "judge": j, "n": counts.get((h, j), 0)} for h in labels for j in labels]
 
     def estimates(self) -> Iterator[tuple[str, float, Limited | None, str | None]]:
         """Name, value, limits and reason of each estimate."""

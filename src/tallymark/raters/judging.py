@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tallymark.sources.any_columns import any_columns, numbers
 from tallymark.sources.columns import rows_by_group
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
+from tallymark.sources.joined import joined_columns
 
 #: Labelled items of a class from which a segment's error rate is compared with those of others.
 _COMPARED = 5
@@ -42,6 +43,8 @@ def judge(
     *,
     judge: str | Sequence[str],
     human: str | Sequence[str],
+    labels: Any = None,
+    id: str | None = None,  # noqa: A002 - what such a column is called
     system: str | None = None,
     item: str | None = None,
     by: str | Sequence[str] | None = None,
@@ -72,6 +75,9 @@ def judge(
     human
         Column with people's verdicts, null where there is none; one for each system. The difference of two systems is
         that of the items labelled for both, or where fewer were than for one of them, of the two corrected means.
+    labels, id
+        A second dataframe or file with the columns of people's verdicts, and the column that identifies an item in
+        both; items that it does not have were not labelled.
     system, item
         Instead of a column for each system: the column that names the system and the one that names the item, where
         each row is the answer of one system to one item.
@@ -135,13 +141,19 @@ def judge(
     if (system is None) != (item is None) or (system is not None and len(judges) > 1):
         raise InputError("In long form name the columns system= and item=, and one column each of judge= and human=.")
     segments, layers = column_names(by, "by="), column_names(stratum, "stratum=")
-    verdicts = [*((name, "judge=") for name in judges), *((name, "human=") for name in humans)]
-    wanted = [Wanted(name, option, "number" if scale == "grades" else "class") for name, option in verdicts]
+    if (labels is None) != (id is None):
+        raise InputError("Labels of another file are joined by an id: name both, labels= and id=.")
+    kind: Literal["number", "class"] = "number" if scale == "grades" else "class"
+    wanted = [Wanted(name, "judge=", kind) for name in judges]
+    people = [Wanted(name, "human=", kind) for name in humans]
     others = [(system, "system="), (item, "item="), (cluster, "cluster=")]
     others += [*((name, "by=") for name in segments), *((name, "stratum=") for name in layers)]
     wanted += [Wanted(name, option) for name, option in others if name is not None]
     wanted += [] if inclusion is None else [Wanted(inclusion, "inclusion=", "number")]
-    columns = any_columns(data, wanted, where=where)
+    if labels is None or id is None:
+        columns = any_columns(data, [*wanted, *people], where=where)
+    else:
+        columns = joined_columns(data, wanted, labels, people, id, where)
     meaning = Meaning.of(columns, judges, humans, scale, pos_label)
     design = _design(columns, layers, inclusion, cluster)
     systems = {

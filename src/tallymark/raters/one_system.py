@@ -174,12 +174,14 @@ def _agreement(one: Verdicts, level: float) -> Agreement | None:
     if one.stratum is not None or one.inclusion is not None or one.uneven:
         return None
     columns: dict[str, Any] = {"judge": one.judged[one.labelled], "human": one.human[one.labelled]}
-    options: dict[str, Any] = {"rater": ["judge", "human"], "level": level}
+    options: dict[str, Any] = {"rater": ["judge", "human"], "item": "item", "level": level}
     if one.classes or one.passes:
         names = np.array([str(label) for label in one.classes] or ["fail", "pass"])
         columns = {name: names[codes.astype(int)] for name, codes in columns.items()}
     else:
         options["weights"] = "quadratic"
+    # Disagreements name the row of the item, from 1.
+    columns["item"] = np.flatnonzero(one.labelled) + 1
     if one.cluster is not None:
         columns["cluster"], options["cluster"] = one.cluster[one.labelled], "cluster"
     return agreement(columns, **options)

@@ -20,6 +20,7 @@ from tallymark.sources.duck import Duck, Progress, connected, quoted, require_co
 from tallymark.sources.file_states import unchanged
 from tallymark.sources.formats import (
     CSV,
+    DOCUMENT,
     JSON,
     PARQUET,
     Files,
@@ -30,6 +31,9 @@ from tallymark.sources.formats import (
     require_text,
     types_by_role,
 )
+
+#: Characters of a list of fields in a message.
+_MOST_LISTED = 400
 
 #: SQL types of streamed columns, by NumPy type.
 _SQL_TYPES = {np.dtype(np.uint8).str: "UTINYINT", np.dtype(np.float64).str: "DOUBLE"}
@@ -46,6 +50,8 @@ class Engine:
     def __init__(self, files: Files, duck: Duck) -> None:
         self.shown = files.shown
         self.reader = ""
+        #: Fields inside of JSON objects that are read as columns, by the path that names them.
+        self._nested: dict[str, str] = {}
         self.types: dict[str, str] = {}
         self.untyped: frozenset[str] = frozenset()
         self._options: list[str] = []
@@ -77,7 +83,12 @@ class Engine:
         self.types = self._described([*options, *(form.thorough if thorough else ())])
         if form.thorough and not {name for name, *_ in wanted} <= self.types.keys():
             self.types = self._described([*options, *form.thorough])
+        if form in (JSON, DOCUMENT):
+            self._find_nested([name for name, *_ in wanted if name not in self.types], [*options, *form.thorough])
         self.untyped = frozenset(name for name in self.types if form is CSV or name.lower() in folder_columns)
+        if form is DOCUMENT or self._nested:
+            self._open_nested(wanted, options)
+            return
         if form.typing is None:
             require_columns(wanted, self.types)
             self.reader = form.reader(options)
@@ -92,6 +103,30 @@ class Engine:
         self.types |= typed
         listed = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in typed.items())
         self.reader = form.reader([*options, *([f"{form.typing} = {{{listed}}}"] if typed else [])])
+
+    def _open_nested(self, wanted: Sequence[Wanted], options: Sequence[str]) -> None:
+        """Columns of JSON with the types that their values have; numbers and text are not converted into each other."""
+        lists = [name for name, kind in self.types.items() if kind.endswith("[]")]
+        absent = [one.column for one in wanted if one.column not in self.types]
+        if absent and lists and not self._files.inside:
+            raise InputError(
+                f"{self.shown!r} is one object, with lists in {shown(lists)}, and has no column {shown(absent)}. Name "
+                f"the list that has the rows after the file's name: {self.shown}#{lists[0]}"
+            )
+        require_columns(wanted, self.types)
+        _refuse_mixed([one for one in wanted if one.is_text], self.types)
+        self.reader = self._rows([*options, *self._files.form.thorough])
+
+    def _rows(self, options: Sequence[str]) -> str:
+        """The rows in a query's FROM: of JSON, those inside of the file, with nested fields as columns beside them."""
+        rows, inside = self._files.form.reader(options), self._files.inside
+        if inside:
+            listed = ".".join(map(quoted, inside))
+            rows = f"(SELECT unnest(r) FROM (SELECT unnest({listed}) AS r FROM {rows}))"
+        if self._nested:
+            fields = ", ".join(f"{field} AS {quoted(name)}" for name, field in self._nested.items())
+            rows = f"(SELECT *, {fields} FROM {rows})"
+        return rows
 
     def _folder_columns(self) -> set[str]:
         """Columns from names of folders (``region=north/``); none where a file has a column of that name."""
@@ -145,8 +180,33 @@ class Engine:
                 inside.pop()
         return names
 
+    def _find_nested(self, absent: Sequence[str], options: Sequence[str]) -> None:
+        """Take names with dots for paths into JSON objects: ``results.score``, and ``metrics.0.score`` of a list."""
+        paths = {name: name.split(".") for name in absent if "." in name}
+        self._nested = {
+            name: quoted(first)
+            + "".join(f"[{int(part) + 1}]" if part.isdigit() else f".{quoted(part)}" for part in rest)
+            for name, (first, *rest) in paths.items()
+            if first in self.types
+        }
+        if self._nested:
+            try:
+                self.types = self._described(options)
+            except InputError:
+                listed = ", ".join(f"{name} {kind}" for name, kind in self.types.items())
+                raise InputError(
+                    f"{self.shown!r} has no field {shown(list(self._nested))}; its fields are {listed[:_MOST_LISTED]}."
+                ) from None
+
     def _described(self, options: Sequence[str]) -> dict[str, str]:
-        described = self.query(f"DESCRIBE SELECT * FROM {self._files.form.reader(options)}")
+        try:
+            described = self.query(f"DESCRIBE SELECT * FROM {self._rows(options)}")
+        except InputError:
+            if not self._files.inside or self._nested:
+                raise
+            raise InputError(
+                f"{self.shown!r}: there is no list of objects at {'.'.join(self._files.inside)!r} in the file."
+            ) from None
         types = dict(zip(described["column_name"].tolist(), described["column_type"].tolist(), strict=True))
         marks = [mark for mark in ",;|\t" if len(types) == 1 and mark in next(iter(types))]
         if marks and self._files.form is CSV:

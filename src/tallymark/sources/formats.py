@@ -81,7 +81,9 @@ JSON = Format(
     thorough=("sample_size = -1",),
     peek=None,
 )
-_FORMATS = (PARQUET, CSV, JSON)
+#: A whole file of JSON: a list of objects, or an object in which `#path` of the file's name leads to one.
+DOCUMENT = Format((".json",), "read_json", ("format = 'auto'", "maximum_object_size = 1073741824"), peek=None)
+_FORMATS = (PARQUET, CSV, JSON, DOCUMENT)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Files:
     form: Format
     names: tuple[str, ...]
     shown: str
+    #: Where the rows are in a file of JSON, one name per level; empty where the file is a list of them.
+    inside: tuple[str, ...] = ()
 
     @property
     def places(self) -> list[str]:
@@ -118,7 +122,7 @@ class Files:
         several = [paths] if isinstance(paths, str | PathLike) else paths
         if odd := [p for p in several if not isinstance(p, str | PathLike)]:
             raise InputError(f"One of the files is {odd[0]!r}, expected a path.")
-        given = [fspath(p) for p in several]
+        given, inside = _without_path([fspath(p) for p in several])
         if not given:
             raise InputError("No files given; name a file, a pattern like 'scores/*.parquet', or a list of them.")
         items = [name for pattern in given for name in expanded(pattern)]
@@ -127,7 +131,17 @@ class Files:
         forms = {_format(Path(name)) for name in items}
         if len(forms) > 1:
             raise InputError("The files are of different kinds; read CSV and Parquet files apart.")
-        return cls(forms.pop(), tuple(items), shown=given[0] if len(given) == 1 else f"{len(items)} files")
+        shown_name = given[0] if len(given) == 1 else f"{len(items)} files"
+        return cls(forms.pop(), tuple(items), shown_name, inside)
+
+
+def _without_path(given: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The names of files without the path to the rows inside of them (``log.json#results.rows``), and that path."""
+    file, mark, path = given[0].rpartition("#") if len(given) == 1 else ("", "", "")
+    # A file may have the mark in its name.
+    if not mark or not file.lower().removesuffix(".gz").endswith(".json") or os.path.exists(given[0]):  # noqa: PTH110 - names too long
+        return given, ()
+    return [file], tuple(part for part in path.split(".") if part)
 
 
 def require_text(name: str) -> None:
