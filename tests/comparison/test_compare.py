@@ -392,7 +392,8 @@ def test_proportions_by_own_limits_and_the_correlation_of_resamples(metric, mass
     )
     assert found.error == pytest.approx(drawn.error, rel=0.08)
     a, b = (tm.evaluate(panel.tally(m), threshold=0.6, metrics=[metric]).measures[METRICS[metric].name] for m in "ab")
-    spreads = [PairedProportions.of(panel, METRICS[metric], dict.fromkeys("ab", 0.6)).covariance[i] for i in (0, 1)]
+    tallies = {m: panel.tally(m) for m in "ab"}
+    spreads = PairedProportions.of(panel, tallies, METRICS[metric], dict.fromkeys("ab", 0.6)).covariance
     r = spreads[0][1] / math.sqrt(spreads[0][0] * spreads[1][1])
     down, up = a.value - a.low, b.high - b.value
     assert found.low == pytest.approx(found.difference - math.sqrt(down**2 + up**2 - 2 * r * down * up))
@@ -443,7 +444,7 @@ def test_average_precision_by_mover():
 
         values.append(value)
         ends.append((lower(value, 1), 1 - lower(1 - value, -1)))
-    own = PairedInfluence.of(panel, "average_precision", plain=True).covariance
+    own = PairedInfluence.of(panel, {m: panel.tally(m) for m in "ab"}, "average_precision", plain=True).covariance
     r = own[0, 1] / math.sqrt(own[0, 0] * own[1, 1])
     down, up = values[0] - ends[0][0], ends[1][1] - values[1]
     assert found.low == pytest.approx(values[0] - values[1] - math.sqrt(down**2 + up**2 - 2 * r * down * up), abs=1e-9)

@@ -1,5 +1,7 @@
 """Rows of K classes: what they keep, merge and store."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -82,3 +84,18 @@ def test_means_are_by_mass():
     found = tm.class_panel([0, 1], [[0.9, 0.1], [0.1, 0.9]], classes=[0, 1], counts=[9, 1])
     assert [row["mean score"] for row in found.rows()] == pytest.approx([0.82, 0.18])
     assert [row["n"] for row in found.rows()] == [9, 1]
+
+
+@pytest.mark.parametrize("masses", [{}, {"counts": np.arange(60) % 4}, {"weights": np.arange(60) % 5 / 3}])
+def test_wins_of_classes_are_those_of_their_tallies(masses):
+    rng = np.random.default_rng(2)
+    panel = tm.class_panel(np.arange(60) % 3, rng.integers(0, 5, (60, 3)) / 4.0, classes=[0, 1, 2], **masses)
+    scores = panel.class_scores
+    won, lost = scores.wins
+    for i, j in itertools.permutations(range(3), 2):
+        assert won[i, j] == pytest.approx(scores.one_vs_one(i, j).views.wins, rel=1e-14)
+        assert won[i, j] + lost[i, j] == pytest.approx(scores.moments.mass[i] * scores.moments.mass[j], rel=1e-14)
+    for i in range(3):
+        rest = tm.tally(panel.codes == i, panel.scores[:, i], **masses)
+        assert scores.one_vs_rest(i).negative.scores.tolist() == rest.negative.scores.tolist()
+        assert scores.one_vs_rest(i).negative.mass == pytest.approx(rest.negative.mass)

@@ -40,7 +40,7 @@ from tallymark.inference.hypothesis_tests.paired import (
 from tallymark.inference.hypothesis_tests.permutation import permutation_p
 from tallymark.inference.resampling.cluster_draws import fewest_clusters
 from tallymark.inference.resampling.jackknife import Jackknife, jackknifed
-from tallymark.inference.resampling.parallel import Resampling
+from tallymark.inference.resampling.parallel import Resampling, in_threads
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.metrics.declare import cell_settings
 from tallymark.metrics.parameters import stated_parameters
@@ -122,10 +122,16 @@ class Problem:
         clusters = fewest_clusters([self.tally])
         return min(run.effective_size for run in self.tally.runs) if clusters is None else float(clusters)
 
-    @cached_property
+    @property
     def tally(self) -> Tally:
         """The tally of the first model; labels, weights and clusters are the same for all."""
-        return self.panel.tally(self.panel.models[0])
+        return self.tallies[self.panel.models[0]]
+
+    @cached_property
+    def tallies(self) -> Mapping[str, Tally]:
+        """The tally of each model."""
+        models = self.panel.models
+        return dict(zip(models, in_threads(self.panel.tally, models, self.resampling.jobs), strict=True))
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -142,7 +148,7 @@ class Problem:
                 f"{self.facts.name} needs a threshold: a number, or a policy such as 'youden' that each model "
                 "chooses by."
             )
-        return {model: self.panel.tally(model).at(self.threshold).threshold for model in self.panel.models}
+        return {model: tally.at(self.threshold).threshold for model, tally in self.tallies.items()}
 
     @cached_property
     def given(self) -> dict[str, float]:
@@ -160,7 +166,7 @@ class Problem:
             return None
         return {
             model: cell_settings(
-                self.facts, self.given, cut if cut is None or self.panel.tally(model).is_probability else math.nan
+                self.facts, self.given, cut if cut is None or self.tallies[model].is_probability else math.nan
             )
             for model, cut in self.thresholds.items()
         }
@@ -169,14 +175,13 @@ class Problem:
     def values(self) -> dict[str, float]:
         """The metric of each model."""
         cuts = self.thresholds
-        return {
-            model: value_of(self.facts, self.panel.tally(model), cuts[model], self.given) for model in self.panel.models
-        }
+        return {model: value_of(self.facts, tally, cuts[model], self.given) for model, tally in self.tallies.items()}
 
     @property
     def paired(self) -> PairedInfluence:
         """Each model's influence function, and the covariance of their estimates."""
-        return PairedInfluence.of(self.panel, self.facts.name, plain=self.resampling.sampling == "plain")
+        plain, jobs = self.resampling.sampling == "plain", self.resampling.jobs
+        return PairedInfluence.of(self.panel, self.tallies, self.facts.name, plain=plain, jobs=jobs)
 
     @property
     def chosen(self) -> dict[str, Floats]:
@@ -277,7 +282,7 @@ def _by_delong(problem: Problem) -> Differences:
 
 def _by_mover(problem: Problem) -> Differences:
     if problem.is_proportion:
-        paired = PairedProportions.of(problem.panel, problem.facts, problem.thresholds)
+        paired = PairedProportions.of(problem.panel, problem.tallies, problem.facts, problem.thresholds)
         return mover_differences(problem.facts, problem.values, ModelLimits.of_proportions(problem.facts, paired))
     if problem.inference.influence is None:
         raise InputError(
@@ -351,7 +356,7 @@ def _by_clusters(problem: Problem) -> Differences:
     drawn = {
         model: jackknifed(
             [name],
-            problem.panel.tally(model),
+            problem.tallies[model],
             cut,
             None if problem.settings is None else {name: problem.settings[model]},
         )[name]

@@ -11,7 +11,6 @@ from tallymark._check import Floats
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.metrics.declare import GUBBELS, metric
 from tallymark.metrics.probability import log_to_one
-from tallymark.metrics.ranking import auroc_of
 from tallymark.registry import METRICS, require_one_of
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.moments import Moments
@@ -167,11 +166,18 @@ spcc_ovr_geometric = _declare("ovr", "geometric")
 spcc_ovr_fisher = _declare("ovr", "fisher")
 
 
-def _auroc(tally: Tally) -> float:
-    for label, run in zip(tally.labels or (), tally.runs, strict=True):
-        if not len(run):
+def _one_vs_rest(scores: ClassScores) -> Floats:
+    """AUROC of each class against the rest."""
+    won, lost = (pairs.sum(axis=1) for pairs in _wins(scores))
+    values: Floats = won / (won + lost)
+    return values
+
+
+def _wins(scores: ClassScores) -> tuple[Floats, Floats]:
+    for label, mass in zip(scores.labels, scores.moments.mass, strict=True):
+        if mass == 0:
             raise Undefined(f"multiclass AUROC: there is no row of class {label!r}")
-    return auroc_of(tally)
+    return scores.wins
 
 
 @metric(
@@ -188,7 +194,7 @@ def auroc_ovr(scores: ClassScores) -> float:
     >>> tm.metrics.auroc_ovr(s)
     1.0
     """
-    return _mean_of_classes(scores, _auroc)
+    return float(np.mean(_one_vs_rest(scores)))
 
 
 @metric(
@@ -207,8 +213,7 @@ def auroc_ovr_weighted(scores: ClassScores) -> float:
     >>> tm.metrics.auroc_ovr_weighted(s)
     1.0
     """
-    each = [_auroc(scores.one_vs_rest(i)) for i in range(len(scores.labels))]
-    return float(np.sum(np.array(each) * scores.moments.mass) / scores.moments.n)
+    return float(np.sum(_one_vs_rest(scores) * scores.moments.mass) / scores.moments.n)
 
 
 @metric(
@@ -225,8 +230,8 @@ def auroc_ovo(scores: ClassScores) -> float:
     >>> tm.metrics.auroc_ovo(s)
     1.0
     """
-    k = len(scores.labels)
-    return float(np.mean([_auroc(scores.one_vs_one(i, j)) for i in range(k) for j in range(k) if i != j]))
+    won, lost = (pairs[~np.eye(len(pairs), dtype=np.bool_)] for pairs in _wins(scores))
+    return float(np.mean(won / (won + lost)))
 
 
 def _shares(moments: Moments) -> Floats:
@@ -297,7 +302,7 @@ def log_loss_multiclass(scores: ClassScores) -> float:
     0.367
     """
     _require_distributions(scores.moments, "log_loss_multiclass")
-    total = sum(scores.runs[c][c].sum_of(log_to_one) for c in range(len(scores.labels)) if len(scores.runs[c][c]))
+    total = sum(run.sum_of(log_to_one) for c in range(len(scores.labels)) if len(run := scores.runs[c][c]))
     return float(total) / scores.moments.n
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from tallymark._check import Floats, Ints, Label
+from tallymark._check import Floats, Ints, Label, Scores
 from tallymark._display import Row, Shown
 from tallymark._numbers import number
 from tallymark.errors import InputError
@@ -45,7 +47,7 @@ class ClassScores(Shown):
     """
 
     labels: tuple[Label, ...]
-    runs: tuple[tuple[Run, ...], ...]
+    runs: Sequence[Sequence[Run]]
     confusion: Confusion
     moments: Moments
     answers: tuple[Run, Run] | None = None
@@ -68,7 +70,12 @@ class ClassScores(Shown):
                 values[rows], None if counts is None else counts[rows], None if weights is None else weights[rows]
             )
 
-        runs = tuple(tuple(run(scores[:, i], rows) for rows in members) for i in range(len(labels)))
+        if counts is None and weights is None:
+            # All components of a class at once.
+            ascending = [np.sort(np.ascontiguousarray(scores[rows].T)) + 0.0 for rows in members]
+            runs = tuple(tuple(Run(of_class[i]) for of_class in ascending) for i in range(len(labels)))
+        else:
+            runs = tuple(tuple(run(scores[:, i], rows) for rows in members) for i in range(len(labels)))
         predicted = scores.argmax(axis=1)
         right, highest = predicted == codes, scores.max(axis=1)
         return cls(
@@ -85,11 +92,36 @@ class ClassScores(Shown):
 
     def one_vs_rest(self, i: int) -> Tally:
         """Component i, class i against all others."""
-        rest = [run for c, run in enumerate(self.runs[i]) if c != i]
-        merged = rest[0]
-        for run in rest[1:]:
-            merged = merged.merge(run)
-        return Tally((merged, self.runs[i][i]), (f"not {self.labels[i]}", self.labels[i]))
+        first, *others = (run for c, run in enumerate(self.runs[i]) if c != i)
+        return Tally((first.merge(*others), self.runs[i][i]), (f"not {self.labels[i]}", self.labels[i]))
+
+    @cached_property
+    def wins(self) -> tuple[Floats, Floats]:
+        """Mass of the pairs of a row of class i and one of class j in which the first has the higher score i, by i and
+        j, and of those in which it has the lower; ties count one half each.
+        """
+        k = len(self.labels)
+        won, lost = np.zeros((k, k)), np.zeros((k, k))
+        for i, runs in enumerate(self.runs):
+            own, scores, codes = runs[i], *self.component(i)
+            left, right = (np.searchsorted(own.scores, scores, side) for side in ("left", "right"))
+            for pairs, part in ((won, own.mass_from), (lost, own.mass_before)):
+                mass = (part(left) + part(right)) * self.masses(i)
+                pairs[i] = np.bincount(codes, mass, k) / 2
+                pairs[i, i] = 0.0
+        return won, lost
+
+    def component(self, i: int) -> tuple[Scores, Ints]:
+        """Component i of all rows and their classes, class by class in ascending order."""
+        runs = self.runs[i]
+        return np.concatenate([run.scores for run in runs]), np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+
+    def masses(self, i: int) -> Floats | float:
+        """The masses of the same rows; 1 where each is a single row."""
+        if all(run.kind == "unit" for run in self.runs[i]):
+            return 1.0
+        # As floats: counts times counts overflow.
+        return np.concatenate([run.mass for run in self.runs[i]]).astype(np.float64)
 
     def merge(self, other: ClassScores) -> ClassScores:
         """Both samples together."""

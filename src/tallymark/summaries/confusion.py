@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any, NamedTuple, Self
 
@@ -251,20 +252,29 @@ class Confusion(Shown, Sealed):
     def one_vs_rest(self, label: Label) -> BinaryConfusion:
         """The binary matrix of one class against all others."""
         i = self._index(label)
-        as_counted = self.prior is None
-
-        def fold(matrix: Column) -> Column:
-            hit, row, column = matrix[i, i], matrix[i].sum(), matrix[:, i].sum()
+        parts = [
             # Differences of sums of weights may round to less than 0.
-            return np.maximum([[matrix.sum() - row - column + hit, column - hit], [row - hit, hit]], 0)
+            np.maximum([[total - row[i] - column[i] + hit[i], column[i] - hit[i]], [row[i] - hit[i], hit[i]]], 0)
+            for total, row, column, hit in self._sums
+        ]
+        squares, rows = parts[1:] or (None, None)
+        names = (f"not {label}", self.labels[i])
+        return BinaryConfusion(parts[0], names, positive=1, squares=squares, rows_per_cell=rows)
 
-        return BinaryConfusion(
-            fold(self.seen),
-            (f"not {label}", self.labels[i]),
-            positive=1,
-            squares=fold(self.squares) if as_counted and self.squares is not None else None,
-            rows_per_cell=fold(self.rows_per_cell) if as_counted and self.rows_per_cell is not None else None,
+    @cached_property
+    def _sums(self) -> list[tuple[Any, Masses, Masses, Masses]]:
+        """Total, row sums, column sums and diagonal of the matrix, of the squares and of the numbers of rows."""
+        cells = (
+            self.seen,
+            *(each for each in (self.squares, self.rows_per_cell) if each is not None and self.prior is None),
         )
+        # Columns in one piece, so that they are added as rows are.
+        return [(m.sum(), m.sum(axis=1), np.ascontiguousarray(m.T).sum(axis=1), m.diagonal()) for m in cells]
+
+    @cached_property
+    def _places(self) -> dict[Label, int]:
+        """The index of each class."""
+        return {label: place for place, label in enumerate(self.labels)}
 
     def known(self, classes: Sequence[Label]) -> tuple[Label, ...]:
         """The given classes, each once; refuse one that the matrix does not have."""
@@ -387,9 +397,9 @@ class Confusion(Shown, Sealed):
         )
 
     def _index(self, label: Label) -> int:
-        if label not in self.labels:
+        if not isinstance(label, Hashable) or label not in self._places:
             raise InputError(f"No class {label!r}; the matrix has {shown(self.labels)}.")
-        return self.labels.index(label)
+        return self._places[label]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,6 +14,10 @@ from tallymark._mappings import Sealed
 from tallymark._numbers import number
 from tallymark.errors import InputError
 from tallymark.summaries import invariants, storage
+from tallymark.summaries.sorting import blocks
+
+#: Scores whose moments are computed at once.
+_BLOCK = 2**18
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,20 +71,26 @@ class Moments(Shown, Sealed):
         totals = np.bincount(codes, mass, k).astype(np.float64)
         squares: Floats = totals if weights is None else np.bincount(codes, weights**2, k).astype(np.float64)
         n_rows = totals.astype(np.int64) if weights is None else np.bincount(codes, weights > 0, k).astype(np.int64)
-        divisor = np.where(totals > 0, totals, 1.0)
+        has_rows = (totals > 0)[:, None]
+        divisor = np.where(has_rows, totals[:, None], 1.0)
         # Around one of the rows, so that equal scores have their exact mean and no spread.
         first = np.zeros(k, dtype=np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         mean, m2, m3 = (np.zeros((k, components.shape[1])) for _ in range(3))
-        for j in range(components.shape[1]):
-            column = components[:, j]
-            pivot = column[first] if len(column) else np.zeros(k)
-            mean[:, j] = np.where(
-                totals > 0, pivot + np.bincount(codes, mass * (column - pivot[codes]), k) / divisor, 0.0
-            )
-            gap = column - mean[codes, j]
-            m2[:, j] = np.bincount(codes, mass * gap**2, k)
-            m3[:, j] = np.bincount(codes, mass * gap**3, k)
+        for block in blocks(components.shape[1], max(1, _BLOCK // max(len(codes), k))):
+            columns = components[:, block]
+            places = codes[:, None] * columns.shape[1] + np.arange(columns.shape[1])
+
+            def sums(values: Floats, places: Ints = places) -> Floats:
+                """Sums by class and component."""
+                each = np.bincount(places.ravel(), (mass[:, None] * values).ravel(), k * values.shape[1])
+                return each.astype(np.float64, copy=False).reshape(k, -1)
+
+            pivot = columns[first] if len(columns) else np.zeros((k, columns.shape[1]))
+            mean[:, block] = np.where(has_rows, pivot + sums(columns - pivot[codes]) / divisor, 0.0)
+            gap = columns - mean[codes, block]
+            m2[:, block] = sums(gap * gap)
+            m3[:, block] = sums(gap * gap * gap)
         return cls(labels, totals, squares, n_rows, mean, m2, m3)
 
     def merge(self, other: Moments) -> Moments:

@@ -217,14 +217,15 @@ class Run(Sealed):
                 total += float(np.sum(values if self.kind == "unit" else values * self.mass[block]))
         return total
 
-    def merge(self, other: Run) -> Run:
-        """The run of both samples together."""
-        require_same_kind(self, other)
-        if self.kind == other.kind == "unit" and self.lo is None and other.lo is None:
-            both = np.concatenate((self.scores, other.scores))
-            both.sort(kind="stable")  # merges the two sorted parts
-            return Run(both)
-        joined = concatenated(self.counted(), other.counted())
+    def merge(self, *others: Run) -> Run:
+        """The run of all samples together."""
+        runs = (self, *others)
+        require_same_kind(*runs)
+        if all(run.kind == "unit" and run.lo is None for run in runs):
+            together = np.concatenate([run.scores for run in runs])
+            together.sort(kind="stable")  # merges the sorted parts
+            return Run(together)
+        joined = concatenated(*(run.counted() for run in runs))
         order = np.argsort(joined.scores, kind="stable")
         return _grouped(joined.take(order))
 
@@ -245,18 +246,19 @@ class Run(Sealed):
         return {name: array for name in names if (array := getattr(self, name)) is not None}
 
 
-def require_same_kind(first: Run, second: Run) -> None:
+def require_same_kind(*runs: Run) -> None:
     """Refuse to put weighted and unweighted rows together."""
-    if (first.kind == "weights") != (second.kind == "weights") and len(first) and len(second):
+    if len({run.kind == "weights" for run in runs if len(run)}) > 1:
         raise InputError("Cannot merge weighted and unweighted tallies; give both weights=, or neither.")
 
 
-def concatenated(first: Run, second: Run) -> Run:
-    """Entries of both runs one after the other, not sorted. An empty run takes on the other's kind."""
-    if not len(first) or not len(second):
-        return first if len(first) else second
-    a, b = first.columns(), second.columns()
-    joined: Any = {name: np.concatenate((a[name], b[name])) for name in a}
+def concatenated(*runs: Run) -> Run:
+    """Entries of all runs one after the other, not sorted. An empty run takes on the others' kind."""
+    filled = [run for run in runs if len(run)] or runs[-1:]
+    if len(filled) == 1:
+        return filled[0]
+    columns = [run.columns() for run in filled]
+    joined: Any = {name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
     return Run(**joined)
 
 

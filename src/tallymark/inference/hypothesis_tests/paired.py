@@ -17,7 +17,7 @@ from tallymark.inference.hypothesis_tests.difference import Difference, student_
 from tallymark.inference.interval import Sampling, checked_number
 from tallymark.inference.limits.effect import Effect
 from tallymark.inference.limits.influence import Design, design_of
-from tallymark.inference.resampling.parallel import Resampling, seeds
+from tallymark.inference.resampling.parallel import Resampling, in_threads, seeds
 from tallymark.inference.resampling.resamples import Resamples
 from tallymark.inference.resampling.strata import Pool
 from tallymark.inference.resampling.threshold_choice import at_choices, chosen_in
@@ -44,28 +44,35 @@ class PairedInfluence:
     covariance: Floats
 
     @classmethod
-    def of(cls, panel: Panel, metric: str, *, plain: bool) -> PairedInfluence:
+    def of(
+        cls, panel: Panel, tallies: Mapping[str, Tally], metric: str, *, plain: bool, jobs: int | None = None
+    ) -> PairedInfluence:
         """From the influence of every row on the metric of each model."""
         influence = inference_of(metric).influence
         if influence is None:
             raise InputError(f"{metric} has no influence function in closed form; use method='bootstrap'.")
         rows = np.zeros((len(panel.models), panel.n))
-        effects, designs = {}, {}
-        for i, model in enumerate(panel.models):
-            tally = panel.tally(model)
-            effects[model] = influence(tally)
-            designs[model] = design_of(metric, tally, plain=plain, by_odds=effects[model].by_odds)
-            for positive, side in ((False, ~panel.is_positive), (True, panel.is_positive)):
-                rows[i, side] = effects[model].of_rows(panel.scores[model][side], positive=positive)
+        sides = [np.flatnonzero(panel.is_positive == positive) for positive in (False, True)]
+
+        def of_model(place: int) -> tuple[Effect, Design]:
+            model = panel.models[place]
+            effect = influence(tallies[model])
+            for positive, side in enumerate(sides):
+                rows[place, side] = effect.of_rows(panel.scores[model][side], positive=bool(positive))
+            return effect, design_of(metric, tallies[model], plain=plain, by_odds=effect.by_odds)
+
+        effects, designs = zip(*in_threads(of_model, range(len(panel.models)), jobs), strict=True)
         covariances = covariance(
             rows,
             panel.is_positive,
             panel.mass.astype(np.float64),
             weighted=panel.weights is not None,
-            by_mass=np.array([design.by_mass for design in designs.values()]),
+            by_mass=np.array([design.by_mass for design in designs]),
             plain=plain,
         )
-        return cls(effects, designs, covariances)
+        return cls(
+            dict(zip(panel.models, effects, strict=True)), dict(zip(panel.models, designs, strict=True)), covariances
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +84,9 @@ class PairedProportions:
     fewest: float
 
     @classmethod
-    def of(cls, panel: Panel, facts: Metric, thresholds: Mapping[str, float | None]) -> PairedProportions:
+    def of(
+        cls, panel: Panel, tallies: Mapping[str, Tally], facts: Metric, thresholds: Mapping[str, float | None]
+    ) -> PairedProportions:
         """Of a metric that is a proportion, from the contribution of every row to it."""
         hits, misses = facts.proportion or ((), ())
         mass = panel.mass.astype(np.float64)
@@ -97,7 +106,7 @@ class PairedProportions:
             row[:] = part * counted * (hit - float(mass[hit].sum()) / total) / total
             sizes.append(total**2 / float((part[counted] ** 2).sum()))
         n = float(panel.n) if panel.weights is not None else float(mass.sum())
-        confusions = {model: panel.tally(model).at(float(cut or 0.0)) for model, cut in thresholds.items()}
+        confusions = {model: tallies[model].at(float(cut or 0.0)) for model, cut in thresholds.items()}
         return cls(confusions, np.einsum("ik,jk->ij", rows, rows) * (n / (n - 1.0)), min(sizes))
 
 

@@ -38,8 +38,10 @@ def calibration_limits(name: str, by: Binning, tally: Tally, level: float, seed:
 
 def classwise_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:
     """Conservative limits of a mean over classes: the margin is the mean of the classes' margins."""
-    margins = [_margin("width", scores.one_vs_rest(c), level, seed) for c in range(len(scores.labels))]
-    return _around(METRICS["ece_classwise"].compute(scores), float(np.mean(margins)))
+    tallies = (scores.one_vs_rest(c) for c in range(len(scores.labels)))
+    each = [(METRICS["ece"].compute(tally), _margin("width", tally, level, seed)) for tally in tallies]
+    value, margin = (float(np.mean(part)) for part in zip(*each, strict=True))
+    return _around(value, margin)
 
 
 def top_label_limits(scores: ClassScores, level: float, seed: Seed) -> Limits:

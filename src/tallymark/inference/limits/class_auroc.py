@@ -18,7 +18,6 @@ from tallymark._check import Floats, Ints
 from tallymark.inference.limits.influence import STEP, Entries, Influence
 from tallymark.inference.limits.pseudo_observation import ClassPart, beta_limits, shared_out
 from tallymark.inference.scales import including
-from tallymark.metrics.ranking import auroc_of
 from tallymark.summaries.class_panel import ClassPanel
 from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.run import Run
@@ -32,26 +31,26 @@ _MOST = 2**21
 #: Rows of a class whose placements are computed in any case.
 _LEAST = 2_000
 
-#: Weights of the pairs of classes in a metric, from the masses of the classes.
-PairWeights = Callable[[Floats], Floats]
+#: Weights of the pairs of classes in a metric, from the masses of the classes: of i and j the product of the first
+#: factor of i and the second of j, which is their mass or constant.
+PairWeights = Callable[[Floats], tuple[Floats, Floats]]
 
 
-def macro(masses: Floats) -> Floats:
+def macro(masses: Floats) -> tuple[Floats, Floats]:
     """Weights of the mean over classes of the AUROC of each against the rest."""
-    weights: Floats = masses[None, :] / (len(masses) * (masses.sum() - masses)[:, None])
-    return weights
+    return 1.0 / (masses.shape[-1] * (masses.sum(axis=-1, keepdims=True) - masses)), masses
 
 
-def by_size(masses: Floats) -> Floats:
+def by_size(masses: Floats) -> tuple[Floats, Floats]:
     """Weights of the same mean, weighted by the size of the class."""
-    weights: Floats = macro(masses) * (len(masses) * masses / masses.sum())[:, None]
-    return weights
+    of_own, of_other = macro(masses)
+    return of_own * masses.shape[-1] * masses / masses.sum(axis=-1, keepdims=True), of_other
 
 
-def one_vs_one(masses: Floats) -> Floats:
+def one_vs_one(masses: Floats) -> tuple[Floats, Floats]:
     """Weights of the mean over pairs of classes (Hand and Till)."""
-    k = len(masses)
-    return np.full((k, k), 1.0 / (k * (k - 1)))
+    k = masses.shape[-1]
+    return np.full(masses.shape, 1.0 / (k * (k - 1))), np.ones(masses.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,31 +83,39 @@ def _placements(panel: ClassPanel) -> Placements:
     scores = panel.class_scores
     k = len(scores.labels)
     most = max(_LEAST, _MOST // k**2)
-    in_class, other, entries, shrink = [], [], [], []
+    chosen, shrink = [], []
     for c in range(k):
-        members = np.flatnonzero((panel.codes == c) & (panel.mass > 0))
-        rows = members
+        rows = members = np.flatnonzero((panel.codes == c) & (panel.mass > 0))
         if len(members) > most:
             rows = np.sort(np.random.default_rng(0).choice(members, most, replace=False))
-        below = [_below(scores.runs[c][j], panel.scores[rows, c]) for j in range(k)]
-        above = [1.0 - _below(scores.runs[i][i], panel.scores[rows, i]) for i in range(k)]
-        in_class.append(np.stack(below, axis=1))
-        other.append(np.stack(above, axis=1))
-        entries.append(_entries(panel, rows))
+        chosen.append(rows)
         shrink.append(len(rows) / len(members))
+    placed = np.concatenate(chosen)
+    above = np.empty((len(placed), k))
+    for i in range(k):
+        above[:, i] = 1.0 - _below(scores.runs[i][i], panel.scores[placed, i])
+    won, lost = scores.wins
     return Placements(
-        _areas(scores),
+        won / np.where(np.eye(k, dtype=np.bool_), 1.0, won + lost),
         scores.moments.mass.astype(np.float64),
-        tuple(in_class),
-        tuple(other),
-        tuple(entries),
+        tuple(_below_by_class(scores, c, panel.scores[rows, c]) for c, rows in enumerate(chosen)),
+        tuple(np.split(above, np.cumsum([len(rows) for rows in chosen])[:-1])),
+        tuple(_entries(panel, rows) for rows in chosen),
         tuple(shrink),
     )
 
 
-def _areas(scores: ClassScores) -> Floats:
-    k = len(scores.labels)
-    return np.array([[auroc_of(scores.one_vs_one(i, j)) if i != j else 0.0 for j in range(k)] for i in range(k)])
+def _below_by_class(scores: ClassScores, c: int, wanted: Floats) -> Floats:
+    """The share of each class (columns) below each of some values of score c, ties counting one half."""
+    distinct, of_row = np.unique(wanted, return_inverse=True)
+    values, codes = scores.component(c)
+    # Even cells lie below a distinct value, odd ones at it.
+    cell = np.searchsorted(distinct, values, "left") + np.searchsorted(distinct, values, "right")
+    width = 2 * len(distinct) + 1
+    mass = np.broadcast_to(scores.masses(c), len(values))
+    upto = np.bincount(codes * width + cell, mass, len(scores.labels) * width).reshape(-1, width).cumsum(axis=1)
+    shares = (upto[:, :-1:2] + upto[:, 1::2]) / (2.0 * upto[:, -1:])
+    return np.ascontiguousarray(shares.T[of_row])
 
 
 def _below(run: Run, scores: Floats) -> Floats:
@@ -154,14 +161,18 @@ def class_auroc_effect(weights: PairWeights) -> Callable[[ClassPanel], ClassEffe
     def effect(panel: ClassPanel) -> ClassEffect:
         placed = Placements.of(panel)
         areas, masses = placed.areas, placed.masses
-        k = len(masses)
+        of_own, of_other = weights(masses)
+        g = of_own[:, None] * of_other * ~np.eye(len(masses), dtype=np.bool_)
+        means = np.einsum("ij,j->i", areas, of_other)
 
-        def of(masses: Floats) -> float:
-            return float((_off_diagonal(weights(masses)) * areas).sum())
+        def of_changed(step: float) -> Floats:
+            """The metric where the mass of one class is changed, for each class."""
+            own, other = weights(masses + np.diag(step * masses))
+            values: Floats = (own * (means + areas.T * (np.diag(other) - of_other)[:, None])).sum(axis=1)
+            return values
 
-        g = _off_diagonal(weights(masses))
-        sides, ends, by_mass = [], [], []
-        for c in range(k):
+        sides, ends = [], []
+        for c in range(len(masses)):
             # Not a dot product of BLAS: its results depend on the number of threads.
             values = np.einsum("rk,k->r", placed.in_class[c] - areas[c], g[c])
             values += np.einsum("rk,k->r", placed.other[c] - areas[:, c], g[:, c])
@@ -171,13 +182,7 @@ def class_auroc_effect(weights: PairWeights) -> Callable[[ClassPanel], ClassEffe
             worst = -float((g[c] * areas[c]).sum()) - float((g[:, c] * areas[:, c]).max())
             best = float((g[c] * (1.0 - areas[c])).sum()) + float((g[:, c] * (1.0 - areas[:, c])).sum())
             ends.append((worst, best))
-            up, down = (of(np.where(np.arange(k) == c, masses * (1.0 + step), masses)) for step in (STEP, -STEP))
-            by_mass.append((up - down) / (2.0 * STEP))
-        return ClassEffect(of(masses), tuple(sides), tuple(by_mass), tuple(ends), placed.shrink)
+        by_mass = (of_changed(STEP) - of_changed(-STEP)) / (2.0 * STEP)
+        return ClassEffect(float((g * areas).sum()), tuple(sides), tuple(by_mass.tolist()), tuple(ends), placed.shrink)
 
     return effect
-
-
-def _off_diagonal(matrix: Floats) -> Floats:
-    values: Floats = np.where(np.eye(len(matrix), dtype=np.bool_), 0.0, matrix)
-    return values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def class_score_limits(
 
 
 class _Rows:
-    """Rows of a panel, sorted by every score within every class, so that a resample need not be."""
+    """Rows of a panel, sorted once by the scores that are asked for within every class, not in every resample."""
 
     def __init__(self, panel: ClassPanel) -> None:
         present, k = np.flatnonzero(panel.mass > 0), len(panel.labels)
@@ -92,7 +92,7 @@ class _Rows:
         kept_sizes = np.bincount(self.codes, rows[kept], k)
         self.rows: Floats = rows[kept] * (self.sizes / np.maximum(kept_sizes, 1.0))[self.codes]
         self.weight: Floats = np.ones(len(kept)) if self.counted else self.mass
-        self._order = [[rows[np.argsort(self.scores[rows, i])] for rows in self.members] for i in range(k)]
+        self._orders: dict[tuple[int, int], Ints] = {}
         self._predicted = self.scores.argmax(axis=1)
         highest, right = self.scores.max(axis=1), self._predicted == self.codes
         self._highest = highest
@@ -118,6 +118,12 @@ class _Rows:
                 entries[name] = math.nan
         return entries
 
+    def _order(self, i: int, c: int) -> Ints:
+        """The rows of class c in ascending order of score i."""
+        if (i, c) not in self._orders:
+            self._orders[i, c] = self.members[c][np.argsort(self.scores[self.members[c], i])]
+        return self._orders[i, c]
+
     def _summary(self, mass: Floats) -> ClassScores:
         def run(values: Floats, order: Ints) -> Run:
             drawn = order[mass[order] > 0]
@@ -125,11 +131,28 @@ class _Rows:
             squares = weights * self.weight[drawn]
             return Run(values[drawn], weights=weights, squares=squares, rows=np.ones(len(drawn), np.int64))
 
-        runs = tuple(tuple(run(self.scores[:, i], order) for order in orders) for i, orders in enumerate(self._order))
+        def of_score(i: int) -> Sequence[Run]:
+            return _OnDemand(lambda c: run(self.scores[:, i], self._order(i, c)), len(self.labels))
+
+        # Most metrics ask for few of the K × K runs.
+        runs = _OnDemand(of_score, len(self.labels))
         matrix = Confusion.of_codes(self.codes, self._predicted, self.labels, weights=mass)
         moments = Moments.of(self.codes, self.scores, self.labels, weights=mass)
         wrong, right = (run(self._highest, order) for order in self._answers)
         return ClassScores(self.labels, runs, matrix, moments, (wrong, right))
+
+
+class _OnDemand(Sequence[Any]):
+    """A sequence whose entries are made when they are asked for."""
+
+    def __init__(self, make: Callable[[int], Any], length: int) -> None:
+        self._make, self._length = make, length
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._make(range(self._length)[index])
+
+    def __len__(self) -> int:
+        return self._length
 
 
 def _some_of_each_class(present: Ints, codes: Ints, k: int, number: int) -> Ints:

@@ -27,6 +27,7 @@ from tallymark.inference.limits.mover import Mover
 from tallymark.inference.limits.pseudo_observation import Bounded
 from tallymark.inference.scales import NO_SPREAD, critical_value
 from tallymark.summaries.run import Run
+from tallymark.summaries.sorting import near_order
 from tallymark.summaries.tally import Tally
 
 #: Weight of the pseudo-observation, chosen by simulation (docs): with less, some shapes of scores are covered less than
@@ -133,8 +134,12 @@ class RankEffect(Effect):
         """Influence of each row's cell."""
         first = self.tally.views.first_of_score
         distinct = self.tally.positive.scores if first is None else self.tally.positive.scores[first]
-        cell = np.searchsorted(distinct, scores, "left") + np.searchsorted(distinct, scores, "right")
-        values: Floats = (self.of_positive if positive else self.of_negative)[cell]
+        order = near_order(scores)
+        wanted = scores[order]
+        below = np.searchsorted(distinct, wanted, "left")
+        tied = distinct.take(below, mode="clip") == wanted
+        values = np.empty(len(scores))
+        values[order] = (self.of_positive if positive else self.of_negative)[2 * below + tied]
         return values
 
 
