@@ -124,6 +124,10 @@ GUARDS = {
         "people labelled a larger share of the items with one verdict of the judge than with another",
         "say how the items to label were drawn: `stratum=` or `inclusion=`",
     ),
+    "TM129": Guard(
+        "an audit got the checked rows alone, so that what they are a sample of is not known",
+        "pass every row of the target, or `size=` or `inclusion=`",
+    ),
 }
 
 

@@ -371,3 +371,148 @@ def test_strata_alone_have_counts_and_no_accuracy():
 def test_one_sample_has_the_same_limits_every_time():
     first, second = (tm.audits.from_matrix(OLOFSSON, PIXELS) for _ in range(2))
     assert first.to_dict() == second.to_dict()
+
+
+def test_plans_inclusion_probabilities_of_classes():
+    """Rows of a plan have a few different probabilities and no column of strata."""
+    frame = pd.DataFrame({"y": ["x", "y", "z", "x"] * 10, "p": [0.05] * 20 + [0.06] * 20})
+    result = tm.audits.estimate(frame, label="y", inclusion="p")
+    assert result.n == pytest.approx(20 / 0.05 + 20 / 0.06)
+    assert result.counts["x"].value == pytest.approx(result.n / 2)
+
+
+def test_a_class_that_is_predicted_but_not_among_the_checked_rows_is_not_known():
+    rng = np.random.default_rng(0)
+    predicted = np.where(np.arange(1_000) < 40, "y", "x")
+    truth = np.where(rng.random(1_000) < np.where(predicted == "y", 0.9, 0.05), "y", "x")
+    checked = np.where(np.isin(np.arange(1_000), rng.permutation(np.arange(40, 1_000))[:50]), truth, None)
+    frame = pd.DataFrame({"y": checked, "map": predicted})
+    result = tm.audits.estimate(frame, label="y", predicted="map")
+    for name in ("recall", "f1"):
+        assert "40 of all rows" in getattr(result, name)["y"].reason
+    assert result.average_recall.reason
+    recall = result.recall["x"]
+    assert recall.low < recall.value == 1.0
+    nobody = tm.audits.estimate(frame.assign(map="x"), label="y", predicted="map")
+    assert nobody.recall["y"].interval == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_counts_of_groups_of_a_list_alone_have_the_error_of_their_size(weighed):
+    rng = np.random.default_rng(1)
+    n = 400
+    frame = pd.DataFrame({"y": rng.choice(["x", "y", "z"], n), "g": rng.choice(["a", "b"], n, p=[0.2, 0.8])})
+    frame["h"] = np.where(np.arange(n) < 150, "s", "t")
+    frame["v"] = rng.lognormal(size=n) if weighed else 1.0
+    size = {"s": 3_000, "t": 10_000}
+    result = tm.audits.estimate(frame, label="y", stratum="h", size=size, by="g", value="v")
+    one = result.groups["a",].counts["y"]
+    # survey's domain total: the variance of z = v of the rows that are in the domain and of the class.
+    variance, total = 0.0, 0.0
+    for name, rows in frame.groupby("h"):
+        z = np.where((rows.g == "a") & (rows.y == "y"), rows.v, 0.0)
+        m, big = len(rows), size[name]
+        total += big * z.mean()
+        variance += big**2 * (1 - m / big) * z.var(ddof=1) / m
+    assert one.value == pytest.approx(total)
+    assert one.standard_error == pytest.approx(np.sqrt(variance))
+    assert one.low < one.value - 1.5 * one.standard_error
+
+
+def test_few_clusters_give_weights_that_are_not_negative():
+    rng = np.random.default_rng(2)
+    cluster = np.repeat(np.arange(40), 10)
+    truth = rng.choice(["x", "y", "z"], 400)
+    frame = pd.DataFrame({"c": cluster, "y": np.where(cluster < 3, truth, None)})
+    result = tm.audits.estimate(frame, label="y", cluster="c")
+    for one in result.counts.values():
+        assert 0.0 <= one.low < one.value < one.high <= 400.0
+    with pytest.raises(tm.InputError, match="single cluster"):
+        tm.audits.estimate(frame.assign(y=np.where(cluster < 1, truth, None)), label="y", cluster="c")
+    layers = np.where(np.arange(400) % 10 < 5, "s", "t")
+    with pytest.raises(tm.InputError, match="several strata"):
+        tm.audits.estimate(frame.assign(h=layers), label="y", cluster="c", stratum="h")
+
+
+@pytest.mark.slow
+def test_two_clusters_of_each_stratum_cover():
+    rng = np.random.default_rng(3)
+    held = np.zeros(3)
+    repeats = 200
+    for _ in range(repeats):
+        cluster = np.repeat(np.arange(300), 10)
+        mood = rng.normal(size=300)[cluster] + rng.normal(size=3_000)
+        truth = np.array(["x", "y", "z"])[np.digitize(mood, [-0.5, 1.0])]
+        stratum = cluster // 30
+        drawn = np.concatenate([rng.choice(np.arange(30 * h, 30 * h + 30), 3, replace=False) for h in range(10)])
+        frame = pd.DataFrame({"c": cluster, "h": stratum, "y": np.where(np.isin(cluster, drawn), truth, None)})
+        result = tm.audits.estimate(frame, label="y", cluster="c", stratum="h")
+        held += [one.low <= (truth == label).sum() <= one.high for label, one in result.counts.items()]
+    assert (held / repeats > 0.93 - 2.5 * np.sqrt(0.05 * 0.95 / repeats)).all(), held / repeats
+
+
+def test_sizes_that_cannot_be_numbers_of_rows_are_refused():
+    matrix = [[66, 0, 5], [0, 55, 8], [1, 0, 153]]
+    with pytest.raises(tm.InputError, match="finite=False"):
+        tm.audits.from_matrix(matrix, [70, 2, 3_000])
+    areas = tm.audits.from_matrix(matrix, [71, 63, 154], finite=False)
+    assert areas.precision[1].low < areas.precision[1].value < areas.precision[1].high
+    known = tm.audits.from_matrix(matrix, [71, 63, 3_000])
+    assert known.precision[1].low == known.precision[1].high
+    assert known.explanations[0].startswith("1, 2: as many rows were checked as there are")
+    with pytest.raises(tm.InputError, match="two classes"):
+        tm.audits.from_matrix([[5]], [10])
+    named = pd.DataFrame(matrix, index=["1", "2", "3"], columns=[1, 2, 3])
+    assert tm.audits.from_matrix(named, [700, 630, 3_000]).precision[1].value == pytest.approx(66 / 71)
+
+
+def test_publication_needs_a_standard_error_and_judges_groups():
+    lone = tm.audits.from_matrix([[3, 0], [0, 1]], [100, 100])
+    lines = tm.audits.publication(lone, "variation").rows()
+    assert {line["decision"] for line in lines} == {"suppressed"}
+    assert "no standard error" in lines[0]["reason"]
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"y": rng.integers(2, size=500).astype(float), "g": np.where(np.arange(500) < 480, "a", "b")})
+    frame.loc[rng.random(500) < 0.5, "y"] = np.nan
+    decided = tm.audits.publication(tm.audits.estimate(frame, label="y", by="g"), "minimum", rows=20).rows()
+    by_group = {(line["g"], line["class"]): line["decision"] for line in decided}
+    assert by_group["a", "1"] == by_group["(all)", "1"] == "publish"
+    assert by_group["b", "1"] == "suppressed"
+    with pytest.raises(tm.InputError, match="above 0"):
+        tm.audits.publication(lone, "minimum", rows=-4)
+
+
+def test_groups_with_too_few_rows_say_so():
+    frame = pd.DataFrame({"y": ["x", "y", "z"] * 20 + ["x"] + [None] * 40, "g": ["a"] * 60 + ["b"] * 41})
+    result = tm.audits.estimate(frame, label="y", by="g")
+    assert "fewer than two" in result.groups["b",].counts["x"].reason
+    assert any(row.get("reason") for row in result.rows() if row["g"] == "b")
+
+
+def test_checked_rows_alone_are_no_sample_of_anything():
+    frame = pd.DataFrame({"y": ["x", "y", "z"] * 20})
+    with pytest.warns(tm.GuardWarning, match="TM129.*counted, not estimated"):
+        tm.audits.estimate(frame, label="y")
+    numbers = pd.DataFrame({"y": [0, 1] * 30, "g": ["a", "b", "b"] * 20, "i": [0.1] * 60})
+    with pytest.warns(tm.GuardWarning, match="TM129.*size of each group"):
+        tm.audits.estimate(numbers, label="y", inclusion="i", by="g")
+
+
+def test_growth_from_a_single_row_found_is_not_bounded():
+    before = tm.audits.from_matrix([[1, 74], [0, 325]], [2_000, 60_000])
+    after = tm.audits.from_matrix([[50, 25], [2, 323]], [1_500, 60_500])
+    assert tm.audits.change(before, after).of(1, "growth")["high"] is None
+
+
+def test_scores_that_most_rows_share_are_a_stratum_of_their_own():
+    rng = np.random.default_rng(5)
+    score = np.where(rng.random(5_000) < 0.85, 0.0, rng.random(5_000))
+    seen = np.where(rng.random(5_000) < 0.02, rng.random(5_000) < score, np.nan)
+    plan = tm.audits.plan(pd.DataFrame({"p": score, "y": seen}), score="p", checked="y", width=0.03)
+    names = [line["stratum"] for line in plan.strata]
+    assert names[0] == "0 to 0"
+    assert len(names) > 3
+    with pytest.raises(tm.InputError, match="lower least="):
+        tm.audits.plan(
+            pd.DataFrame({"k": ["a", "b", "c"] * 400}), predicted="k", measure="accuracy", size=100, least=50
+        )

@@ -14,7 +14,7 @@ from tallymark.inference.limits.mover import difference_limits, ratio_limits
 
 #: Said of a growth without an upper limit, and the share of the first count below which its lower limit is next to 0.
 UNBOUNDED = "cannot be bounded above: the first count may be next to 0"
-_NEXT_TO_NOTHING = 0.05
+_NEXT_TO_NOTHING = 0.15
 
 
 @dataclass(frozen=True, eq=False, repr=False)

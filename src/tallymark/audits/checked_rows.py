@@ -181,7 +181,7 @@ def design_of(
     else:
         _refuse_part_of_a_list(chance, checked, label)
         if not stratum:
-            layers = _alike(chance, checked)
+            layers, strata = _alike(chance, checked), []
     keys = [_check.groups(columns[name], name) for name in by]
     return Design(
         checked=checked,

@@ -9,8 +9,7 @@ and metrics, so that their limits do not contradict each other.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +19,9 @@ from tallymark._check import Bools, Floats, Ints
 from tallymark.audits.class_sample import ClassSample
 from tallymark.audits.draws import CHUNK, DRAWS, FEWEST, NUMBERS, OUTWARDS, SEED, Draws
 from tallymark.inference.scales import normal_quantile
+
+#: Variance of the weight of a cluster whose rows are known.
+_KNOWN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,9 @@ class AuditDraws:
     def _by_unit(self) -> Floats:
         sample = self.sample
         units, unit = np.unique(sample.unit, return_inverse=True)
-        spread = sample.weight * np.sqrt(sample.unchecked)
         if sample.clustered:
-            # Few clusters: the tails of Student's distribution, and the variance of exponential weights with n - 1.
-            freedom = len(units) - 1
-            student = float(stdtrit(freedom, 0.5 + self._level / 2.0)) / normal_quantile(0.5 + self._level / 2.0)
-            spread *= student * math.sqrt((freedom + 2.0) / freedom)
+            return self._by_cluster(units, unit.ravel())
+        spread = sample.weight * np.sqrt(sample.unchecked)
         of_unit, fixed = np.zeros((len(units), len(self.cell))), np.bincount(self._kind, sample.weight - spread)
         np.add.at(of_unit, (unit.ravel(), self._kind), spread)
         draws = np.empty((self.number, len(self.cell)))
@@ -86,23 +85,46 @@ class AuditDraws:
             draws[start : start + rows] = self._rng.exponential(size=(rows, len(units))) @ of_unit + fixed
         return draws
 
+    def _by_cluster(self, units: Ints, unit: Ints) -> Floats:
+        """Gamma weights of mean 1 of whole clusters, with the variance that few clusters of a stratum call for."""
+        sample = self.sample
+        first = np.unique(unit, return_index=True)[1]
+        stratum = sample.stratum[first]
+        strata, codes = np.unique(stratum, return_inverse=True)
+        number = np.bincount(codes).astype(np.float64)[codes]
+        unchecked = np.bincount(unit, sample.unchecked) / np.bincount(unit)
+        # The tails of Student's distribution, and the variance of a mean of n weights with n - 1.
+        freedom = max(len(units) - len(strata), 1)
+        student = float(stdtrit(freedom, 0.5 + self._level / 2.0)) / normal_quantile(0.5 + self._level / 2.0)
+        variance = unchecked * student**2 * (number + 1.0) / np.maximum(number - 1.0, 1.0)
+        shape = 1.0 / np.maximum(variance, _KNOWN)
+        of_unit = np.zeros((len(units), len(self.cell)))
+        np.add.at(of_unit, (unit, self._kind), sample.weight)
+        draws = np.empty((self.number, len(self.cell)))
+        for start in range(0, self.number, step := max(CHUNK // len(units), 1)):
+            rows = min(step, self.number - start)
+            draws[start : start + rows] = self._rng.gamma(shape, 1.0 / shape, size=(rows, len(units))) @ of_unit
+        return draws
+
     def of_class(self, code: int) -> ClassDraws:
         """Draws of one class against all others."""
-        if self.sample.predicted is None:
-            return self._drawn(np.zeros(len(self.cell), np.bool_), self.truth == code)
-        return self._drawn(self.predicted == code, self.truth == code)
+        sample, positive = self.sample, self.truth == code
+        called = np.zeros(len(positive), np.bool_) if sample.predicted is None else self.predicted == code
+        cells = [sample.cells_of(code, predicted=predicted) for predicted in (True, False)]
+        return self._drawn(called, positive, cells)
 
     def of_right(self) -> Draws:
         """Draws of the rows that are predicted as what they are."""
-        return self._drawn(np.zeros(len(self.cell), np.bool_), self.predicted == self.truth).missed
+        none, cells = np.zeros(len(self.cell), np.bool_), np.ones(len(self.sample.sizes), np.bool_)
+        return self._drawn(none, self.predicted == self.truth, [~cells, cells]).missed
 
-    def _drawn(self, called: Bools, positive: Bools) -> ClassDraws:
+    def _drawn(self, called: Bools, positive: Bools, cells: Sequence[Bools]) -> ClassDraws:
         # The same random numbers for every class, so that classes that were found alike have the same limits.
         rng = np.random.default_rng(SEED)
         rows = np.arange(self.number)
         extras = np.zeros_like(self.totals)
         pseudo = []
-        for part in (called, ~called):
+        for part in cells:
             cell, weight, coin = self._pseudo_rows(part, rng)
             extras[rows, cell] += weight
             pseudo.append((cell, weight, coin))
@@ -115,11 +137,9 @@ class AuditDraws:
         predicted = (scale * (self.weights @ self._indicator(called))).sum(axis=1) + scale[rows, cell] * weight
         return ClassDraws(hits, missed, predicted)
 
-    def _pseudo_rows(self, part: Bools, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
-        """The cell of a part's pseudo-row in every draw, its weight, and the coin that decides on its class."""
-        among = np.zeros(len(self.sample.sizes))
-        cells = np.unique(self.cell[part])
-        among[cells] = self.sample.unknown[cells]
+    def _pseudo_rows(self, cells: Bools, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
+        """The cell of a pseudo-row in every draw, its weight, and the coin that decides on its class."""
+        among = np.where(cells, self.sample.unknown, 0.0)
         place, mass, coin = rng.random(self.number), rng.exponential(size=self.number), rng.random(self.number)
         if not among.any():
             return np.zeros(self.number, np.int64), np.zeros(self.number), coin

@@ -192,6 +192,18 @@ class AuditEstimate(Shown):
         yield ("(all)",) * len(self.by), replace(self, groups={})
         yield from self.groups.items()
 
+    @property
+    def names_of_groups(self) -> tuple[str, ...]:
+        """The columns that make the groups."""
+        return self.by
+
+    def shares(self) -> Iterator[tuple[tuple[Any, ...], Label, AuditMeasure, int]]:
+        """Group, class, share and checked rows of every share; the key of all rows is empty without groups."""
+        parts = self.with_all() if self.groups else [((), self)]
+        for key, one in parts:
+            for label, share in one.prevalences.items():
+                yield key, label, share, one.checked
+
     def rows(self) -> list[Row]:
         """One line per class and measure, then those of all classes; with groups, one set per group."""
         if self.groups:
@@ -278,7 +290,7 @@ class _Estimation:
         low, high = (drawn.hits + drawn.missed).limits(self.level)
         high = min(high, sample.size - float(sample.worth @ ~true))
         measures = {
-            "count": self._measure("count", total, low, high, spread),
+            "count": self._count(code, total, (low, high), spread),
             "prevalence": self._measure(
                 "prevalence", total / sample.size, low / sample.size, high / sample.size, spread / sample.size
             ),
@@ -293,10 +305,26 @@ class _Estimation:
                 measures[name] = self._measure(name, value, *ends, sample.standard_error(linear))
         return measures
 
+    def _count(self, code: int, total: float, ends: tuple[float, float], spread: float) -> AuditMeasure:
+        """A count; where the size of the group is an estimate, with its error besides that of the share (MOVER)."""
+        errors = self.sample.count_errors
+        if errors is None:
+            return self._measure("count", total, *ends, spread)
+        error = float(errors[code])
+        reach = normal_quantile(0.5 + self.level / 2.0) * math.sqrt(max(error**2 - spread**2, 0.0))
+        low, high = total - math.hypot(total - ends[0], reach), total + math.hypot(ends[1] - total, reach)
+        return self._measure("count", total, max(low, 0.0), high, error)
+
     def _undefined(self, name: str, code: int) -> str | None:
         """Why a metric of a class has no value."""
         sample, label = self.sample, self.sample.classes[code]
         called, true = code in np.asarray(sample.predicted), code in sample.truth
+        others = 0.0 if sample.predicted_rows is None else float(sample.predicted_rows[:, code].sum())
+        if not called and others > 0.0:
+            return (
+                f"none of the {len(sample.truth)} checked rows is predicted {label}, and {amount(others)} of all rows "
+                "are; check some of them"
+            )
         if name == "recall" and not true:
             return f"none of the {len(sample.truth)} checked rows is {label}"
         if name == "precision" and not called:
@@ -411,6 +439,15 @@ def _explanations(sample: ClassSample, counts: Mapping[Label, AuditMeasure]) -> 
                 "that for 0."
             )
     return tuple(sentences)
+
+
+def without_estimates(classes: Sequence[Label], reason: str) -> AuditEstimate:
+    """A group of which nothing can be estimated, and why."""
+    counts, shares = (
+        {label: AuditMeasure(name=name, value=math.nan, reason=reason) for label in classes}
+        for name in ("count", "prevalence")
+    )
+    return AuditEstimate(classes=tuple(classes), counts=counts, prevalences=shares)
 
 
 def with_groups(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,17 @@ class ClassAudit(Design):
 
     def sample(self) -> ClassSample:
         """The checked rows of all strata."""
-        return self._sample_of(self)
+        # The worth of rows that are not listed is an estimate, their number is not.
+        errors = self._count_errors(slice(None)) if np.ptp(self.worth) > 0.0 else None
+        return replace(self._sample_of(self), count_errors=errors)
 
     def samples_by_group(self) -> Iterator[tuple[tuple[Any, ...], ClassSample | None]]:
-        """The checked rows of each group; None for a group with fewer than two."""
+        """The checked rows of each group; None for a group with fewer than two (or of a single cluster)."""
         for key, rows in self.groups:
             part = part_of(self, rows)
-            yield key, self._sample_of(part) if int(part.checked.sum()) >= FEW else None
+            units = np.flatnonzero(part.checked) if part.cluster is None else part.cluster[part.checked]
+            enough = len(np.unique(units)) >= FEW
+            yield key, replace(self._sample_of(part), count_errors=self._count_errors(rows)) if enough else None
 
     @staticmethod
     def _sample_of(audit: ClassAudit) -> ClassSample:
@@ -61,7 +66,38 @@ class ClassAudit(Design):
             worth=audit.worth[checked],
             mass=mass[checked],
             unchecked=audit._unchecked(stratum)[checked],
+            predicted_rows=audit._predicted_rows(cell, number),
         )
+
+    def _predicted_rows(self, cell: Ints, number: int) -> Floats | None:
+        """Listed rows by cell and predicted class; None where rows that were not checked are not listed."""
+        if self.predicted is None or not self.listed:
+            return None
+        classes = len(self.classes)
+        counts = np.bincount(cell * classes + self.predicted, minlength=number * classes)
+        return counts.astype(np.float64).reshape(number, classes)
+
+    def _count_errors(self, rows: Any) -> Floats | None:
+        """Standard errors of the counts of classes among some rows, where only checked rows are listed; else None."""
+        if self.listed:
+            return None
+        inside = np.zeros(len(self.checked), np.bool_)
+        inside[rows] = True
+        return np.array([self._total_error(inside & (self.truth == code)) for code in range(len(self.classes))])
+
+    def _total_error(self, kept: Bools) -> float:
+        """Standard error of the number (or worth) of rows like those kept, their total not being known."""
+        unit = np.arange(len(self.checked)) if self.cluster is None else self.cluster
+        pairs, codes = np.unique(np.column_stack((self.stratum, unit)), axis=0, return_inverse=True)
+        stratum, codes = np.unique(pairs[:, 0], return_inverse=True)[1].ravel(), codes.ravel()
+        sums = np.bincount(codes, kept * self.worth / self.inclusion)
+        unchecked = np.bincount(codes, 1.0 - self.inclusion) / np.bincount(codes)
+        units = np.bincount(stratum)
+        if (unchecked[units[stratum] < 2] > 0.0).any():
+            return math.nan
+        gaps = sums - (np.bincount(stratum, sums) / units)[stratum]
+        factor = (units / np.maximum(units - 1.0, 1.0))[stratum]
+        return math.sqrt(float(factor * unchecked @ gaps**2))
 
     def _strata_and_cells(self) -> tuple[Ints, Ints]:
         """The stratum and the cell of each row, numbered without gaps.
@@ -147,6 +183,7 @@ def class_audit(
         raise InputError(f"Every checked row and every prediction is {shown(classes)}; an audit needs two classes.")
     if cluster is not None:
         _require_whole(columns[cluster], cluster, design.checked)
+        _require_one_stratum(columns[cluster], cluster, design)
     truth = np.full(len(design.checked), -1, dtype=np.int64)
     truth[design.checked] = _check.encode(labels.truth, classes, label)
     called = None if labels.called is None else _check.encode(labels.called, classes, str(predicted))
@@ -178,6 +215,24 @@ def _require_whole(column: NDArray[Any], name: str, checked: Bools) -> None:
             f"{number_checked[code]:.0f} of {rows[code]} rows were checked. Where rows were drawn one by one, leave it "
             "out."
         )
+
+
+def _require_one_stratum(column: NDArray[Any], name: str, design: Design) -> None:
+    """Refuse clusters with rows in several strata, and strata of which a single cluster was drawn."""
+    codes = _codes(column, name)
+    pairs = np.unique(np.column_stack((codes, design.stratum)), axis=0)
+    if len(pairs) > len(np.unique(codes)):
+        code = pairs[1:, 0][pairs[1:, 0] == pairs[:-1, 0]][0]
+        value = _check.groups(column, name)[codes == code][0]
+        raise InputError(f"{name} {value} has rows in several strata; a cluster is drawn within one stratum.")
+    drawn, there = (
+        np.bincount(np.unique(np.column_stack((design.stratum, codes))[rows], axis=0)[:, 0], minlength=1)
+        for rows in (design.checked, slice(None))
+    )
+    single = np.flatnonzero((drawn == 1) & ((there > 1) | (not design.listed)))
+    if len(single):
+        of = f" of the stratum {design.stratum_names[single[0]]}" if design.stratum_names else ""
+        raise InputError(f"A single cluster{of} was checked, which tells nothing of how clusters differ; check two.")
 
 
 def _codes(column: NDArray[Any], name: str) -> Ints:

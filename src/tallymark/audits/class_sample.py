@@ -43,6 +43,21 @@ class ClassSample:
     worth: Floats
     mass: Floats
     unchecked: Floats
+    #: All rows by cell and predicted class; None where only the checked ones are known.
+    predicted_rows: Floats | None = None
+    #: Standard error of the count of each class, where the size of the cells is an estimate too.
+    count_errors: Floats | None = None
+
+    def cells_of(self, code: int, *, predicted: bool) -> Bools:
+        """The cells with rows that are predicted as a class, or (False) as another; all where that is not known."""
+        number = len(self.sizes)
+        if self.predicted is None:
+            return np.full(number, not predicted)
+        if self.predicted_rows is not None:
+            of_class = self.predicted_rows[:, code]
+            return np.asarray((of_class if predicted else self.predicted_rows.sum(axis=1) - of_class) > 0.0)
+        cells = np.bincount(self.cell[(self.predicted == code) == predicted], minlength=number) > 0
+        return cells if cells.any() or self.has_called_sizes else np.ones(number, np.bool_)
 
     @cached_property
     def weight(self) -> Floats:

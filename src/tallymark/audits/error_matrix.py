@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ def from_matrix(
     *,
     classes: Sequence[Label] | None = None,
     unit: float = 1.0,
-    finite: bool = False,
+    finite: bool | None = None,
     level: float = 0.95,
 ) -> AuditEstimate:
     r"""Estimate the area or count of each class, and the accuracies, from an error matrix and the strata's sizes.
@@ -49,7 +49,8 @@ def from_matrix(
         What one of the `sizes` is worth: 0.09 for pixels of 0.09 hectares.
     finite
         Whether `sizes` are numbers of rows, of which the checked ones are a part that matters (finite population
-        correction). A stratum with as many checked rows as its size is known in any case.
+        correction). Left out, only a stratum with as many checked rows as its size is taken as known. False takes
+        sizes as areas, however small their number.
     level
         Confidence level of the intervals.
 
@@ -79,14 +80,22 @@ def from_matrix(
         name = table.names[int(np.flatnonzero(checked == 0)[0])]
         raise InputError(f"No row of {name} was checked, so nothing is known of it; check some, or merge it.")
     rows = known / unit
-    if finite and (checked > rows).any():
+    if len(table.classes) < 2:
+        raise InputError(f"The matrix has the class {shown(list(table.classes))} only; an audit needs two classes.")
+    if finite is not False and (checked > rows).any():
         at = int(np.flatnonzero(checked > rows)[0])
         raise InputError(
-            f"{table.names[at]} has {checked[at]:g} checked rows but a size of {rows[at]:g}; with finite=True sizes "
-            "are numbers of rows."
+            f"{table.names[at]} has {checked[at]:g} checked rows but a size of {rows[at]:g}. Sizes are numbers of "
+            "rows; where they are areas, say finite=False."
         )
-    unchecked = np.where(checked == rows, 0.0, 1.0 - checked / rows if finite else 1.0)
-    return estimates_of(_sample(table, known, unchecked, unit), confidence, "rows" if unit == 1.0 else "units")
+    complete = np.zeros(len(rows), np.bool_) if finite is False else checked == rows
+    unchecked = np.where(complete, 0.0, 1.0 - checked / rows if finite else 1.0)
+    result = estimates_of(_sample(table, known, unchecked, unit), confidence, "rows" if unit == 1.0 else "units")
+    if not complete.any():
+        return result
+    names = ", ".join(name for name, known in zip(table.names, complete, strict=True) if known)
+    sentence = f"{names}: as many rows were checked as there are, so that they are known; for areas say finite=False."
+    return replace(result, explanations=(sentence, *result.explanations))
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,9 @@ def _named(counts: Floats, rows: Sequence[Label], columns: Sequence[Label], clas
             raise InputError(f"Two {what}s of the matrix have one name; names are {shown(names)}.")
     if classes is not None and set(classes) < set(columns):
         raise InputError(f"The matrix has the classes {shown(columns)}, but classes= names only {shown(classes)}.")
+    by_text = {str(name): name for name in columns}
+    # A table that was read from a file may have its columns as text and its rows as numbers.
+    rows = [by_text.get(str(name), name) for name in rows]
     of_prediction = bool(set(rows) & set(columns))
     union = list(dict.fromkeys((*(classes or columns), *(rows if of_prediction else ()))))
     wide = np.zeros((len(rows), len(union)))

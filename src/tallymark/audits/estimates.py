@@ -20,8 +20,14 @@ from tallymark._display import Row, plain
 from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
 from tallymark.audits.called_parts import OF_AUDIT, CalledParts, f1_of_negatives
-from tallymark.audits.checked_rows import Audit, columns_wanted, design_of, with_two_classes
-from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure, estimates_of, with_groups
+from tallymark.audits.checked_rows import Audit, Design, columns_wanted, design_of, with_two_classes
+from tallymark.audits.class_estimates import (
+    AuditEstimate,
+    AuditMeasure,
+    estimates_of,
+    with_groups,
+    without_estimates,
+)
 from tallymark.audits.class_rows import ClassAudit, ClassLabels, class_audit
 from tallymark.audits.prevalences import (
     AuditPrevalences,
@@ -33,12 +39,15 @@ from tallymark.audits.prevalences import (
 from tallymark.errors import InputError, UnknownNameError, nearest, shown
 from tallymark.inference.interval import checked_level
 from tallymark.measures import Measure
-from tallymark.notes import emit, honours_strict
+from tallymark.notes import Note, emit, honours_strict
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.registry import METRICS
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
+
+#: Why nothing is estimated of a group.
+_TOO_FEW = "fewer than two of its rows (or clusters) were checked"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -109,6 +118,20 @@ class BinaryAuditEstimate(AuditEstimate, Mapping[str, Measure]):
         """The estimate, and what it is made of."""
         of = "" if self.value is None else f" of {self.value}"
         return f"{self.prevalence}{of}\n{self.sentence}"
+
+    @property
+    def names_of_groups(self) -> tuple[str, ...]:
+        """The columns that make the groups."""
+        return () if self.by_group is None else tuple(self.by_group.names)
+
+    def shares(self) -> Iterator[tuple[tuple[Any, ...], Label, AuditMeasure, int]]:
+        """Group, class, share and checked rows of every share."""
+        parts = [] if self.by_group is None else list(self.by_group.entries.items())
+        everything = ("(all)",) * len(self.names_of_groups)
+        for key, one in [(everything, self.prevalence), *parts]:
+            of_classes = _shares(self.classes, one)
+            for label in self.classes:
+                yield key, label, of_classes[label], int(one.details.get("checked", self.checked))
 
     def printed_rows(self) -> list[Row]:
         """All rows."""
@@ -243,8 +266,28 @@ def estimate(
         calls = _calls(columns, binary, threshold, predicted)
         result = _of_two_classes(binary, calls, estimator, value, confidence)
         result = replace(result, threshold=threshold, mean_score=_mean_score(columns, score, result.prevalence.n))
+    result = replace(result, unit="rows" if value is None else value)
+    result = replace(result, warnings=(*result.warnings, *_notes_of_lists(design, result)))
     emit(result.warnings, strict=strict)
-    return replace(result, unit="rows" if value is None else value)
+    return result
+
+
+def _notes_of_lists(design: Design, result: AuditEstimate) -> tuple[Note, ...]:
+    """Notes of what is not known where only checked rows were passed."""
+    if design.listed and design.checked.all():
+        text = (
+            "Every row that was passed was checked, so that they are counted, not estimated. If they are a sample, "
+            "pass every row of the target, or say how they were drawn with size= or inclusion="
+        )
+        return (Note("TM129", text),)
+    weighed = float(np.ptp(design.worth)) > 0.0
+    if not design.listed and isinstance(result, BinaryAuditEstimate) and (design.groups or weighed):
+        text = (
+            f"Only checked rows were passed, so that {'the sum of the value' if weighed else 'the size of each group'} "
+            "is an estimate too: limits of counts are too narrow, those of shares hold. Pass every row of the target"
+        )
+        return (Note("TM129", text),)
+    return ()
 
 
 def require_distinct(ids: NDArray[Any], name: str) -> None:
@@ -273,7 +316,7 @@ def _of_classes(audit: ClassAudit, level: float) -> AuditEstimate:
     if not audit.groups:
         return result
     groups = {
-        key: AuditEstimate() if sample is None else estimates_of(sample, level)
+        key: without_estimates(audit.classes, _TOO_FEW) if sample is None else estimates_of(sample, level)
         for key, sample in audit.samples_by_group()
     }
     return with_groups(result, audit.by, groups)
@@ -332,21 +375,7 @@ def _by_class(
     level: float,
 ) -> dict[str, Any]:
     """The estimates of the negative and of the positive class."""
-    negative, positive = labels
-    error = prevalence.details.get("standard_error", math.nan)
-    of_positive = AuditMeasure(
-        name="prevalence",
-        value=prevalence.prevalence,
-        low=prevalence.low,
-        high=prevalence.high,
-        standard_error=error,
-        interval_method=prevalence.interval_method,
-        level=prevalence.level,
-        reason=prevalence.reason,
-    )
-    low, high = (None if end is None else 1.0 - end for end in (prevalence.high, prevalence.low))
-    of_negative = replace(of_positive, value=1.0 - prevalence.prevalence, low=low, high=high)
-    shares = {negative: of_negative, positive: of_positive}
+    shares = _shares(labels, prevalence)
     estimates: dict[str, Any] = {
         "classes": labels,
         "prevalences": shares,
@@ -365,6 +394,25 @@ def _by_class(
         for name, pair in named.items()
     }
     return estimates | both | {"accuracy": measures["accuracy"], "matrix": parts.matrix(labels)}
+
+
+def _shares(labels: tuple[Label, ...], prevalence: Prevalence) -> dict[Label, AuditMeasure]:
+    """The share of the negative and of the positive class."""
+    negative, positive = labels
+    error = prevalence.details.get("standard_error", math.nan)
+    of_positive = AuditMeasure(
+        name="prevalence",
+        value=prevalence.prevalence,
+        low=prevalence.low,
+        high=prevalence.high,
+        standard_error=error,
+        interval_method=prevalence.interval_method,
+        level=prevalence.level,
+        reason=prevalence.reason,
+    )
+    low, high = (None if end is None else 1.0 - end for end in (prevalence.high, prevalence.low))
+    of_negative = replace(of_positive, value=1.0 - prevalence.prevalence, low=low, high=high)
+    return {negative: of_negative, positive: of_positive}
 
 
 def _times(one: AuditMeasure, n: float) -> AuditMeasure:

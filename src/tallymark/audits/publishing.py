@@ -160,24 +160,29 @@ def publication(estimate: AuditEstimate, rule: str, **parameters: float) -> Publ
     chosen = choose("rule", rule, RULES)
     if unknown := [name for name in parameters if name not in chosen.parameters]:
         raise InputError(f"{rule} has no parameter {unknown[0]!r}; it has {', '.join(chosen.parameters)}.")
+    if bad := [name for name, value in parameters.items() if not value > 0.0]:
+        raise InputError(f"{bad[0]} is {parameters[bad[0]]!r}, expected a number above 0.")
     settings = {**chosen.parameters, **parameters}
     return Publication(rule, settings, tuple(_lines(estimate, chosen.decide, settings)))
 
 
+def _decision(cell: Cell, decide: Callable[..., Decision], settings: Mapping[str, float]) -> Decision:
+    if cell.share.reason:
+        return SUPPRESSED, cell.share.reason
+    if cell.share.standard_error is None or math.isnan(cell.share.standard_error):
+        return SUPPRESSED, "no standard error: a stratum has a single checked row"
+    return decide(cell, **settings)
+
+
 def _lines(estimate: AuditEstimate, decide: Callable[..., Decision], settings: Mapping[str, float]) -> Iterator[Row]:
-    parts = estimate.with_all() if estimate.groups else [((), estimate)]
-    for key, one in parts:
-        named = dict(zip(estimate.by, map(str, key), strict=True))
-        for label, share in one.prevalences.items():
-            decision, reason = (
-                (SUPPRESSED, share.reason) if share.reason else decide(Cell(share, one.checked), **settings)
-            )
-            yield {
-                **named,
-                "class": str(label),
-                "prevalence": share.value,
-                "low": share.low,
-                "high": share.high,
-                "decision": decision,
-                "reason": reason,
-            }
+    for key, label, share, checked in estimate.shares():
+        decision, reason = _decision(Cell(share, checked), decide, settings)
+        yield {
+            **dict(zip(estimate.names_of_groups, map(str, key), strict=True)),
+            "class": str(label),
+            "prevalence": share.value,
+            "low": share.low,
+            "high": share.high,
+            "decision": decision,
+            "reason": reason,
+        }

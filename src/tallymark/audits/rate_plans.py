@@ -84,6 +84,12 @@ class Rated:
         """Rows to check besides those that were."""
         already = int(self.checked.sum())
         free = len(self.members) - already
+        needed = int(np.minimum(np.bincount(self.codes), options.least).sum()) - already
+        if width is None and size is not None and size < needed:
+            raise InputError(
+                f"size is {size}, and {options.least} rows of each of {len(self.names)} strata (least=) are {needed} "
+                "more; raise size=, or lower least=."
+            )
         if width is None:
             more = _check.whole(size, "size", 1)
             if more > free:
@@ -172,5 +178,10 @@ def _verdicts(columns: Mapping[str, Any], sought: RatedRows, rows: int) -> tuple
 
 def _along(scores: Floats, number: int) -> Ints:
     """Strata of about equal numbers of rows along the score; equal scores are in one."""
-    edges = np.unique(np.quantile(scores, np.arange(1, number) / number))
-    return np.unique(np.searchsorted(edges, scores, side="right"), return_inverse=True)[1].ravel()
+    values, counts = np.unique(scores, return_counts=True)
+    # A value that many rows share is a stratum; the others are divided by their number.
+    many = counts > len(scores) / number
+    rest = counts * ~many
+    place = np.floor((np.cumsum(rest) - rest / 2.0) / max(rest.sum(), 1) * number).clip(max=number - 1)
+    codes = np.cumsum(np.r_[False, (place[1:] != place[:-1]) | many[1:] | many[:-1]])
+    return np.asarray(codes[np.searchsorted(values, scores)])

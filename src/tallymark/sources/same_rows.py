@@ -11,15 +11,19 @@ from tallymark.errors import InputError
 from tallymark.sources.engine import engine
 
 
-def require_same_rows(file: str, checked: str, places: Ints, added: Collection[str]) -> None:
+def require_same_rows(
+    file: str, checked: str, places: Ints, added: Collection[str], *, identified: bool = False
+) -> None:
     """Refuse rows of `checked` that differ from the rows of `file` at their places in a column that both tables have.
 
     Row numbers mean nothing in a file that was sorted, filtered or extended since. `added` are columns of `checked`
-    alone: the row numbers and the labels. Numbers and capitals may be written differently, as spreadsheets do: with
-    nine digits, a decimal comma, TRUE for true.
+    alone: the row numbers and the labels. Rows that are `identified` by an id need no other column. Numbers and
+    capitals may be written differently, as spreadsheets do: with nine digits, a decimal comma, TRUE for true.
     """
     with engine(file) as source, engine(checked) as listed:
         shared = [name for name in listed.types if name in source.types and name not in added]
+        if not shared and identified:
+            return
         if not shared:
             raise InputError(
                 f"{checked!r} has no column of {file!r} by which its rows can be recognised; "

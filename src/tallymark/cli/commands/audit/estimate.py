@@ -197,7 +197,9 @@ def _verdicts(places: _Places, label: str, rows: int) -> tuple[NDArray[Any], tup
     columns = any_columns(checked, [places.key, Wanted(label, "--label", "class")])
     verdicts = columns[label]
     at = places.of(columns[places.key.column], rows)
-    require_same_rows(places.file, checked, at, {places.row, places.key.column, label})
+    require_same_rows(
+        places.file, checked, at, {places.row, places.key.column, label}, identified=places.id is not None
+    )
     missing, values = without_verdict(verdicts), np.ma.getdata(verdicts)
     spread, absent = np.zeros(rows, dtype=values.dtype), np.ones(rows, dtype=np.bool_)
     spread[at[~missing]], absent[at[~missing]] = values[~missing], False
