@@ -15,6 +15,7 @@ _HOMES = {
     "audits.latent_class": ("TwoTests",),
     "audits.plan_results": ("AuditPlan",),
     "audits.publishing": ("Publication",),
+    "audits.small_areas": ("PooledShares",),
     "audits.stopping_rule": ("Stopping",),
     "calibration.maps": ("CalibrationMap",),
     "comparison.against": ("NotWorse",),

@@ -8,6 +8,7 @@ from tallymark.audits.estimates import BinaryAuditEstimate as BinaryAuditEstimat
 from tallymark.audits.latent_class import TwoTests as TwoTests
 from tallymark.audits.plan_results import AuditPlan as AuditPlan
 from tallymark.audits.publishing import Publication as Publication
+from tallymark.audits.small_areas import PooledShares as PooledShares
 from tallymark.audits.stopping_rule import Stopping as Stopping
 from tallymark.calibration.maps import CalibrationMap as CalibrationMap
 from tallymark.comparison.against import NotWorse as NotWorse

@@ -1,6 +1,7 @@
 """Change of two audits, and publication rules."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tallymark as tm
@@ -77,3 +78,40 @@ def test_unknown_rules_and_parameters_are_refused():
         tm.audits.publication(audit(40), "any")
     with pytest.raises(tm.InputError, match="no parameter 'least'"):
         tm.audits.publication(audit(40), "minimum", least=3)
+
+
+def twice(rng, n=4_000, flips=0.05):
+    first = rng.choice(["x", "y", "z"], n, p=[0.5, 0.3, 0.2])
+    return first, np.where(rng.random(n) < flips, "x", first)
+
+
+def test_the_same_rows_checked_twice_say_more_than_two_samples():
+    rng = np.random.default_rng(0)
+    first, second = twice(rng)
+    seen = rng.permutation(4_000) < 400
+    rows = pd.DataFrame({"y1": np.where(seen, first, None), "y2": np.where(seen, second, None)})
+    paired = tm.audits.paired_change(rows, before="y1", after="y2")
+    one, other = (tm.audits.estimate(rows, label=name) for name in ("y1", "y2"))
+    apart = tm.audits.change(one, other)
+    for label in ("x", "y", "z"):
+        line, unpaired = paired.of(label, "prevalence"), apart.of(label, "prevalence")
+        assert line["value"] == pytest.approx(unpaired["value"])
+        assert line["low"] <= (second == label).mean() - (first == label).mean() <= line["high"]
+        assert line["high"] - line["low"] < 0.6 * (unpaired["high"] - unpaired["low"])
+        assert paired.of(label, "count")["value"] == pytest.approx(4_000 * line["value"])
+    with pytest.raises(tm.InputError, match="both"):
+        tm.audits.paired_change(rows.assign(y2=None), before="y1", after="y2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checked", [60, 200])
+def test_paired_changes_cover(checked):
+    rng = np.random.default_rng(1)
+    held, repeats = 0, 300
+    for _ in range(repeats):
+        first, second = twice(rng, 2_000, 0.03)
+        seen = rng.permutation(2_000) < checked
+        rows = {"y1": np.where(seen, first, None), "y2": np.where(seen, second, None)}
+        line = tm.audits.paired_change(pd.DataFrame(rows), before="y1", after="y2").of("x", "prevalence")
+        held += line["low"] <= (second == "x").mean() - (first == "x").mean() <= line["high"]
+    assert held / repeats > 0.93 - 2.5 * np.sqrt(0.05 * 0.95 / repeats)

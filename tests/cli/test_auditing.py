@@ -364,3 +364,39 @@ def test_a_judge_is_checked():
     printed = run("judge", "items.csv", "--judge", "j", "--human", "h", "--report", "j.html")
     assert "corrected" in printed
     assert "Pass rates" in Path("j.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("here")
+def test_rows_checked_twice_replicate_weights_and_pooled_groups():
+    frame, checked, truth = audited(rows=800)
+    seen = frame.index.isin(checked.index)
+    twice = frame.assign(y1=np.where(seen, truth, ""), y2=np.where(seen, frame["map"], ""))
+    twice.to_csv("twice.csv", index=False)
+    line = json.loads(run("audit", "change", "twice.csv", "--before", "y1", "--after", "y2", "--json"))["changes"][1]
+    same = tm.audits.paired_change("twice.csv", before="y1", after="y2").of("x", "prevalence")
+    assert line["low"] == pytest.approx(same["low"])
+    with pytest.raises(tm.InputError, match="--before and --after"):
+        run("audit", "change", "twice.csv")
+    rng = np.random.default_rng(0)
+    weights = pd.DataFrame({f"r{i}": 9.0 * rng.multinomial(90, np.full(90, 1 / 90)) for i in range(30)})
+    survey = pd.concat([checked.reset_index(drop=True), weights], axis=1).assign(w=9.0)
+    survey.to_csv("survey.csv", index=False)
+    names = ",".join(weights)
+    options = ["--weight", "w", "--replicates", names, "--predicted", "map", "--publish", "nchs", "--report", "r.html"]
+    answer = json.loads(run("audit", "replicates", "survey.csv", *options, "--json"))
+    one = tm.audits.from_replicates(survey, label="checked", weight="w", replicates=list(weights), predicted="map")
+    assert answer["classes"]["x"]["recall"]["high"] == pytest.approx(one.recall["x"].high)
+    assert "Publication" in Path("r.html").read_text(encoding="utf-8")
+    areas = frame.assign(area=np.arange(800) % 8, y=np.where(seen, truth, ""))
+    areas.to_csv("areas.csv", index=False)
+    pooled = json.loads(run("audit", "estimate", "areas.csv", "--label", "y", "--by", "area", "--pool", "x", "--json"))
+    assert len(pooled["pooled"]["groups"]) == 8
+
+
+@pytest.mark.usefixtures("here")
+def test_a_sheet_of_ids_and_verdicts_is_enough():
+    _, checked, _ = audited()
+    options = ["audit", "estimate", "all.csv", "checked.csv", "--predicted", "map", "--id", "key", "--json"]
+    whole = json.loads(run(*options))
+    checked[["key", "checked"]].to_csv("checked.csv", index=False)
+    assert json.loads(run(*options))["classes"] == whole["classes"]

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from tallymark import _check
 from tallymark._check import Label
 from tallymark._display import Row, Shown, plain
+from tallymark.audits.checked_rows import without_verdict
 from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure
-from tallymark.errors import InputError, shown
+from tallymark.audits.corrected_means import LabelDesign, corrected_mean
+from tallymark.errors import InputError, Undefined, shown
+from tallymark.inference.interval import checked_level
 from tallymark.inference.limits.mover import difference_limits, ratio_limits
+from tallymark.sources.any_columns import any_columns
+from tallymark.sources.formats import Wanted, column_names
+from tallymark.sources.frames import named_columns
 
 #: Said of a growth without an upper limit, and the share of the first count below which its lower limit is next to 0.
 UNBOUNDED = "cannot be bounded above: the first count may be next to 0"
@@ -122,3 +132,83 @@ def _growth(label: str, before: AuditMeasure, after: AuditMeasure) -> Row:
         "high": max(high, value) if bounded else None,
         "reason": None if bounded else UNBOUNDED,
     }
+
+
+@named_columns
+def paired_change(
+    data: Any,
+    *,
+    before: str,
+    after: str,
+    stratum: str | Sequence[str] | None = None,
+    inclusion: str | None = None,
+    cluster: str | None = None,
+    level: float = 0.95,
+    where: str | None = None,
+) -> AuditChange:
+    """Estimate the change of each class from the same rows checked twice, which says more than two separate samples.
+
+    Parameters
+    ----------
+    data
+        A dataframe, the path of a file, or arrays by name with every row of the target.
+    before, after
+        Columns with the verdicts at both times, null where a row was not checked. Rows with both are used.
+    stratum
+        Columns within which the checked rows are a simple random sample.
+    inclusion
+        Column with the probability with which each row was drawn.
+    cluster
+        Column of the clusters that were drawn and checked whole.
+    level
+        Confidence level.
+    where
+        Of a file: only rows that satisfy this SQL condition.
+
+    Returns
+    -------
+    AuditChange
+        Difference of counts and of prevalences of every class.
+
+    Examples
+    --------
+    >>> import numpy as np, tallymark as tm
+    >>> rng = np.random.default_rng(0)
+    >>> first = rng.random(5_000) < 0.3
+    >>> second = first ^ (rng.random(5_000) < 0.05)
+    >>> seen = np.arange(5_000) < 400
+    >>> rows = {"y1": np.where(seen, first, np.nan), "y2": np.where(seen, second, np.nan)}
+    >>> line = tm.audits.paired_change(rows, before="y1", after="y2").of(1, "prevalence")
+    >>> line["low"] < (second.mean() - first.mean()) < line["high"], line["high"] - line["low"] < 0.05
+    (True, True)
+    """
+    confidence, layers = checked_level(level), column_names(stratum, "stratum=")
+    wanted = [Wanted(before, "before=", "class"), Wanted(after, "after=", "class")]
+    wanted += [Wanted(name, "stratum=") for name in layers]
+    wanted += [] if inclusion is None else [Wanted(inclusion, "inclusion=", "number")]
+    wanted += [] if cluster is None else [Wanted(cluster, "cluster=")]
+    columns = any_columns(data, wanted, where=where)
+    checked = ~without_verdict(columns[before]) & ~without_verdict(columns[after])
+    if not checked.any():
+        raise InputError(f"No row has a value of both {before} and {after}.")
+    ones, others = (_check.labels(np.ma.getdata(columns[name])[checked], name) for name in (before, after))
+    classes = sorted(
+        {*_check.distinct(ones, before), *_check.distinct(others, after)}, key=lambda one: (isinstance(one, str), one)
+    )
+    design = LabelDesign.of_columns(columns, checked, layers, inclusion, cluster)
+    n, nothing = len(checked), np.zeros(len(checked))
+    lines: list[Row] = []
+    for label in classes:
+        change_of = np.zeros(n)
+        change_of[checked] = (others == label) * 1.0 - (ones == label)
+        try:
+            mean = corrected_mean(change_of, nothing, checked, (-1.0, 1.0), design)
+        except Undefined as undefined:
+            raise InputError(f"The change cannot be estimated: {undefined.reason}.") from None
+        low, high = mean.limits(confidence)
+        for name, unit in (("count", float(n)), ("prevalence", 1.0)):
+            lines.append(
+                {"class": str(label), "of": name, "value": unit * mean.value, "low": unit * low, "high": unit * high,
+                 "reason": None}
+            )  # fmt: skip
+    return AuditChange(tuple(lines), confidence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -128,6 +128,8 @@ class AuditEstimate(Shown):
     #: Where limits are wider than the standard error suggests, why.
     explanations: tuple[str, ...] = ()
     warnings: tuple[Note, ...] = ()
+    #: What a publication rule says of the shares, one line each; empty where none was asked.
+    decisions: tuple[Row, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("counts", "prevalences", "precision", "recall", "f1", "groups"):
@@ -191,6 +193,10 @@ class AuditEstimate(Shown):
         """The estimates of all rows, and those of each group."""
         yield ("(all)",) * len(self.by), replace(self, groups={})
         yield from self.groups.items()
+
+    def published_by(self, publication: Shown | None) -> Self:
+        """With the decisions of a publication rule, which a report then shows."""
+        return self if publication is None else replace(self, decisions=tuple(publication.rows()))
 
     @property
     def names_of_groups(self) -> tuple[str, ...]:

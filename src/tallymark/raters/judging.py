@@ -14,20 +14,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from tallymark import _check
+from tallymark.audits.corrected_means import Population, design_columns
 from tallymark.comparison.compare import margin_of
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.hypothesis_tests.heterogeneity import pearson
 from tallymark.inference.interval import checked_level
 from tallymark.notes import emit, honours_strict
-from tallymark.raters.corrected_means import Population
 from tallymark.raters.judgements import Judgement
 from tallymark.raters.one_system import judged_system
 from tallymark.raters.system_differences import compared, difference_of
 from tallymark.raters.verdicts import Meaning, Scale, Verdicts, by_system, segments_of
 from tallymark.registry import require_one_of
-from tallymark.sources.any_columns import any_columns, numbers
-from tallymark.sources.columns import rows_by_group
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import named_columns
 from tallymark.sources.joined import joined_columns
@@ -155,7 +154,7 @@ def judge(
     else:
         columns = joined_columns(data, wanted, labels, people, id, where)
     meaning = Meaning.of(columns, judges, humans, scale, pos_label)
-    design = _design(columns, layers, inclusion, cluster)
+    design = design_columns(columns, layers, inclusion, cluster)
     systems = {
         name: replace(meaning.verdicts(columns[name], columns[other], name, other), **design)
         for name, other in zip(judges, humans, strict=True)
@@ -190,26 +189,6 @@ def judge(
         )
     emit(result.warnings, strict=strict)
     return result
-
-
-def _design(
-    columns: Mapping[str, Any], layers: Sequence[str], inclusion: str | None, cluster: str | None
-) -> dict[str, Any]:
-    """How the labelled items were drawn, by the field of the verdicts."""
-    design: dict[str, Any] = {}
-    if layers:
-        codes = np.zeros(len(columns[layers[0]]), np.int64)
-        for code, (_, rows) in enumerate(rows_by_group([_check.groups(columns[name], name) for name in layers])):
-            codes[rows] = code
-        design["stratum"] = codes
-    if inclusion is not None:
-        chance = numbers(columns[inclusion], inclusion)
-        if not ((chance > 0.0) & (chance <= 1.0)).all():
-            raise InputError(f"{inclusion} has values that are no probabilities above 0; every item needs its own.")
-        design["inclusion"] = chance
-    if cluster is not None:
-        design["cluster"] = np.unique(_check.groups(columns[cluster], cluster), return_inverse=True)[1].ravel()
-    return design
 
 
 @dataclass(frozen=True)

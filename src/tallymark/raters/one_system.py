@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tallymark._check import Bools, Floats
 from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure
+from tallymark.audits.corrected_means import Population, corrected_mean, measure_of
 from tallymark.audits.count_table import from_counts
 from tallymark.audits.estimates import estimate
 from tallymark.errors import Undefined
@@ -19,7 +20,6 @@ from tallymark.measures import Measure
 from tallymark.notes import Note, passing_on_notes
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.raters.agreement import agreement
-from tallymark.raters.corrected_means import Population, corrected_mean, measure_of
 from tallymark.raters.judgements import Judgement
 from tallymark.raters.results import Agreement
 from tallymark.raters.verdicts import Scale, Verdicts

@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from tallymark.audits.class_estimates import AuditMeasure
+from tallymark.audits.corrected_means import METHOD, CorrectedMean, Population, corrected_mean
 from tallymark.comparison.compare import pairs_of
 from tallymark.comparison.of_outcomes import OutcomeComparison
 from tallymark.errors import Undefined
 from tallymark.inference.interval import Interval
-from tallymark.raters.corrected_means import METHOD, CorrectedMean, Population, corrected_mean
 from tallymark.raters.verdicts import Verdicts
 
 

@@ -14,9 +14,9 @@ from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
 from tallymark._negative_labels import check_negatives, plain_spelling, require_one_spelling
 from tallymark.audits.checked_rows import without_verdict
+from tallymark.audits.corrected_means import LabelDesign
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.heterogeneity import pearson
-from tallymark.raters.corrected_means import LabelDesign
 from tallymark.sources.any_columns import numbers
 from tallymark.sources.columns import rows_by_group
 

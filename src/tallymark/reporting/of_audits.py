@@ -54,6 +54,7 @@ def _of_classes(named: Mapping[str, AuditEstimate], data: Any, request: ReportRe
         what = f"Estimated {audit.unit}, predicted class by true class."
         sections.append(Section("Matrix", what, (), [table_of(audit.matrix.printed_rows())]))
     sections.append(Section("All estimates", "With design-based standard errors.", (), [table_of(audit.rows())]))
+    sections += _publication(audit)
     remarks = [Remark("", sentence) for sentence in audit.explanations]
     facts = [counted(audit.checked, "checked row"), f"{amount(audit.n)} {audit.unit}"]
     return Content(request.title or "Audit", facts, verdict, [*remarks, *map(Remark.of, audit.warnings)], sections)
@@ -70,4 +71,13 @@ def _of_estimate(named: Mapping[str, BinaryAuditEstimate], data: Any, request: R
     text = "Design-based: no assumption on the scores or on any shift."
     section = Section("Estimates", text, [charts.audit_estimate(estimate)], [table_of(estimate.rows())])
     what = [counted(one.details["checked"], "checked row")]
-    return Content(request.title or "Audit", what, verdict, list(map(Remark.of, estimate.warnings)), [section])
+    sections = [section, *_publication(estimate)]
+    return Content(request.title or "Audit", what, verdict, list(map(Remark.of, estimate.warnings)), sections)
+
+
+def _publication(audit: AuditEstimate) -> list[Section]:
+    """What a publication rule says of each share."""
+    if not audit.decisions:
+        return []
+    text = "A rule decides about each share; nothing was left out of the tables above."
+    return [Section("Publication", text, (), [table_of(audit.decisions)])]

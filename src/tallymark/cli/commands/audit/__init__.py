@@ -1,3 +1,3 @@
 """Check rows by hand: plan which, and estimate from them."""
 
-COMMANDS = {"Commands": ("plan", "estimate", "matrix", "change", "stop", "index")}
+COMMANDS = {"Commands": ("plan", "estimate", "matrix", "replicates", "change", "stop", "index")}

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tallymark import audits
+from tallymark._check import Label, TypedLabel, named_label
 from tallymark._numbers import count_with_limits, counted, with_limits
 from tallymark._numbers import number as shown_number
 from tallymark.audits.checked_rows import without_verdict
+from tallymark.audits.class_estimates import AuditEstimate
 from tallymark.audits.estimates import BinaryAuditEstimate
 from tallymark.cli.commands.audit.options import (
     INCLUSION,
@@ -86,6 +88,9 @@ def run(
     where: Where = None,
     size: Sizes = None,
     publish: Publish = None,
+    pool: Annotated[
+        str | None, text("CLASS", "With --by: also the share of this class in each group, pooled over the groups.")
+    ] = None,
 ) -> None:
     """Read, estimate, print."""
     output.require_place(file, checked)
@@ -110,9 +115,11 @@ def run(
     estimate = audits.estimate(columns, **vars(checks), **vars(options), size=sizes)
     estimate = replace(estimate, warnings=(*notes, *estimate.warnings))
     decisions = None if publish is None else audits.publication(estimate, publish)
-    output.write_report(estimate, file)
+    shares = None if pool is None else audits.pooled(estimate, _class_of(estimate, pool))
+    output.write_report(estimate.published_by(decisions), file)
     if output.as_json:
         rule = {} if decisions is None else {"publication": decisions.to_dict()}
+        rule |= {} if shares is None else {"pooled": shares.to_dict()}
         output.answer("audit estimate", estimate.to_dict() | rule, estimate.warnings)
         return
     if isinstance(estimate, BinaryAuditEstimate):
@@ -120,8 +127,16 @@ def run(
     else:
         print_classes(estimate, file, output)
     print_publication(decisions, output)
+    if shares is not None:
+        output.text(f"{shares.heading()}.", "bold")
+        output.rows(shares.rows())
     output.notes(estimate.warnings)
     output.say_where()
+
+
+def _class_of(estimate: AuditEstimate, typed: str) -> Label:
+    """The class that was typed."""
+    return named_label(TypedLabel(typed), list(estimate.classes))
 
 
 def _require_equal_chances(file: str, checked: str | None) -> None:

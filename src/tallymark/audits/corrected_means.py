@@ -10,17 +10,21 @@ nearly all verdicts are alike.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import stdtr
 
+from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
 from tallymark.audits.class_estimates import AuditMeasure
-from tallymark.errors import Undefined
+from tallymark.errors import InputError, Undefined
 from tallymark.inference.hypothesis_tests.difference import Difference
 from tallymark.inference.scales import including, student_value
+from tallymark.sources.any_columns import numbers
+from tallymark.sources.columns import rows_by_group
 
 #: What a rate is of: the items at hand, or those that they are a random sample of.
 Population = Literal["suite", "items"]
@@ -54,6 +58,19 @@ class LabelDesign:
         unit = np.arange(len(labelled)) if cluster is None else cluster
         return cls(1.0 / chance, layer[labelled], unit[labelled], 1.0 - chance)
 
+    @classmethod
+    def of_columns(
+        cls,
+        columns: Mapping[str, Any],
+        labelled: Bools,
+        layers: Sequence[str],
+        inclusion: str | None,
+        cluster: str | None,
+    ) -> LabelDesign:
+        """From the columns of a table."""
+        design = design_columns(columns, layers, inclusion, cluster)
+        return cls.of(labelled, design.get("stratum"), design.get("inclusion"), design.get("cluster"))
+
     def variance(self, residuals: Floats, centre: float, *, finite: bool = True) -> tuple[float, float]:
         """Variance of a weighted sum of residuals around a centre, and the degrees of freedom.
 
@@ -71,6 +88,26 @@ class LabelDesign:
         factor = np.where(several, number[stratum] / np.maximum(number[stratum] - 1.0, 1.0), 0.0)
         freedom = len(stratum) - int((number > 0).sum())
         return float(factor * unlabelled @ (sums - means[stratum]) ** 2), float(freedom)
+
+
+def design_columns(
+    columns: Mapping[str, Any], layers: Sequence[str], inclusion: str | None, cluster: str | None
+) -> dict[str, Any]:
+    """How items were drawn: codes of strata and clusters and inclusion probabilities, those that were named."""
+    design: dict[str, Any] = {}
+    if layers:
+        codes = np.zeros(len(columns[layers[0]]), np.int64)
+        for code, (_, rows) in enumerate(rows_by_group([_check.groups(columns[name], name) for name in layers])):
+            codes[rows] = code
+        design["stratum"] = codes
+    if inclusion is not None:
+        chance = numbers(columns[inclusion], inclusion)
+        if not ((chance > 0.0) & (chance <= 1.0)).all():
+            raise InputError(f"{inclusion} has values that are no probabilities above 0; every item needs its own.")
+        design["inclusion"] = chance
+    if cluster is not None:
+        design["cluster"] = np.unique(_check.groups(columns[cluster], cluster), return_inverse=True)[1].ravel()
+    return design
 
 
 @dataclass(frozen=True)
