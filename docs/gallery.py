@@ -85,6 +85,14 @@ def three_classes():
 
 
 @data
+def audited_map():
+    checked = [[66, 0, 5, 4], [0, 55, 8, 12], [1, 0, 153, 11], [2, 1, 9, 313]]
+    names = ["deforestation", "forest gain", "stable forest", "other"]
+    pixels = [200_000, 150_000, 3_200_000, 6_450_000]
+    return tm.audits.from_matrix(checked, pixels, classes=names, unit=0.09)
+
+
+@data
 def some_cuts():
     coin = tm.Confusion(np.array([[1275, 1275], [240, 210]]), (0, 1), positive=1)
     return {f"at {cut:g}": one_model().at(cut) for cut in (0.2, 0.35, 0.5, 0.7)} | {"coin": coin}
@@ -403,10 +411,7 @@ def audit_estimate(theme):
 
 @picture("Audits", "Areas of a map from an error matrix")
 def audit_counts(theme):
-    checked = [[66, 0, 5, 4], [0, 55, 8, 12], [1, 0, 153, 11], [2, 1, 9, 313]]
-    names = ["deforestation", "forest gain", "stable forest", "other"]
-    pixels = [200_000, 150_000, 3_200_000, 6_450_000]
-    return c.audit_counts(tm.audits.from_matrix(checked, pixels, classes=names, unit=0.09), theme=theme)
+    return c.audit_counts(audited_map(), theme=theme)
 
 
 @picture("Prices", "A price index by three formulas")

@@ -21,7 +21,7 @@ TOP = {
     "evaluation": (
         "Evaluation and comparison",
         "Every metric at once, two models on the same rows, and how much data it takes.",
-        "evaluate Evaluation Evaluations Measure compare Comparison without_simple mann_whitney bound "
+        "evaluate Evaluation Evaluations Measure compare not_worse Comparison without_simple mann_whitney bound "
         "compare_thresholds brier_parts score_parts by_sample_size sample_size advise report",
     ),
     "curves": (

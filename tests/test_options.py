@@ -296,6 +296,16 @@ CALLS |= {
         [[20, 3], [4, 60]], [300, 2_000], classes=["a", "b"], unit=2.0, finite=True, level=0.5,
     ),
     "audits.change": call(MATRICES[0], MATRICES[1]),
+    "audits.paired_change": call(
+        CHECKED.assign(y2=CHECKED["y"].where(CHECKED["v"] > 20, 1 - CHECKED["y"])), named={"before": "y", "after": "y2"}, before="y2", after="y", stratum="s", inclusion="pi",
+        cluster="g", level=0.5, where="v > 10",
+    ),
+    "audits.from_replicates": call(
+        FRAME, named={"label": "z", "weight": "w", "replicate_weights": ["k", "v", "v2"]}, label="hat", weight="v", replicate_weights=["k", "v"], kind="jackknife",
+        rho=With(0.5, {"kind": "brr"}), predicted="hat", by="g", level=0.5, where="v > 10",
+    ),
+    "audits.pooled": call(tm.audits.estimate(CHECKED, label="y", by="item"), 1),
+    "not_worse": call(tally(), tally("q"), metric="average_precision", margin=0.1, threshold=With(0.3, {"metric": "f1"}), level=0.9),
     "audits.publication": call(MATRICES[0], "variation"),
     "audits.stopping": call([1] * 20 + [0] * 60, 100, recall=0.5, level=0.5),
     "audits.accuracy_size": call([0.2, 0.8], [0.9, 0.8], named={"standard_error": 0.02}, standard_error=0.03),
@@ -314,7 +324,19 @@ CALLS |= {
     "prices.metrics_by_index_error": call(SALES, named=SOLD | {"label": "x", "draws": 100}, metrics=["recall"], **DRAWN, **OF_PRICES),
     "raters.judge": call(
         CHECKED.assign(h=CHECKED["y"], h2=CHECKED["y"].where(np.arange(N) > 40), i=np.arange(N) // 2), named={"judge": "hat", "human": "h"}, judge="z", human="h2", by="g", level=0.5,
-        pos_label=0, system="s", item="i", cluster="g",
+        pos_label=0, system="s", item="i", cluster="g", stratum="hat", inclusion="pi", scale="classes", population="items",
+        equivalence=With(0.2, {"judge": ["hat", "z"], "human": ["h", "h2"]}), where="v > 10",
+        id=With("row", {"labels": CHECKED.assign(row=np.arange(N))[["row", "y"]].rename(columns={"y": "h"})}, (CHECKED.assign(row=np.arange(N)),)),
+        labels=With(CHECKED.assign(row=np.arange(N))[["row", "y"]].rename(columns={"y": "h"})[20:], {"id": "row"}, (CHECKED.assign(row=np.arange(N)),)),
+        strict=With(True, {"judge": "one"}, (CHECKED.assign(h=CHECKED["y"] * 0.0, one=1),)),
+    ),
+    "raters.judge_drift": call(
+        CHECKED.assign(h=CHECKED["y"]), named={"judge": ["hat", "hat2"]}, judge=["hat", "z"], human="h", pos_label=0, level=0.5, where="v > 10",
+    ),
+    "raters.plan": call(
+        CHECKED.assign(h=CHECKED["y"].where(np.arange(N) < 60), h2=CHECKED["y"]), named={"judge": "hat", "human": "h", "width": 0.2}, judge="z", human=None, width=0.15,
+        difference=With(0.2, {"judge": ["hat", "hat2"], "human": ["h", "h2"], "width": None}),
+        power=With(0.95, {"judge": ["hat", "hat2"], "human": ["h", "h2"], "width": None, "difference": 0.3}), pos_label=0, level=0.5, where="v > 10", seed=1,
     ),
     "raters.agreement": call(
         FRAME, named={"rater": ["hat", "hat2", "z"]}, rater=["hat", "hat2"], item="c", rating="hat", weights=[[1.0, 0.5], [0.5, 1.0]], level=0.5, cluster="c",

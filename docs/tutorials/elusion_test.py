@@ -19,6 +19,12 @@ review = tm.audits.from_matrix(
 review
 
 # %% [markdown]
+# The same as a picture:
+
+# %%
+tm.charts.audit_counts(review)
+
+# %% [markdown]
 # About {{ review.counts["relevant"].written }} documents are relevant, and the recall is {{ review.recall["relevant"].written }}.
 # Both intervals come from the same draws, so they cannot contradict each other: 8 000 over the upper limit of the count is the lower limit of the recall.
 #

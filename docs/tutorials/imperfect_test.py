@@ -40,6 +40,9 @@ herds = tm.audits.from_counts(
 )
 herds
 
+# %%
+tm.charts.prevalences(herds)
+
 # %% [markdown]
 # ## Two tests and no truth
 #

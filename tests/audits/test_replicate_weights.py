@@ -20,7 +20,9 @@ def test_the_jackknife_of_a_mean_is_its_standard_error():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"y": rng.choice(["a", "b", "c"], 60), "k": rng.choice(["a", "b", "c"], 60), "w": 7.0})
     frame, names = jackknifed(frame)
-    result = tm.audits.from_replicates(frame, label="y", weight="w", replicates=names, kind="jackknife", predicted="k")
+    result = tm.audits.from_replicates(
+        frame, label="y", weight="w", replicate_weights=names, kind="jackknife", predicted="k"
+    )
     p = (frame.y == "a").mean()
     assert result.prevalences["a"].value == pytest.approx(p)
     assert result.prevalences["a"].standard_error == pytest.approx(np.sqrt(p * (1 - p) / 59))
@@ -40,7 +42,9 @@ def test_the_variance_is_that_of_the_replicates(kind, rho, factor):
     frame = pd.DataFrame({"y": rng.integers(3, size=n), "g": rng.choice(["u", "v"], n), "w": rng.uniform(1, 9, n)})
     names = [f"r{i}" for i in range(40)]
     frame[names] = frame.w.to_numpy()[:, None] * rng.uniform(0.3, 1.7, (n, 40))
-    result = tm.audits.from_replicates(frame, label="y", weight="w", replicates=names, kind=kind, rho=rho, by="g")
+    result = tm.audits.from_replicates(
+        frame, label="y", weight="w", replicate_weights=names, kind=kind, rho=rho, by="g"
+    )
     inside = frame[frame.g == "u"]
     shares = [(inside[name] * (inside.y == 2)).sum() / inside[name].sum() for name in names]
     expected = np.sqrt(factor * ((shares - np.mean(shares)) ** 2).sum())
@@ -50,7 +54,7 @@ def test_the_variance_is_that_of_the_replicates(kind, rho, factor):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"replicates": ["w"]}, "two columns"),
+        ({"replicate_weights": ["w"]}, "two columns"),
         ({"kind": "magic"}, "kind"),
         ({"rho": 0.5}, "Fay"),
         ({"weight": "bad"}, "negative"),
@@ -59,4 +63,4 @@ def test_the_variance_is_that_of_the_replicates(kind, rho, factor):
 def test_bad_input_is_refused(options, message):
     frame = pd.DataFrame({"y": ["a", "b"] * 10, "w": 1.0, "r1": 1.0, "r2": 2.0, "bad": -1.0})
     with pytest.raises(tm.InputError, match=message):
-        tm.audits.from_replicates(frame, **({"label": "y", "weight": "w", "replicates": ["r1", "r2"]} | options))
+        tm.audits.from_replicates(frame, **({"label": "y", "weight": "w", "replicate_weights": ["r1", "r2"]} | options))

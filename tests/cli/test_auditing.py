@@ -382,9 +382,22 @@ def test_rows_checked_twice_replicate_weights_and_pooled_groups():
     survey = pd.concat([checked.reset_index(drop=True), weights], axis=1).assign(w=9.0)
     survey.to_csv("survey.csv", index=False)
     names = ",".join(weights)
-    options = ["--weight", "w", "--replicates", names, "--predicted", "map", "--publish", "nchs", "--report", "r.html"]
+    options = [
+        "--weight",
+        "w",
+        "--replicate-weights",
+        names,
+        "--predicted",
+        "map",
+        "--publish",
+        "nchs",
+        "--report",
+        "r.html",
+    ]
     answer = json.loads(run("audit", "replicates", "survey.csv", *options, "--json"))
-    one = tm.audits.from_replicates(survey, label="checked", weight="w", replicates=list(weights), predicted="map")
+    one = tm.audits.from_replicates(
+        survey, label="checked", weight="w", replicate_weights=list(weights), predicted="map"
+    )
     assert answer["classes"]["x"]["recall"]["high"] == pytest.approx(one.recall["x"].high)
     assert "Publication" in Path("r.html").read_text(encoding="utf-8")
     areas = frame.assign(area=np.arange(800) % 8, y=np.where(seen, truth, ""))

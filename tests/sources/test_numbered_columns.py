@@ -48,8 +48,8 @@ def test_numbered_columns_are_columns(function, kind):
 
 
 def test_every_function_that_takes_a_dataframe_is_tried():
-    columns = {"label", "score", "predicted", "period", "price"}
-    modules = (tm, tm.audits, tm.decisions, tm.monitor, tm.prices, tm.quantify)
+    columns = {"label", "score", "predicted", "period", "price", "judge", "rater", "before"}
+    modules = (tm, tm.audits, tm.decisions, tm.monitor, tm.prices, tm.quantify, tm.raters)
     taking = {
         function
         for module in modules

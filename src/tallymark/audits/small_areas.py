@@ -76,14 +76,14 @@ class PooledShares(Shown):
         return {"class": plain(self.label), "mean": self.mean, "between": self.between, "groups": plain(self.rows())}
 
 
-def pooled(estimate: AuditEstimate, label: Label) -> PooledShares:
+def pooled(estimate: AuditEstimate, of: Label) -> PooledShares:
     """Shares of small groups that borrow from the others, where each group's own checked rows say too little.
 
     Parameters
     ----------
     estimate
         The result of :func:`tallymark.audits.estimate` with ``by=``.
-    label
+    of
         The class.
 
     Returns
@@ -101,12 +101,12 @@ def pooled(estimate: AuditEstimate, label: Label) -> PooledShares:
     >>> len(shares.pooled), 0.0 < shares.between < 0.15
     (20, True)
     """
-    if label not in estimate.classes:
-        raise InputError(f"No class {label!r}; the audit has {shown(estimate.classes)}.")
+    if of not in estimate.classes:
+        raise InputError(f"No class {of!r}; the audit has {shown(estimate.classes)}.")
     if not estimate.names_of_groups:
         raise InputError("pooled takes an audit by groups: name them with by=.")
     everything = ("(all)",) * len(estimate.names_of_groups)
-    lines = [line for line in estimate.shares() if line[1] == label]
+    lines = [line for line in estimate.shares() if line[1] == of]
     alone = {key: share for key, _, share, checked in lines if key != everything and not share.reason and checked}
     rows = np.array([float(checked) for key, _, _, checked in lines if key in alone])
     if len(alone) < _FEWEST:
@@ -129,7 +129,7 @@ def pooled(estimate: AuditEstimate, label: Label) -> PooledShares:
         for key, value, far, error in zip(alone, np.clip(estimates, 0.0, 1.0), reach, errors, strict=True)
     }
     return PooledShares(
-        label=label,
+        label=of,
         by=estimate.names_of_groups,
         mean=mean,
         between=between,

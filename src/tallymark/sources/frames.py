@@ -34,6 +34,7 @@ def is_frame(data: object) -> bool:
 _COLUMNS = frozenset({
     "label", "score", "by", "weight", "count", "cluster", "period", "value", "product", "price", "quantity",
     "predicted", "inclusion", "stratum", "rater", "item", "rating", "judge", "human", "system", "id",
+    "before", "after", "replicate_weights",
 })  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from tallymark.measures import Evaluation
 from tallymark.notes import Note, emit, honours_strict, strictly
 from tallymark.quantify.estimation.class_drift import ClassDrift, class_drift
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
+from tallymark.quantify.estimation.declared import has_profile
 from tallymark.quantify.estimation.disagreement import disagreement
 from tallymark.quantify.estimation.estimate import estimate
 from tallymark.quantify.estimation.expected import expected
@@ -389,7 +390,7 @@ def _refuse_unused(given: Mapping[str, Any], names: Sequence[str]) -> None:
 def _interval(name: str, interval: str) -> Any:
     """The kind of interval that is wanted where the method has it, else its default."""
     method = QUANTIFIERS[name]
-    has = {"analytic": method.interval == "analytic", "profile": method.densities is not None}
+    has = {"analytic": method.interval == "analytic", "profile": has_profile(method)}
     return interval if has.get(interval, True) else "default"
 
 

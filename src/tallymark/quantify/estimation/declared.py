@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tallymark.quantify.estimation import intervals
+from tallymark.quantify.estimation.adjusted_count_limits import count_profile
 from tallymark.quantify.estimation.class_intervals import (
     ClassLimits,
     likelihood_limits,
@@ -22,7 +23,7 @@ from tallymark.quantify.estimation.problem import Problem
 from tallymark.quantify.kernels import class_solvers
 from tallymark.quantify.kernels.class_rows import ClassRows
 from tallymark.quantify.kernels.class_solvers import Prepare
-from tallymark.registry import QUANTIFIERS
+from tallymark.registry import QUANTIFIERS, Method
 from tallymark.summaries.tally import Tally
 
 
@@ -67,6 +68,7 @@ _TABLE: Mapping[str, Estimation] = {
     ),
     "ac": Estimation(
         analytic=intervals.of_adjusted_count,
+        profile=count_profile,
         classes=ClassMethod(solver=class_solvers.adjusting(class_solvers.predicted), limits=predicted_limits),
     ),
     "x": RESAMPLED,
@@ -102,6 +104,11 @@ _TABLE: Mapping[str, Estimation] = {
 def estimation_of(name: str) -> Estimation:
     """How a quantifier's count gets its limits, by its name or another spelling."""
     return _TABLE.get(QUANTIFIERS[name].name, RESAMPLED)
+
+
+def has_profile(method: Method) -> bool:
+    """Whether a quantifier has limits from a likelihood."""
+    return method.densities is not None or estimation_of(method.name).profile is not None
 
 
 def class_methods() -> list[str]:

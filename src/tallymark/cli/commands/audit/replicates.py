@@ -1,6 +1,6 @@
 """Estimate counts and accuracies from checked rows with replicate weights of a survey.
 
-Example: tallymark audit replicates survey.csv --label type --weight w --replicates w1,w2,w3 --kind brr
+Example: tallymark audit replicates survey.csv --label type --weight w --replicate-weights w1,w2,w3 --kind brr
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ReplicateOptions(OptionGroup):
     """Where verdicts and weights are."""
 
     weight: Annotated[str, column("Column with the survey weight.", "number")]
-    replicates: Annotated[list[str], columns("Columns with the replicate weights", "number")]
+    replicate_weights: Annotated[list[str], columns("Columns with the replicate weights", "number")]
     label: Annotated[str, column("Column with the class.", "class")] = "checked"
     kind: Annotated[str, text("KIND", "How they were made: bootstrap, brr or jackknife.")] = "bootstrap"
     rho: Annotated[float, number("SHARE", "Fay's coefficient of brr.")] = 0.0
