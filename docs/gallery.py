@@ -93,6 +93,17 @@ def audited_map():
 
 
 @data
+def judged_answers():
+    rng = np.random.default_rng(8)
+    topic = rng.choice(["law", "maths", "writing"], 3_000)
+    truth = rng.random(3_000) < np.where(topic == "maths", 0.55, 0.8)
+    verdict = np.where(truth, rng.random(3_000) < 0.95, rng.random(3_000) < np.where(topic == "maths", 0.6, 0.25))
+    human = np.where(np.arange(3_000) < 600, truth, np.nan)
+    items = {"topic": topic, "judge": verdict.astype(int), "human": human}
+    return tm.raters.judge(items, judge="judge", human="human", by="topic")
+
+
+@data
 def some_cuts():
     coin = tm.Confusion(np.array([[1275, 1275], [240, 210]]), (0, 1), positive=1)
     return {f"at {cut:g}": one_model().at(cut) for cut in (0.2, 0.35, 0.5, 0.7)} | {"coin": coin}
@@ -412,6 +423,11 @@ def audit_estimate(theme):
 @picture("Audits", "Areas of a map from an error matrix")
 def audit_counts(theme):
     return c.audit_counts(audited_map(), theme=theme)
+
+
+@picture("Judges", "Pass rates as judged and as people correct them")
+def judgement(theme):
+    return c.judgement(judged_answers(), theme=theme)
 
 
 @picture("Prices", "A price index by three formulas")

@@ -29,6 +29,7 @@ TUTORIALS = (
     "map_area",
     "elusion_test",
     "imperfect_test",
+    "llm_judge",
     "price_index",
     "rare_events",
     "new_quantifier",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tallymark.charts.prices import price_index as price_index
     from tallymark.charts.rare import class_weight_sweep as class_weight_sweep
     from tallymark.charts.rare import rare_count as rare_count
+    from tallymark.charts.raters import judgement as judgement
     from tallymark.charts.roc_pr_space import pr_space as pr_space
     from tallymark.charts.roc_pr_space import roc_space as roc_space
     from tallymark.charts.scores import mixture_fit as mixture_fit
@@ -76,6 +77,7 @@ _HOMES = {
     ),
     "prices": ("index_under_error", "price_index"),
     "rare": ("class_weight_sweep", "rare_count"),
+    "raters": ("judgement",),
     "roc_pr_space": ("pr_space", "roc_space"),
     "scores": ("mixture_fit", "score_histogram"),
     "studies": (

@@ -99,16 +99,19 @@ class Check:
 
 
 def checks_of(required: Sequence[Requirement], estimates: Iterable[tuple[str, Mapping[str, Estimate]]]) -> list[Check]:
-    """Every requirement of everything that was estimated; what has no value, or no limits, does not meet any."""
-    checks = []
-    for of, by_name in estimates:
-        for one in required:
+    """Every requirement wherever its metric was estimated; what has no value, or no limits, does not meet any."""
+    checks, listed = [], list(estimates)
+    names = list(dict.fromkeys(name for _, by_name in listed for name in by_name))
+    for one in required:
+        for of, by_name in listed:
             if one.metric not in by_name:
-                raise InputError(f"--require {one}: there is no {one.metric} here, only {', '.join(by_name)}.")
+                continue
             part = getattr(by_name[one.metric], one.part)
             value = math.nan if part is None else float(part)
             met = not math.isnan(value) and _COMPARISONS[one.sign](value, one.bound)
             checks.append(Check(of, one, value, met))
+        if all(check.required is not one for check in checks):
+            raise InputError(f"--require {one}: there is no {one.metric} here, only {', '.join(names)}.")
     return checks
 
 

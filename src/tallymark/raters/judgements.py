@@ -129,13 +129,13 @@ class Judgement(Shown):
             if one.judged is None or one.corrected is None or one.corrected.interval is None:
                 continue
             low, high = one.corrected.interval
-            gap = "higher" if one.judged.value > high else "lower" if one.judged.value < low else None
+            gap = "high" if one.judged.value > high else "low" if one.judged.value < low else None
             rates = self.scale != "grades"
             said, right = (
                 per_cent(one.judged.value) if rates else number(one.judged.value),
                 per_cent(one.corrected.value, low, high) if rates else one.corrected.written,
             )
-            verdict = "a difference is not shown" if gap is None else f"its own figure is too {gap.removesuffix('er')}"
+            verdict = "no bias is shown" if gap is None else f"its own figure is too {gap}"
             of = "passes" if rates else "gives a mean of"
             told.append(f"{name} {of} {said}; corrected by people's verdicts it is {right}: {verdict}.")
         return told

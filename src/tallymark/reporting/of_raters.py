@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tallymark import charts
 from tallymark._numbers import counted, number
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Fold, Remark, Section, table_of
 
 if TYPE_CHECKING:
+    from tallymark._display import Row
     from tallymark.raters.judgements import Judgement
     from tallymark.raters.results import Agreement
 
@@ -78,10 +80,32 @@ def _of_agreement(named: Mapping[str, Agreement], data: Any, request: ReportRequ
 def _of_judgement(named: Mapping[str, Judgement], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
     result = only(named)
     text = (
-        "Corrected: design-based, from the items that people judged. By error rates: needs the judge's errors to be "
-        "the same in all items."
+        "Corrected: design-based, from the items that people judged; it needs them to be drawn at random, and nothing "
+        "of the judge. By error rates (Rogan and Gladen): it needs the judge's errors to be the same in all items."
     )
-    section = Section("Pass rates", text, [], [table_of(result.rows())])
+    lines = result.rows()
+    rates = _lines(lines, {"judged", "corrected", "by_error_rates", "bias", "difference"})
+    errors = _lines(lines, {line["of"] for line in lines} - {line["of"].replace(" ", "_") for line in rates})
+    title = "Pass rates" if result.scale == "pass" else "Verdicts"
+    sections = [Section(title, text, [charts.judgement(result)], [table_of(rates)])]
+    if errors:
+        about = (
+            "Sensitivity is the share of the items that people pass which the judge passes, specificity the share of "
+            "those they fail which it fails. Agreement is that on the labelled items."
+        )
+        sections.append(Section("Error rates and agreement", about, (), [table_of(errors)]))
+    if (matrix := result.matrix()) is not None:
+        sections.append(Section("Labelled items", "By verdict of people and of the judge.", (), [table_of(matrix)]))
+    if result.comparison is not None and len(result.systems) > 2:
+        pairs = "Corrected differences; limits and verdicts of all pairs are corrected together (Holm)."
+        sections.append(Section("Systems", pairs, (), [table_of(result.comparison.rows())]))
     facts = [counted(result.n, "item"), counted(result.labelled, "human verdict")]
-    verdict = result.heading().split("\n")
-    return Content(request.title or "Judge", facts, verdict, list(map(Remark.of, result.warnings)), [section])
+    verdict = [*result.sentences(), *result.heading().split("\n")[1:]] or [result.heading()]
+    return Content(request.title or "Judge", facts, verdict, list(map(Remark.of, result.warnings)), sections)
+
+
+def _lines(lines: Sequence[Row], wanted: Collection[str]) -> list[Row]:
+    """Some of the lines; without the column of reasons where there is none."""
+    kept = [{**line, "of": line["of"].replace("_", " ")} for line in lines if line["of"] in wanted]
+    empty = {name for name in ("reason", "p_value", "p_holm") if all(line.get(name) is None for line in kept)}
+    return [{name: value for name, value in line.items() if name not in empty} for line in kept]
