@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scipy.special import stdtrit
 
 import tallymark as tm
 from tallymark.__main__ import main
@@ -101,3 +102,70 @@ def test_commands(tmp_path, capsys, monkeypatch):
     assert agreed["coefficients"]["observed"]["value"] == pytest.approx(0.79)
     assert len(pd.read_csv("d.csv")) == agreed["disagreements"] == 21
     assert "cohen_kappa" in answer("agree", "runs.csv", "--rater", "a,b", "--report", "a.html")
+
+
+def test_pass_at_k_is_compared_item_by_item():
+    rng = np.random.default_rng(21)
+    items = np.repeat(np.arange(60), 5)
+    chance = rng.beta(2, 1, 60)[items]
+    runs = tm.outcomes({"a": rng.random(300) < chance, "b": rng.random(300) < 0.8 * chance}, items=items)
+    best, every = runs.best_of(3), runs.all_of(3)
+    assert best.name == "pass@3"
+    assert best.values == pytest.approx(runs.pass_at(3))
+    comparison = tm.compare(best)
+    gap = runs.pass_at(3)[:, 0] - runs.pass_at(3)[:, 1]
+    assert comparison.difference == pytest.approx(gap.mean())
+    assert comparison.pairs[0].error == pytest.approx(gap.std(ddof=1) / np.sqrt(60))
+    rate = tm.evaluate(every)["a"]["pass^3"]
+    assert rate.low < rate.value < rate.high
+    assert rate.value < runs.values[:, 0].mean() < best.values[:, 0].mean()
+
+
+def test_unequal_clusters_count_like_fewer():
+    rng = np.random.default_rng(22)
+    sizes = np.r_[np.full(3, 40), np.full(30, 3)]
+    cluster = np.repeat(np.arange(33), sizes)
+    values = rng.normal(size=33)[cluster] + rng.normal(size=len(cluster))
+    outcomes = tm.outcomes({"a": values, "b": np.zeros(len(cluster))}, clusters=cluster)
+    total, n = values.sum(), len(values)
+    sums = np.bincount(cluster, values)
+    without = (total - sums) / (n - sizes)
+    error = np.sqrt(32 / 33 * ((without - without.mean()) ** 2).sum())
+    pair = tm.compare(outcomes).pairs[0]
+    assert pair.error == pytest.approx(error)
+    reach = (pair.high - pair.low) / 2
+    assert reach == pytest.approx(stdtrit(n**2 / (sizes**2).sum() - 1, 0.975) * error)
+
+
+@pytest.mark.slow
+def test_the_test_keeps_its_size_with_unequal_clusters():
+    rng = np.random.default_rng(23)
+    sizes = np.r_[np.full(4, 60), np.full(30, 3)]
+    cluster = np.repeat(np.arange(34), sizes)
+    repeats, shown = 600, 0
+    for _ in range(repeats):
+        mood = rng.normal(size=34)[cluster]
+        a, b = (rng.normal(size=len(cluster)) + mood + rng.normal(size=34)[cluster] > 0 for _ in range(2))
+        shown += tm.compare(tm.outcomes({"a": a, "b": b}, clusters=cluster)).p_value < 0.05
+    assert shown / repeats < 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / repeats) + 0.02
+
+
+def test_a_difference_that_never_varies_has_limits():
+    constant = tm.compare(tm.outcomes({"a": [3.0] * 12, "b": [2.0] * 12}))
+    assert constant.difference == 1.0
+    assert constant.low < 1.0 <= constant.high
+    assert constant.p_value < 0.01
+    with pytest.raises(tm.InputError, match="one scale"):
+        tm.outcomes({"a": [0, 1, 1], "g": [1, 5, 3]})
+
+
+def test_a_dataframe_of_outcomes():
+    frame = pd.DataFrame({"a": [1, 0, 1, 1], "b": [1, 1, 0, 0]})
+    assert tm.compare(tm.outcomes(frame)).difference == 0.25
+
+
+def test_rows_that_show_a_difference():
+    rng = np.random.default_rng(24)
+    comparison = tm.compare(tm.outcomes({"a": rng.random(200) < 0.8, "b": rng.random(200) < 0.7}))
+    assert set(comparison.sample_size(0.05)) == {"n"}
+    assert comparison.sample_size(0.05)["n"] > comparison.sample_size(0.1)["n"]

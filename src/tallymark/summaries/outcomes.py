@@ -36,6 +36,8 @@ class Outcomes(Shown, Sealed):
     item: Ints
     group: Ints
     clustered: bool = False
+    #: What the outcomes are where they are no single runs, such as ``pass@2``.
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         for array in (self.values, self.item, self.group):
@@ -69,7 +71,22 @@ class Outcomes(Shown, Sealed):
     @property
     def name(self) -> str:
         """What the mean of the outcomes is called."""
-        return "pass_rate" if self.binary else "mean"
+        return self.kind or ("pass_rate" if self.binary else "mean")
+
+    def best_of(self, k: int) -> Outcomes:
+        """pass@k as outcomes, one per item with k runs or more: the chance that at least one of k runs passes."""
+        return self._of_items(self.pass_at(k), f"pass@{k}")
+
+    def all_of(self, k: int) -> Outcomes:
+        """pass^k as outcomes, one per item with k runs or more: the chance that all of k runs pass."""
+        return self._of_items(self.pass_all(k), f"pass^{k}")
+
+    def _of_items(self, values: Floats, kind: str) -> Outcomes:
+        kept = ~np.isnan(values).any(axis=1)
+        group = np.zeros(self.items, dtype=np.int64)
+        group[self.item] = self.group
+        groups = np.unique(group[kept], return_inverse=True)[1].ravel()
+        return Outcomes(self.systems, values[kept], np.arange(int(kept.sum())), groups, self.clustered, kind)
 
     def pass_at(self, k: int) -> Floats:
         r"""Chance that at least one of k runs passes, an item per row: :math:`1 - \binom{m-c}{k} / \binom{m}{k}`.
@@ -89,14 +106,14 @@ class Outcomes(Shown, Sealed):
         if not self.binary:
             raise InputError("pass@k is of outcomes that are 0 or 1, and these are graded.")
         runs = np.bincount(self.item).astype(np.float64)[:, None]
-        if not isinstance(k, int) or k < 1 or k > runs.max():
+        if not isinstance(k, int | np.integer) or k < 1 or k > runs.max():
             raise InputError(f"k is {k!r}, expected a number of runs from 1 to {int(runs.max())}, the most of an item.")
         passes = np.stack([np.bincount(self.item, column) for column in self.values.T], axis=1).astype(np.float64)
         return runs, passes
 
     def heading(self) -> str:
         """Sizes."""
-        kind = "0 or 1" if self.binary else "graded"
+        kind = self.kind or ("0 or 1" if self.binary else "graded")
         return f"Outcomes ({kind}) of {counted(len(self.systems), 'system')} on {counted(self.items, 'item')}"
 
     def rows(self) -> list[Row]:

@@ -64,10 +64,16 @@ def run(
         list[str] | None, columns("Or, without --label: columns with outcomes, 0 or 1 or grades", "number")
     ] = None,
     item: Annotated[str | None, column("With --outcome: column with the item, where items were run often.")] = None,
+    pass_at: Annotated[int | None, number("K", "With --item: compare pass@k, one of k runs passes.", least=1)] = None,
+    pass_all: Annotated[int | None, number("K", "With --item: compare pass^k, all of k runs pass.", least=1)] = None,
     metric: Annotated[list[str] | None, names("METRIC", "Compare by this metric, auroc unless told")] = None,
     method: Annotated[
         str | None,
-        text("METHOD", "mover, delong, influence, mcnemar, bootstrap or permutation; left out, the usual one."),
+        text(
+            "METHOD",
+            "mover, delong, influence, mcnemar, bootstrap or permutation (of outcomes mcnemar or t); left out, the "
+            "usual one.",
+        ),
     ] = None,
     threshold: Threshold = None,
     equivalence: Annotated[float | None, number("NUMBER", "A difference so small that it does not matter.")] = None,
@@ -87,15 +93,15 @@ def run(
         if used := [name for name, value in (given | parameters.given()).items() if value]:
             raise InputError(f"{', '.join(used)}: not with --outcome, which needs no true class.")
         compared = compare(
-            _of_outcomes(file, outcome, item, rows),
+            _of_runs(_of_outcomes(file, outcome, item, rows), pass_at, pass_all),
             method=method,  # type: ignore[arg-type]
             level=level,
             equivalence=equivalence,
         )
         _answer_outcomes(compared, file, output)
         return
-    if item is not None:
-        raise InputError("--item: only with --outcome.")
+    if item is not None or pass_at is not None or pass_all is not None:
+        raise InputError("--item, --pass-at, --pass-all: only with --outcome.")
     if label is None:
         raise InputError("Name the column with the true class (--label), or columns with outcomes (--outcome a,b).")
     if len(metric or ()) > 1:
@@ -191,6 +197,15 @@ def _of_outcomes(file: str, outcome: list[str], item: str | None, rows: Clustere
         items=None if item is None else data[item],
         clusters=None if rows.cluster is None else data[rows.cluster],
     )
+
+
+def _of_runs(outcomes: Outcomes, pass_at: int | None, pass_all: int | None) -> Outcomes:
+    """The runs, or what k of them give."""
+    if pass_at is not None and pass_all is not None:
+        raise InputError("Give --pass-at or --pass-all, not both.")
+    if pass_at is not None:
+        return outcomes.best_of(pass_at)
+    return outcomes if pass_all is None else outcomes.all_of(pass_all)
 
 
 def _answer_outcomes(comparison: Comparison, file: str, output: ReportedOutput) -> None:
