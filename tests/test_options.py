@@ -151,7 +151,7 @@ CALLS = {
                         count="k", counts=np.arange(N) + 1, weights=W),
     "class_scores": call(Y, named={"scores": np.column_stack((1 - P, P)), "classes": [0, 1]}, scores=np.column_stack((P, 1 - P)),
                          classes=[1, 0], label="y", score={0: "p", 1: "q"}, weight="w", count="k", counts=np.arange(N) + 1, weights=W),
-    "compare": call(panel(), metric="ks", method="delong", threshold=With(0.3, {"metric": "accuracy"}), level=0.5, equivalence=0.1,
+    "compare": call(panel(), metric="ks", method="delong", threshold=With(0.3, {"metric": "accuracy"}), level=0.5, equivalence=0.1, noninferiority=0.5,
                     sampling="stratified", mcnemar_kind=With("exact", {"metric": "accuracy", "method": "mcnemar", "threshold": 0.5}),
                     replicates=With(300, {"method": "bootstrap"}), seed=With(1, {"method": "bootstrap"}),
                     strict=With(True, {}, (tm.panel(Y[:12], {"a": P[:12], "b": Q[:12]}),))),
@@ -325,7 +325,7 @@ CALLS |= {
     "raters.judge": call(
         CHECKED.assign(h=CHECKED["y"], h2=CHECKED["y"].where(np.arange(N) > 40), i=np.arange(N) // 2), named={"judge": "hat", "human": "h"}, judge="z", human="h2", by="g", level=0.5,
         pos_label=0, system="s", item="i", cluster="g", stratum="hat", inclusion="pi", scale="classes", population="items",
-        equivalence=With(0.2, {"judge": ["hat", "z"], "human": ["h", "h2"]}), where="v > 10",
+        equivalence=With(0.2, {"judge": ["hat", "z"], "human": ["h", "h2"]}), noninferiority=With(0.9, {"judge": ["hat", "z"], "human": ["h", "h2"]}), where="v > 10",
         id=With("row", {"labels": CHECKED.assign(row=np.arange(N))[["row", "y"]].rename(columns={"y": "h"})}, (CHECKED.assign(row=np.arange(N)),)),
         labels=With(CHECKED.assign(row=np.arange(N))[["row", "y"]].rename(columns={"y": "h"})[20:], {"id": "row"}, (CHECKED.assign(row=np.arange(N)),)),
         strict=With(True, {"judge": "one"}, (CHECKED.assign(h=CHECKED["y"] * 0.0, one=1),)),

@@ -10,7 +10,7 @@ from tallymark._version import __version__ as __version__
 
 #: The module of each public name.
 _HOMES = {
-    "comparison.against": ("not_worse",),
+    "evaluation.against": ("not_worse",),
     "comparison.compare": ("compare",),
     "comparison.results": ("Comparison",),
     "curves": (

@@ -17,7 +17,6 @@ from tallymark import results as results
 from tallymark import scorers as scorers
 from tallymark import study as study
 from tallymark._version import __version__ as __version__
-from tallymark.comparison.against import not_worse as not_worse
 from tallymark.comparison.compare import compare as compare
 from tallymark.comparison.results import Comparison as Comparison
 from tallymark.curves import brier_curve as brier_curve
@@ -38,6 +37,7 @@ from tallymark.errors import InputError as InputError
 from tallymark.errors import TallymarkError as TallymarkError
 from tallymark.errors import Undefined as Undefined
 from tallymark.errors import UndefinedWarning as UndefinedWarning
+from tallymark.evaluation.against import not_worse as not_worse
 from tallymark.evaluation.evaluate import evaluate as evaluate
 from tallymark.inference.by_sample_size import by_sample_size as by_sample_size
 from tallymark.inference.hypothesis_tests.mann_whitney import mann_whitney as mann_whitney

@@ -18,7 +18,7 @@ _HOMES = {
     "audits.small_areas": ("PooledShares",),
     "audits.stopping_rule": ("Stopping",),
     "calibration.maps": ("CalibrationMap",),
-    "comparison.against": ("NotWorse",),
+    "evaluation.against": ("NotWorse",),
     "comparison.results": ("Comparison", "Pair"),
     "comparison.of_outcomes": ("OutcomeComparison",),
     "curves.base": ("Curve",),

@@ -11,7 +11,6 @@ from tallymark.audits.publishing import Publication as Publication
 from tallymark.audits.small_areas import PooledShares as PooledShares
 from tallymark.audits.stopping_rule import Stopping as Stopping
 from tallymark.calibration.maps import CalibrationMap as CalibrationMap
-from tallymark.comparison.against import NotWorse as NotWorse
 from tallymark.comparison.of_outcomes import OutcomeComparison as OutcomeComparison
 from tallymark.comparison.results import Comparison as Comparison
 from tallymark.comparison.results import Pair as Pair
@@ -36,6 +35,7 @@ from tallymark.decisions.item_costs import Costs as Costs
 from tallymark.decisions.item_costs import ModelCost as ModelCost
 from tallymark.decisions.roc_space import Point as Point
 from tallymark.decisions.roc_space import Space as Space
+from tallymark.evaluation.against import NotWorse as NotWorse
 from tallymark.inference.by_sample_size import BySize as BySize
 from tallymark.inference.hypothesis_tests.delong import DeLong as DeLong
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity as Heterogeneity

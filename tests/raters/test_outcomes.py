@@ -169,3 +169,27 @@ def test_rows_that_show_a_difference():
     comparison = tm.compare(tm.outcomes({"a": rng.random(200) < 0.8, "b": rng.random(200) < 0.7}))
     assert set(comparison.sample_size(0.05)) == {"n"}
     assert comparison.sample_size(0.05)["n"] > comparison.sample_size(0.1)["n"]
+
+
+def test_a_system_that_is_not_worse_says_so():
+    rng = np.random.default_rng(25)
+    a = rng.random(2_000) < 0.8
+    b = a ^ (rng.random(2_000) < 0.02)
+    comparison = tm.compare(tm.outcomes({"a": a, "b": b}), noninferiority=0.02)
+    (pair,) = comparison.pairs
+    wide = tm.compare(tm.outcomes({"a": a, "b": b}), level=0.9)
+    assert pair.not_worse == tuple(name for name, least in (("a", wide.low), ("b", -wide.high)) if least > -0.02)
+    assert "not worse by 0.02" in pair.verdict
+    with pytest.raises(tm.InputError, match="noninferiority"):
+        tm.compare(tm.outcomes({"a": a, "b": b}), noninferiority=-0.1)
+
+
+def test_the_bootstrap_of_items_is_close_to_students_limits():
+    rng = np.random.default_rng(26)
+    outcomes = tm.outcomes({"a": rng.integers(1, 6, 300), "b": rng.integers(1, 5, 300)})
+    one, other = (tm.compare(outcomes, method=method) for method in ("t", "bootstrap"))
+    assert other.difference == one.difference
+    assert (other.low, other.high) == pytest.approx((one.low, one.high), abs=0.05)
+    assert other.p_value == tm.compare(outcomes, method="bootstrap", jobs=1).p_value
+    clustered = tm.outcomes({"a": rng.integers(1, 6, 300), "b": rng.integers(1, 5, 300)}, clusters=np.arange(300) // 30)
+    assert tm.compare(clustered, method="bootstrap").pairs[0].method == "bootstrap"

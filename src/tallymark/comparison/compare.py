@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from tallymark.inference.declared import inference_of
 from tallymark.inference.guards import comparison_notes
 from tallymark.inference.hypothesis_tests.corrections import holm, holm_levels
 from tallymark.inference.hypothesis_tests.delong_in_files import delong_in_files
+from tallymark.inference.hypothesis_tests.difference import Difference
 from tallymark.inference.hypothesis_tests.paired import PairedInfluence, PairedMethod, metric_named
 from tallymark.inference.interval import Sampling, Seed, checked_level
 from tallymark.inference.limits.influence import FIXED
@@ -46,6 +48,7 @@ def compare(
     threshold: float | str | None = None,
     level: float = 0.95,
     equivalence: float | None = None,
+    noninferiority: float | None = None,
     sampling: Sampling = "plain",
     mcnemar_kind: Literal["exact", "mid_p"] = "mid_p",
     replicates: int = 2_000,
@@ -64,7 +67,8 @@ def compare(
         Rows with the scores of two models or more (:func:`tallymark.panel`). Files beyond two million rows
         (:func:`tallymark.scan_panel`) are compared by AUROC. Or outcomes without true labels
         (:func:`tallymark.outcomes`), of which means are compared: pass rates by ``"mcnemar"``, grades, and rows in
-        clusters or repeated runs of an item, by Student's ``"t"`` of the differences.
+        clusters or repeated runs of an item, by Student's ``"t"`` of the differences; any of them by ``"bootstrap"`` of
+        the items or clusters.
     metric
         Name of a metric.
     method
@@ -84,6 +88,9 @@ def compare(
     equivalence
         A difference δ that would not matter: a pair is equivalent when two one-sided tests show that it differs by less
         than δ, and the rows do not merely agree.
+    noninferiority
+        A loss δ that would not matter: each pair says which model is shown to be not worse than the other by more
+        than δ (one-sided, at `level`).
     sampling
         ``"plain"`` takes all rows as drawn at random, ``"stratified"`` the class sizes as fixed by design.
     mcnemar_kind
@@ -117,7 +124,10 @@ def compare(
         stated = {"metric": metric != "auroc", "threshold": threshold is not None, "sampling": sampling != "plain"}
         if used := [name for name, given in (stated | dict.fromkeys(parameters, True)).items() if given]:
             raise InputError(f"Outcomes are compared by their means; leave out {', '.join(used)}.")
-        return _compare_outcomes(panel, method, checked_level(level), equivalence, mcnemar_kind)
+        margins = Margins.of(equivalence, noninferiority, "higher")
+        return _compare_outcomes(
+            panel, method, checked_level(level), margins, mcnemar_kind, Resampling(replicates, seed, jobs, "plain")
+        )
     if not isinstance(panel, Panel | FilePanel):
         raise InputError(
             f'compare takes a Panel, got {type(panel).__name__}. Write tm.panel(y, {{"a": score_a, "b": score_b}}).'
@@ -125,12 +135,12 @@ def compare(
     if len(panel.models) < 2:
         raise InputError("compare needs two models or more on the same rows.")
     facts, confidence = metric_named(metric), checked_level(level)
-    margin = None if equivalence is None else margin_of(equivalence)
+    margins = Margins.of(equivalence, noninferiority, facts.better)
     design: Sampling = require_one_of("sampling", sampling, ("stratified", "plain"))
     if isinstance(panel, FilePanel):
         with panel.open() as table:
             if not table.small and table.roles.cluster is None:
-                return _compare_files(table, facts, method, confidence, margin, design)
+                return _compare_files(table, facts, method, confidence, margins, design)
             panel = table.panel()
     panel = panel.keep(panel.mass > 0)
     resampling = Resampling(replicates, seed, jobs, design)
@@ -145,11 +155,11 @@ def compare(
     return Comparison(
         metric=facts.name,
         values=problem.values,
-        pairs=pairs_of(facts.better, facts.high - facts.low, differences, confidence, margin, problem.units),
+        pairs=pairs_of(facts.better, facts.high - facts.low, differences, confidence, margins, problem.units),
         level=confidence,
         n=int(panel.mass.sum()) if unweighted else panel.n,
         positives=int((panel.mass * panel.is_positive).sum()) if unweighted else int(panel.is_positive.sum()),
-        equivalence=margin,
+        equivalence=margins.equivalence,
         thresholds={model: cut for model, cut in problem.thresholds.items() if cut is not None} or None,
         sampling=design if panel.cluster is None else "clusters",
         parameters=problem.given or None,
@@ -193,7 +203,7 @@ def _require_fitting(problem: Problem, way: str) -> None:
 
 
 def _compare_files(
-    table: Table, facts: Metric, method: str | None, level: float, margin: float | None, sampling: Sampling
+    table: Table, facts: Metric, method: str | None, level: float, margins: Margins, sampling: Sampling
 ) -> Comparison:
     """Compare AUROCs of rows in files: tallies in a first pass, DeLong's covariance in a second."""
     if not inference_of(facts.name).linear_in_auroc or method not in {None, "mover", "delong"}:
@@ -218,11 +228,11 @@ def _compare_files(
     return Comparison(
         metric=facts.name,
         values=values,
-        pairs=pairs_of(facts.better, facts.high - facts.low, differences, level, margin, fewest),
+        pairs=pairs_of(facts.better, facts.high - facts.low, differences, level, margins, fewest),
         level=level,
         n=first.n_rows,
         positives=first.positive.n_rows,
-        equivalence=margin,
+        equivalence=margins.equivalence,
         sampling=sampling,
     )
 
@@ -231,45 +241,56 @@ def _compare_outcomes(
     outcomes: Outcomes,
     method: str | None,
     level: float,
-    equivalence: float | None,
+    margins: Margins,
     kind: Literal["exact", "mid_p"],
+    resampling: Resampling,
 ) -> Comparison:
     """Compare means of outcomes."""
     if len(outcomes.systems) < 2:
         raise InputError("compare needs the outcomes of two systems or more on the same items.")
-    if method not in {None, "mcnemar", "t"}:
-        raise InputError(f"method is {method!r}; outcomes are compared by 'mcnemar' or 't'.")
+    if method not in {None, "mcnemar", "t", "bootstrap"}:
+        raise InputError(f"method is {method!r}; outcomes are compared by 'mcnemar', 't' or 'bootstrap'.")
     if method == "mcnemar" and not (outcomes.binary and outcomes.independent):
         raise InputError("method='mcnemar' is for outcomes of 0 and 1, one row per item and no clusters.")
     require_one_of("mcnemar_kind", kind, ("exact", "mid_p"))
     if outcomes.groups < 2:
         raise InputError("compare needs two items or clusters or more.")
-    margin = None if equivalence is None else margin_of(equivalence)
     span = 1.0 if outcomes.binary else math.inf
-    differences = outcome_differences(outcomes, method, kind)
+    differences = outcome_differences(outcomes, method, kind, resampling)
     means = outcomes.values.mean(axis=0)
     return OutcomeComparison(
         metric=outcomes.name,
         values={name: float(mean) for name, mean in zip(outcomes.systems, means, strict=True)},
-        pairs=pairs_of("higher", span, differences, level, margin, outcomes.groups),
+        pairs=pairs_of("higher", span, differences, level, margins, outcomes.groups),
         level=level,
         n=outcomes.n,
         positives=0,
-        equivalence=margin,
+        equivalence=margins.equivalence,
         sampling="plain" if outcomes.independent else "clusters",
         rates={name: rate_of(outcomes, place, level) for place, name in enumerate(outcomes.systems)},
     )
 
 
-def margin_of(equivalence: float) -> float:
-    """A margin of equivalence, above 0."""
-    if not _check.real(equivalence, "equivalence") > 0.0:
-        raise InputError(f"equivalence is {equivalence!r}, expected a difference above 0 that would not matter.")
-    return equivalence
+@dataclass(frozen=True)
+class Margins:
+    """Differences that would not matter: of a test of equivalence, and of one of non-inferiority."""
+
+    equivalence: float | None = None
+    noninferiority: float | None = None
+
+    @classmethod
+    def of(cls, equivalence: float | None, noninferiority: float | None, better: str) -> Margins:
+        """Checked; `better` is the direction of the metric."""
+        for name, margin in (("equivalence", equivalence), ("noninferiority", noninferiority)):
+            if margin is not None and not _check.real(margin, name) > 0.0:
+                raise InputError(f"{name} is {margin!r}, expected a difference above 0 that would not matter.")
+        if noninferiority is not None and better not in {"higher", "lower"}:
+            raise InputError("noninferiority= is for a metric that is better higher or lower.")
+        return cls(equivalence, noninferiority)
 
 
 def pairs_of(
-    better: str, most: float, differences: Differences, level: float, margin: float | None, fewest: float
+    better: str, most: float, differences: Differences, level: float, margins: Margins, fewest: float
 ) -> tuple[Pair, ...]:
     """Holm-corrected tests, limits and verdict of every pair.
 
@@ -277,6 +298,7 @@ def pairs_of(
     """
     p_values = np.array([d.p_value for d in differences.values()])
     adjusted, levels = holm(p_values), holm_levels(p_values, 1.0 - level)
+    margin = margins.equivalence
     same: list[float | None] = [None] * len(differences)
     if margin is not None:
         same = list(holm(np.array([d.equivalence_p(margin) for d in differences.values()])))
@@ -287,6 +309,10 @@ def pairs_of(
         low, high = d.limits(pair_level)
         equivalent = q is not None and q <= 1.0 - level and (agreed or d.error > 0.0)
         higher, lower = (first, second) if d.difference > 0 else (second, first)
+        verdict = _verdict(better, higher, lower, margin if equivalent else None, shown=not p >= 1.0 - level)
+        kept = _not_worse((first, second), d, better, margins.noninferiority, pair_level)
+        if kept:
+            verdict += f"; {' and '.join(kept)} shown to be not worse by {margins.noninferiority:g}"
         pairs.append(
             Pair(
                 first=first,
@@ -297,13 +323,25 @@ def pairs_of(
                 high=min(high, most),
                 p_value=d.p_value,
                 p_holm=float(p),
-                verdict=_verdict(better, higher, lower, margin if equivalent else None, shown=not p >= 1.0 - level),
+                verdict=verdict,
                 method=d.method,
                 level=pair_level,
                 p_equivalence=None if q is None else float(q),
+                not_worse=kept,
             )
         )
     return tuple(pairs)
+
+
+def _not_worse(
+    pair: tuple[str, str], d: Difference, better: str, margin: float | None, level: float
+) -> tuple[str, ...]:
+    """The models of a pair that one-sided limits show to be not worse than the other by more than a margin."""
+    if margin is None:
+        return ()
+    low, high = d.limits(2.0 * level - 1.0)
+    of_first, of_second = (low, -high) if better == "higher" else (-high, low)
+    return tuple(name for name, least in zip(pair, (of_first, of_second), strict=True) if least > -margin)
 
 
 def _verdict(better: str, higher: str, lower: str, margin: float | None, *, shown: bool) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tallymark._check import Floats
 from tallymark._display import plain
 from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
@@ -19,8 +20,12 @@ from tallymark.inference.hypothesis_tests.mcnemar import mcnemar
 from tallymark.inference.interval import Interval
 from tallymark.inference.limits.outcome_means import group_error
 from tallymark.inference.limits.proportions import unseen
+from tallymark.inference.resampling.parallel import Resampling
 from tallymark.inference.scales import NO_SPREAD
 from tallymark.summaries.outcomes import Outcomes
+
+#: Groups that are drawn at a time.
+_BLOCK = 4_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,9 +91,9 @@ class OutcomeComparison(Comparison):
 
 
 def outcome_differences(
-    outcomes: Outcomes, method: str | None, kind: Literal["exact", "mid_p"]
+    outcomes: Outcomes, method: str | None, kind: Literal["exact", "mid_p"], resampling: Resampling
 ) -> dict[tuple[str, str], Difference]:
-    """The difference of every pair: McNemar's test of 0 and 1, Student's of grades and of groups of rows."""
+    """The difference of every pair: McNemar's test of 0 and 1, Student's of grades and of groups, or resampled."""
     differences = {}
     for (i, first), (j, second) in itertools.combinations(enumerate(outcomes.systems), 2):
         a, b = outcomes.values[:, i], outcomes.values[:, j]
@@ -103,9 +108,31 @@ def outcome_differences(
             differences[first, second] = no_disagreement(span, freedom + 1.0, name)
         elif error <= NO_SPREAD * abs(float(gap.mean())):
             differences[first, second] = _constant(float(gap.mean()), span, freedom + 1.0, name)
+        elif method == "bootstrap":
+            differences[first, second] = _resampled(gap, error, outcomes, resampling)
         else:
             differences[first, second] = student_difference(float(gap.mean()), error, name, freedom)
     return differences
+
+
+def _resampled(gap: Floats, error: float, outcomes: Outcomes, resampling: Resampling) -> Difference:
+    """Percentile limits of a mean difference over resamples of the independent groups of rows."""
+    sums, sizes = np.bincount(outcomes.group, gap), np.bincount(outcomes.group)
+    groups = len(sums)
+
+    def block(number: int, seed: np.random.SeedSequence) -> Floats:
+        chosen = np.random.default_rng(seed).integers(groups, size=(number, groups))
+        return np.asarray(sums[chosen].sum(axis=1) / sizes[chosen].sum(axis=1))
+
+    drawn = np.concatenate(resampling.blocks(block, max(1, _BLOCK // groups)))
+    fewer = min(np.count_nonzero(drawn <= 0.0), np.count_nonzero(drawn >= 0.0))
+    p = min(1.0, 2.0 * (fewer + 1.0) / (len(drawn) + 1.0))
+
+    def limits(level: float) -> tuple[float, float]:
+        low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+        return float(low), float(high)
+
+    return Difference(float(gap.mean()), error, p, "bootstrap", limits)
 
 
 def _constant(difference: float, span: float, groups: float, method: str) -> Difference:

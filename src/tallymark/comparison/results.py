@@ -44,6 +44,8 @@ class Pair(Limited):
     level: float
     #: p-value of the two one-sided tests of equivalence, corrected likewise; None without a margin.
     p_equivalence: float | None = None
+    #: Models that are shown to be not worse than the other by more than the margin of non-inferiority.
+    not_worse: tuple[str, ...] = ()
 
     @property
     def value(self) -> float:
@@ -109,8 +111,8 @@ class Comparison(Shown):
 
     def _doubted(self, pair: Pair) -> Pair:
         """The pair without a claim in its verdict."""
-        claims = pair.p_holm < 1.0 - self.level or "equivalent" in pair.verdict
-        return replace(pair, verdict=_TOO_FEW) if claims else pair
+        claims = pair.p_holm < 1.0 - self.level or "equivalent" in pair.verdict or pair.not_worse
+        return replace(pair, verdict=_TOO_FEW, not_worse=()) if claims else pair
 
     @property
     def too_few(self) -> bool:
@@ -283,6 +285,7 @@ class Comparison(Shown):
         """One line per pair; the corrected p-value where there are several."""
         left_out = {"error", "level"} if len(self.pairs) > 1 else {"error", "level", "p_holm"}
         left_out |= {"p_equivalence"} if self.equivalence is None else set()
+        left_out |= {"not_worse"}
         return [{name: value for name, value in vars(pair).items() if name not in left_out} for pair in self.pairs]
 
     def to_dict(self) -> dict[str, Any]:

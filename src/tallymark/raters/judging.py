@@ -15,7 +15,7 @@ import numpy as np
 
 from tallymark import _check
 from tallymark.audits.corrected_means import Population, design_columns
-from tallymark.comparison.compare import margin_of
+from tallymark.comparison.compare import Margins
 from tallymark.errors import InputError, shown
 from tallymark.inference.hypothesis_tests.corrections import holm
 from tallymark.inference.hypothesis_tests.heterogeneity import pearson
@@ -54,6 +54,7 @@ def judge(
     scale: Scale | None = None,
     population: Population = "suite",
     equivalence: float | None = None,
+    noninferiority: float | None = None,
     level: float = 0.95,
     where: str | None = None,
     strict: bool = False,
@@ -99,6 +100,8 @@ def judge(
         sample of (``"items"``), for which limits are wider. Error rates and agreement are always of the latter.
     equivalence
         A difference of two systems that would not matter: a pair is equivalent when two one-sided tests show less.
+    noninferiority
+        A loss that would not matter: each pair says which system is shown to be not worse than the other by more.
     level
         Confidence level.
     where
@@ -126,7 +129,7 @@ def judge(
     """
     confidence = checked_level(level)
     require_one_of("population", population, get_args(Population))
-    margin = None if equivalence is None else margin_of(equivalence)
+    margins = Margins.of(equivalence, noninferiority, "higher")
     judges, humans = _check.listed(judge), _check.listed(human)
     if len(judges) != len(humans) or len(set(judges)) < len(judges):
         raise InputError(
@@ -162,7 +165,7 @@ def judge(
     items: Any = slice(None)
     if system is not None and item is not None:
         systems, items = by_system(next(iter(systems.values())), columns, system, item)
-    asked = Request(meaning.scale, population, margin, confidence)
+    asked = Request(meaning.scale, population, margins, confidence)
     result = _judged(systems, asked)
     if segments:
         parts = {
@@ -197,7 +200,7 @@ class Request:
 
     scale: Scale
     population: Population
-    margin: float | None
+    margins: Margins
     level: float
 
 
@@ -209,7 +212,7 @@ def _judged(systems: Mapping[str, Verdicts], request: Request) -> Judgement:
         return next(iter(parts.values()))
     if scale == "classes":
         return Judgement.of_systems(parts)
-    comparison, reason = compared(systems, request.margin, population, level)
+    comparison, reason = compared(systems, request.margins, population, level)
     result = replace(Judgement.of_systems(parts), comparison=comparison)
     return result if len(parts) > 2 else replace(result, difference=difference_of(comparison, reason))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tallymark.audits.class_estimates import AuditMeasure
 from tallymark.audits.corrected_means import METHOD, CorrectedMean, Population, corrected_mean
-from tallymark.comparison.compare import pairs_of
+from tallymark.comparison.compare import Margins, pairs_of
 from tallymark.comparison.of_outcomes import OutcomeComparison
 from tallymark.errors import Undefined
 from tallymark.inference.interval import Interval
@@ -19,7 +19,7 @@ from tallymark.raters.verdicts import Verdicts
 
 
 def compared(
-    systems: Mapping[str, Verdicts], margin: float | None, population: Population, level: float
+    systems: Mapping[str, Verdicts], margins: Margins, population: Population, level: float
 ) -> tuple[OutcomeComparison | None, str | None]:
     """Every pair of systems; or None, and why they cannot be compared."""
     low, high = (pick(one.range[end] for one in systems.values()) for end, pick in ((0, min), (1, max)))
@@ -38,11 +38,11 @@ def compared(
     comparison = OutcomeComparison(
         metric="corrected_mean",
         values={name: rate.value for name, rate in rates.items()},
-        pairs=pairs_of("higher", high - low, differences, level, margin, float(first.labelled.sum())),
+        pairs=pairs_of("higher", high - low, differences, level, margins, float(first.labelled.sum())),
         level=level,
         n=len(first.judged),
         positives=0,
-        equivalence=margin,
+        equivalence=margins.equivalence,
         sampling="plain" if first.cluster is None else "clusters",
         rates=rates,
     )

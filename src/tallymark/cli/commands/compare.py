@@ -71,12 +71,14 @@ def run(
         str | None,
         text(
             "METHOD",
-            "mover, delong, influence, mcnemar, bootstrap or permutation (of outcomes mcnemar or t); left out, the "
-            "usual one.",
+            "mover, delong, influence, mcnemar, bootstrap or permutation (of outcomes mcnemar, t or bootstrap); left "
+            "out, the usual one.",
         ),
     ] = None,
     threshold: Threshold = None,
     equivalence: Annotated[float | None, number("NUMBER", "A difference so small that it does not matter.")] = None,
+    noninferiority: Annotated[float | None, number("NUMBER", "A loss so small that it does not matter.")] = None,
+    mcnemar: Annotated[str, text("KIND", "McNemar's test: mid_p or exact.")] = "mid_p",
     without_simple_rows: Annotated[
         bool, flag("without-simple", "Leave out the rows that every model gets right.")
     ] = False,
@@ -97,6 +99,9 @@ def run(
             method=method,  # type: ignore[arg-type]
             level=level,
             equivalence=equivalence,
+            noninferiority=noninferiority,
+            mcnemar_kind=mcnemar,  # type: ignore[arg-type]
+            seed=seed,
         )
         _answer_outcomes(compared, file, output)
         return
@@ -127,6 +132,8 @@ def run(
             threshold=0.5 if predicted else threshold,
             level=level,
             equivalence=equivalence,
+            noninferiority=noninferiority,
+            mcnemar_kind=mcnemar,  # type: ignore[arg-type]
             seed=seed,
             sampling=sampling,  # type: ignore[arg-type]
             **parameters.given(),

@@ -43,8 +43,8 @@ from tallymark.cli.options import (
 from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
 from tallymark.cli.reading import read_columns
 from tallymark.cli.requirements import Require, Requirement, as_json, checks_of, end_unless_met, print_checks
-from tallymark.comparison.against import NotWorse, not_worse
 from tallymark.errors import InputError, shown
+from tallymark.evaluation.against import NotWorse, not_worse
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluations
 from tallymark.metrics import headlines

@@ -72,6 +72,7 @@ class DesignOptions(OptionGroup):
         str, text("WORD", "Rates of these items (suite), or of all that they are a sample of (items).")
     ] = "suite"
     equivalence: Annotated[float | None, number("NUMBER", "A difference so small that it does not matter.")] = None
+    noninferiority: Annotated[float | None, number("NUMBER", "A loss so small that it does not matter.")] = None
     level: Level = 0.95
 
 
