@@ -516,3 +516,18 @@ def test_scores_that_most_rows_share_are_a_stratum_of_their_own():
         tm.audits.plan(
             pd.DataFrame({"k": ["a", "b", "c"] * 400}), predicted="k", measure="accuracy", size=100, least=50
         )
+
+
+def test_strata_are_listed_by_what_they_add_to_the_variance():
+    audit = tm.audits.from_matrix([[60, 15], [3, 322]], [1_000, 60_000], classes=["forest", "other"])
+    first, second = audit.uncertainty
+    assert (first["of"], first["checked"], first["size"]) == ("other", 325, 60_000.0)
+    assert first["share_of_variance"] > 0.9
+    assert first["share_of_variance"] + second["share_of_variance"] == pytest.approx(1.0)
+    variance = [
+        size**2 * 2 * (found + 1) * (n - found + 1) / (n + 2) ** 2 / n
+        for size, found, n in ((60_000, 3, 325), (1_000, 60, 75))
+    ]
+    assert first["share_of_variance"] == pytest.approx(variance[0] / sum(variance))
+    known = tm.audits.from_matrix([[60, 15], [3, 322]], [75, 60_000], classes=["forest", "other"])
+    assert known.uncertainty[1]["share_of_variance"] == 0.0

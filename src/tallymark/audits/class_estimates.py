@@ -125,6 +125,9 @@ class AuditEstimate(Shown):
     unit: str = "rows"
     groups: Mapping[tuple[Any, ...], AuditEstimate] = field(default_factory=dict)
     by: tuple[str, ...] = ()
+    #: Strata (or predicted classes within them) by what they add to the variance of the counts, the most first; empty
+    #: where there is one, and of clusters.
+    uncertainty: tuple[Row, ...] = ()
     #: Where limits are wider than the standard error suggests, why.
     explanations: tuple[str, ...] = ()
     warnings: tuple[Note, ...] = ()
@@ -238,6 +241,7 @@ class AuditEstimate(Shown):
                 for key, one in self.groups.items()
             ]
             or None,
+            "uncertainty": plain([dict(line) for line in self.uncertainty]) or None,
             "explanations": list(self.explanations),
         }
 
@@ -277,6 +281,7 @@ def estimates_of(sample: ClassSample, level: float, unit: str = "rows") -> Audit
         n=sample.size,
         checked=len(sample.truth),
         unit=unit,
+        uncertainty=_uncertainty(sample),
         explanations=_explanations(sample, measures["count"]),
     )
 
@@ -445,6 +450,29 @@ def _explanations(sample: ClassSample, counts: Mapping[Label, AuditMeasure]) -> 
                 "that for 0."
             )
     return tuple(sentences)
+
+
+def _uncertainty(sample: ClassSample) -> tuple[Row, ...]:
+    """What each cell adds to the variance of the counts, with a row of every class more than were checked."""
+    number = len(sample.sizes)
+    if number < 2 or sample.clustered:
+        return ()
+    classes = len(sample.classes)
+    checked = np.bincount(sample.cell, minlength=number)
+    found = np.bincount(sample.cell * classes + sample.truth, minlength=number * classes).reshape(number, classes)
+    shares = (found + 1.0) / (checked[:, None] + classes)
+    left = np.bincount(sample.cell, sample.unchecked, number) / np.maximum(checked, 1)
+    variance = left * sample.sizes**2 * (shares * (1.0 - shares)).sum(axis=1) / np.maximum(checked, 1)
+    whole = max(float(variance.sum()), 1e-300)
+    return tuple(
+        {
+            "of": sample.names[cell],
+            "size": float(sample.sizes[cell]),
+            "checked": int(checked[cell]),
+            "share_of_variance": float(variance[cell]) / whole,
+        }
+        for cell in np.argsort(-variance).tolist()
+    )
 
 
 def without_estimates(classes: Sequence[Label], reason: str) -> AuditEstimate:

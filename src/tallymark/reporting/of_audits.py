@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
-from tallymark._numbers import amount, counted, number
+from tallymark._numbers import amount, counted, number, per_cent
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Content, Remark, Section, table_of
 
@@ -54,6 +54,10 @@ def _of_classes(named: Mapping[str, AuditEstimate], data: Any, request: ReportRe
         what = f"Estimated {audit.unit}, predicted class by true class."
         sections.append(Section("Matrix", what, (), [table_of(audit.matrix.printed_rows())]))
     sections.append(Section("All estimates", "With design-based standard errors.", (), [table_of(audit.rows())]))
+    if audit.uncertainty:
+        lines = [{**line, "share_of_variance": per_cent(line["share_of_variance"])} for line in audit.uncertainty]
+        what = "What each adds to the variance of the counts: check more rows where it is most."
+        sections.append(Section("Where to check next", what, (), [table_of(lines)]))
     sections += _publication(audit)
     remarks = [Remark("", sentence) for sentence in audit.explanations]
     facts = [counted(audit.checked, "checked row"), f"{amount(audit.n)} {audit.unit}"]

@@ -47,9 +47,9 @@ def test_rates_that_tell_nothing_leave_everything_open():
 def test_estimate_takes_them_by_name():
     rng = np.random.default_rng(0)
     y = np.r_[np.ones(40), np.zeros(60)]
-    validation = tm.tally(y, rng.normal(2.0 * y))
-    target = tm.tally(scores=rng.normal(2.0 * (rng.random(900) < 0.02)))
-    options = {"validation": validation, "target": target, "threshold": 1.0}
+    validation = tm.tally(y, rng.normal(5.0 * y))
+    target = tm.tally(scores=rng.normal(5.0 * (rng.random(900) < 0.02)))
+    options = {"validation": validation, "target": target, "threshold": 2.5}
     usual, profile = (tm.quantify.estimate("ac", **options, interval=kind) for kind in ("analytic", "profile"))
     assert profile.interval_method == "profile"
     assert profile.value == usual.value

@@ -17,7 +17,7 @@ from tallymark.summaries.tally import Tally
 
 def notes_of(problem: Problem, groups: Mapping[tuple[Any, ...], Tally]) -> tuple[Note, ...]:
     """Guards of a problem and its targets."""
-    return (*_range(problem, groups), *_direction(problem), *_calibration(problem))
+    return (*_range(problem, groups), *_direction(problem), *(_calibration(problem) or _few_scores(problem)))
 
 
 #: A share of target rows beyond the validation sample's scores from which it is worth a word; of n validation rows
@@ -61,10 +61,10 @@ def _direction(problem: Problem) -> Iterator[Note]:
 _STEEP, _OFF = 1.5, 0.1
 
 
-def _calibration(problem: Problem) -> Iterator[Note]:
+def _calibration(problem: Problem) -> list[Note]:
     """A note where a method trusts probabilities that are miscalibrated on the validation sample."""
     if not problem.method.trusts_probabilities or problem.needs_bootstrap:
-        return
+        return []
     slope, error = log_odds_slope(problem.validation)
     added, doubt = log_odds_offset(problem.validation)
     if problem.stated:
@@ -78,12 +78,35 @@ def _calibration(problem: Problem) -> Iterator[Note]:
         wrong.append(f"be multiplied by {slope:.2g}")
     if abs(added) - 2.0 * doubt > _OFF:
         wrong.append(f"have {added:+.2g} added")
-    if wrong:
-        yield Note(
-            "TM110",
-            f"{problem.method.name} takes the scores for calibrated probabilities, but on the validation sample their "
-            f"log odds would have to {' and '.join(wrong)}. {_REMEDY}",
-        )
+    if not wrong:
+        return []
+    text = (
+        f"{problem.method.name} takes the scores for calibrated probabilities, but on the validation sample their "
+        f"log odds would have to {' and '.join(wrong)}. {_REMEDY}"
+    )
+    return [Note("TM110", text)]
+
+
+#: Different scores up to which they may be the leaves of a tree.
+_LEAVES = 8
+
+
+def _few_scores(problem: Problem) -> list[Note]:
+    """A note where a method trusts probabilities of a few values, each of which is off by its own error.
+
+    A tree of seven leaves passed the tests of slope and level in a third of the samples in which the limits missed.
+    """
+    if not problem.method.trusts_probabilities or problem.needs_bootstrap or not problem.stated:
+        return []
+    values = len(np.unique(np.concatenate([run.scores for run in problem.validation.runs])))
+    if values > _LEAVES:
+        return []
+    text = (
+        f"{problem.method.name} takes the scores for calibrated probabilities, and they have {values} different "
+        "values, such as the leaves of a tree: each is off by the error of the rows it was fitted to, which the limits "
+        f"do not include. {_REMEDY}"
+    )
+    return [Note("TM110", text)]
 
 
 _REMEDY = (
