@@ -26,6 +26,8 @@ TABLE = {"a": [0.1, 0.2, 0.15, 0.3, 0.12], "b": [0.2, 0.25, 0.1, 0.35, 0.2], "c"
 TEXTS = ["red apple pie", "green pear", "blue plum tart", "red plum", "green apple"] * 12
 INDEX = {"period": "month", "product": "product", "price": "price", "quantity": "quantity"}
 
+AUDIT = tm.audits.from_matrix([[20, 3], [4, 60]], [300, 2_000])
+
 #: Functions that write, load from a place, or declare something for the whole process, and those that draw for seconds.
 LEFT_OUT = {
     tm.report, tm.load, tm.scan, tm.scan_panel, tm.rare.texts_in, tm.extend.loss, tm.extend.metric, tm.extend.policy, tm.extend.quantifier,
@@ -92,6 +94,11 @@ CALLS = {
     tm.audits.estimate: ((FRAME,), {"label": "y", "score": "p", "threshold": 0.5}),
     tm.audits.from_replicates: ((FRAME,), {"label": "kind", "weight": "w", "replicate_weights": ["price", "quantity"]}),
     tm.audits.paired_change: ((FRAME,), {"before": "hat", "after": "other"}),
+    tm.audits.accuracy_size: (([0.2, 0.8], [0.9, 0.8]), {"standard_error": 0.02}),
+    tm.audits.elusion_size: ((500, 20_000), {"recall": 0.9}),
+    tm.audits.change: ((AUDIT, AUDIT), {}),
+    tm.audits.publication: ((AUDIT, "variation"), {}),
+    tm.audits.pooled: ((tm.audits.estimate(FRAME, label="y", by="month"), 1), {}),
     tm.audits.from_matrix: (([[20, 3], [4, 60]], [300, 2_000]), {}),
     tm.audits.stopping: (([1, 1, 0, 0, 1, 0, 0, 0], 20), {}),
     tm.audits.plan: ((FRAME,), {"score": "p", "size": 20}),

@@ -78,6 +78,7 @@ PUBLIC = {
         tm.rare,
         tm.study,
         tm.audits,
+        tm.raters,
         tm.decisions,
         tm.monitor,
         tm.prices,

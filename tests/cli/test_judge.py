@@ -71,6 +71,7 @@ def test_gates_on_every_estimate():
         run(*JUDGE, "--require", "recall>0.5")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("items")
 def test_plans_and_two_judges():
     plan = json.loads(run(*JUDGE, "--width", "0.08", "--json"))["plan"]

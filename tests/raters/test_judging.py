@@ -295,6 +295,7 @@ def test_notes_of_the_parts_are_passed_on_once():
     assert sorted(codes) == sorted(note.code for note in result.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_plan_for_a_width_is_met(seed):
     rng = np.random.default_rng(seed)

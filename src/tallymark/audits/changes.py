@@ -13,7 +13,7 @@ from tallymark import _check
 from tallymark._check import Label
 from tallymark._display import Row, Shown, plain
 from tallymark.audits.checked_rows import without_verdict
-from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure
+from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure, require_estimate
 from tallymark.audits.corrected_means import LabelDesign, corrected_mean
 from tallymark.errors import InputError, Undefined, shown
 from tallymark.inference.interval import checked_level
@@ -83,6 +83,8 @@ def change(first: AuditEstimate, second: AuditEstimate) -> AuditChange:
     -781.5
 
     """
+    for name, audit in (("first", first), ("second", second)):
+        require_estimate(audit, name)
     if set(first.classes) != set(second.classes):
         raise InputError(
             f"The audits have the classes {shown(first.classes)} and {shown(second.classes)}; expected the same."

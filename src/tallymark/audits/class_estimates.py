@@ -16,6 +16,7 @@ from tallymark._numbers import amount, count, count_with_limits, counted, with_l
 from tallymark.audits.class_draws import AuditDraws, ClassDraws
 from tallymark.audits.class_sample import ClassSample, class_metrics
 from tallymark.audits.draws import quantiles
+from tallymark.errors import InputError
 from tallymark.inference.scales import normal_quantile
 from tallymark.measures import Measure
 from tallymark.notes import Note
@@ -482,6 +483,14 @@ def without_estimates(classes: Sequence[Label], reason: str) -> AuditEstimate:
         for name in ("count", "prevalence")
     )
     return AuditEstimate(classes=tuple(classes), counts=counts, prevalences=shares)
+
+
+def require_estimate(data: object, name: str) -> None:
+    """Refuse what is no result of an audit."""
+    if not isinstance(data, AuditEstimate):
+        raise InputError(
+            f"{name} is a {type(data).__name__}, expected the result of tm.audits.estimate or from_matrix."
+        )
 
 
 def with_groups(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -186,7 +186,7 @@ def _targets(
 def _by_key(given: Any, name: str) -> dict[Any, Any]:
     if isinstance(given, Mapping):
         return dict(given)
-    if isinstance(given, int | float | str | np.generic) or np.ndim(given) == 0:
+    if isinstance(given, str) or not isinstance(given, Iterable) or (isinstance(given, np.ndarray) and not given.ndim):
         return {None: given}
     return dict(enumerate(_check.several(given, name)))
 

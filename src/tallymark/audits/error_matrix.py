@@ -73,7 +73,7 @@ def from_matrix(
 
     """
     confidence = checked_level(level)
-    table = _table_of(matrix, classes)
+    table = _table_of(matrix, None if classes is None else _named_classes(classes))
     known = _sizes(sizes, table.names) * _positive(unit, "unit")
     checked = table.counts.sum(axis=1)
     if not checked.all():
@@ -98,6 +98,13 @@ def from_matrix(
     return replace(result, explanations=(sentence, *result.explanations))
 
 
+def _named_classes(classes: object) -> list[Label]:
+    listed = _check.several(classes, "classes")
+    if odd := [one for one in listed if not isinstance(one, str | int | float | np.generic)]:
+        raise InputError(f"classes has {shown(odd)}; classes are named by text or numbers.")
+    return listed
+
+
 @dataclass(frozen=True)
 class _Table:
     """Checked rows by stratum and class; `predicted` has the class of each stratum, where strata are predictions."""
@@ -110,6 +117,8 @@ class _Table:
 
 def _table_of(matrix: Any, classes: Sequence[Label] | None) -> _Table:
     if isinstance(matrix, Mapping):
+        if odd := [name for name, row in matrix.items() if not isinstance(row, Mapping)]:
+            raise InputError(f"The matrix has no mapping from classes to numbers for {shown(odd)}.")
         rows = {name: dict(row) for name, row in matrix.items()}
         columns = list(dict.fromkeys(name for row in rows.values() for name in row))
         counts = _counts([[row.get(name, 0) for name in columns] for row in rows.values()])
@@ -128,7 +137,7 @@ def _table_of(matrix: Any, classes: Sequence[Label] | None) -> _Table:
 def _counts(values: Any) -> Floats:
     try:
         counts = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("The matrix must hold numbers of checked rows, one row of numbers per stratum.") from None
     if counts.ndim != 2 or not counts.size:
         raise InputError(f"The matrix has shape {counts.shape}, expected predicted (or stratum) by true class.")

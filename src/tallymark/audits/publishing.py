@@ -9,7 +9,7 @@ from typing import Any
 
 from tallymark._display import Row, Shown, plain
 from tallymark._numbers import number
-from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure
+from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure, require_estimate
 from tallymark.errors import InputError
 from tallymark.registry import choose
 
@@ -157,6 +157,7 @@ def publication(estimate: AuditEstimate, rule: str, **parameters: float) -> Publ
     ['with caution', 'publish']
 
     """
+    require_estimate(estimate, "estimate")
     chosen = choose("rule", rule, RULES)
     if unknown := [name for name in parameters if name not in chosen.parameters]:
         raise InputError(f"{rule} has no parameter {unknown[0]!r}; it has {', '.join(chosen.parameters)}.")

@@ -98,7 +98,7 @@ def from_replicates(
     (4450.0, True)
     """
     confidence, groups = checked_level(level), column_names(by, "by=")
-    columns_of_weights = column_names(list(replicate_weights), "replicate_weights=")
+    columns_of_weights = column_names(replicate_weights, "replicate_weights=")
     factor = choose("kind", kind, _FACTORS)
     if len(columns_of_weights) < 2:
         raise InputError(f"replicate_weights= names {shown(columns_of_weights)}, expected two columns or more.")

@@ -18,7 +18,7 @@ import numpy as np
 from tallymark._check import Floats, Label
 from tallymark._display import Row, Shown, plain
 from tallymark._numbers import number
-from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure
+from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure, require_estimate
 from tallymark.errors import InputError, shown
 from tallymark.inference.scales import critical_value
 
@@ -101,6 +101,7 @@ def pooled(estimate: AuditEstimate, of: Label) -> PooledShares:
     >>> len(shares.pooled), 0.0 < shares.between < 0.15
     (20, True)
     """
+    require_estimate(estimate, "estimate")
     if of not in estimate.classes:
         raise InputError(f"No class {of!r}; the audit has {shown(estimate.classes)}.")
     if not estimate.names_of_groups:

@@ -17,7 +17,7 @@ from tallymark.errors import InputError, shown
 from tallymark.raters.coefficients import Patterns
 from tallymark.sources.any_columns import any_columns, is_missing
 from tallymark.sources.engine import engine
-from tallymark.sources.formats import Wanted
+from tallymark.sources.formats import Wanted, column_names
 from tallymark.sources.frames import column_names_of, is_frame, order_of
 from tallymark.summaries.confusion import Confusion
 
@@ -74,6 +74,9 @@ def read_ratings(
     """Ratings from whatever was passed."""
     if isinstance(data, Confusion):
         return of_matrix(np.asarray(data.matrix), data.labels)
+    for option, name in (("item", item), ("rating", rating), ("cluster", cluster)):
+        if name is not None and not isinstance(name, str):
+            raise InputError(f"{option}={name!r}: name one column.")
     if rater is None and rating is None and (square := _crosstab(data)) is not None:
         return square
     tabular = isinstance(data, Mapping | str | PathLike) or is_frame(data)
@@ -111,7 +114,7 @@ def _names_of(data: Any) -> list[str]:
 
 def _wide(data: Any, rater: Sequence[str] | None, item: str | None, cluster: str | None) -> Ratings:
     others = [name for name in (item, cluster) if name is not None]
-    named = [name for name in _names_of(data) if name not in others] if rater is None else list(rater)
+    named = [name for name in _names_of(data) if name not in others] if rater is None else column_names(rater, "rater=")
     if len(named) < 2:
         raise InputError(
             f"Agreement needs two raters or more, got {shown(named)}. Name the column of each: rater=['a', 'b']; or, "
