@@ -172,7 +172,7 @@ def design_of(
     p = np.zeros(rows) if score is None else np.asarray(_check.scores(columns[score], score), dtype=np.float64)
     worth = np.ones(rows) if value is None else _check.weights(columns[value], value)
     chance = _inclusion(columns, inclusion, checked)
-    layers, strata = _layers([_check.groups(columns[name], name) for name in stratum], rows)
+    layers, strata = stratum_codes([_check.groups(columns[name], name) for name in stratum], rows)
     listed = bool((~checked).any()) or (inclusion is None and size is None)
     if size is not None:
         chance = _chances_by_size(size, stratum, inclusion, layers, strata, checked)
@@ -259,7 +259,7 @@ def _inclusion(columns: Mapping[str, NDArray[Any]], name: str | None, checked: B
     return chance
 
 
-def _layers(keys: Sequence[NDArray[Any]], rows: int) -> tuple[Ints, list[tuple[Any, ...]]]:
+def stratum_codes(keys: Sequence[NDArray[Any]], rows: int) -> tuple[Ints, list[tuple[Any, ...]]]:
     """The code of each row's stratum, and the values that make each stratum."""
     codes, strata = np.zeros(rows, dtype=np.int64), []
     for number, (key, members) in enumerate(rows_by_group(keys)):

@@ -79,11 +79,6 @@ class ClassSample:
         return np.divide(squares, totals, out=np.zeros(len(totals)), where=totals > 0.0)
 
     @property
-    def grain(self) -> float:
-        """Worth of a row, where all rows are worth the same and are counted; else 0."""
-        return float(self.worth[0]) if np.ptp(self.worth) == 0.0 else 0.0
-
-    @property
     def clustered(self) -> bool:
         """Whether sampling units have several rows."""
         return len(np.unique(self.unit)) < len(self.unit)

@@ -19,12 +19,12 @@ from scipy.special import stdtr
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints
+from tallymark.audits.checked_rows import stratum_codes
 from tallymark.audits.class_estimates import AuditMeasure
 from tallymark.errors import InputError, Undefined
 from tallymark.inference.hypothesis_tests.difference import Difference
 from tallymark.inference.scales import including, student_value
 from tallymark.sources.any_columns import numbers
-from tallymark.sources.columns import rows_by_group
 
 #: What a rate is of: the items at hand, or those that they are a random sample of.
 Population = Literal["suite", "items"]
@@ -96,10 +96,8 @@ def design_columns(
     """How items were drawn: codes of strata and clusters and inclusion probabilities, those that were named."""
     design: dict[str, Any] = {}
     if layers:
-        codes = np.zeros(len(columns[layers[0]]), np.int64)
-        for code, (_, rows) in enumerate(rows_by_group([_check.groups(columns[name], name) for name in layers])):
-            codes[rows] = code
-        design["stratum"] = codes
+        keys = [_check.groups(columns[name], name) for name in layers]
+        design["stratum"] = stratum_codes(keys, len(keys[0]))[0]
     if inclusion is not None:
         chance = numbers(columns[inclusion], inclusion)
         if not ((chance > 0.0) & (chance <= 1.0)).all():

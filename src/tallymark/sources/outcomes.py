@@ -12,9 +12,6 @@ from tallymark.errors import InputError
 from tallymark.sources.frames import as_array, is_frame
 from tallymark.summaries.outcomes import Outcomes
 
-#: Grades above this are on no scale from 0 to 1.
-_BEYOND = 1.0
-
 
 def outcomes(values: Mapping[str, Any], items: Any = None, clusters: Any = None) -> Outcomes:
     """Outcomes of systems on the same items, for :func:`tallymark.evaluate` and :func:`tallymark.compare`.
@@ -74,9 +71,9 @@ def _columns_of(frame: Any) -> dict[str, Any]:
 def _require_one_scale(columns: Mapping[str, Any]) -> None:
     """Refuse outcomes of 0 and 1 beside others that go far beyond: their means are of different things."""
     passes = [name for name, column in columns.items() if set(np.unique(column).tolist()) == {0.0, 1.0}]
-    grades = [name for name, column in columns.items() if float(np.max(column)) > _BEYOND]
+    grades = [name for name, column in columns.items() if float(np.max(column)) > 1.0]
     if passes and grades:
         raise InputError(
-            f"{', '.join(passes)} are 0 or 1 and {', '.join(grades)} go beyond {_BEYOND:g}: their means cannot be "
+            f"{', '.join(passes)} are 0 or 1 and {', '.join(grades)} go beyond 1: their means cannot be "
             "compared. Put all outcomes on one scale."
         )
