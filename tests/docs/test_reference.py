@@ -1,5 +1,7 @@
 """The reference's lists: heads with words, and links that are not put inside links."""
 
+import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -14,6 +16,22 @@ def test_tables_have_heads():
     for title, about, listed in reference.parts().values():
         head = reference.part_page(title, about, listed).splitlines()[4]
         assert [cell.strip() for cell in head.strip("|").split("|")] == ["object", "what it is"]
+
+
+def test_an_attribute_is_described_once():
+    import reference
+
+    # Sphinx refuses a property that the class lists under Attributes as well: the page would describe it twice.
+    twice = []
+    for _, _, listed in reference.parts().values():
+        for one in (each for each in listed if inspect.isclass(each.value)):
+            _, _, after = (inspect.getdoc(one.value) or "").partition("Attributes\n----------\n")
+            section = re.split(r"\n\w.*\n-{3,}\n", after)[0]
+            names = [
+                name.strip() for line in re.findall(r"^([\w, ]+) : ", section, re.MULTILINE) for name in line.split(",")
+            ]
+            twice += [f"{one.path}.{name}" for name in names if isinstance(getattr(one.value, name, None), property)]
+    assert not twice
 
 
 def test_code_inside_a_link_is_no_link_of_its_own():

@@ -35,8 +35,6 @@ class NotWorse(Shown):
         How much worse the new value is (negative where it is better), and the upper limit of that at `level`.
     level : float
         Confidence level of the one-sided limit.
-    shown : bool
-        Whether the loss is shown to be at most the margin.
     """
 
     metric: str
