@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from tallymark._check import Label
 from tallymark._display import Limited, Row, Shown, columns_of, frame, plain
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark._numbers import noun, number, with_limits
-from tallymark.errors import UnknownNameError, nearest
+from tallymark.errors import UnknownNameError, nearest, shown
 from tallymark.notes import Note
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
@@ -145,6 +146,8 @@ class Evaluation(Shown, Mapping[str, Measure]):
     sampling: str = "plain"
     #: Rows of the negative and of the positive class, however much they weigh; None where there are no two classes.
     class_rows: tuple[int, int] | None = None
+    #: The classes that averages are over; None for all of them, and where nothing is averaged.
+    averaged_over: tuple[Label, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("measures", "per_class", "tables"):
@@ -185,6 +188,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
         chosen = f" ({self.policy}, chosen on these rows)" if self.policy else ""
         threshold = [] if self.threshold is None else [f"threshold {number(self.threshold)}{chosen}"]
         threshold += [f"{name} {number(value)}" for name, value in self.parameters.items()]
+        threshold += [] if self.averaged_over is None else [f"averages over {shown(self.averaged_over)}"]
         threshold += [] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"]
         return threshold + ([] if self.intervals is None else [self.intervals])
 
@@ -245,6 +249,8 @@ class Evaluation(Shown, Mapping[str, Measure]):
             "policy": self.policy,
             "metrics": {name: measure.to_dict() for name, measure in self.measures.items()},
         }
+        if self.averaged_over is not None:
+            entries["averaged_over"] = plain(self.averaged_over)
         if self.confusion is not None:
             entries["confusion"] = {"labels": plain(self.confusion.labels), "matrix": plain(self.confusion.matrix)}
         if self.per_class:

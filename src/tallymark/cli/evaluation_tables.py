@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,8 @@ def _print_classes(name: str, evaluation: Evaluation, shown: Shown, output: Outp
     output.table(_value_table(title, {name: evaluation}, list(evaluation)))
     if len(evaluation.per_class) == 2:
         output.text("Two classes: say --pos-label to see precision, recall and F1 of the positive one.", "dim")
+    if "spcc_one_vs_one" in evaluation.tables:
+        output.table(_correlations(evaluation.tables))
     if evaluation.confusion is not None:
         output.table(_matrix(evaluation.confusion))
         output.table(_class_table(evaluation, evaluation.confusion, every=shown.every))
@@ -163,6 +165,23 @@ def _matrix(matrix: Confusion) -> TextTable:
     lines = [[truth, call, amount(n), per_cent(share)] for truth, call, n, share in most_confused(matrix)]
     heads = [("truth", "left"), ("predicted", "left"), ("rows", "right"), ("of the true class", "right")]
     return table("Most frequent confusions", heads, lines)
+
+
+def _correlations(tables: Mapping[str, Any]) -> TextTable:
+    """The sPCC of each class's score between two classes; of many classes the pairs it separates least."""
+    labels, values = [str(label) for label in tables["classes"]], tables["spcc_one_vs_one"]
+    pairs = [(i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j]
+    if len(labels) <= _LARGEST_MATRIX:
+        rows = [
+            [label, *("–" if i == j else number(values[i][j]) for j in range(len(labels)))]
+            for i, label in enumerate(labels)
+        ]
+        heads = [("score of \\ against", "left"), *((label, "right") for label in labels)]
+        return table("sPCC of each class's score, between its rows and those of another class", heads, rows)
+    lowest = sorted(pairs, key=lambda pair: np.nan_to_num(values[pair[0]][pair[1]], nan=2.0))[:_WORST]
+    lines = [[labels[i], labels[j], number(values[i][j])] for i, j in lowest]
+    heads = [("score of", "left"), ("against", "left"), ("sPCC", "right")]
+    return table("Pairs of classes that a class's score separates least", heads, lines)
 
 
 def _class_table(evaluation: Evaluation, matrix: Confusion, *, every: bool) -> TextTable:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any, overload
 
 from tallymark import _check
+from tallymark._check import Label
 from tallymark.errors import InputError
 from tallymark.evaluation.of_classes import correlation_tables, evaluate_classes
 from tallymark.evaluation.of_tallies import default_threshold, evaluate_tallies
@@ -62,6 +63,7 @@ def evaluate(
     jobs: int | None = ...,
     strict: bool = ...,
     progress: Progress | None = ...,
+    classes: None = ...,
     **parameters: float,
 ) -> Evaluations: ...
 @overload
@@ -79,6 +81,7 @@ def evaluate(
     jobs: int | None = ...,
     strict: bool = ...,
     progress: Progress | None = ...,
+    classes: Sequence[Label] | None = ...,
     **parameters: float,
 ) -> Evaluation: ...
 def evaluate(
@@ -95,6 +98,7 @@ def evaluate(
     jobs: int | None = None,
     strict: bool = False,
     progress: Progress | None = None,
+    classes: Sequence[Label] | None = None,
     **parameters: float,
 ) -> Evaluation | Evaluations:
     """Compute all metrics of a summary, with confidence intervals, chance levels and warnings.
@@ -128,6 +132,9 @@ def evaluate(
         Raise warnings as errors.
     progress
         Called with the percentage of the groups that are done.
+    classes
+        Of K predicted classes, those that averages over classes are over; all of them by default. Metrics without
+        averaging stay those of the whole matrix.
     **parameters
         Parameters of metrics, such as ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them
         too.
@@ -156,6 +163,12 @@ def evaluate(
         raise InputError(
             f"{averages[0]} is an average over classes; it needs predicted classes or a score for each class."
         )
+    of_classes = isinstance(data, Confusion | ClassScores | ClassPanel) and not isinstance(data, BinaryConfusion)
+    if classes is not None and not of_classes:
+        raise InputError(
+            "classes= says which classes averages are over; it needs predicted classes of more than two kinds, or a "
+            "score for each class."
+        )
     chosen = None if metrics is None else [*metric_names(plainly), *(CLASS_METRICS[name].metric for name in averages)]
     request = Request(
         metrics=chosen,
@@ -169,6 +182,7 @@ def evaluate(
         parameters=checked_parameters(parameters),
         progress=progress,
         jobs=jobs,
+        classes=classes,
         named=None if metrics is None else (*averages, *metric_names(plainly)),
     )
     result: Evaluation | Evaluations = _evaluate(data, request)
@@ -321,6 +335,7 @@ def _(data: ClassScores, request: Request) -> Evaluation:
         n_rows=labels.n_rows,
         confusion=data.confusion,
         per_class=labels.per_class,
+        averaged_over=labels.averaged_over,
         tables=correlation_tables(data.moments),
         warnings=labels.warnings,
     )

@@ -37,9 +37,15 @@ def evaluate_classes(confusion: Confusion, request: Request) -> Evaluation:
     chosen = {
         name: one for name, one in CLASS_METRICS.items() if wanted is None or name in wanted or one.metric in wanted
     }
+    over = None if request.classes is None else confusion.known(request.classes)
+    if over is not None and not any(one.average for one in chosen.values()):
+        raise InputError("classes= says which classes averages such as f1_macro are over; none is among these metrics.")
     measures = {
         name: measure_of(
-            METRICS[one.metric], confusion, name, **({} if one.average is None else {"average": one.average})
+            METRICS[one.metric],
+            confusion,
+            name,
+            **({} if one.average is None else {"average": one.average, "classes": over}),
         )
         for name, one in chosen.items()
     }
@@ -56,7 +62,10 @@ def evaluate_classes(confusion: Confusion, request: Request) -> Evaluation:
         defined = {
             name: (one.metric, one.average) for name, one in chosen.items() if not math.isnan(measures[name].value)
         }
-        overall = class_limits(confusion, defined, request.level, request.sampling, request.seed, request.jobs)
+        places = None if over is None else [confusion.labels.index(label) for label in over]
+        overall = class_limits(
+            confusion, defined, request.level, request.sampling, request.seed, request.jobs, classes=places
+        )
         measures = request.with_limits(measures, overall, NO_SPREAD)
     return Evaluation(
         measures,
@@ -65,6 +74,7 @@ def evaluate_classes(confusion: Confusion, request: Request) -> Evaluation:
         confusion=confusion,
         per_class=per_class,
         sampling=request.sampling,
+        averaged_over=over,
         warnings=table_notes(confusion),
     )
 

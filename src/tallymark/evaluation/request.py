@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from tallymark._check import Label
 from tallymark.errors import InputError, Undefined, nearest
 from tallymark.inference.interval import Sampling, Seed
 from tallymark.inference.limits.cell_metrics import Limits
@@ -66,6 +67,8 @@ class Request:
     jobs: int | None = None
     #: Names as the caller gave them, averages over classes among them; None for all.
     named: tuple[str, ...] | None = None
+    #: Classes that averages over classes are over; None for all.
+    classes: Sequence[Label] | None = None
 
     def resampling(self, replicates: int) -> Resampling:
         """The options of so many resamples."""

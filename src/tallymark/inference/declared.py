@@ -6,6 +6,7 @@ A user-defined metric has no entry and is resampled; a built-in one declares tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -64,6 +65,15 @@ from tallymark.summaries.class_scores import ClassScores
 from tallymark.summaries.tally import Tally
 
 
+@dataclass(frozen=True)
+class Increasing:
+    """A metric as an increasing function of another one, with the inverse function."""
+
+    base: str
+    of_base: Callable[[float], float]
+    to_base: Callable[[float], float]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Inference:
     """How limits and tests of a metric are computed; by resampling where nothing is declared."""
@@ -78,8 +88,8 @@ class Inference:
     class_limits: Callable[[ClassScores, float, Seed], Limits] | None = None
     #: Its influence function over the rows of K classes.
     class_effect: Callable[[ClassPanel], ClassEffect] | None = None
-    #: It is a multiple of another metric, whose limits it shares.
-    multiple_of: tuple[str, float] | None = None
+    #: It is an increasing function of another metric, whose limits it shares.
+    increasing_in: Increasing | None = None
     #: The number of rows that it is a share of: its limits where it does not vary in resamples.
     share_of: Callable[[Tally], float] | None = None
     #: Its value in a whole block of resamples at once.
@@ -121,7 +131,13 @@ _TABLE: Mapping[str, Inference] = {
         share_of=lambda tally: TOP * sum(run.effective_size for run in tally.runs),
     ),
     "recall_at_k": Inference(blockwise=block_recall_at_k, share_of=lambda tally: tally.positive.effective_size),
-    "lift_at_k": Inference(multiple_of=("recall_at_k", 1.0 / TOP)),
+    "lift_at_k": Inference(
+        increasing_in=Increasing("recall_at_k", lambda recall: recall / TOP, lambda lift: lift * TOP)
+    ),
+    # It is flat where the count is right, so a standard error of its own would be too small.
+    "nss": Inference(
+        increasing_in=Increasing("nas", lambda nas: nas * (2.0 - nas), lambda nss: 1.0 - math.sqrt(1.0 - nss))
+    ),
     "ks": Inference(maximum=maximised.KS, blockwise=block_ks),
     "d_b": Inference(maximum=maximised.D_B, blockwise=block_d_b),
     "aucc": Inference(maximum=maximised.AUCC, blockwise=block_aucc),

@@ -21,11 +21,12 @@ from tallymark.metrics import (  # noqa: F401 - each adds its metrics to the reg
     recalibration,
     threshold,
 )
+from tallymark.metrics.class_averages import AVERAGES
 from tallymark.metrics.multiclass import spcc_one_vs_one, spcc_one_vs_rest
 from tallymark.registry import METRICS
 
-#: Functions that are no metrics, as they give a matrix.
-_MATRICES = {function.__name__: function for function in (spcc_one_vs_one, spcc_one_vs_rest)}
+#: Functions that are no entries of the registry: those that give a matrix, and averages over classes.
+_OTHERS = {function.__name__: function for function in (spcc_one_vs_one, spcc_one_vs_rest)} | AVERAGES
 
 #: Letters from which an alias is also the name of a function.
 _ALIAS_LENGTH = 3
@@ -34,12 +35,14 @@ _ALIAS_LENGTH = 3
 def __getattr__(name: str) -> Any:
     if name in METRICS and (len(name) >= _ALIAS_LENGTH or name == METRICS[name].name):
         return METRICS[name].function
+    if name in AVERAGES:
+        return AVERAGES[name]
     raise AttributeError(f"module 'tallymark.metrics' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     aliases = {alias for metric in METRICS.values() for alias in metric.aliases if len(alias) >= _ALIAS_LENGTH}
-    return sorted({*METRICS, *aliases, *_MATRICES})
+    return sorted({*METRICS, *aliases, *_OTHERS})
 
 
 __all__ = __dir__()  # noqa: PLE0605

@@ -3,6 +3,15 @@
 from tallymark.metrics.at_k import lift_at_k as lift_at_k
 from tallymark.metrics.at_k import precision_at_k as precision_at_k
 from tallymark.metrics.at_k import recall_at_k as recall_at_k
+from tallymark.metrics.class_averages import f1_macro as f1_macro
+from tallymark.metrics.class_averages import f1_micro as f1_micro
+from tallymark.metrics.class_averages import f1_of_macro_means as f1_of_macro_means
+from tallymark.metrics.class_averages import f1_of_weighted_means as f1_of_weighted_means
+from tallymark.metrics.class_averages import f1_weighted as f1_weighted
+from tallymark.metrics.class_averages import precision_macro as precision_macro
+from tallymark.metrics.class_averages import precision_weighted as precision_weighted
+from tallymark.metrics.class_averages import recall_macro as recall_macro
+from tallymark.metrics.class_averages import recall_weighted as recall_weighted
 from tallymark.metrics.correlation import d_a as d_a
 from tallymark.metrics.correlation import d_b as d_b
 from tallymark.metrics.correlation import d_b_normal as d_b_normal
@@ -69,12 +78,15 @@ from tallymark.metrics.threshold import lr_minus as lr_minus
 from tallymark.metrics.threshold import lr_plus as lr_plus
 from tallymark.metrics.threshold import markedness as markedness
 from tallymark.metrics.threshold import mcc as mcc
+from tallymark.metrics.threshold import nas as nas
 from tallymark.metrics.threshold import net_benefit as net_benefit
 from tallymark.metrics.threshold import npv as npv
+from tallymark.metrics.threshold import nss as nss
 from tallymark.metrics.threshold import precision as precision
 from tallymark.metrics.threshold import predicted_prevalence as predicted_prevalence
 from tallymark.metrics.threshold import prevalence as prevalence
 from tallymark.metrics.threshold import prevalence_threshold as prevalence_threshold
+from tallymark.metrics.threshold import q_measure as q_measure
 from tallymark.metrics.threshold import recall as recall
 from tallymark.metrics.threshold import specificity as specificity
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tallymark._check import Floats, Label
 from tallymark.errors import InputError, Undefined, shown
-from tallymark.metrics.margins import Margins
+from tallymark.metrics.margins import WEIGHTED, Margins
 from tallymark.registry import METRICS
 from tallymark.summaries.confusion import Confusion
 
@@ -41,6 +41,9 @@ CLASS_METRICS: Mapping[str, ClassMetric] = {
     "f1_of_macro_means": ClassMetric(
         "f1", "f_of_means", "F1 of macro precision and macro recall (the ONS's macro F1)."
     ),
+    "f1_of_weighted_means": ClassMetric(
+        "f1", "f_of_weighted_means", "F1 of the means of precision and recall by class size (the ONS's weighted F1)."
+    ),
     "f1_micro": ClassMetric("f1", "micro", "With one label a row this is accuracy, and moves with class sizes."),
     "precision_weighted": ClassMetric("precision", "weighted", "Mean of the classes' precisions, by class size."),
     "recall_weighted": ClassMetric(
@@ -63,8 +66,8 @@ _REASON_OF_CLASS = {
 
 def require_consistent(average: str | None, weights: object, classes: object) -> None:
     """Refuse options of an average that was not chosen."""
-    if weights is not None and average != "weighted":
-        raise InputError("weights= goes with average='weighted'.")
+    if weights is not None and average not in WEIGHTED:
+        raise InputError(f"weights= goes with average={' or '.join(map(repr, WEIGHTED))}.")
     if classes is not None and average is None:
         raise InputError("classes= says which classes to average over; give average= too.")
 
@@ -85,7 +88,7 @@ def class_shares(
             raise InputError("weights= must be 0 or more and not all 0.")
     else:
         truth = dict(zip(confusion.labels, confusion.seen.sum(axis=1), strict=True))
-        sizes = [float(truth[label]) if average == "weighted" else 1.0 for label in chosen]
+        sizes = [float(truth[label]) if average in WEIGHTED else 1.0 for label in chosen]
         if not sum(sizes) > 0.0:
             raise Undefined("the classes have no rows")
     return {label: size / sum(sizes) for label, size in zip(chosen, sizes, strict=True)}
@@ -106,7 +109,7 @@ def mean_over_classes(
         reason = undefined[0][1].partition(": ")[2]
         raise Undefined(
             f"{name}: undefined for class {names} ({_REASON_OF_CLASS.get(reason, reason)}); "
-            f"tm.metrics.{name}(…, classes=[…]) averages over the others"
+            f"classes= averages over the others"
         )
     return total
 
@@ -118,7 +121,7 @@ def f_of_means(name: str, confusion: Confusion, shares: Mapping[Label, float], b
     )
     square = beta**2
     if square * precision + recall == 0.0:
-        raise Undefined(f"{name}: macro precision and macro recall are both 0")
+        raise Undefined(f"{name}: averaged precision and recall are both 0")
     return (1.0 + square) * precision * recall / (square * precision + recall)
 
 
@@ -133,8 +136,5 @@ def without_averaging(name: str, confusion: Confusion, values: Callable[[Margins
         sides = [np.count_nonzero(side) for side in (confusion.truth, confusion.predicted)]
         if min(sides) < 2:
             raise Undefined(f"{name}: all rows have one class, or were all given one class")
-        raise Undefined(
-            f"{name}: there is no row of class {shown(empty)}; "
-            f"tm.metrics.{name}(…, classes=[…]) averages over the others"
-        )
+        raise Undefined(f"{name}: there is no row of class {shown(empty)}; classes= averages over the others")
     return value

@@ -17,6 +17,7 @@ from tallymark._numbers import number
 from tallymark._rounding import within
 from tallymark.errors import InputError, Undefined, UndefinedWarning
 from tallymark.metrics import averages, expressions
+from tallymark.metrics.margins import F_OF_MEANS
 from tallymark.metrics.parameters import check_parameter
 from tallymark.registry import (
     METRICS,
@@ -36,7 +37,7 @@ from tallymark.summaries.tally import Tally
 
 Options = ParamSpec("Options")
 Summary = TypeVar("Summary", Tally, Confusion, Moments, ClassScores)
-Average = Literal["micro", "macro", "weighted", "mean_of_f", "f_of_means"]
+Average = Literal["micro", "macro", "weighted", "mean_of_f", "f_of_means", "f_of_weighted_means"]
 
 #: A reference that several metrics share.
 GUBBELS = "Gubbels (2023), master thesis, TU Eindhoven, ch. 1."
@@ -161,10 +162,10 @@ class CellFormula(CellFacts):
             return self.of_cells(confusion.cells, settings)
         if average == "micro":
             return self.of_cells(confusion.overall(classes).cells, settings)
-        of_f = ("mean_of_f", "f_of_means") if self.f_of_means else ()
+        of_f = ("mean_of_f", *F_OF_MEANS) if self.f_of_means else ()
         require_one_of("average", average, ("macro", "weighted", *of_f, "micro"))
         shares = averages.class_shares(confusion, average, weights, classes)
-        if average == "f_of_means":
+        if average in F_OF_MEANS:
             return averages.f_of_means(self.name, confusion, shares, settings.get("beta", 1.0))
         return averages.mean_over_classes(
             self.name, confusion, shares, lambda part: self.of_cells(part.cells, settings)
@@ -253,14 +254,17 @@ def _docstring(facts: CellMetric, example: float, *, f_of_means: bool) -> str:
     without = "Without it, the K-class definition of the metric.\n    " if facts.of_classes else ""
     kinds = "`micro`, `macro` or `weighted` (by class size, or by `weights`)"
     if f_of_means:
-        kinds += ",\n    `mean_of_f`, or `f_of_means` for the F of macro precision and macro recall"
+        kinds += (
+            ",\n    `mean_of_f`, `f_of_means` for the F of macro precision and macro recall, or"
+            "\n    `f_of_weighted_means` for the F of their means by class size, or by `weights`"
+        )
     return "\n".join(
         (
             f"{facts.title}: :math:`{facts.formula}`.\n\n{facts.meaning}\n",
             "Parameters\n----------",
             "confusion : Confusion\n    Confusion matrix of two or K classes.",
             f"average : str, optional\n    How to average over K classes. {without}{kinds}.",
-            "weights : mapping, optional\n    Weight of each class, with ``average='weighted'``.",
+            "weights : mapping, optional\n    Weight of each class, where classes count by size.",
             "classes : sequence, optional\n    Classes to average over; all of them by default.",
             *(
                 f"{name} : float, default {value:g}\n    {PARAMETERS[name].help}"
@@ -299,6 +303,13 @@ def cell_settings(
         )
         raise Undefined(f"{facts.name}: {what} at which one would act; say {name}= or the costs of both errors")
     return {**facts.parameters, name: threshold, **given}
+
+
+def smooth_cells(facts: Metric) -> Sequence[Callable[..., Floats]]:
+    """The smooth functions of the cells of which a metric is the smallest: itself where it has no absolute value."""
+    if facts.expression is None:
+        return () if facts.cells is None else (facts.cells,)
+    return [expressions.to_numpy(part) for part in expressions.smooth_parts(facts.expression)]
 
 
 def _refuse_arrays(name: str, needs: Needs, arguments: tuple[object, ...]) -> None:

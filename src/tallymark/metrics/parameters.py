@@ -11,7 +11,13 @@ from tallymark.errors import InputError
 from tallymark.registry import METRICS, PARAMETERS, POLICIES, Parameter
 
 for _parameter in (
-    Parameter("beta", 0.0, math.inf, r"\beta", "How many times as much recall counts as precision."),
+    Parameter(
+        "beta",
+        0.0,
+        math.inf,
+        r"\beta",
+        "How many times as much recall counts as precision; in Q-measure, the count as recall.",
+    ),
     Parameter("cost_fp", 0.0, math.inf, r"c_{\mathrm{FP}}", "Cost of a false positive."),
     Parameter("cost_fn", 0.0, math.inf, r"c_{\mathrm{FN}}", "Cost of a false negative."),
     # Below 1, because the odds of 1 are infinite.

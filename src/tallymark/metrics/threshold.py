@@ -23,6 +23,7 @@ _NO_ROWS = {"n": "there are no rows"}
 
 _POWERS = "Powers (2011), J. Mach. Learn. Technol. 2(1)."
 _FAWCETT = "Fawcett (2006), Pattern Recognit. Lett. 27(8)."
+_BARRANQUERO = "Barranquero, Díez & del Coz (2015), Pattern Recognit. 48(2)."
 _RIJSBERGEN = "van Rijsbergen (1979), Information Retrieval, 2nd ed."
 
 
@@ -343,6 +344,40 @@ prevalence_threshold = cell_metric(
     meaning="Prevalence below which precision falls off most sharply.",
     reference="Balayla (2020), PLoS ONE 15(10).",
     example=0.392,
+)
+nas = cell_metric(
+    "nas",
+    "1 - abs(fp - fn) / max(P, N)",
+    title="Normalised absolute score of the count",
+    short="NAS",
+    undefined=_NO_ROWS,
+    meaning="One minus the error of the number classified positive, as a share of the largest possible error. "
+    "Errors of the two kinds cancel.",
+    reference=_BARRANQUERO,
+    example=0.9806,
+)
+nss = cell_metric(
+    "nss",
+    "1 - abs(fp - fn) * abs(fp - fn) / (max(P, N) * max(P, N))",
+    title="Normalised squared score of the count",
+    short="NSS",
+    undefined=_NO_ROWS,
+    meaning="One minus the squared error of the number classified positive, as a share of the largest possible one.",
+    reference=_BARRANQUERO,
+    example=0.9996,
+)
+q_measure = cell_metric(
+    "q_measure",
+    # The harmonic mean in the form that is 0 where recall or NAS is.
+    "(1 + beta * beta) / (beta * beta / (1 - abs(fp - fn) / max(P, N)) + P / tp)",
+    title="Q-measure",
+    brief="rows and count right",
+    parameters={"beta": 2.0},
+    undefined=_NO_POSITIVES | {"max(P, N) - abs(fp - fn)": "the count is as wrong as it can be, and beta is 0"},
+    meaning="Harmonic mean of recall and of the normalised absolute score of the count, in which the count weighs beta "
+    "times as much.",
+    reference=_BARRANQUERO,
+    example=0.9623,
 )
 expected_cost = cell_metric(
     "expected_cost",

@@ -60,7 +60,20 @@ class Advice(Shown):
             parts.append(f"{self.averaging} average")
         parts.append("weighted by prevalence" if self.weighting else "not weighted by prevalence")
         doubts = "".join(f"\nDoubtful: {doubt}." for doubt in self.doubts)
-        return ", ".join(parts) + "." + doubts
+        return ", ".join(parts) + f".\nComputed by {self.call}." + doubts
+
+    @property
+    def call(self) -> str:
+        """The call that computes the metric of a confusion matrix.
+
+        An averaged F is the guidelines' F of averaged precision and averaged recall, weighted by class size where the
+        advice is to weight by prevalence. Balanced accuracy is the average of recall already.
+        """
+        averages = {"macro": "f_of_weighted_means" if self.weighting else "f_of_means", "micro": "micro"}
+        average = averages.get(self.averaging or "") if self.metric == "fbeta" else None
+        options = [] if average is None else [f"average={average!r}"]
+        options += [] if self.beta is None else [f"beta={self.beta:g}"]
+        return f"tm.metrics.{self.metric}({', '.join(['confusion', *options])})"
 
     def rows(self) -> Sequence[Row]:
         """What to do, and why."""

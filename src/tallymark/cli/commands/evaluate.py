@@ -112,6 +112,7 @@ class MetricOptions(OptionGroup):
     metric: Annotated[list[str] | None, names("METRIC", "Only these metrics")] = None
     every: Annotated[bool, flag("all", "List every metric, not only the headline ones.")] = False
     threshold: Threshold = None
+    classes: Annotated[list[str] | None, names("CLASS", "Averages are over these classes only")] = None
     prevalence: Annotated[float | None, number("SHARE", "Report metrics at this prevalence, not the sample's.")] = None
     require: Require = None
     against: Annotated[
@@ -200,6 +201,7 @@ def _options(
         "metrics": wanted,
         "threshold": metrics.threshold,
         "prevalence": metrics.prevalence,
+        "classes": metrics.classes,
         "level": intervals.level or None,
         "interval": intervals.interval,
         "sampling": intervals.sampling,
@@ -333,6 +335,7 @@ def _of_predictions(
         for name in predicted
         for key, part in parts
     }
+    options = _with_known(options, classes)
     evaluations = {key: evaluate(matrix, **options) for key, matrix in matrices.items()}
     return Evaluated(Evaluations(("model", *groups), evaluations, by_model=True))
 
@@ -364,7 +367,14 @@ def _of_probabilities(
         raise InputError(f"No --probability column for the class {shown(absent)}; give CLASS=COLUMN for every class.")
     matrix = np.column_stack([_check.scores(data[name], name) for _, name in pairs])
     panel = class_panel(data[label], matrix, classes=classes, **_masses(data, rows))
-    return Evaluated(Evaluations(("model",), {("probability",): evaluate(panel, **options)}))
+    return Evaluated(Evaluations(("model",), {("probability",): evaluate(panel, **_with_known(options, classes))}))
+
+
+def _with_known(options: Mapping[str, Any], classes: Sequence[Label]) -> Mapping[str, Any]:
+    """The options, with the classes to average over as they are in the data, where they may be numbers."""
+    named = options["classes"]
+    by_text = {str(label): label for label in classes}
+    return {**options, "classes": None if named is None else [by_text.get(name, name) for name in named]}
 
 
 def _refuse_two_masses(rows: WeightedRowOptions) -> None:

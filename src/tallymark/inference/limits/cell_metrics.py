@@ -18,6 +18,7 @@ from tallymark._check import Floats
 from tallymark.inference.interval import Sampling
 from tallymark.inference.limits.proportions import effective_rates, kish, limits, unsure_by
 from tallymark.inference.scales import NO_SPREAD
+from tallymark.metrics.declare import smooth_cells
 from tallymark.registry import METRICS, Metric
 from tallymark.summaries.confusion import Confusion
 
@@ -119,14 +120,21 @@ def _quantiles_of_metrics(
     tail = (1.0 - level) / 2
     for (name, chosen), rows in wanted.items():
         cells = draws if len(rows) == len(queries) else tuple(column[rows] for column in draws)
-        values: Floats = METRICS[name].cells(*cells, **dict(chosen))  # type: ignore[misc]
-        values = np.broadcast_to(values, (len(rows), _DRAWS))
-        # A minimum over NaN is NaN.
-        if np.isnan(values.min()):
-            ends = np.nanquantile(values, [tail, 1.0 - tail], axis=1, method="nearest")
-        else:
-            ends = np.array([_ends(row, tail) for row in values]).T
+        facts = METRICS[name]
+        shape = (len(rows), _DRAWS)
+        drawn = [np.broadcast_to(part(*cells, **dict(chosen)), shape) for part in smooth_cells(facts)]
+        # A metric with a kink is the smaller of two smooth ones. Draws of it alone would never reach the kink, where a
+        # count is right.
+        ends = np.minimum(np.min([_limits_of_draws(values, tail) for values in drawn], axis=0), facts.high)
         yield from ((row, name, (low, high)) for row, low, high in zip(rows, *ends.tolist(), strict=True))
+
+
+def _limits_of_draws(values: Floats, tail: float) -> Floats:
+    """Lower and upper quantiles of draws, a row for each matrix."""
+    # A minimum over NaN is NaN.
+    if np.isnan(values.min()):
+        return np.nanquantile(values, [tail, 1.0 - tail], axis=1, method="nearest")
+    return np.array([_ends(row, tail) for row in values]).T
 
 
 def _ends(values: Floats, share: float) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,13 @@ def class_limits(
     sampling: Sampling = "plain",
     seed: Seed = 0,
     jobs: int | None = None,
+    classes: Sequence[int] | None = None,
 ) -> dict[str, Limits]:
     """Limits of metrics of a K-class matrix: the predictions of each true class drawn from a Dirichlet posterior.
 
     A class of n rows is drawn as if it had n - 2, which gives its shares the variance of a sample; one pseudo-row in
     all is spread over the K × K cells, so that no share is exactly 0 and small classes are hardly pulled towards
-    uniform predictions. `plain` draws the class sizes too.
+    uniform predictions. `plain` draws the class sizes too. Averages are over the `classes` at these places.
     """
     if not metrics:
         return {}
@@ -44,7 +45,7 @@ def class_limits(
     tail = (1.0 - level) / 2
     entries = {}
     for name, (metric, average) in metrics.items():
-        values = np.concatenate([class_values(margins, metric, average) for margins in blocks])
+        values = np.concatenate([class_values(margins, metric, average, classes) for margins in blocks])
         if not np.isnan(values).all():
             low, high = np.nanquantile(values, [tail, 1.0 - tail])
             entries[name] = (float(low), float(high), "dirichlet")

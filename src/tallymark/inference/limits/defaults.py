@@ -52,8 +52,8 @@ def tally_limits(
         tally, values = Pool.of(tally, _THIN).thinned(), {}
     case = _Case(tally, level, resampling)
     wanted = list(names)
-    multiples = {name: of for name in wanted if (of := inference_of(name).multiple_of) is not None}
-    needed = dict.fromkeys(multiples[name][0] if name in multiples else name for name in wanted)
+    scales = {name: of for name in wanted if (of := inference_of(name).increasing_in) is not None}
+    needed = dict.fromkeys(scales[name].base if name in scales else name for name in wanted)
     low, high = tally.range
     # With one score for all rows there is no ranking, and no interval.
     needed = {name: None for name in needed if not (low == high and METRICS[name].rank_only)}
@@ -66,10 +66,10 @@ def tally_limits(
             limits[name] = case.closed_form(name, declared.influence, values.get(name))
     limits |= case.resampled([name for name in needed if name not in limits])
     entries = {name: ends for name, ends in limits.items() if ends is not None}
-    for name, (base, factor) in multiples.items():
-        if base in entries:
-            low, high, method = entries[base]
-            entries[name] = (factor * low, factor * high, method)
+    for name, scale in scales.items():
+        if scale.base in entries:
+            low, high, method = entries[scale.base]
+            entries[name] = (scale.of_base(low), scale.of_base(high), method)
     return {name: entries[name] for name in wanted if name in entries}
 
 

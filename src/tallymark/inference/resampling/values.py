@@ -17,19 +17,25 @@ from tallymark.registry import METRICS, Metric
 
 
 def _at_threshold(facts: Metric, draws: Resamples, threshold: float, parameters: Mapping[str, float] | None) -> Floats:
+    cells = cells_at(draws, threshold)
+    try:
+        acts_from = threshold if draws.pool.tally.is_probability else np.nan
+        settings = cell_settings(facts, {}, acts_from) if parameters is None else parameters
+    except Undefined:
+        return np.full(len(draws), np.nan)
+    values: Floats = facts.cells(*cells, **settings)  # type: ignore[misc]
+    return values
+
+
+def cells_at(draws: Resamples, threshold: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """True and false positives, false and true negatives of every replicate, at the stated prevalence."""
     tp, fp, fn, tn = draws.cells(threshold)
     prior = draws.pool.tally.prior
     if prior is not None:
         up, down, n = tp + fn, fp + tn, tp + fn + fp + tn
         tp, fn = (cell / up * prior * n for cell in (tp, fn))
         fp, tn = (cell / down * (1.0 - prior) * n for cell in (fp, tn))
-    try:
-        acts_from = threshold if draws.pool.tally.is_probability else np.nan
-        settings = cell_settings(facts, {}, acts_from) if parameters is None else parameters
-    except Undefined:
-        return np.full(len(draws), np.nan)
-    values: Floats = facts.cells(tp, fp, fn, tn, **settings)  # type: ignore[misc]
-    return values
+    return tp, fp, fn, tn
 
 
 def at_rates(
