@@ -123,6 +123,11 @@ def test_predicted_labels_and_class_probabilities(data):
     model = scores["models"]["probability"]
     assert len(model["tables"]["spcc_one_vs_one"]) == 3
     assert model["metrics"]["auroc_ovo"]["value"] > 0.9
+    line = ("evaluate", data / "d.csv", "--label", "y3", "--predicted", "hat3", "--classes", "cat,dog")
+    some, whole = run_json(*line)["models"]["hat3"], three["models"]["hat3"]
+    assert some["averaged_over"] == ["cat", "dog"]
+    assert some["metrics"]["f1_macro"]["value"] != whole["metrics"]["f1_macro"]["value"]
+    assert some["metrics"]["accuracy"] == whole["metrics"]["accuracy"]
     text = run("evaluate", data / "d.csv", "--label", "y3", "--predicted", "hat3").stdout
     assert "By class, lowest F1 first" in text
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import tallymark as tm
 from samples import labelled_probabilities, labelled_scores, normal_sample, probability_sample, with_counts
+from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS
 
 OF_TALLY = [name for name in METRICS if METRICS[name].needs in {"tally", "probabilities"}]
@@ -188,9 +189,9 @@ def test_every_metric_and_every_spelling_has_its_function():
     aliases = {alias for metric in METRICS.values() for alias in metric.aliases}
     short = {alias for alias in aliases if len(alias) < 3}
     assert short >= {"j", "h", "ba", "gm", "ap"}
-    matrices = {"spcc_one_vs_one", "spcc_one_vs_rest"}
-    assert {*METRICS, *aliases} - short == set(tm.metrics.__all__) - matrices
-    for name in set(tm.metrics.__all__) - matrices:
+    others = {"spcc_one_vs_one", "spcc_one_vs_rest"} | {name for name, one in CLASS_METRICS.items() if one.average}
+    assert {*METRICS, *aliases} - short == set(tm.metrics.__all__) - others
+    for name in set(tm.metrics.__all__) - others:
         assert getattr(tm.metrics, name) is METRICS[name].function
     for name in short:
         assert not hasattr(tm.metrics, name)

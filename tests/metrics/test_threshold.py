@@ -10,6 +10,7 @@ from sklearn import metrics as peer
 import tallymark as tm
 from tallymark.errors import Undefined
 from tallymark.metrics import expressions
+from tallymark.quantify import losses
 from tallymark.registry import METRICS
 
 m = tm.metrics
@@ -112,7 +113,7 @@ def test_both_macro_f_definitions():
     assert m.f1(c, average="f_of_means", classes=labels) == pytest.approx(0.6361, abs=5e-5)
     with pytest.warns(
         tm.UndefinedWarning,
-        match=r"undefined for class 0 .it has no rows.; tm.metrics.recall\(…, classes=\[…\]\) averages",
+        match=r"undefined for class 0 .it has no rows.; classes= averages over the others",
     ):
         m.recall(c, average="macro")
     with pytest.raises(tm.InputError, match="No class 9"):
@@ -188,21 +189,34 @@ def test_a_hundred_classes():
 def test_python_and_javascript_compute_the_same_bits(name):
     metric = METRICS[name]
     script = expressions.to_javascript(metric.expression)
-    # The JavaScript is arithmetic with brackets and Math.sqrt, which Python reads alike and IEEE 754 defines exactly.
-    code = compile(script.replace("Math.sqrt", "sqrt"), name, "eval")
+    # The JavaScript is arithmetic with brackets and three functions of Math, which IEEE 754 defines exactly.
+    code = compile(script.replace("Math.", ""), name, "eval")
     rng = np.random.default_rng(0)
     evaluate = expressions.to_numpy(metric.expression)
     for cells in rng.integers(1, 10**6, (200, 4)).astype(float):
         names = dict(zip(expressions.CELLS, map(float, cells), strict=True)) | dict(metric.parameters)
-        assert eval(code, {"sqrt": math.sqrt}, names) == evaluate(*cells, **metric.parameters)
+        assert eval(code, {"sqrt": math.sqrt, "abs": abs, "max": max}, names) == evaluate(*cells, **metric.parameters)
     names = {node.id for node in ast.walk(ast.parse(metric.expression)) if isinstance(node, ast.Name)}
-    assert names <= {*expressions.CELLS, *expressions.SUMS, *metric.parameters, "sqrt"}
+    assert names <= {*expressions.CELLS, *expressions.SUMS, *metric.parameters, "sqrt", "abs", "max"}
 
 
 def test_the_formula_language_is_closed():
-    for bad in ("tp ** 2", "__import__('os')", "tp if fp else fn", "tp.real", "abs(tp)"):
+    for bad in ("tp ** 2", "__import__('os')", "tp if fp else fn", "tp.real", "min(tp, fp)", "abs.real(tp)"):
         with pytest.raises(ValueError, match="not part of the formula language"):
             expressions.to_numpy(bad)
+
+
+@given(st.tuples(*[st.integers(0, 50)] * 4).filter(lambda cells: min(cells[0] + cells[2], cells[1] + cells[3]) > 0))
+def test_scores_of_the_count_are_the_losses_of_the_shares(cells):
+    tp, fp, fn, tn = cells
+    n = sum(cells)
+    truth, estimate, matrix = (tp + fn) / n, (tp + fp) / n, tm.confusion(*rows(tp, fp, fn, tn), pos_label=1)
+    score = losses.nas(truth, estimate)
+    assert m.nas(matrix) == pytest.approx(score, abs=1e-12)
+    assert m.nss(matrix) == pytest.approx(losses.nss(truth, estimate), abs=1e-12)
+    for beta in (0.5, 2.0):
+        expected = losses.q_measure(tp / (tp + fn), max(score, 0.0), beta=beta)
+        assert m.q_measure(matrix, beta=beta) == pytest.approx(expected, abs=1e-9)
 
 
 def test_large_counts_do_not_overflow():
