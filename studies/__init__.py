@@ -1,0 +1,1 @@
+"""The tables and figures of the five seed documents, drawn again: ``python -m studies``."""
