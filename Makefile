@@ -14,7 +14,7 @@ else
   CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 endif
 
-.PHONY: demo test test-slow check docs bench coverage coverage-report minimal oldest wheel release fuzz format clean
+.PHONY: demo test test-slow check docs seeds bench coverage coverage-report minimal oldest wheel release fuzz format clean
 
 demo: $(VENV)/run.stamp
 	$(BIN)/tallymark demo
@@ -37,6 +37,10 @@ check: $(VENV)/lint.stamp $(VENV)/test.stamp
 docs: $(VENV)/docs.stamp
 	$(BIN)/python -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# Every table and figure of the five documents behind the project, drawn again (seeds/whole/index.html).
+seeds: $(VENV)/test.stamp
+	$(BIN)/python -m studies
 
 bench: $(VENV)/bench.stamp
 	$(BIN)/python -m bench run

@@ -108,7 +108,9 @@ def _facts(facts: Sequence[Fact]) -> str:
         + (f"<td>{escape(fact.why)}</td></tr>" if reasons else "</tr>")
         for fact in facts
     )
-    heads = "".join(f"<th scope='col'>{head}</th>" for head in ("Fact", "Printed", "Ours", "", *(["Why"] if reasons else [])))
+    heads = "".join(
+        f"<th scope='col'>{head}</th>" for head in ("Fact", "Printed", "Ours", "", *(["Why"] if reasons else []))
+    )
     return (
         f"<div class='scroll' tabindex='0'><table><caption>Printed and ours</caption><thead><tr>{heads}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"

@@ -44,7 +44,9 @@ def lines(
         {"x": float(x), "y": float(y), "model": name} for name, (xs, ys) in series.items() for x, y in zip(xs, ys)
     ]
     marks = alt.Chart(rows(values)).mark_line(point=points)
-    chart = marks.encode(x=alt.X("x:Q", title=axes[0]), y=alt.Y("y:Q", title=axes[1]), **by_model(list(series), "light"))
+    chart = marks.encode(
+        x=alt.X("x:Q", title=axes[0]), y=alt.Y("y:Q", title=axes[1]), **by_model(list(series), "light")
+    )
     return finished(chart, title, "light")
 
 
@@ -94,4 +96,6 @@ def _metric(name: str) -> Any:
 def _titled(facets: Any, title: str) -> Any:
     """Small charts under one title, in the font of the others."""
     chart = facets.properties(title=alt.Title(title, anchor="start"))
-    return chart.configure(font="system-ui, sans-serif", view={"stroke": None}, title={"fontSize": 14, "fontWeight": 600})
+    return chart.configure(
+        font="system-ui, sans-serif", view={"stroke": None}, title={"fontSize": 14, "fontWeight": 600}
+    )

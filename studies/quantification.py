@@ -107,11 +107,11 @@ def trend(effort: Effort) -> Answer:
     for size in (1000, 100):
         training = _normal_scores(size // 2, size // 2, 1)
         rng = np.random.default_rng(2)
-        targets = [
-            tm.tally(scores=rng.normal(1.6 * (rng.random(effort.of(2000, 400)) < share))) for share in shares
-        ]
+        targets = [tm.tally(scores=rng.normal(1.6 * (rng.random(effort.of(2000, 400)) < share))) for share in shares]
         series = {
-            title: [tm.quantify.estimate(name, training, target, level=None, threshold="youden").prevalence for target in targets]
+            title: [
+                tm.quantify.estimate(name, training, target, level=None, threshold=0.8).prevalence for target in targets
+            ]
             for title, name in (("classify and count", "cc"), ("adjusted count", "ac"))
         }
         days = np.arange(len(shares))
@@ -152,7 +152,11 @@ def policies(_: Effort) -> Answer:
         curve[name] = ([float(row[1])] * 2, [0.0, 1.0])
     return Answer(
         figures=[Figure("Error rates by threshold", lines(curve, "fpr and 1 − tpr", ("threshold", "rate")))],
-        tables=[Table("Chosen thresholds, 100 positives and 1 000 negatives", ("policy", "threshold", "fpr", "1 − tpr"), rows)],
+        tables=[
+            Table(
+                "Chosen thresholds, 100 positives and 1 000 negatives", ("policy", "threshold", "fpr", "1 − tpr"), rows
+            )
+        ],
     )
 
 
@@ -209,9 +213,7 @@ def neighbour_weights(_: Effort) -> Answer:
         rows.append([str(alpha), *(f"{value:.4f}" for value in ours)])
         worst = max(abs(a - b) for a, b in zip(printed, ours, strict=True))
         facts.append(near(f"α = {alpha}: largest difference", 0, worst, 5.01e-3, exact=True))
-    return Answer(
-        facts=facts, tables=[Table("Weights", ("α", *(f"{share} %" for share in shares)), rows)]
-    )
+    return Answer(facts=facts, tables=[Table("Weights", ("α", *(f"{share} %" for share in shares)), rows)])
 
 
 @exhibit("S-QUANT", "Theorem 5.1", "Both kinds of weights predict alike with α = 1")
@@ -292,7 +294,10 @@ def _beats(results: tm.study.StudyResults, loss: str, who: str, whom: str) -> Fa
 
 def _study_figures(results: tm.study.StudyResults, number: str, loss: str) -> list[Figure]:
     return [
-        Figure(f"Figure {number}a: {loss.upper()} over data sets and prevalences", tm.charts.study_errors(results, loss=loss)),
+        Figure(
+            f"Figure {number}a: {loss.upper()} over data sets and prevalences",
+            tm.charts.study_errors(results, loss=loss),
+        ),
         Figure(f"Figure {number}b: mean ranks", tm.charts.critical_difference(results.test(loss))),
     ]
 
@@ -326,7 +331,10 @@ def chapter_5(effort: Effort) -> Answer:
             Table(
                 "Figure 5.4 as numbers: PWKα beside each method at each prevalence",
                 ("method", "prevalence", "wins − losses", "difference of AE, points"),
-                [[row["method"], f"{row['prevalence']:g}", str(row["dwl"]), f"{row['difference']:.2f}"] for row in by_share],
+                [
+                    [row["method"], f"{row['prevalence']:g}", str(row["dwl"]), f"{row['difference']:.2f}"]
+                    for row in by_share
+                ],
             ),
         ],
         remark="24 problems, 10 folds, 11 prevalences. N of the tests is the number of data sets.",
@@ -380,7 +388,10 @@ def loss_surfaces(_: Effort) -> Answer:
             figures.append(Figure(f"Figure {next(numbers)}", chart))
     for title, (P, N) in shares.items():
         figures.append(Figure(f"Figure {next(numbers)}", surfaces(tuple(q), P, N, f"Q-measure, {title}", q)))
-    return Answer(figures=figures, remark="The thesis adds a surface in three dimensions to each; the flat one has the same values.")
+    return Answer(
+        figures=figures,
+        remark="The thesis adds a surface in three dimensions to each; the flat one has the same values.",
+    )
 
 
 def _absolute_error(tp: float, fp: float, fn: float, tn: float) -> float:

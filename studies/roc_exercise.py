@@ -87,7 +87,10 @@ def plane_of_points(_: Effort) -> Answer:
 def curves(_: Effort) -> Answer:
     chosen = ("youden", "f1", "kappa")
     y, x = points()
-    both = {"all 350": scored(), "17 printed": tm.tally(y[:17], (x @ np.array(classifier()[:2]) + classifier()[2])[:17])}
+    both = {
+        "all 350": scored(),
+        "17 printed": tm.tally(y[:17], (x @ np.array(classifier()[:2]) + classifier()[2])[:17]),
+    }
     table = [
         [name, policy, f"{tally.at(policy).threshold:.4f}", f"{tm.metrics.informedness(tally.at(policy)):.4f}"]
         for name, tally in both.items()

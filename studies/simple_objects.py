@@ -64,9 +64,13 @@ def figure_1(_: Effort) -> Answer:
         worst = max(worst, float(np.abs(np.subtract(with_simple, predicted)).max()))
         series[f"{name}, with simple objects"] = (counts, with_simple)
         series[f"{name}, without"] = (counts, [plain] * len(counts))
-        facts.append(near(f"AUROC of {name}", {"Classifier 1": 5 / 6, "Classifier 2": 1 / 2}[name], plain, 1e-12, exact=True))
+        facts.append(
+            near(f"AUROC of {name}", {"Classifier 1": 5 / 6, "Classifier 2": 1 / 2}[name], plain, 1e-12, exact=True)
+        )
     return Answer(
-        figures=[Figure("AUROC by number of simple objects", lines(series, "Simple objects", ("simple objects", "AUROC")))],
+        figures=[
+            Figure("AUROC by number of simple objects", lines(series, "Simple objects", ("simple objects", "AUROC")))
+        ],
         facts=[*facts, near("largest difference from equation 6", 0, worst, 1e-12, exact=True)],
     )
 
@@ -93,7 +97,10 @@ def table_1(effort: Effort) -> Answer:
     rows, facts = [], []
     for name, found in ours.items():
         said = printed[name]
-        cells = [f"{found[0]:.2f} ({said[0]:g})", *(f"{a:.3f} ({b:g})" for a, b in zip(found[1:], said[1:], strict=True))]
+        cells = [
+            f"{found[0]:.2f} ({said[0]:g})",
+            *(f"{a:.3f} ({b:g})" for a, b in zip(found[1:], said[1:], strict=True)),
+        ]
         rows.append([name, *cells])
     found, said = np.array(list(ours.values())), np.array(list(printed.values()))
     why = {
@@ -116,7 +123,15 @@ def table_1(effort: Effort) -> Answer:
         change = [float((part[:, 5 + place] - part[:, 1 + place]).mean()) for part in (said, found)]
         text = "The text says −0.06, its own table −0.04." if name == "IF" else ""
         facts.append(near(f"{name}: mean change without simple objects", *np.round(change, 4), 0.015, why=text))
-    facts.append(near("mean share of simple objects, %", float(said[:, 0].mean()), float(found[:, 0].mean()), 1.5, why="It follows from the scores of all four."))
+    facts.append(
+        near(
+            "mean share of simple objects, %",
+            float(said[:, 0].mean()),
+            float(found[:, 0].mean()),
+            1.5,
+            why="It follows from the scores of all four.",
+        )
+    )
     heads = ("set", "simple, %", *_DETECTORS.values(), *(f"{name}, without" for name in _DETECTORS.values()))
     largest = max(ours, key=lambda name: ours[name][0])
     data = tm.study.dataset(f"outliers.{largest}")
