@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 
 from bench.datasets import data_folder
+
 from studies.exhibits import EXHIBITS, Effort, Finished, Store
 from studies.page import write_page
 from tallymark.study.datasets import MissingData

@@ -156,11 +156,12 @@ class Store:
         finished = Finished(
             time.perf_counter() - started, made.facts, made.tables, _as_svg(one, made.figures), made.remark
         )
+        text = finished.to_json()
         self.folder.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(f".{os.getpid()}")
-        unfinished.write_text(finished.to_json(), encoding="utf-8")
+        unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(path)
-        return finished
+        return Finished.from_json(text)
 
 
 def _as_svg(one: Exhibit, figures: Sequence[Figure]) -> list[Figure]:

@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from bench.datasets import data_folder, fashion, have_data
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import tallymark as tm
-from bench.datasets import data_folder, fashion, have_data
 from studies.exhibits import Answer, Effort, Fact, Figure, Table, exhibit, near
 from studies.pictures import images
 from tallymark.study.datasets import MissingData
@@ -281,7 +281,7 @@ def three_classes(effort: Effort) -> Answer:
     rows, facts, matrix = [], [], []
     for name, said in printed.items():
         model = MACHINES[name](0).fit(X[:: effort.of(1, 10)], y[:: effort.of(1, 10)])
-        evaluation = tm.evaluate(tm.class_scores(y, model.predict_proba(X_test)), level=None)
+        evaluation = tm.evaluate(tm.class_scores(y, model.predict_proba(X_test), classes=[0, 1, 2]), level=None)
         rest, pairs = (_fisher(evaluation.tables[f"spcc_one_vs_{other}"]) for other in ("rest", "one"))
         labels = tm.confusion(y, model.predict(X_test))
         ours = (rest, pairs, tm.metrics.accuracy(labels), tm.metrics.recall(labels, average="macro"))
@@ -332,7 +332,7 @@ def _fisher(values: Any) -> float:
 
 
 @exhibit("S-PCC", "Calibration of separated classes", "Why calibration lowers the sPCC here and raises it in table 1.1")
-def separated(effort: Effort) -> Answer:
+def separated(_: Effort) -> Answer:
     """What the thesis leaves open: which scores densities are of, and how they are estimated."""
     X, y, X_test, y_test = _normal(0)
     model = LogisticRegression()

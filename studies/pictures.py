@@ -14,7 +14,11 @@ from tallymark.registry import METRICS
 
 
 def plane(
-    points: Mapping[str, Any], title: str, *, line: tuple[float, float, float] | None = None, axes=("x₁", "x₂")
+    points: Mapping[str, Any],
+    title: str,
+    *,
+    line: tuple[float, float, float] | None = None,
+    axes: tuple[str, str] = ("x₁", "x₂"),
 ) -> Any:
     """Points of several classes; a line w₁x₁ + w₂x₂ + b = 0 among them."""
     dots = [{"x": float(x), "y": float(y), "model": name} for name, part in points.items() for x, y in part]
@@ -41,7 +45,9 @@ def lines(
 ) -> Any:
     """Lines by name."""
     values = [
-        {"x": float(x), "y": float(y), "model": name} for name, (xs, ys) in series.items() for x, y in zip(xs, ys)
+        {"x": float(x), "y": float(y), "model": name}
+        for name, (xs, ys) in series.items()
+        for x, y in zip(xs, ys, strict=True)
     ]
     marks = alt.Chart(rows(values)).mark_line(point=points)
     chart = marks.encode(

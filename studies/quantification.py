@@ -236,7 +236,7 @@ def theorem(effort: Effort) -> Answer:
 @exhibit("S-QUANT", "Table 5.2", "The 24 problems")
 def problems(_: Effort) -> Answer:
     facts, rows = [], []
-    for name, (size, attributes, positives) in PROBLEMS.items():
+    for name, (size, _, positives) in PROBLEMS.items():
         data = tm.study.dataset(name)
         ours = (len(data.y), data.X.shape[1], int(np.sum(data.y == 1)))
         rows.append([name, *map(str, ours), f"{100 * ours[2] / ours[0]:.0f} %"])
@@ -306,8 +306,10 @@ def _study_figures(results: tm.study.StudyResults, number: str, loss: str) -> li
 def chapter_5(effort: Effort) -> Answer:
     results = _results(effort, "nearest_neighbours", ("iris.1", "wine.1", "balance.1"))
     figures = [*_study_figures(results, "5.1", "ae"), *_study_figures(results, "5.2", "kld")]
-    for other in ("KNN", "PWK", "Max", "AC", "CC", "BL"):
-        figures.append(Figure(f"Figure 5.3: {other} against PWKα", tm.charts.pairwise(results, "PWKα", other)))
+    figures += [
+        Figure(f"Figure 5.3: {other} against PWKα", tm.charts.pairwise(results, "PWKα", other))
+        for other in ("KNN", "PWK", "Max", "AC", "CC", "BL")
+    ]
     figures.append(Figure("Losses by prevalence (figure 5.4)", tm.charts.errors_by_prevalence(results)))
     figures.append(Figure("Losses by data set (figure 5.5)", tm.charts.errors_by_dataset(results)))
     pairs = {line["method"]: line for line in results.pairwise("PWKα").rows()}

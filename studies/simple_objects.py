@@ -146,7 +146,7 @@ def table_1(effort: Effort) -> Answer:
 @exhibit("S-SIMPLE", "What the paper leaves open", "MOD by scaling, neighbours and shifts")
 def settings_of_mod(effort: Effort) -> Answer:
     """One setting for all sets: nothing is tuned for a set."""
-    names = [name for name in (_FEW if effort.quick else PUBLISHED)]
+    names = _FEW if effort.quick else tuple(PUBLISHED)
     sets = {name: tm.study.dataset(f"outliers.{name}") for name in names}
     sets = {name: data for name, data in sets.items() if len(data.y) <= _ROWS}
     rows = []
@@ -162,7 +162,7 @@ def settings_of_mod(effort: Effort) -> Answer:
                 close = sum(gap <= _CLOSE + 1e-9 for gap in gaps)
                 rows.append((close, float(np.mean(gaps)), scaling, k, shifts))
     rows.sort(key=lambda row: (-row[0], row[1]))
-    close, mean, scaling, k, shifts = rows[0]
+    close, _, scaling, k, shifts = rows[0]
     return Answer(
         tables=[
             Table(
