@@ -15,10 +15,13 @@ from pages import DOCS
 
 
 def commands():
-    """Lines that begin with the program's name, continued where they end in a backslash."""
-    for path in sorted([*DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.py")]):
+    """Lines that begin with the program's name, continued where they end in a backslash, and commands within a text."""
+    guide = DOCS.parent / "src" / "tallymark" / "skill.md"
+    for path in sorted([DOCS.parent / "README.md", guide, *DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.py")]):
         text = re.sub(r"\\\n#?\s*", "", path.read_text(encoding="utf-8"))
         for line in re.findall(r"^(?:#\s*|\s*)(tallymark \w.*)$", text, re.MULTILINE):
+            yield path.name, line
+        for line in re.findall(r"`(tallymark [a-z][^`\n]*)`", text):
             yield path.name, line
 
 
@@ -32,9 +35,9 @@ def test_a_command_has_its_options(page, line):
     while words and words[0] in subcommands(command):
         command = subcommands(command)[words.pop(0)]
     assert not subcommands(command), f"{page}: {line}"
-    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    known = {"--help"} | {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     assert {word.split("=")[0] for word in words if word.startswith("--")} <= known
 
 
 def test_commands_are_found():
-    assert len(COMMANDS) > 20
+    assert len(COMMANDS) > 60

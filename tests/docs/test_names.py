@@ -14,7 +14,14 @@ from command_tree import subcommands
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs").glob("tutorials/*.py")])
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "src" / "tallymark" / "skill.md",
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").glob("tutorials/*.py"),
+    ]
+)
 
 CALL = re.compile(r"(?<![\w.])tm(?:\.[A-Za-z_]\w*)+")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-])")
@@ -53,14 +60,14 @@ def texts(path):
     text = path.read_text(encoding="utf-8")
     if path in SOURCES:
         return [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and isinstance(node.value, str)]  # fmt: skip
-    return [re.sub(r"python -m (?:bench|fuzz)[^`\n]*", "", text)]
+    return [re.sub(r"python -m (?:bench|fuzz|studies)[^`\n]*", "", text)]
 
 
 def missing(path):
     for text in texts(path):
         yield from (name for name in CALL.findall(text) if name not in PLACEHOLDERS and not exists(name))
         yield from (name for name in OPTION.findall(text) if name not in OPTIONS)
-        if path in SOURCES:
+        if path in SOURCES or path.name in {"skill.md", "tasks.md"}:
             yield from (
                 f"tallymark {word}" for word in COMMAND.findall(text) if word not in {*MAIN.list_commands(None), *WORDS}
             )

@@ -8,5 +8,5 @@ COMMANDS = {
     "Has it changed?": ("watch",),
     "Check by hand": ("audit", "agree", "judge"),
     "Studies": ("study",),
-    "Tools": ("metrics", "policies", "quantifiers", "merge", "demo"),
+    "Tools": ("metrics", "policies", "quantifiers", "merge", "skill", "demo"),
 }
