@@ -16,7 +16,7 @@ from pages import DOCS
 
 def commands():
     """Lines that begin with the program's name, continued where they end in a backslash, and commands within a text."""
-    guide = DOCS.parent / "src" / "tallymark" / "skill.md"
+    guide = DOCS.parent / "src" / "tallymark" / "cli" / "skill.md"
     for path in sorted([DOCS.parent / "README.md", guide, *DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.py")]):
         text = re.sub(r"\\\n#?\s*", "", path.read_text(encoding="utf-8"))
         for line in re.findall(r"^(?:#\s*|\s*)(tallymark \w.*)$", text, re.MULTILINE):

@@ -17,7 +17,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PAGES = sorted(
     [
         ROOT / "README.md",
-        ROOT / "src" / "tallymark" / "skill.md",
+        ROOT / "src" / "tallymark" / "cli" / "skill.md",
         *(ROOT / "docs").glob("*.md"),
         *(ROOT / "docs").glob("tutorials/*.py"),
     ]

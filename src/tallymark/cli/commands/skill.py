@@ -12,7 +12,7 @@ from tallymark.cli.output import Output
 
 def run(output: Output) -> None:
     """Print the guide as it is, in Markdown."""
-    guide = resources.files("tallymark").joinpath("skill.md").read_text(encoding="utf-8")
+    guide = resources.files("tallymark.cli").joinpath("skill.md").read_text(encoding="utf-8")
     if output.as_json:
         output.answer("skill", {"markdown": guide})
         return
