@@ -240,6 +240,11 @@ def roc(theme):
     return c.roc(two_models(), thresholds=["youden"], theme=theme)
 
 
+@picture("Ranking", "A ROC curve with its area and the thresholds that policies choose")
+def roc_thresholds(theme):
+    return c.roc(one_model(), thresholds=["youden", "topleft", "f1", "kappa", 0.5], theme=theme)
+
+
 @picture("Ranking", "A ROC curve with its band, convex hull and a partial area")
 def roc_band(theme):
     return c.roc(one_model(), band=True, hull=True, partial=(0.0, 0.1), theme=theme)
@@ -253,6 +258,16 @@ def pr(theme):
 @picture("Ranking", "Precision and recall where one in a hundred is positive, with bands")
 def pr_at_prevalence(theme):
     return c.pr(two_models(), prevalence=0.01, band=True, theme=theme)
+
+
+@picture("Ranking", "Predictive ROC: how often predicted positives are right, against how often negatives are wrong")
+def predictive_roc(theme):
+    return c.predictive_roc(two_models(), thresholds=["f1"], theme=theme)
+
+
+@picture("Ranking", "Positive trade-off: recall against the share of wrong alarms")
+def positive_tradeoff(theme):
+    return c.positive_tradeoff(two_models(), thresholds=["f1"], theme=theme)
 
 
 @picture("Ranking", "Detection error trade-off: misses against false alarms on normal deviates")

@@ -82,6 +82,54 @@ def test_marked_thresholds_are_where_the_policy_puts_them():
     assert (mark["tpr"], mark["fpr"]) == (c.tp / t.positives, c.fp / t.negatives)
 
 
+def test_thresholds_that_agree_are_one_mark_with_all_names_and_the_value():
+    t = tm.tally([0, 0, 0, 1, 1], [0.1, 0.2, 0.3, 0.8, 0.9])
+    rows = values(tm.charts.roc(t, thresholds=["f1", "kappa", 0.8, 0.5]), "at")
+    # At 0.5 and at 0.8 the same rows are predicted positive.
+    assert [row["text"] for row in rows] == ["f1, kappa (0.8000), 0.5"]
+    panel = tm.panel([0, 0, 0, 1, 1], {"a": [0.1, 0.2, 0.3, 0.8, 0.9], "b": [0.2, 0.1, 0.3, 0.7, 0.6]})
+    assert [row["model"] for row in values(tm.charts.pr(panel, thresholds=["f1", "kappa"]), "at")] == [
+        "a (1.000)",
+        "b (1.000)",
+    ]
+
+
+def test_the_area_of_one_model_stands_under_the_title():
+    t = tm.tally(*sample())
+    assert tm.charts.roc(t).to_dict()["title"]["subtitle"] == f"AUC {tm.metrics.auroc(t):.3f}"
+    expected = f"average precision {tm.metrics.average_precision(t):.3f}"
+    assert tm.charts.pr(t).to_dict()["title"]["subtitle"] == expected
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.02])
+def test_predictive_roc_and_trade_off_are_their_curves(prevalence):
+    t = tm.tally(*sample())
+    reweighted = t.at_prevalence(prevalence)
+    for draw, curve, sides in (
+        (tm.charts.predictive_roc, tm.predictive_roc(reweighted), ("one_minus_npv", "ppv")),
+        (tm.charts.positive_tradeoff, tm.positive_tradeoff(reweighted), ("fdr", "tpr")),
+    ):
+        chart = draw(t, thresholds=["f1"], prevalence=prevalence)
+        known = np.column_stack([curve.columns()[side] for side in sides])
+        drawn = np.array([[row[side] for side in sides] for row in values(chart, sides[0])])
+        assert len(drawn) > 100
+        assert all(np.abs(known - row).sum(axis=1).min() < 1e-12 for row in drawn)
+        # The mark is the point of these cells.
+        (mark,) = values(chart, "at")
+        c = t.at("f1").at_prevalence(prevalence)
+        expected = {
+            "one_minus_npv": 1 - tm.metrics.npv(c), "ppv": tm.metrics.precision(c),
+            "fdr": tm.metrics.fdr(c), "tpr": tm.metrics.recall(c),
+        }  # fmt: skip
+        assert [mark[side] for side in sides] == pytest.approx([expected[side] for side in sides])
+
+
+def test_ten_methods_have_ten_colours():
+    for theme in PALETTES:
+        look = by_model([f"m{i}" for i in range(10)], theme)["color"].to_dict()
+        assert len(set(look["scale"]["range"])) == 10
+
+
 def test_pr_at_another_prevalence():
     t = tm.tally(*sample())
     curve = tm.pr(t.at_prevalence(0.01))

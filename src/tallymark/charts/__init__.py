@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from tallymark.charts.counts import sensitivity as sensitivity
     from tallymark.charts.curves import det as det
     from tallymark.charts.curves import gain as gain
+    from tallymark.charts.curves import positive_tradeoff as positive_tradeoff
     from tallymark.charts.curves import pr as pr
+    from tallymark.charts.curves import predictive_roc as predictive_roc
     from tallymark.charts.curves import roc as roc
     from tallymark.charts.error_impact import impact as impact
     from tallymark.charts.error_impact import impact_by_period as impact_by_period
@@ -60,7 +62,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "audits": ("audit_counts", "audit_estimate", "audit_plan"),
     "counts": ("class_prevalences", "counts_over_time", "growth", "prevalences", "sensitivity"),
-    "curves": ("det", "gain", "pr", "roc"),
+    "curves": ("det", "gain", "positive_tradeoff", "pr", "predictive_roc", "roc"),
     "error_impact": ("impact", "impact_by_period"),
     "estimates": ("by_sample_size", "comparison", "forest", "size_scatter", "without_simple"),
     "group_metrics": ("groups",),

@@ -62,7 +62,7 @@ def prevalences(
     methods = list(dict.fromkeys(line["method"] for line in lines))
     side = {"yOffset": alt.YOffset("method:N", sort=methods)} if grouped and len(methods) > 1 else {}
     main = "group" if grouped else "method"
-    colour = by_model(methods, theme, legend=grouped)["color"]
+    colour = by_model(methods, theme, legend=grouped, shapes=True)["color"]
     base = alt.Chart(rows(lines)).encode(y=alt.Y(f"{main}:N", sort=None, title=None), color=colour, **side)
     shown = tips("method", "group", *_LIMITS, text=("method", "group"), format=".5~g")
     what = "count" if counts else "prevalence"
@@ -174,7 +174,7 @@ def counts_over_time(
         ]
     _require_lines(lines)
     names = list(named)
-    look = by_model(names, theme)
+    look = by_model(names, theme, shapes=True)
     times = list(dict.fromkeys(line["at"] for line in lines))
     what = "count" if counts else "prevalence"
     x = alt.X("at:O", sort=times, title=along, axis=alt.Axis(labelAngle=0 if len(times) < 9 else -40))
@@ -241,7 +241,7 @@ def growth(data: Mapping[str, Sequence[Mapping[str, Any]]], *, theme: str = "lig
     if not lines:
         raise InputError("There is nothing to draw: no growth has a value and limits.")
     names = list(data)
-    colour = by_model(names, theme)["color"]
+    colour = by_model(names, theme, shapes=True)["color"]
     side = {"yOffset": alt.YOffset("model:N", sort=names)} if len(names) > 1 else {}
     base = alt.Chart(rows(lines)).encode(y=alt.Y("step:N", sort=None, title=None), color=colour, **side)
     shown = tips("model", "step", *_LIMITS, text=("model", "step"), format="+.3~g")
@@ -342,7 +342,7 @@ def sensitivity(data: Sensitivity, *, theme: str = "light") -> Chart:
     ]
     x = alt.X("shift:Q", title="move of the positives' scores, in standard deviations")
     base = alt.Chart(rows(lines)).encode(x=x)
-    look = by_model(names, theme)
+    look = by_model(names, theme, shapes=True)
     joined = base.mark_line().encode(y=alt.Y("moves:Q", title="the count moves by"), **look)
     legend = alt.Legend(title="noticed", format=".0%", orient="bottom", values=[0, 0.5, 1])
     dots = base.mark_point(filled=True).encode(

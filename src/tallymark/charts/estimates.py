@@ -61,7 +61,7 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
     level = next((ev.level for ev in several.values() if ev.level is not None), None)
     names = list(several)
     order = list(dict.fromkeys(row["metric"] for row in items))
-    colour = by_model(names, theme)["color"]
+    colour = by_model(names, theme, shapes=True)["color"]
     side = {"yOffset": alt.YOffset("model:N", sort=names)} if len(names) > 1 else {}
     base = alt.Chart(rows(items)).encode(y=alt.Y("metric:N", sort=order, title=None), **side)
     shown = tips("model", "metric", "value", "low", "high", "chance", text=("model", "metric"))
@@ -292,7 +292,7 @@ def size_scatter(data: BySize, *, theme: str = "light") -> Chart:
     chart = points.encode(
         x=alt.X("x:Q", title=first, scale=alt.Scale(zero=False)),
         y=alt.Y("y:Q", title=second, scale=alt.Scale(zero=False)),
-        color=by_model(names, theme, "rows")["color"],
+        color=by_model(names, theme, "rows", shapes=True)["color"],
         tooltip=[alt.Tooltip("model:N", title="rows"), "x:Q", "y:Q"],
     )
     return finished(chart, f"{second} against {first} of subsamples", theme)

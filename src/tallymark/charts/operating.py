@@ -137,7 +137,7 @@ def calibration_curve(data: object, *, bins: int = 10, log: bool = False, theme:
             row["low"] = max(row["low"], ends[0]) if "low" in row else None
         spans = [row for row in items if row["mean"] > 0]
         shown = [row for row in spans if row["observed"] > 0]
-    look = by_model(list(named), theme)
+    look = by_model(list(named), theme, shapes=True)
     limits = alt.Chart(rows(spans)).transform_filter("isValid(datum.low)").mark_rule(opacity=0.7)
     base = alt.Chart(rows(shown)).encode(x=x, y=y)
     layered = [

@@ -149,7 +149,7 @@ def errors_by_prevalence(data: StudyResults, *, loss: str = "ae", theme: str = "
                 items.append(
                     {"model": name, "prevalence": at, "value": mean, "low": mean - error, "high": mean + error}
                 )
-    look = by_model(list(data.methods), theme)
+    look = by_model(list(data.methods), theme, shapes=True)
     base = alt.Chart(rows(items)).encode(x=axis("x", "prevalence", "prevalence"))
     band = base.mark_area(opacity=0.12).encode(y="low:Q", y2="high:Q", color=look["color"])
     shown = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), *tips("value", format=".4f")]
@@ -192,7 +192,7 @@ def diagonal(data: StudyResults, *, theme: str = "light") -> Chart:
     items = [
         {"model": name, "prevalence": at, "estimate": float(np.mean(values))} for (name, at), values in sums.items()
     ]
-    look = by_model(list(data.methods), theme)
+    look = by_model(list(data.methods), theme, shapes=True)
     shown = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), *tips("estimate", format=".3f")]
     base = alt.Chart(rows(items)).encode(
         x=axis("x", "prevalence", "true prevalence"), y=axis("y", "estimate", "mean estimate")
