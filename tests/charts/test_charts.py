@@ -114,9 +114,9 @@ def test_predictive_roc_and_trade_off_are_their_curves(prevalence):
         drawn = np.array([[row[side] for side in sides] for row in values(chart, sides[0])])
         assert len(drawn) > 100
         assert all(np.abs(known - row).sum(axis=1).min() < 1e-12 for row in drawn)
-        # The mark is the point of these cells.
+        # The mark is the point of the cells that the policy chooses at this prevalence.
         (mark,) = values(chart, "at")
-        c = t.at("f1").at_prevalence(prevalence)
+        c = reweighted.at("f1")
         expected = {
             "one_minus_npv": 1 - tm.metrics.npv(c), "ppv": tm.metrics.precision(c),
             "fdr": tm.metrics.fdr(c), "tpr": tm.metrics.recall(c),

@@ -175,7 +175,7 @@ def marks(
 
 
 def texts(base: Any, theme: str, colour: Any = None) -> Any:
-    """The field `text` beside each point, where :func:`placement.beside` says, on a strip of the background's colour."""
+    """The field `text` beside each point, where :func:`placement.beside` says, on a strip of the paper's colour."""
     colours = palette(theme)
     offset = {name: {"expr": f"datum.{name}"} for name in ("dx", "dy", "align")}
     strip = base.mark_text(**offset, baseline="middle", stroke=colours.paper, strokeWidth=4, strokeOpacity=0.8)
