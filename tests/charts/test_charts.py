@@ -1,6 +1,7 @@
 """Chart specifications are data: what is drawn is what the library computes."""
 
 import importlib.util
+import itertools
 import sys
 from pathlib import Path
 
@@ -375,3 +376,68 @@ def test_every_method_and_data_set_of_a_study_has_its_label():
     # Where colours come round again, shapes do not.
     by_shape = tm.charts.errors_by_prevalence(gallery.study_results()).to_dict()["layer"][-1]["encoding"]["shape"]
     assert len(set(by_shape["scale"]["range"])) == len(gallery.study_results().methods)
+
+
+def _ranked(methods, datasets, step):
+    rng = np.random.default_rng(1)
+    return {f"m{i}": (rng.normal(size=datasets) + step * i).tolist() for i in range(methods)}
+
+
+def _bars_of(chart):
+    """Ends of the thick bars of a critical-difference diagram, in ranks, with their heights."""
+    parts = [p for p in _layers(chart.to_dict()) if p["mark"].get("strokeCap") == "round"]
+    lines = [sorted(p["data"]["values"], key=lambda row: row["order"]) for p in parts]
+    return [(line[0]["x"], line[1]["x"], line[0]["y"]) for line in lines]
+
+
+def test_bars_of_the_rank_diagram_hold_the_methods_that_do_not_differ():
+    test = tm.study.nemenyi(_ranked(10, 24, 0.25))
+    ranks = test.mean_ranks
+    held = [tuple(n for n in ranks if low <= ranks[n] <= high) for low, high, _ in _bars_of(critical(test))]
+    # An oracle that looks at pairs: a bar for each largest run without a pair that differs.
+    apart = {frozenset((p["first"], p["second"])) for p in test.pairs if abs(p["rank_difference"]) >= 2.7650}
+    order = sorted(ranks, key=ranks.get)
+    runs = [
+        set(order[i:j])
+        for i in range(10)
+        for j in range(i + 2, 11)
+        if not any(frozenset((a, b)) in apart for a in order[i:j] for b in order[i:j])
+    ]
+    assert sorted(map(sorted, held)) == sorted(sorted(r) for r in runs if not any(r < other for other in runs))
+    # No two bars at one height overlap.
+    for height in {y for _, _, y in _bars_of(critical(test))}:
+        level = sorted((a, b) for a, b, y in _bars_of(critical(test)) if y == height)
+        assert all(one[1] < other[0] for one, other in itertools.pairwise(level))
+
+
+def critical(test):
+    return tm.charts.critical_difference(test)
+
+
+def test_every_method_has_its_line_and_name_in_the_rank_diagram():
+    test = tm.study.nemenyi(_ranked(7, 24, 0.25))
+    texts = [row["text"] for part in _values(critical(test).to_dict()) for row in part if "text" in row]
+    for name, rank in test.mean_ranks.items():
+        assert f"{name} ({rank:.2f})" in texts
+    # Names on one side are on lines of their own.
+    for side in ("left", "right"):
+        (part,) = [p for p in _layers(critical(test).to_dict()) if p["mark"].get("align") == side and "dx" in p["mark"]
+                   and any("m0" in r["text"] or "m6" in r["text"] for r in p["data"]["values"])]  # fmt: skip
+        heights = sorted(row["y"] for row in part["data"]["values"])
+        assert min(np.diff(heights)) >= 15
+
+
+def test_against_a_control_the_bar_spans_what_is_not_told_from_it():
+    test = tm.study.bonferroni_dunn(_ranked(7, 24, 0.25), "m2")
+    assert (test.control, test.groups) == ("m2", [])
+    assert tm.study.nemenyi(_ranked(7, 24, 0.25)).control is None
+    ((low, high, _),) = _bars_of(critical(test))
+    same = {pair["first"] for pair in test.pairs if not pair["differ"]} | {"m2"}
+    assert {name for name, rank in test.mean_ranks.items() if low <= rank <= high} == same
+
+
+def test_a_critical_difference_longer_than_the_axis_is_said():
+    test = tm.study.nemenyi(_ranked(4, 2, 0.25))
+    assert test.critical_difference > 3
+    texts = [row["text"] for part in _values(critical(test).to_dict()) for row in part if "text" in row]
+    assert any("more than the axis is long" in text for text in texts)

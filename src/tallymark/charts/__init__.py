@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tallymark.charts.operating import over_thresholds as over_thresholds
     from tallymark.charts.prices import index_under_error as index_under_error
     from tallymark.charts.prices import price_index as price_index
+    from tallymark.charts.rank_diagram import critical_difference as critical_difference
     from tallymark.charts.rare import class_weight_sweep as class_weight_sweep
     from tallymark.charts.rare import rare_count as rare_count
     from tallymark.charts.raters import judgement as judgement
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from tallymark.charts.roc_pr_space import roc_space as roc_space
     from tallymark.charts.scores import mixture_fit as mixture_fit
     from tallymark.charts.scores import score_histogram as score_histogram
-    from tallymark.charts.studies import critical_difference as critical_difference
     from tallymark.charts.studies import diagonal as diagonal
     from tallymark.charts.studies import errors_by_dataset as errors_by_dataset
     from tallymark.charts.studies import errors_by_prevalence as errors_by_prevalence
@@ -78,12 +78,12 @@ _HOMES = {
         "over_thresholds",
     ),
     "prices": ("index_under_error", "price_index"),
+    "rank_diagram": ("critical_difference",),
     "rare": ("class_weight_sweep", "rare_count"),
     "raters": ("judgement",),
     "roc_pr_space": ("pr_space", "roc_space"),
     "scores": ("mixture_fit", "score_histogram"),
     "studies": (
-        "critical_difference",
         "diagonal",
         "errors_by_dataset",
         "errors_by_prevalence",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,68 +12,10 @@ from tallymark.charts.theme import Chart, altair, by_model, finished, palette, r
 from tallymark.errors import InputError
 
 if TYPE_CHECKING:
-    from tallymark.study.outcomes import StudyResults, StudyTest
-    from tallymark.study.rank_tests import TestResult
+    from tallymark.study.outcomes import StudyResults
 
 #: Height of a method's line in a diagram, and the width of charts, in pixels.
 _LINE, _WIDTH = 18, 460
-
-
-@picture_of("TestResult", "StudyTest")
-def critical_difference(data: TestResult | StudyTest, *, theme: str = "light") -> Chart:
-    """Critical-difference diagram: mean ranks of methods, best on top; bars join methods that do not differ.
-
-    Demšar (2006), J. Mach. Learn. Res. 7; with a line per method.
-
-    Parameters
-    ----------
-    data
-        A test with a critical difference, or the tests of a study.
-    theme
-        ``"light"`` or ``"dark"``.
-
-    Returns
-    -------
-    altair.Chart
-        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
-
-    Examples
-    --------
-    >>> import tallymark as tm
-    >>> table = {"a": [1, 2, 1, 1, 1, 1], "b": [2, 1, 2, 2, 3, 2], "c": [3, 3, 3, 3, 2, 3]}
-    >>> tm.charts.critical_difference(tm.study.nemenyi(table)).to_dict()["title"]["text"]
-    'Mean ranks, critical difference 1.353 (Nemenyi, 6 data sets)'
-    """
-    require_kind(data, ("TestResult", "StudyTest"), "tm.study.nemenyi")
-    test = cast("TestResult", getattr(data, "nemenyi", data))
-    if test.critical_difference is None:
-        raise InputError(f"{test.test} has no critical difference; draw tm.study.nemenyi or bonferroni_dunn.")
-    alt = altair()
-    colours = palette(theme)
-    order = sorted(test.mean_ranks, key=lambda name: test.mean_ranks[name])
-    items = [{"method": name, "rank": test.mean_ranks[name]} for name in order]
-    scale = alt.Scale(domain=[1, len(order)], nice=False)
-    y = alt.Y("method:N", sort=order, title=None, axis=alt.Axis(grid=True, domain=False, ticks=False))
-    x = alt.X("rank:Q", title="mean rank (1 is best)", scale=scale)
-    points = alt.Chart(rows(items)).mark_point(filled=True, size=70, color=colours.models[0])
-    dots = points.encode(x=x, y=y, tooltip=tips("method", "rank", text=("method",), format=".3f"))
-    # A bar stands on the line of its best member and reaches from the best rank to the worst.
-    bars = [
-        {
-            "method": group[0],
-            "low": test.mean_ranks[group[0]],
-            "high": test.mean_ranks[group[-1]],
-            "members": ", ".join(group),
-        }
-        for group in test.groups
-    ]
-    rules = alt.Chart(rows(bars)).mark_rule(strokeWidth=5, opacity=0.45, color=colours.ink)
-    joined = rules.encode(
-        x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=[alt.Tooltip("members:N", title="not told apart")]
-    )
-    layers = [joined, dots] if bars else [dots]
-    title = f"Mean ranks, critical difference {test.critical_difference:.3f} ({test.test}, {test.n} data sets)"
-    return finished(alt.layer(*layers), title, theme, width=_WIDTH, height=max(_LINE * len(order), 60))
 
 
 @picture_of("StudyResults")
