@@ -490,9 +490,9 @@ def errors_by_prevalence(theme):
     return c.errors_by_prevalence(study_results(), theme=theme)
 
 
-@picture("Studies", "Errors by data set")
+@picture("Studies", "Errors by data set and prevalence")
 def errors_by_dataset(theme):
-    return c.errors_by_dataset(study_results(), theme=theme)
+    return c.errors_by_dataset(study_results(), methods=["CC", "MS", "EM", "Bayes"], theme=theme)
 
 
 @picture("Studies", "Estimates against the truth")
@@ -500,9 +500,14 @@ def diagonal(theme):
     return c.diagonal(study_results(), theme=theme)
 
 
-@picture("Studies", "Two methods on the same samples")
+@picture("Studies", "A method beside each other one on the same samples")
 def pairwise(theme):
-    return c.pairwise(study_results(), "Bayes", "CC", theme=theme)
+    return c.pairwise(study_results(), "Bayes", theme=theme)
+
+
+@picture("Studies", "The same, prevalence by prevalence")
+def pairwise_by_prevalence(theme):
+    return c.pairwise(study_results(), "Bayes", ["CC", "AC", "MS"], by_prevalence=True, theme=theme)
 
 
 @data

@@ -369,13 +369,65 @@ def test_reliability_of_rare_positives_stays_on_the_page():
             )
 
 
-def test_every_method_and_data_set_of_a_study_has_its_label():
-    chart = tm.charts.errors_by_dataset(gallery.study_results()).to_dict()
-    encoding = chart["layer"][0]["encoding"]
-    assert [encoding[side]["axis"]["labelOverlap"] for side in ("x", "y")] == [False, False]
+def test_every_method_of_a_study_has_its_label():
+    chart = tm.charts.study_errors(gallery.study_results()).to_dict()
+    assert chart["layer"][0]["encoding"]["y"]["axis"]["labelOverlap"] is False
     # Where colours come round again, shapes do not.
     by_shape = tm.charts.errors_by_prevalence(gallery.study_results()).to_dict()["layer"][-1]["encoding"]["shape"]
     assert len(set(by_shape["scale"]["range"])) == len(gallery.study_results().methods)
+
+
+def test_bars_of_data_sets_average_nothing_but_folds():
+    results = gallery.study_results()
+    chart = tm.charts.errors_by_dataset(
+        results, methods=["CC", "EM"], prevalences={f"set {i}": i / 10 for i in (3, 4, 1, 2)}
+    )
+    errors = results.errors("ae")
+    drawn = {(row["dataset"], row["model"], row["prevalence"]): row["value"] for row in values(chart, "dataset")}
+    assert len(drawn) == len(results.datasets) * 2 * len(results.prevalences)
+    at = results.prevalences.index(0.3)
+    assert drawn["set 2 (20 %)", "EM", 0.3] == errors[1, at, results.methods.index("EM")]
+    assert chart.to_dict()["encoding"]["facet"]["sort"] == [
+        "set 1 (10 %)",
+        "set 2 (20 %)",
+        "set 3 (30 %)",
+        "set 4 (40 %)",
+    ]
+    with pytest.raises(tm.InputError, match="no entry for set 3, set 4"):
+        tm.charts.errors_by_dataset(results, prevalences={"set 1": 0.1, "set 2": 0.2})
+    with pytest.raises(tm.InputError, match="No method 'XX'"):
+        tm.charts.errors_by_dataset(results, methods=["XX"])
+
+
+def test_pairs_by_prevalence_add_up_to_pairs():
+    results = gallery.study_results()
+    whole = next(iter(_values(tm.charts.pairwise(results, "Bayes").to_dict())))
+    split = next(iter(_values(tm.charts.pairwise(results, "Bayes", by_prevalence=True).to_dict())))
+    sums = {row["method"]: row["words"] for row in whole if row["kind"] == "words"}
+    errors, methods = results.errors("ae"), results.methods
+    for name in methods:
+        if name == "Bayes":
+            continue
+        gap = (errors[:, :, methods.index(name)] - errors[:, :, methods.index("Bayes")]).ravel()
+        wins, losses = int((gap > 1e-12).sum()), int((gap < -1e-12).sum())
+        assert sums[name][0] == f"{wins}–{losses}–{gap.size - wins - losses}"
+        assert sums[name][1] == f"{wins - losses} ({100 * gap.mean():.2f})".replace("-", "−")
+        points = [(row["pivot"], row["other"]) for row in whole if row["kind"] == "point" and row["method"] == name]
+        again = [(row["pivot"], row["other"]) for row in split if row["kind"] == "point" and row["method"] == name]
+        assert sorted(points) == sorted(again)
+        parts = [row["words"][0].split("–") for row in split if row["kind"] == "words" and row["method"] == name]
+        assert sum(int(one[0]) for one in parts) == wins
+
+
+def test_rows_of_a_study_have_ranks_and_quartiles_not_means_over_prevalences():
+    results = gallery.study_results()
+    lines = list(results.rows())
+    assert [line["mean_rank"] for line in lines if line["loss"] == "ae"] == sorted(results.ranks("ae").means.values())
+    (line,) = [one for one in lines if (one["loss"], one["method"]) == ("ae", "CC")]
+    flat = np.sort(results.errors("ae")[:, :, results.methods.index("CC")].ravel())
+    assert (line["least"], line["largest"]) == (flat[0], flat[-1])
+    assert line["lower_quartile"] == pytest.approx(np.percentile(flat, 25))
+    assert "mean" not in line
 
 
 def _ranked(methods, datasets, step):

@@ -183,6 +183,16 @@ def finished(
     return themed
 
 
+def finished_panels(chart: Any, title: str, theme: str, *, says: str = "", under: str = "") -> Chart:
+    """Panels beside or below each other with the theme's title and colours; each keeps its size."""
+    themed: Any = finished(altair().layer(), title, theme, says=says, under=under)
+    spell_out(chart)
+    chart = chart.properties(title=themed.title, description=themed.description)
+    chart.config = themed.config
+    shown: Chart = offline(chart)
+    return shown
+
+
 def nothing_to_draw(title: str, why: str, theme: str) -> Chart:
     """An empty chart with the reason why nothing is drawn."""
     alt = altair()
