@@ -393,7 +393,7 @@ def test_bars_of_data_sets_average_nothing_but_folds():
         "set 3 (30 %)",
         "set 4 (40 %)",
     ]
-    with pytest.raises(tm.InputError, match="no entry for set 3, set 4"):
+    with pytest.raises(tm.InputError, match="no entry for 'set 3', 'set 4'"):
         tm.charts.errors_by_dataset(results, prevalences={"set 1": 0.1, "set 2": 0.2})
     with pytest.raises(tm.InputError, match="No method 'XX'"):
         tm.charts.errors_by_dataset(results, methods=["XX"])
