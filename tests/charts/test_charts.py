@@ -377,6 +377,14 @@ def test_every_method_of_a_study_has_its_label():
     assert len(set(by_shape["scale"]["range"])) == len(gallery.study_results().methods)
 
 
+def test_the_scatter_of_subsamples_states_the_correlation_of_each_size():
+    found = tm.by_sample_size(tm.tally(*sample()), sizes=[60, 200], replicates=60)
+    legend = tm.charts.size_scatter(found).to_dict()["encoding"]["color"]["scale"]["domain"]
+    for size, values_, name in zip(found.sizes, found.values, legend, strict=True):
+        said = float(name.removeprefix(f"{size} (r ").removesuffix(")"))
+        assert said == pytest.approx(np.corrcoef(values_[:, 0], values_[:, 1])[0, 1], abs=1e-3)
+
+
 def test_bars_of_data_sets_average_nothing_but_folds():
     results = gallery.study_results()
     chart = tm.charts.errors_by_dataset(

@@ -245,7 +245,8 @@ def by_sample_size(data: BySize, *, theme: str = "light") -> Chart:
         for name in data.metrics
     ]
     look = by_model(list(data.metrics), theme)
-    base = alt.Chart(rows(lines)).encode(x=alt.X("n:Q", title="rows of a subsample", scale=alt.Scale(type="log")))
+    x = alt.X("n:Q", title="rows of a subsample", scale=alt.Scale(type="log", nice=False, padding=8))
+    base = alt.Chart(rows(lines)).encode(x=x)
     shown = [alt.Tooltip("model:N", title="metric"), alt.Tooltip("n:Q"), *tips("value", "low", "high")]
     area = base.mark_area(opacity=0.18).encode(
         y=alt.Y("low:Q", title="value", scale=alt.Scale(zero=False)), y2="high:Q", color=look["color"]
@@ -256,6 +257,8 @@ def by_sample_size(data: BySize, *, theme: str = "light") -> Chart:
 
 def size_scatter(data: BySize, *, theme: str = "light") -> Chart:
     """Scatter plot of the first two metrics of every subsample, such as ROC-AUC and PR-AUC.
+
+    The legend has Pearson's r at each size, as the result's table has it.
 
     Parameters
     ----------
@@ -281,18 +284,22 @@ def size_scatter(data: BySize, *, theme: str = "light") -> Chart:
         raise InputError("A scatter needs two metrics: tm.by_sample_size(t, ('auroc', 'pr_auc')).")
     alt = altair()
     first, second = data.metrics[:2]
+    correlations = [float(row["pearson r"]) for row in data.rows()]
+    names = [
+        f"{n} (r {number(r)})" if np.isfinite(r) else str(n) for n, r in zip(data.sizes, correlations, strict=True)
+    ]
     dots = [
-        {"x": float(v[0]), "y": float(v[1]), "model": str(n)}
-        for n, values in zip(data.sizes, data.values, strict=True)
+        {"x": float(v[0]), "y": float(v[1]), "model": name}
+        for name, values in zip(names, data.values, strict=True)
         for v in values[:200]
         if np.isfinite(v[:2]).all()
     ]
-    names = [str(n) for n in data.sizes]
-    points = alt.Chart(rows(dots)).mark_point(size=18, opacity=0.6)
+    points = alt.Chart(rows(dots)).mark_point(size=18, opacity=0.6, filled=True)
     chart = points.encode(
         x=alt.X("x:Q", title=first, scale=alt.Scale(zero=False)),
         y=alt.Y("y:Q", title=second, scale=alt.Scale(zero=False)),
-        color=by_model(names, theme, "rows", shapes=True)["color"],
+        color=by_model(names, theme, "rows, and Pearson's r", shapes=True)["color"],
+        shape=shape_of(names),
         tooltip=[alt.Tooltip("model:N", title="rows"), "x:Q", "y:Q"],
     )
-    return finished(chart, f"{second} against {first} of subsamples", theme)
+    return finished(chart, f"{second} against {first} of subsamples", theme, says=f"Rows: {', '.join(names)}.")
