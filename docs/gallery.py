@@ -150,9 +150,16 @@ def rare_count():
 
 
 @data
+def rare_methods_compared():
+    labelled, known, target, hidden = rare_texts()
+    few = {"balanced": {}, "bootstrap": {"machines": 50}, "ensemble": {"machines": 4, "ensembles": 2}}
+    return tm.rare.compare(labelled, known, target, methods=few, target_labels=hidden)
+
+
+@data
 def weight_sweep():
     labelled, known, target, hidden = rare_texts()
-    return tm.rare.class_weight_sweep(labelled, known, target, target_labels=hidden, replicates=3)
+    return tm.rare.class_weight_sweep(labelled, known, target, target_labels=hidden, machines=3)
 
 
 @data
@@ -420,9 +427,19 @@ def rare_counted(theme):
     return c.rare_count(rare_count(), theme=theme)
 
 
+@picture("Counting", "Rare texts counted by every method")
+def rare_methods(theme):
+    return c.rare_counts(rare_methods_compared(), theme=theme)
+
+
 @picture("Counting", "Rare texts: the weight of the positives in training")
 def class_weights(theme):
     return c.class_weight_sweep(weight_sweep(), theme=theme)
+
+
+@picture("Counting", "The same: how well labels and probabilities go along with the truth")
+def class_weights_spcc(theme):
+    return c.class_weight_sweep(weight_sweep(), measure="spcc", theme=theme)
 
 
 @picture("Audits", "Which rows to check by hand")

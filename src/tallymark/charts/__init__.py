@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tallymark.charts.rank_diagram import critical_difference as critical_difference
     from tallymark.charts.rare import class_weight_sweep as class_weight_sweep
     from tallymark.charts.rare import rare_count as rare_count
+    from tallymark.charts.rare import rare_counts as rare_counts
     from tallymark.charts.raters import judgement as judgement
     from tallymark.charts.roc_pr_space import pr_space as pr_space
     from tallymark.charts.roc_pr_space import roc_space as roc_space
@@ -79,7 +80,7 @@ _HOMES = {
     ),
     "prices": ("index_under_error", "price_index"),
     "rank_diagram": ("critical_difference",),
-    "rare": ("class_weight_sweep", "rare_count"),
+    "rare": ("class_weight_sweep", "rare_count", "rare_counts"),
     "raters": ("judgement",),
     "roc_pr_space": ("pr_space", "roc_space"),
     "scores": ("mixture_fit", "score_histogram"),
