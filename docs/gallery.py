@@ -69,6 +69,21 @@ def one_model():
 
 
 @data
+def two_rankings():
+    # The example of Rahardja and Fränti.
+    return tm.panel([0, 0, 0, 1, 1], {"first": [1, 2, 110, 6, 120], "second": [100, 150, 2, 130, 3]})
+
+
+@data
+def points_of_two_classes():
+    rng = np.random.default_rng(15)
+    truth = np.where(rng.random(120) < 0.3, 1, -1)
+    places = rng.normal(size=(120, 2)) + [3.0, 2.5] + 0.8 * truth[:, None]
+    line = (0.63534, 0.78007, -4.55005)
+    return places, truth, np.where(places @ line[:2] + line[2] >= 0, 1, -1), line
+
+
+@data
 def unlabelled():
     rng = np.random.default_rng(13)
     hidden = rng.random(2_000) < 0.05
@@ -297,9 +312,27 @@ def no_simple(theme):
     return c.without_simple(tm.without_simple(two_models()), theme=theme)
 
 
+@picture("Ranking", "AUROC rises with every simple negative, for every model")
+def simple_objects(theme):
+    return c.simple_objects(tm.without_simple(two_rankings()), theme=theme)
+
+
 @picture("Thresholds, prevalence and costs", "Metrics against the threshold")
 def thresholds(theme):
     return c.over_thresholds(one_model(), theme=theme)
+
+
+@picture("Thresholds, prevalence and costs", "Error rates, and the thresholds that policies of counting choose")
+def threshold_policies(theme):
+    policies = {"AC": 0.5, "X": "x", "Max": "youden", "T50": "t50"}
+    return c.over_thresholds(one_model(), metrics=["fpr", "fnr"], threshold=policies, theme=theme)
+
+
+@picture("Thresholds, prevalence and costs", "Metrics over every number of errors of both kinds")
+def surfaces(theme):
+    q = {f"Q{beta:g}": ("q_measure", {"beta": beta}) for beta in (0.5, 1, 2)}
+    shown = {"recall": ("recall", {}), **q, "NAS": ("nas", {}), "KLD": ("kld", {})}
+    return c.metric_surfaces(shown, positives=100, negatives=1000, theme=theme)
 
 
 @picture("Thresholds, prevalence and costs", "Metrics of the same calls at other prevalences")
@@ -352,6 +385,12 @@ def roc_space_rare(theme):
 @picture("Which classifier", "Five classifiers where nine in ten are positive")
 def roc_space_common(theme):
     return c.roc_space(five_classifiers(), prevalence=0.9, theme=theme)
+
+
+@picture("Confusion", "Points of a plane by true (symbol) and predicted class (colour)")
+def points(theme):
+    places, truth, called, line = points_of_two_classes()
+    return c.class_points(places, truth, called, line=line, theme=theme)
 
 
 @picture("Confusion", "A confusion matrix at the threshold of the best F1")
@@ -555,6 +594,17 @@ def by_year():
 
 
 @data
+def moving_share():
+    rng = np.random.default_rng(20)
+    known, year = rng.random(1_000) < 0.5, np.repeat(np.arange(2010, 2025), 800)
+    truth = {y: 0.1 + 0.8 * (y - 2010) / 14 for y in range(2010, 2025)}
+    hidden = rng.random(len(year)) < np.array([truth[y] for y in year])
+    target = tm.tally(pd.DataFrame({"p": rng.normal(1.5 * hidden), "year": year}), score="p", by="year")
+    labelled = tm.tally(known, rng.normal(1.5 * known))
+    return {way: tm.quantify.estimate(way, labelled, target, threshold=0.75) for way in ("cc", "ac")}, truth
+
+
+@data
 def class_counts():
     rng = np.random.default_rng(11)
     classes = ["bread", "milk", "tea"]
@@ -578,6 +628,12 @@ def groups(theme):
 @picture("Counting", "Counts over time")
 def counts_over_time(theme):
     return c.counts_over_time(by_year(), along="year", theme=theme)
+
+
+@picture("Counting", "Counted by a classifier alone and corrected, beside the truth")
+def counts_beside_truth(theme):
+    trend, truth = moving_share()
+    return c.counts_over_time(trend, along="year", counts=False, truth=truth, theme=theme)
 
 
 @picture("Counting", "Growth from year to year")

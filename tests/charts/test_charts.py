@@ -501,3 +501,92 @@ def test_a_critical_difference_longer_than_the_axis_is_said():
     assert test.critical_difference > 3
     texts = [row["text"] for part in _values(critical(test).to_dict()) for row in part if "text" in row]
     assert any("more than the axis is long" in text for text in texts)
+
+
+def test_surfaces_have_the_values_of_the_metrics():
+    q = {f"Q{beta:g}": ("q_measure", {"beta": beta}) for beta in (0.5, 2)}
+    chart = tm.charts.metric_surfaces(
+        {"NAS": ("nas", {}), "AE": ("ae", {}), **q}, positives=56, negatives=560
+    ).to_dict()
+    for panel, (title, beta) in zip(chart["concat"], [("NAS", 0), ("AE", 0), ("Q0.5", 0.5), ("Q2", 2)], strict=True):
+        assert panel["title"]["text"] == title
+        rows = panel["data"]["values"]
+        assert len(rows) == 28**2
+        for row in rows[::97]:
+            # From the definitions: p = P/S, p' = (TP + FP)/S.
+            p, called = 56 / 616, (56 - row["fn"] + row["fp"]) / 616
+            c, nas = 1 - row["fn"] / 56, 1 - abs(called - p) / max(p, 1 - p)
+            q = (1 + beta**2) * c * nas / (beta**2 * c + nas)
+            assert row["value"] == pytest.approx({"NAS": nas, "AE": abs(called - p)}.get(title, q)), title
+    with pytest.raises(tm.InputError, match="not a metric of the four cells"):
+        tm.charts.metric_surfaces(["auroc"], positives=5, negatives=5)
+    with pytest.raises(tm.InputError, match="No metric or loss 'xx'"):
+        tm.charts.metric_surfaces(["xx"], positives=5, negatives=5)
+    with pytest.raises(tm.InputError, match="positives"):
+        tm.charts.metric_surfaces(["nas"], positives=0, negatives=5)
+
+
+def test_simple_negatives_raise_auroc_as_rows_that_are_added_do():
+    y, first, second = [0, 0, 0, 1, 1], [1, 2, 110, 6, 120], [100, 150, 2, 130, 3]
+    chart = tm.charts.simple_objects(tm.without_simple(tm.panel(y, {"a": first, "b": second})), most=20)
+    drawn = {(row["model"], row["n"]): row["value"] for row in list(_values(chart.to_dict()))[1]}
+    for m in (0, 1, 10, 20):
+        for name, scores in (("a", first), ("b", second)):
+            added = tm.tally([*y, *[0] * m], [*scores, *[-1] * m])
+            assert drawn[name, m] == pytest.approx(tm.metrics.auroc(added))
+    # With simple rows of both classes there from the start, the same.
+    more = tm.panel([0, 1, *y], {"a": [-9, 999, *first], "b": [-9, 999, *second]})
+    again = {(row["model"], row["n"]): row["value"] for row in list(_values(
+        tm.charts.simple_objects(tm.without_simple(more), most=20).to_dict()))[1]}  # fmt: skip
+    assert again["b", 1] == pytest.approx(tm.metrics.auroc(more.tally("b")))
+    flat = {row["model"]: row["value"] for row in next(iter(_values(chart.to_dict())))}
+    assert flat == pytest.approx({"a": 5 / 6, "b": 0.5})
+
+
+def test_points_have_their_classes_and_wrong_ones_a_ring():
+    chart = tm.charts.class_points([[0, 1], [1, 2], [3, 3]], ["a", "a", "b"], ["a", "b", "b"], line=(1, 1, -3.5))
+    rows = values(chart, "truth")
+    assert [(row["truth"], row["model"], row["wrong"]) for row in rows] == [
+        ("a", "a", False), ("a", "b", True), ("b", "b", False),
+    ]  # fmt: skip
+    (ends,) = [part for part in _values(chart.to_dict()) if "truth" not in part[0]]
+    assert all(end["x"] + end["y"] == pytest.approx(3.5) for end in ends)
+    for options, told in (
+        ({"truth": ["a"]}, "3 points and 1 labels in truth"),
+        ({"truth": list("aab"), "line": (0, 0, 1)}, "no line"),
+        ({"truth": list("aab"), "predicted": ["a"]}, "3 points and 1 labels in predicted"),
+    ):
+        with pytest.raises(tm.InputError, match=told):
+            tm.charts.class_points([[0, 1], [1, 2], [3, 3]], **options)
+    with pytest.raises(tm.InputError, match=r"shape \(2, 3\)"):
+        tm.charts.class_points([[0, 1, 2], [1, 2, 3]], [0, 1])
+
+
+def test_marked_policies_stand_at_the_thresholds_that_they_choose():
+    t = tm.tally(*sample())
+    chart = tm.charts.over_thresholds(
+        t, metrics=["fpr", "fnr"], threshold={"X": "x", "Max": "youden", "ba": "ba", "AC": 0.5}
+    )
+    marks = {row["text"]: row["at"] for part in _values(chart.to_dict()) for row in part if "text" in row}
+    assert len(marks) == 3
+    best = t.threshold_for("youden")
+    # Youden's J and balanced accuracy choose the same threshold: one mark with both names.
+    (both,) = [text for text in marks if text.startswith("Max, ba (")]
+    assert (marks[both], marks["AC (0.5000)"]) == (best, 0.5)
+    dys = [
+        part["mark"]["dy"]
+        for part in _layers(chart.to_dict())
+        if part["mark"]["type"] == "text" and "stroke" in part["mark"]
+    ]
+    assert len(set(dys)) == 3
+    with pytest.raises(tm.InputError, match="needs a tally"):
+        bare = tm.over_thresholds(t, ["fpr"])
+        tm.charts.over_thresholds(type(bare)(None, bare.thresholds, bare.tp, bare.fp, bare.values), threshold="youden")
+
+
+def test_counts_over_time_beside_the_truth():
+    trend, truth = gallery.moving_share()
+    chart = tm.charts.counts_over_time(trend, along="year", counts=False, truth=truth)
+    assert [row["truth"] for row in values(chart, "truth")] == list(truth.values())
+    with pytest.raises(tm.InputError, match="none of the periods"):
+        tm.charts.counts_over_time(trend, along="year", truth={1: 3.0})

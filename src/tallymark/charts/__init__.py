@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tallymark.charts.estimates import by_sample_size as by_sample_size
     from tallymark.charts.estimates import comparison as comparison
     from tallymark.charts.estimates import forest as forest
+    from tallymark.charts.estimates import simple_objects as simple_objects
     from tallymark.charts.estimates import size_scatter as size_scatter
     from tallymark.charts.estimates import without_simple as without_simple
     from tallymark.charts.group_metrics import groups as groups
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from tallymark.charts.operating import decision_curve as decision_curve
     from tallymark.charts.operating import over_prevalence as over_prevalence
     from tallymark.charts.operating import over_thresholds as over_thresholds
+    from tallymark.charts.plane import class_points as class_points
     from tallymark.charts.prices import index_under_error as index_under_error
     from tallymark.charts.prices import price_index as price_index
     from tallymark.charts.rank_diagram import critical_difference as critical_difference
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from tallymark.charts.studies import errors_by_prevalence as errors_by_prevalence
     from tallymark.charts.studies import pairwise as pairwise
     from tallymark.charts.studies import study_errors as study_errors
+    from tallymark.charts.surfaces import metric_surfaces as metric_surfaces
 
 #: The module of each chart.
 _HOMES = {
@@ -65,7 +68,7 @@ _HOMES = {
     "counts": ("class_prevalences", "counts_over_time", "growth", "prevalences", "sensitivity"),
     "curves": ("det", "gain", "positive_tradeoff", "pr", "predictive_roc", "roc"),
     "error_impact": ("impact", "impact_by_period"),
-    "estimates": ("by_sample_size", "comparison", "forest", "size_scatter", "without_simple"),
+    "estimates": ("by_sample_size", "comparison", "forest", "simple_objects", "size_scatter", "without_simple"),
     "group_metrics": ("groups",),
     "item_costs": ("costs",),
     "matrices": ("class_correlations", "confusion"),
@@ -78,6 +81,7 @@ _HOMES = {
         "over_prevalence",
         "over_thresholds",
     ),
+    "plane": ("class_points",),
     "prices": ("index_under_error", "price_index"),
     "rank_diagram": ("critical_difference",),
     "rare": ("class_weight_sweep", "rare_count", "rare_counts"),
@@ -91,6 +95,7 @@ _HOMES = {
         "pairwise",
         "study_errors",
     ),
+    "surfaces": ("metric_surfaces",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

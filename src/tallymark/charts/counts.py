@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._periods import in_order
 from tallymark.charts.inputs import group_name
 from tallymark.charts.parts import described, tips, with_level
 from tallymark.charts.pictures import picture_of
 from tallymark.charts.theme import Chart, altair, by_model, finished, is_kind, palette, require_kind, rows, shape_of
-from tallymark.errors import InputError
+from tallymark.errors import InputError, shown
 
 if TYPE_CHECKING:
     from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
@@ -124,6 +125,7 @@ def counts_over_time(
     along: str,
     order: Sequence[Any] | None = None,
     counts: bool = True,
+    truth: Mapping[Any, float] | None = None,
     theme: str = "light",
 ) -> Chart:
     """Estimated counts (or shares) over periods, with a band for each method; other keys are added up.
@@ -138,6 +140,8 @@ def counts_over_time(
         The periods in order, where it cannot be inferred.
     counts
         Draw counts instead of shares.
+    truth
+        The true count (or share) of each period, where it is known: a line of its own.
     theme
         ``"light"`` or ``"dark"``.
 
@@ -186,13 +190,25 @@ def counts_over_time(
     dots = base.mark_point(filled=True, size=60).encode(
         y=y, color=look["color"], shape=shape_of(names), tooltip=[model, alt.Tooltip("at:N", title=along), *limits]
     )
+    known = [] if truth is None else [_true_values(truth, times, theme, x)]
     return finished(
-        alt.layer(band, joined, dots),
+        alt.layer(band, *known, joined, dots),
         with_level(f"Estimated {what} by {along}", _level(lines)),
         theme,
         says=described(lines, "model", "at"),
         width=max(340, min(560, 46 * len(times))),
     )
+
+
+def _true_values(truth: Mapping[Any, float], times: Sequence[str], theme: str, x: Any) -> Any:
+    """The line of the true values, in the colour of text."""
+    alt = altair()
+    by_period = {str(period): _check.real(value, "truth") for period, value in truth.items()}
+    items = [{"at": period, "truth": by_period[period]} for period in times if period in by_period]
+    if not items:
+        raise InputError(f"truth has none of the periods {shown(times)}; it is a mapping from each period to a number.")
+    line = alt.Chart(rows(items)).mark_line(color=palette(theme).ink, strokeWidth=1.2)
+    return line.encode(x=x, y="truth:Q", tooltip=[alt.Tooltip("at:N", title="period"), alt.Tooltip("truth:Q")])
 
 
 def growth(data: Mapping[str, Sequence[Mapping[str, Any]]], *, theme: str = "light") -> Chart:

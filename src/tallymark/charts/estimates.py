@@ -13,6 +13,7 @@ from tallymark.charts.parts import described, tips, with_level
 from tallymark.charts.pictures import picture_of
 from tallymark.charts.theme import Chart, altair, by_model, finished, palette, require_kind, rows, shape_of
 from tallymark.errors import InputError
+from tallymark.inference.interval import checked_number
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics import headlines
 from tallymark.registry import METRICS
@@ -212,6 +213,62 @@ def without_simple(
     texts = [f"{row['model']} {number(row['with'])} with them, {number(row['without'])} without" for row in lines]
     says = f"Open marks: all rows. {'; '.join(texts)}."
     return finished(alt.layer(*layers), title, theme, says=says, height=max(60, 30 * len(lines)))
+
+
+def simple_objects(data: NoSimple, *, most: int = 100, theme: str = "light") -> Chart:
+    """AUROC of each model against the number of simple negatives, and without simple objects (dashed).
+
+    The other rows and the simple positives stay as they are: each simple negative turns every model's AUROC towards 1.
+    Rahardja & Fränti, figure 1.
+
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.without_simple`.
+    most
+        The largest number of simple negatives.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
+    >>> import tallymark as tm
+    >>> p = tm.panel([0, 0, 0, 1, 1], {"a": [1, 2, 110, 6, 120], "b": [100, 150, 2, 130, 3]})
+    >>> tm.charts.simple_objects(tm.without_simple(p)).to_dict()["title"]["text"]
+    'AUROC by the number of simple negatives'
+    """
+    require_kind(data, "NoSimple", "tm.without_simple")
+    alt = altair()
+    numbers = np.unique(np.round(np.linspace(0, checked_number(most, "most", 1), 101)))
+    values = {row["model"]: row["without_simple"] for row in data.compare("auroc")}
+    lines, flat = [], []
+    for name, whole in data.panel.tallies().items():
+        if not np.isfinite(values[name]):
+            continue
+        rest = data.reduced.tallies()[name]
+        # The pairs that a model ranks wrongly stay; only the number of all pairs grows.
+        wrong = (1.0 - values[name]) * rest.positives * rest.negatives
+        reached = 1.0 - wrong / (float(whole.positives) * (float(rest.negatives) + numbers))
+        lines += [{"model": name, "n": float(m), "value": float(v)} for m, v in zip(numbers, reached, strict=True)]
+        flat += [{"model": name, "n": float(m), "value": float(values[name])} for m in (0, numbers[-1])]
+    if not lines:
+        raise InputError("There is nothing to draw: all objects are simple.")
+    names = list(values)
+    colour = by_model(names, theme)["color"]
+    x = alt.X("n:Q", title="simple negatives", scale=alt.Scale(nice=False))
+    y = alt.Y("value:Q", title="AUROC", scale=alt.Scale(zero=False))
+    drawn = alt.Chart(rows(lines)).mark_line().encode(x=x, y=y, color=colour, tooltip=tips("model", "n", "value"))
+    without = alt.Chart(rows(flat)).mark_line(strokeDash=[5, 3]).encode(x=x, y=y, color=colour)
+    says = "; ".join(f"{name} {number(value)}" for name, value in values.items())
+    title, under = "AUROC by the number of simple negatives", "dashed: without simple objects"
+    return finished(
+        alt.layer(without, drawn), title, theme, says=f"Without simple objects: {says}.", under=under, width=400
+    )
 
 
 @picture_of("BySize")

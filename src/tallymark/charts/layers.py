@@ -225,15 +225,16 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def marked(value: float, field: str, text: str, theme: str, *, left: bool = False) -> Any:
-    """A dashed vertical line with a text at its top, on its right or on its left."""
+def marked(value: float, field: str, text: str, theme: str, *, left: bool = False, row: int = 0) -> list[Any]:
+    """A dashed vertical line, and its text on its right or on its left, in the given row of texts from the top."""
     alt = altair()
     place = alt.Chart(rows([{field: float(value), "text": text}])).encode(x=f"{field}:Q")
     line = place.mark_rule(strokeDash=[4, 3], color=palette(theme).ink)
     side = {"align": "right", "dx": -4} if left else {"align": "left", "dx": 4}
-    return line + place.mark_text(**side, dy=6, baseline="top", color=palette(theme).ink).encode(
-        y=alt.value(0), text="text:N"
-    )
+    look = {**side, "dy": 6 + 14 * row, "baseline": "top"}
+    strip = place.mark_text(**look, stroke=palette(theme).paper, strokeWidth=4, strokeOpacity=0.8)
+    words = place.mark_text(**look, color=palette(theme).ink)
+    return [line, strip.encode(y=alt.value(0), text="text:N"), words.encode(y=alt.value(0), text="text:N")]
 
 
 def threshold_text(value: float) -> str:

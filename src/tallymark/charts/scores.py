@@ -106,7 +106,7 @@ def score_histogram(
         if threshold is not None and np.isfinite(_check.real(threshold, "threshold", infinite=True)):
             at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
             text = layers.threshold_text(threshold) if part == order[0] else ""
-            panel.append(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))
+            panel.extend(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))
         panels.append(alt.layer(*panel).properties(width=WIDTH, height=110, title=_small_title(part)))
     texts = []
     for name, drawn in histograms.items():
