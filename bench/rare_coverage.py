@@ -16,7 +16,7 @@ SETTINGS = [
 ]
 METHODS = {
     "bootstrap": (tm.rare.bootstrap, {"machines": 50}),
-    "class_weight_sweep": (tm.rare.class_weight_sweep, {"weights": [1.0, 10.0, 100.0], "replicates": 3}),
+    "class_weight_sweep": (tm.rare.class_weight_sweep, {"weights": [1.0, 10.0, 100.0], "machines": 3}),
     "ensemble": (tm.rare.ensemble, {"machines": 5, "ensembles": 2}),
 }
 

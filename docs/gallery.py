@@ -69,6 +69,21 @@ def one_model():
 
 
 @data
+def two_rankings():
+    # The example of Rahardja and Fränti.
+    return tm.panel([0, 0, 0, 1, 1], {"first": [1, 2, 110, 6, 120], "second": [100, 150, 2, 130, 3]})
+
+
+@data
+def points_of_two_classes():
+    rng = np.random.default_rng(15)
+    truth = np.where(rng.random(120) < 0.3, 1, -1)
+    places = rng.normal(size=(120, 2)) + [3.0, 2.5] + 0.8 * truth[:, None]
+    line = (0.63534, 0.78007, -4.55005)
+    return places, truth, np.where(places @ line[:2] + line[2] >= 0, 1, -1), line
+
+
+@data
 def unlabelled():
     rng = np.random.default_rng(13)
     hidden = rng.random(2_000) < 0.05
@@ -150,9 +165,16 @@ def rare_count():
 
 
 @data
+def rare_methods_compared():
+    labelled, known, target, hidden = rare_texts()
+    few = {"balanced": {}, "bootstrap": {"machines": 50}, "ensemble": {"machines": 4, "ensembles": 2}}
+    return tm.rare.compare(labelled, known, target, methods=few, target_labels=hidden)
+
+
+@data
 def weight_sweep():
     labelled, known, target, hidden = rare_texts()
-    return tm.rare.class_weight_sweep(labelled, known, target, target_labels=hidden, replicates=3)
+    return tm.rare.class_weight_sweep(labelled, known, target, target_labels=hidden, machines=3)
 
 
 @data
@@ -240,6 +262,11 @@ def roc(theme):
     return c.roc(two_models(), thresholds=["youden"], theme=theme)
 
 
+@picture("Ranking", "A ROC curve with its area and the thresholds that policies choose")
+def roc_thresholds(theme):
+    return c.roc(one_model(), thresholds=["youden", "topleft", "f1", "kappa", 0.5], theme=theme)
+
+
 @picture("Ranking", "A ROC curve with its band, convex hull and a partial area")
 def roc_band(theme):
     return c.roc(one_model(), band=True, hull=True, partial=(0.0, 0.1), theme=theme)
@@ -253,6 +280,16 @@ def pr(theme):
 @picture("Ranking", "Precision and recall where one in a hundred is positive, with bands")
 def pr_at_prevalence(theme):
     return c.pr(two_models(), prevalence=0.01, band=True, theme=theme)
+
+
+@picture("Ranking", "Predictive ROC: how often predicted positives are right, against how often negatives are wrong")
+def predictive_roc(theme):
+    return c.predictive_roc(two_models(), thresholds=["f1"], theme=theme)
+
+
+@picture("Ranking", "Positive trade-off: recall against the share of wrong alarms")
+def positive_tradeoff(theme):
+    return c.positive_tradeoff(two_models(), thresholds=["f1"], theme=theme)
 
 
 @picture("Ranking", "Detection error trade-off: misses against false alarms on normal deviates")
@@ -275,9 +312,27 @@ def no_simple(theme):
     return c.without_simple(tm.without_simple(two_models()), theme=theme)
 
 
+@picture("Ranking", "AUROC rises with every simple negative, for every model")
+def simple_objects(theme):
+    return c.simple_objects(tm.without_simple(two_rankings()), theme=theme)
+
+
 @picture("Thresholds, prevalence and costs", "Metrics against the threshold")
 def thresholds(theme):
     return c.over_thresholds(one_model(), theme=theme)
+
+
+@picture("Thresholds, prevalence and costs", "Error rates, and the thresholds that policies of counting choose")
+def threshold_policies(theme):
+    policies = {"AC": 0.5, "X": "x", "Max": "youden", "T50": "t50"}
+    return c.over_thresholds(one_model(), metrics=["fpr", "fnr"], threshold=policies, theme=theme)
+
+
+@picture("Thresholds, prevalence and costs", "Metrics over every number of errors of both kinds")
+def surfaces(theme):
+    q = {f"Q{beta:g}": ("q_measure", {"beta": beta}) for beta in (0.5, 1, 2)}
+    shown = {"recall": ("recall", {}), **q, "NAS": ("nas", {}), "KLD": ("kld", {})}
+    return c.metric_surfaces(shown, positives=100, negatives=1000, theme=theme)
 
 
 @picture("Thresholds, prevalence and costs", "Metrics of the same calls at other prevalences")
@@ -330,6 +385,12 @@ def roc_space_rare(theme):
 @picture("Which classifier", "Five classifiers where nine in ten are positive")
 def roc_space_common(theme):
     return c.roc_space(five_classifiers(), prevalence=0.9, theme=theme)
+
+
+@picture("Confusion", "Points of a plane by true (symbol) and predicted class (colour)")
+def points(theme):
+    places, truth, called, line = points_of_two_classes()
+    return c.class_points(places, truth, called, line=line, theme=theme)
 
 
 @picture("Confusion", "A confusion matrix at the threshold of the best F1")
@@ -405,9 +466,19 @@ def rare_counted(theme):
     return c.rare_count(rare_count(), theme=theme)
 
 
+@picture("Counting", "Rare texts counted by every method")
+def rare_methods(theme):
+    return c.rare_counts(rare_methods_compared(), theme=theme)
+
+
 @picture("Counting", "Rare texts: the weight of the positives in training")
 def class_weights(theme):
     return c.class_weight_sweep(weight_sweep(), theme=theme)
+
+
+@picture("Counting", "The same: how well labels and probabilities go along with the truth")
+def class_weights_spcc(theme):
+    return c.class_weight_sweep(weight_sweep(), measure="spcc", theme=theme)
 
 
 @picture("Audits", "Which rows to check by hand")
@@ -475,9 +546,9 @@ def errors_by_prevalence(theme):
     return c.errors_by_prevalence(study_results(), theme=theme)
 
 
-@picture("Studies", "Errors by data set")
+@picture("Studies", "Errors by data set and prevalence")
 def errors_by_dataset(theme):
-    return c.errors_by_dataset(study_results(), theme=theme)
+    return c.errors_by_dataset(study_results(), methods=["CC", "MS", "EM", "Bayes"], theme=theme)
 
 
 @picture("Studies", "Estimates against the truth")
@@ -485,9 +556,14 @@ def diagonal(theme):
     return c.diagonal(study_results(), theme=theme)
 
 
-@picture("Studies", "Two methods on the same samples")
+@picture("Studies", "A method beside each other one on the same samples")
 def pairwise(theme):
-    return c.pairwise(study_results(), "Bayes", "CC", theme=theme)
+    return c.pairwise(study_results(), "Bayes", theme=theme)
+
+
+@picture("Studies", "The same, prevalence by prevalence")
+def pairwise_by_prevalence(theme):
+    return c.pairwise(study_results(), "Bayes", ["CC", "AC", "MS"], by_prevalence=True, theme=theme)
 
 
 @data
@@ -518,6 +594,17 @@ def by_year():
 
 
 @data
+def moving_share():
+    rng = np.random.default_rng(20)
+    known, year = rng.random(1_000) < 0.5, np.repeat(np.arange(2010, 2025), 800)
+    truth = {y: 0.1 + 0.8 * (y - 2010) / 14 for y in range(2010, 2025)}
+    hidden = rng.random(len(year)) < np.array([truth[y] for y in year])
+    target = tm.tally(pd.DataFrame({"p": rng.normal(1.5 * hidden), "year": year}), score="p", by="year")
+    labelled = tm.tally(known, rng.normal(1.5 * known))
+    return {way: tm.quantify.estimate(way, labelled, target, threshold=0.75) for way in ("cc", "ac")}, truth
+
+
+@data
 def class_counts():
     rng = np.random.default_rng(11)
     classes = ["bread", "milk", "tea"]
@@ -541,6 +628,12 @@ def groups(theme):
 @picture("Counting", "Counts over time")
 def counts_over_time(theme):
     return c.counts_over_time(by_year(), along="year", theme=theme)
+
+
+@picture("Counting", "Counted by a classifier alone and corrected, beside the truth")
+def counts_beside_truth(theme):
+    trend, truth = moving_share()
+    return c.counts_over_time(trend, along="year", counts=False, truth=truth, theme=theme)
 
 
 @picture("Counting", "Growth from year to year")

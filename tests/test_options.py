@@ -354,7 +354,9 @@ OF_TEXTS = {
     "target_labels": KNOWN, "pos_label": 0, "cleaning": tm.rare.Cleaning(min_letters=5), "C": 0.01, "level": 0.5, "seed": 5,
 }  # fmt: skip
 CALLS |= {
-    "rare.class_weight_sweep": call(TEXTS, KNOWN, TEXTS, named={"weights": [1.0, 5.0], "replicates": 2}, weights=[1.0, 20.0], replicates=3, **OF_TEXTS),
+    "rare.class_weight_sweep": call(TEXTS, KNOWN, TEXTS, named={"weights": [1.0, 5.0], "machines": 2}, weights=[1.0, 20.0], machines=3, **OF_TEXTS),
+    "rare.balanced": call(TEXTS, KNOWN, TEXTS, named={"machines": 1}, machines=3, **OF_TEXTS),
+    "rare.compare": call(TEXTS, KNOWN, TEXTS, named={"methods": {"balanced": {}}}, methods={"bootstrap": {"machines": 5}}, **OF_TEXTS),
     "rare.bootstrap": call(TEXTS, KNOWN, TEXTS, named={"machines": 5}, machines=6, negatives=15, **OF_TEXTS),
     "rare.ensemble": call(TEXTS, KNOWN, TEXTS, named={"machines": 3, "ensembles": 1}, machines=4, ensembles=2, **OF_TEXTS),
     "rare.texts_in": call(named={"text": "g"}, text="c", where="v > 10"),

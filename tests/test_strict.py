@@ -93,6 +93,7 @@ def test_every_command_that_reads_labels_can_be_strict(name):
 
 OF_LABELS = {
     "evaluate": ["--score", "p"], "compare": ["--score", "p,q"], "thresholds": ["--score", "p"], "by-size": ["--score", "p", "--size", "40"],
+    "mann-whitney": ["--score", "p"],
 }  # fmt: skip
 
 

@@ -49,6 +49,10 @@ class PictureWarning(UserWarning):
     """A chart of a report could not be drawn; the report has a sentence in its place."""
 
 
+class TrainingWarning(UserWarning):
+    """A classifier of a study stopped before its training converged; its scores are used as they are."""
+
+
 class GuardError(InputError):
     """A guard that fired under ``strict=True``."""
 

@@ -57,7 +57,7 @@ _HOMES = {
     "quantify.estimation.mixture_test": ("MixtureFit", "MixtureFits"),
     "quantify.estimation.prevalence": ("Prevalence", "Prevalences"),
     "quantify.estimation.sensitivity": ("Sensitivity",),
-    "rare.results": ("ClassWeightSweep", "RareCount"),
+    "rare.results": ("ClassWeightSweep", "RareComparison", "RareCount"),
     "raters.judge_drift": ("JudgeDrift",),
     "raters.judgements": ("Judgement",),
     "raters.label_plans": ("LabelPlan",),

@@ -70,6 +70,7 @@ from tallymark.quantify.estimation.prevalence import Prevalence as Prevalence
 from tallymark.quantify.estimation.prevalence import Prevalences as Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity as Sensitivity
 from tallymark.rare.results import ClassWeightSweep as ClassWeightSweep
+from tallymark.rare.results import RareComparison as RareComparison
 from tallymark.rare.results import RareCount as RareCount
 from tallymark.raters.judge_drift import JudgeDrift as JudgeDrift
 from tallymark.raters.judgements import Judgement as Judgement

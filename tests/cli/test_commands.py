@@ -303,6 +303,31 @@ def test_metrics_by_size_of_the_sample(data):
     assert found["rows"][0]["n"] == 100
 
 
+def test_mann_whitney_is_that_of_scipy(tmp_path):
+    from scipy.stats import mannwhitneyu
+
+    (tmp_path / "six.csv").write_text(
+        "y,a,b,w\n-1,-2.93,1,1\n-1,-4.73,2,1\n1,-0.61,3,1\n1,0.96,3,1\n-1,-2.76,3,1\n1,-1.61,5,1\n"
+    )
+    found = run_json("mann-whitney", tmp_path / "six.csv", "--label", "y", "--score", "a,b")["models"]
+    # The worked example of the laboratory exercise: rank sums 6 and 15.
+    assert (found[0]["rank_sum_negative"], found[0]["rank_sum_positive"], found[0]["u"]) == (6.0, 15.0, 0.0)
+    for one, (up, down), how in zip(
+        found,
+        (([-0.61, 0.96, -1.61], [-2.93, -4.73, -2.76]), ([3, 3, 5], [1, 2, 3])),
+        ("exact", "asymptotic"),
+        strict=True,
+    ):
+        expected = mannwhitneyu(up, down, method=how)
+        assert (one["u_plus"], one["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
+    table = run("mann-whitney", tmp_path / "six.csv", "--label", "y", "--score", "a,b").stdout
+    assert [line.split()[:4] for line in table.splitlines()[2:4]] == [["a", "0", "15", "6"], ["b", "1", "14", "7"]]
+    one_sided = run_json(
+        "mann-whitney", tmp_path / "six.csv", "--label", "y", "--score", "a", "--alternative", "greater", "--count", "w"
+    )
+    assert one_sided["models"][0]["p_value"] == pytest.approx(0.05)
+
+
 def test_sample_size_before_there_is_data():
     assert (
         "128 of them positive"

@@ -68,8 +68,22 @@ def test_the_json_of_a_count(texts, capsys):
     assert {"version", "warnings", "n", "details"} <= answer.keys()
 
 
+def test_all_methods_side_by_side(texts, capsys):
+    found = rare(method="all", target_label="kind", report="all.html")
+    printed = capsys.readouterr().out
+    assert list(found.counts) == ["balanced", "class_weight_sweep", "bootstrap", "ensemble"]
+    for row in found.rows():
+        assert any(line.split()[:2] == [row["method"], "10"] for line in printed.splitlines())
+    assert "Method by method" in (texts / "all.html").read_text()
+    rare(json=True, method="all")
+    answer = json.loads(capsys.readouterr().out)
+    assert list(answer["methods"]) == list(found.counts)
+    assert len(answer["methods"]["class_weight_sweep"]["variants_by_weight"]) == 80
+
+
 def test_what_cannot_be_counted_is_refused(texts):
     for options, told in (
+        ({"method": "all", "out": "scored.csv"}, "--out writes the scores of one method"),
         ({"method": "boot"}, "bootstrap"),
         ({"out": "scored.txt"}, "write a .csv or a .parquet"),
         ({"out": "target.csv"}, "one of the files to be read"),

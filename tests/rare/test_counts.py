@@ -11,8 +11,9 @@ pytestmark = pytest.mark.slow
 TOPIC = [f"topic{i}" for i in range(30)]
 COMMON = [f"word{i}" for i in range(300)]
 WAYS = {
+    "balanced": (tm.rare.balanced, {"machines": 2}),
     "bootstrap": (tm.rare.bootstrap, {"machines": 30}),
-    "class_weight_sweep": (tm.rare.class_weight_sweep, {"weights": [1, 10, 100], "replicates": 3}),
+    "class_weight_sweep": (tm.rare.class_weight_sweep, {"weights": [1, 10, 100], "machines": 3}),
     "ensemble": (tm.rare.ensemble, {"machines": 4, "ensembles": 2}),
 }
 ways = pytest.mark.parametrize("way", WAYS)
@@ -119,6 +120,45 @@ def test_a_sweep_chooses_on_labelled_texts_alone(results):
     assert result.weight == max(result.sweep, key=lambda row: row["spcc_labelled"])["weight"]
     assert len(tm.rare.WEIGHTS) == 20
     assert (tm.rare.WEIGHTS[0], tm.rare.WEIGHTS[-1]) == pytest.approx((10**0.1, 100.0))
+
+
+def test_variants_of_each_weight_are_those_of_a_sweep_of_it_alone(data, results):
+    result = results["class_weight_sweep"]
+    assert [row["weight"] for row in result.variants] == [w for w in (1, 10, 100) for _ in range(4)]
+    chosen = [row for row in result.variants if row["weight"] == result.weight]
+    for row, expected in zip(chosen, result.table, strict=True):
+        assert {name: row[name] for name in expected if name not in {"low", "high"}} == pytest.approx(
+            {name: value for name, value in expected.items() if name not in {"low", "high"}}, nan_ok=True
+        )
+    alone = counted("class_weight_sweep", data, weights=[100])
+    other = [row for row in result.variants if row["weight"] == 100]
+    assert [row["estimate"] for row in other[:2]] == pytest.approx([row["estimate"] for row in alone.table[:2]])
+    with pytest.raises(tm.InputError, match="measure is 'fun'"):
+        tm.charts.class_weight_sweep(result, measure="fun")
+
+
+def test_balanced_draws_hold_as_many_of_each_class():
+    from tallymark.rare.ensembles import balanced_draws
+
+    for positive in (np.arange(100) < 30, np.arange(100) >= 30):
+        (first, mass), (second, _) = balanced_draws(positive, [1, 2])
+        assert (positive[first].sum(), (~positive[first]).sum(), mass.sum()) == (30, 30, 60)
+        assert len(set(first.tolist())) == 60
+        assert set(first.tolist()) != set(second.tolist())
+
+
+def test_methods_side_by_side_are_the_methods(data, results):
+    texts, known, target, truth = data
+    own = {way: options for way, (_, options) in WAYS.items()}
+    found = tm.rare.compare(iter(texts), known, iter(target), methods=own, target_labels=truth)
+    assert list(found.counts) == list(WAYS)
+    for row in found.rows():
+        last = results[row["method"]].table[3]
+        assert all(row[name] == last[name] for name in ("P", "estimate", "sd", "low", "high", "bias"))
+    assert len(found.variants) == 4 * len(WAYS)
+    assert "there are 80" in found.heading()
+    with pytest.raises(tm.InputError, match="methods"):
+        tm.rare.compare(texts, known, target, methods=["forest"])
 
 
 @pytest.mark.parametrize("prevalence", [0.0, 0.01, 0.3, 0.9, 1.0])

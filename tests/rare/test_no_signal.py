@@ -12,7 +12,7 @@ WAYS = {
     "bootstrap": lambda *columns, **options: tm.rare.bootstrap(*columns, machines=20, **options),
     "ensemble": lambda *columns, **options: tm.rare.ensemble(*columns, machines=2, ensembles=2, **options),
     "class_weight_sweep": lambda *columns, **options: tm.rare.class_weight_sweep(
-        *columns, weights=[1, 10], replicates=2, **options
+        *columns, weights=[1, 10], machines=2, **options
     ),
 }
 

@@ -452,6 +452,19 @@ def test_the_thesiss_ranks(tmp_path):
     assert sum(one["wins"] for one in split.lines if one["method"] == "CC") == line["wins"]
 
 
+def test_training_that_stops_early_is_told_by_data_set_and_fold(tmp_path):
+    stopping = LogisticRegression(max_iter=1, C=1e6)
+    study = tm.study.Study(
+        "s", [data(name="one")], {"AC": "ac"}, stopping, protocol={"folds": 2}, store=tmp_path / "s.sqlite"
+    )
+    with pytest.warns(tm.errors.TrainingWarning) as told:
+        assert study.run().done == 2
+    messages = [str(one.message) for one in told]
+    assert len(messages) == 2
+    # Ten folds of cross-validation and the fit itself.
+    assert messages[0].startswith("one, fold 0, LogisticRegression: 11 fits stopped before the training converged")
+
+
 def test_a_dask_cluster_gives_the_same(tmp_path):
     import joblib
     from distributed import Client, LocalCluster

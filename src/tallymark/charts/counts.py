@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tallymark import _check
 from tallymark._periods import in_order
 from tallymark.charts.inputs import group_name
 from tallymark.charts.parts import described, tips, with_level
 from tallymark.charts.pictures import picture_of
 from tallymark.charts.theme import Chart, altair, by_model, finished, is_kind, palette, require_kind, rows, shape_of
-from tallymark.errors import InputError
+from tallymark.errors import InputError, shown
 
 if TYPE_CHECKING:
     from tallymark.quantify.estimation.class_prevalences import ClassPrevalences
@@ -62,7 +63,7 @@ def prevalences(
     methods = list(dict.fromkeys(line["method"] for line in lines))
     side = {"yOffset": alt.YOffset("method:N", sort=methods)} if grouped and len(methods) > 1 else {}
     main = "group" if grouped else "method"
-    colour = by_model(methods, theme, legend=grouped)["color"]
+    colour = by_model(methods, theme, legend=grouped, shapes=True)["color"]
     base = alt.Chart(rows(lines)).encode(y=alt.Y(f"{main}:N", sort=None, title=None), color=colour, **side)
     shown = tips("method", "group", *_LIMITS, text=("method", "group"), format=".5~g")
     what = "count" if counts else "prevalence"
@@ -124,6 +125,7 @@ def counts_over_time(
     along: str,
     order: Sequence[Any] | None = None,
     counts: bool = True,
+    truth: Mapping[Any, float] | None = None,
     theme: str = "light",
 ) -> Chart:
     """Estimated counts (or shares) over periods, with a band for each method; other keys are added up.
@@ -138,6 +140,8 @@ def counts_over_time(
         The periods in order, where it cannot be inferred.
     counts
         Draw counts instead of shares.
+    truth
+        The true count (or share) of each period, where it is known: a line of its own.
     theme
         ``"light"`` or ``"dark"``.
 
@@ -174,7 +178,7 @@ def counts_over_time(
         ]
     _require_lines(lines)
     names = list(named)
-    look = by_model(names, theme)
+    look = by_model(names, theme, shapes=True)
     times = list(dict.fromkeys(line["at"] for line in lines))
     what = "count" if counts else "prevalence"
     x = alt.X("at:O", sort=times, title=along, axis=alt.Axis(labelAngle=0 if len(times) < 9 else -40))
@@ -186,13 +190,25 @@ def counts_over_time(
     dots = base.mark_point(filled=True, size=60).encode(
         y=y, color=look["color"], shape=shape_of(names), tooltip=[model, alt.Tooltip("at:N", title=along), *limits]
     )
+    known = [] if truth is None else [_true_values(truth, times, theme, x)]
     return finished(
-        alt.layer(band, joined, dots),
+        alt.layer(band, *known, joined, dots),
         with_level(f"Estimated {what} by {along}", _level(lines)),
         theme,
         says=described(lines, "model", "at"),
         width=max(340, min(560, 46 * len(times))),
     )
+
+
+def _true_values(truth: Mapping[Any, float], times: Sequence[str], theme: str, x: Any) -> Any:
+    """The line of the true values, in the colour of text."""
+    alt = altair()
+    by_period = {str(period): _check.real(value, "truth") for period, value in truth.items()}
+    items = [{"at": period, "truth": by_period[period]} for period in times if period in by_period]
+    if not items:
+        raise InputError(f"truth has none of the periods {shown(times)}; it is a mapping from each period to a number.")
+    line = alt.Chart(rows(items)).mark_line(color=palette(theme).ink, strokeWidth=1.2)
+    return line.encode(x=x, y="truth:Q", tooltip=[alt.Tooltip("at:N", title="period"), alt.Tooltip("truth:Q")])
 
 
 def growth(data: Mapping[str, Sequence[Mapping[str, Any]]], *, theme: str = "light") -> Chart:
@@ -241,7 +257,7 @@ def growth(data: Mapping[str, Sequence[Mapping[str, Any]]], *, theme: str = "lig
     if not lines:
         raise InputError("There is nothing to draw: no growth has a value and limits.")
     names = list(data)
-    colour = by_model(names, theme)["color"]
+    colour = by_model(names, theme, shapes=True)["color"]
     side = {"yOffset": alt.YOffset("model:N", sort=names)} if len(names) > 1 else {}
     base = alt.Chart(rows(lines)).encode(y=alt.Y("step:N", sort=None, title=None), color=colour, **side)
     shown = tips("model", "step", *_LIMITS, text=("model", "step"), format="+.3~g")
@@ -342,7 +358,7 @@ def sensitivity(data: Sensitivity, *, theme: str = "light") -> Chart:
     ]
     x = alt.X("shift:Q", title="move of the positives' scores, in standard deviations")
     base = alt.Chart(rows(lines)).encode(x=x)
-    look = by_model(names, theme)
+    look = by_model(names, theme, shapes=True)
     joined = base.mark_line().encode(y=alt.Y("moves:Q", title="the count moves by"), **look)
     legend = alt.Legend(title="noticed", format=".0%", orient="bottom", values=[0, 0.5, 1])
     dots = base.mark_point(filled=True).encode(

@@ -7,15 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from tallymark import _check, curves
+from tallymark import curves
 from tallymark._numbers import per_cent
 from tallymark.charts import layers
-from tallymark.charts.decimation import points
+from tallymark.charts.decimation import points, thinned
 from tallymark.charts.inputs import curves_of, tallies_of
 from tallymark.charts.parts import axis, line_of_chance, tips
 from tallymark.charts.pictures import picture_of
-from tallymark.charts.theme import Chart, altair, by_model, finished, nothing_to_draw, rows
-from tallymark.curves.cutoff import DetCurve, GainCurve, PrCurve, RocCurve
+from tallymark.charts.theme import Chart, altair, by_model, finished, nothing_to_draw, palette, rows
+from tallymark.curves.cutoff import (
+    CutoffCurve,
+    DetCurve,
+    GainCurve,
+    PositiveTradeoffCurve,
+    PrCurve,
+    PredictiveRocCurve,
+    RocCurve,
+)
 from tallymark.errors import InputError
 from tallymark.inference.limits.bands import pr_band, roc_band
 from tallymark.summaries.tally import Tally
@@ -88,31 +96,49 @@ def roc(
     x = layers.rate_axis("fpr", "false positive rate", least)
     y = axis("y", "tpr", "true positive rate")
     drawn_layers.append(layers.lines(lines, x, y, names, theme, "area under the curve", more=["threshold"]))
-    marks = [
-        {
-            "model": name,
-            "fpr": cells.fp / tally.negatives,
-            "tpr": cells.tp / tally.positives,
-            "at": threshold,
-            "threshold": cells.threshold,
-        }
-        for name, tally, threshold, cells in _marked(names, tallies, thresholds)
-    ]
-    if marks:
-        drawn_layers.append(layers.marks(marks, "fpr", "tpr", names, theme))
+    drawn_layers += _marks(curve_of, tallies, names, thresholds, ("fpr", "tpr"), theme, least=least)
     says = layers.areas_described("Area under the curve", drawn)
-    return finished(altair().layer(*drawn_layers), "ROC", theme, says=says)
+    under = layers.area_said("AUC", drawn)
+    return finished(altair().layer(*drawn_layers), "ROC", theme, says=says, under=under)
 
 
-def _marked(
-    names: Sequence[str], tallies: Mapping[str, Tally], thresholds: Sequence[float | str]
-) -> list[tuple[str, Tally, str, Any]]:
-    """Name, tally, threshold and confusion matrix of every point to mark."""
-    return [
-        (name, tally, str(threshold), tally.at(threshold))
-        for name, tally in zip(names, tallies.values(), strict=True)
-        for threshold in _check.listed(thresholds)
-    ]
+def _marks(
+    curve_of: Mapping[str, CutoffCurve],
+    tallies: Mapping[str, Tally],
+    names: Sequence[str],
+    thresholds: Sequence[float | str],
+    sides: tuple[str, str],
+    theme: str,
+    *,
+    least: float | None = None,
+    most: float = 1.0,
+) -> list[Any]:
+    """The layer of marked thresholds, if there are any: where each stands on its curve, read off the curve's columns.
+
+    The horizontal axis goes from 0 to `most`, or from `least` to 1 where it is logarithmic.
+    """
+
+    def along(values: Any) -> Any:
+        values = np.asarray(values, dtype=np.float64)
+        if least is None:
+            return values / most
+        return np.clip(1.0 - np.log(np.maximum(values, least)) / np.log(least), 0.0, 1.0)
+
+    kinds = dict(zip(names, curve_of.values(), strict=True))
+    items = []
+    for name, tally, cells, row in layers.merged_marks(names, tallies, thresholds):
+        at = type(kinds[name])(tally, *(np.array([float(v)]) for v in (cells.threshold, cells.tp, cells.fp)))
+        x, y = (float(at.columns()[side][0]) for side in sides)
+        if np.isfinite([x, y]).all():
+            items.append(row | {sides[0]: x, sides[1]: y, "place": (float(along(x)), y)})
+    if not items:
+        return []
+    lines = []
+    for curve in curve_of.values():
+        columns = curve.columns()
+        kept = thinned(columns[sides[0]], columns[sides[1]])
+        lines.append(np.column_stack([along(columns[sides[0]][kept]), columns[sides[1]][kept]]))
+    return [layers.marks(items, *sides, names, theme, lines=lines)]
 
 
 def _least_rate(tallies: Iterable[Tally]) -> float:
@@ -165,8 +191,7 @@ def pr(
     >>> chart.to_dict()["title"]["text"]
     'Precision and recall at prevalence 0.1'
     """
-    reweighted = data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
-    drawn = curves_of(reweighted, PrCurve, curves.pr, area="average_precision", thin=True)
+    drawn = curves_of(_reweighted(data, prevalence), PrCurve, curves.pr, area="average_precision", thin=True)
     tallies, curve_of = layers.apart(drawn)
     names = [layers.with_area(name, one) for name, one in drawn.items()]
     lines = []
@@ -185,21 +210,120 @@ def pr(
     drawn_layers.append(
         layers.lines(lines, x, y, names, theme, "average precision", steps="step-before", more=["threshold"])
     )
-    marks = [
-        {
-            "model": name,
-            "recall": float(cells.tp / (cells.tp + cells.fn)),
-            "precision": float(cells.tp / (cells.tp + cells.fp)),
-            "at": threshold,
-        }
-        for name, _, threshold, matrix in _marked(names, tallies, thresholds)
-        if (cells := matrix.cells).tp + cells.fp > 0
-    ]
-    if marks:
-        drawn_layers.append(layers.marks(marks, "recall", "precision", names, theme))
-    at = "" if prevalence is None else f" at prevalence {prevalence:g}"
+    drawn_layers += _marks(curve_of, tallies, names, thresholds, ("recall", "precision"), theme)
     says = layers.areas_described("Average precision", drawn)
-    return finished(altair().layer(*drawn_layers), f"Precision and recall{at}", theme, says=says)
+    title = f"Precision and recall{_at_prevalence(prevalence)}"
+    under = layers.area_said("average precision", drawn)
+    return finished(altair().layer(*drawn_layers), title, theme, says=says, under=under)
+
+
+def _at_prevalence(prevalence: float | None) -> str:
+    return "" if prevalence is None else f" at prevalence {prevalence:g}"
+
+
+def _reweighted(data: object, prevalence: float | None) -> object:
+    """Models with their classes reweighted to a prevalence, if one is stated."""
+    return data if prevalence is None else {n: t.at_prevalence(prevalence) for n, t in tallies_of(data).items()}
+
+
+@picture_of("PredictiveRocCurve")
+def predictive_roc(
+    data: object, *, thresholds: Sequence[float | str] = (), prevalence: float | None = None, theme: str = "light"
+) -> Chart:
+    """Predictive ROC curves: positive predictive value against 1 − negative predictive value.
+
+    A ranking by chance has one point, at the prevalence on both sides. Shiu & Gatsonis (2008).
+
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    thresholds
+        Numbers or policies to mark on each curve.
+    prevalence
+        Reweight the classes to this prevalence.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
+    >>> import tallymark as tm
+    >>> chart = tm.charts.predictive_roc(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]))
+    >>> chart.to_dict()["title"]["text"]
+    'Predictive ROC'
+    """
+    drawn = curves_of(_reweighted(data, prevalence), PredictiveRocCurve, curves.predictive_roc, thin=True)
+    tallies, curve_of = layers.apart(drawn)
+    names, sides, title = list(drawn), ("one_minus_npv", "ppv"), f"Predictive ROC{_at_prevalence(prevalence)}"
+    lines = [row for name, curve in curve_of.items() for row in points(curve.columns(), *sides, model=name)]
+    if not lines:
+        return nothing_to_draw(title, "All scores are equal: no threshold predicts rows of both classes.", theme)
+    chance = float(next(iter(tallies.values())).prevalence)
+    most = min(1.0, 1.05 * max(chance, *(row[sides[0]] for row in lines)))
+    alt = altair()
+    x = alt.X(f"{sides[0]}:Q", title="1 − negative predictive value", scale=alt.Scale(domain=[0.0, most], nice=False))
+    y = axis("y", sides[1], "positive predictive value")
+    point = alt.Chart(rows([{"x": chance, "y": chance, "who": "chance"}])).encode(x="x:Q", y="y:Q")
+    drawn_layers = [
+        point.mark_point(shape="cross", size=70, filled=True, color=palette(theme).faint),
+        point.mark_text(align="right", dx=-9, color=palette(theme).faint).encode(text="who:N"),
+        layers.lines(lines, x, y, names, theme, more=["threshold"]),
+        *_marks(curve_of, tallies, names, thresholds, sides, theme, most=most),
+    ]
+    says = f"A ranking by chance has both values at {per_cent(chance)}."
+    return finished(alt.layer(*drawn_layers), title, theme, says=says)
+
+
+@picture_of("PositiveTradeoffCurve")
+def positive_tradeoff(
+    data: object, *, thresholds: Sequence[float | str] = (), prevalence: float | None = None, theme: str = "light"
+) -> Chart:
+    """Positive trade-off curves: recall against the false discovery rate, with the line of chance.
+
+    O'Reilly & Nielsen (2013).
+
+    Parameters
+    ----------
+    data
+        A tally, a curve, several by name, or a panel.
+    thresholds
+        Numbers or policies to mark on each curve.
+    prevalence
+        Reweight the classes to this prevalence.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
+    >>> import tallymark as tm
+    >>> chart = tm.charts.positive_tradeoff(tm.tally([0, 1, 0, 1], [0.1, 0.8, 0.4, 0.35]))
+    >>> chart.to_dict()["title"]["text"]
+    'Positive trade-off'
+    """
+    drawn = curves_of(_reweighted(data, prevalence), PositiveTradeoffCurve, curves.positive_tradeoff, thin=True)
+    tallies, curve_of = layers.apart(drawn)
+    names, sides = list(drawn), ("fdr", "tpr")
+    lines = [row for name, curve in curve_of.items() for row in points(curve.columns(), *sides, model=name)]
+    chance = 1.0 - float(next(iter(tallies.values())).prevalence)
+    x, y = axis("x", "fdr", "false discovery rate"), axis("y", "tpr", "true positive rate")
+    drawn_layers = [
+        line_of_chance([(chance, 0.0), (chance, 1.0)], theme),
+        layers.lines(lines, x, y, names, theme, more=["threshold"]),
+        *_marks(curve_of, tallies, names, thresholds, sides, theme),
+    ]
+    says = f"By chance {per_cent(chance)} of the rows predicted positive are negative."
+    title = f"Positive trade-off{_at_prevalence(prevalence)}"
+    return finished(altair().layer(*drawn_layers), title, theme, says=says)
 
 
 @picture_of("DetCurve")

@@ -13,6 +13,7 @@ from tallymark.charts.parts import described, tips, with_level
 from tallymark.charts.pictures import picture_of
 from tallymark.charts.theme import Chart, altair, by_model, finished, palette, require_kind, rows, shape_of
 from tallymark.errors import InputError
+from tallymark.inference.interval import checked_number
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics import headlines
 from tallymark.registry import METRICS
@@ -61,7 +62,7 @@ def forest(data: Evaluation | Evaluations, *, metrics: tuple[str, ...] | None = 
     level = next((ev.level for ev in several.values() if ev.level is not None), None)
     names = list(several)
     order = list(dict.fromkeys(row["metric"] for row in items))
-    colour = by_model(names, theme)["color"]
+    colour = by_model(names, theme, shapes=True)["color"]
     side = {"yOffset": alt.YOffset("model:N", sort=names)} if len(names) > 1 else {}
     base = alt.Chart(rows(items)).encode(y=alt.Y("metric:N", sort=order, title=None), **side)
     shown = tips("model", "metric", "value", "low", "high", "chance", text=("model", "metric"))
@@ -214,6 +215,62 @@ def without_simple(
     return finished(alt.layer(*layers), title, theme, says=says, height=max(60, 30 * len(lines)))
 
 
+def simple_objects(data: NoSimple, *, most: int = 100, theme: str = "light") -> Chart:
+    """AUROC of each model against the number of simple negatives, and without simple objects (dashed).
+
+    The other rows and the simple positives stay as they are: each simple negative turns every model's AUROC towards 1.
+    Rahardja & Fränti, figure 1.
+
+    Parameters
+    ----------
+    data
+        The result of :func:`tallymark.without_simple`.
+    most
+        The largest number of simple negatives.
+    theme
+        ``"light"`` or ``"dark"``.
+
+    Returns
+    -------
+    altair.Chart
+        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
+
+    Examples
+    --------
+    >>> import tallymark as tm
+    >>> p = tm.panel([0, 0, 0, 1, 1], {"a": [1, 2, 110, 6, 120], "b": [100, 150, 2, 130, 3]})
+    >>> tm.charts.simple_objects(tm.without_simple(p)).to_dict()["title"]["text"]
+    'AUROC by the number of simple negatives'
+    """
+    require_kind(data, "NoSimple", "tm.without_simple")
+    alt = altair()
+    numbers = np.unique(np.round(np.linspace(0, checked_number(most, "most", 1), 101)))
+    values = {row["model"]: row["without_simple"] for row in data.compare("auroc")}
+    lines, flat = [], []
+    for name, whole in data.panel.tallies().items():
+        if not np.isfinite(values[name]):
+            continue
+        rest = data.reduced.tallies()[name]
+        # The pairs that a model ranks wrongly stay; only the number of all pairs grows.
+        wrong = (1.0 - values[name]) * rest.positives * rest.negatives
+        reached = 1.0 - wrong / (float(whole.positives) * (float(rest.negatives) + numbers))
+        lines += [{"model": name, "n": float(m), "value": float(v)} for m, v in zip(numbers, reached, strict=True)]
+        flat += [{"model": name, "n": float(m), "value": float(values[name])} for m in (0, numbers[-1])]
+    if not lines:
+        raise InputError("There is nothing to draw: all objects are simple.")
+    names = list(values)
+    colour = by_model(names, theme)["color"]
+    x = alt.X("n:Q", title="simple negatives", scale=alt.Scale(nice=False))
+    y = alt.Y("value:Q", title="AUROC", scale=alt.Scale(zero=False))
+    drawn = alt.Chart(rows(lines)).mark_line().encode(x=x, y=y, color=colour, tooltip=tips("model", "n", "value"))
+    without = alt.Chart(rows(flat)).mark_line(strokeDash=[5, 3]).encode(x=x, y=y, color=colour)
+    says = "; ".join(f"{name} {number(value)}" for name, value in values.items())
+    title, under = "AUROC by the number of simple negatives", "dashed: without simple objects"
+    return finished(
+        alt.layer(without, drawn), title, theme, says=f"Without simple objects: {says}.", under=under, width=400
+    )
+
+
 @picture_of("BySize")
 def by_sample_size(data: BySize, *, theme: str = "light") -> Chart:
     """Metrics of subsamples, with the spread of their values, against the number of rows.
@@ -245,7 +302,8 @@ def by_sample_size(data: BySize, *, theme: str = "light") -> Chart:
         for name in data.metrics
     ]
     look = by_model(list(data.metrics), theme)
-    base = alt.Chart(rows(lines)).encode(x=alt.X("n:Q", title="rows of a subsample", scale=alt.Scale(type="log")))
+    x = alt.X("n:Q", title="rows of a subsample", scale=alt.Scale(type="log", nice=False, padding=8))
+    base = alt.Chart(rows(lines)).encode(x=x)
     shown = [alt.Tooltip("model:N", title="metric"), alt.Tooltip("n:Q"), *tips("value", "low", "high")]
     area = base.mark_area(opacity=0.18).encode(
         y=alt.Y("low:Q", title="value", scale=alt.Scale(zero=False)), y2="high:Q", color=look["color"]
@@ -256,6 +314,8 @@ def by_sample_size(data: BySize, *, theme: str = "light") -> Chart:
 
 def size_scatter(data: BySize, *, theme: str = "light") -> Chart:
     """Scatter plot of the first two metrics of every subsample, such as ROC-AUC and PR-AUC.
+
+    The legend has Pearson's r at each size, as the result's table has it.
 
     Parameters
     ----------
@@ -281,18 +341,22 @@ def size_scatter(data: BySize, *, theme: str = "light") -> Chart:
         raise InputError("A scatter needs two metrics: tm.by_sample_size(t, ('auroc', 'pr_auc')).")
     alt = altair()
     first, second = data.metrics[:2]
+    correlations = [float(row["pearson r"]) for row in data.rows()]
+    names = [
+        f"{n} (r {number(r)})" if np.isfinite(r) else str(n) for n, r in zip(data.sizes, correlations, strict=True)
+    ]
     dots = [
-        {"x": float(v[0]), "y": float(v[1]), "model": str(n)}
-        for n, values in zip(data.sizes, data.values, strict=True)
+        {"x": float(v[0]), "y": float(v[1]), "model": name}
+        for name, values in zip(names, data.values, strict=True)
         for v in values[:200]
         if np.isfinite(v[:2]).all()
     ]
-    names = [str(n) for n in data.sizes]
-    points = alt.Chart(rows(dots)).mark_point(size=18, opacity=0.6)
+    points = alt.Chart(rows(dots)).mark_point(size=18, opacity=0.6, filled=True)
     chart = points.encode(
         x=alt.X("x:Q", title=first, scale=alt.Scale(zero=False)),
         y=alt.Y("y:Q", title=second, scale=alt.Scale(zero=False)),
-        color=by_model(names, theme, "rows")["color"],
+        color=by_model(names, theme, "rows, and Pearson's r", shapes=True)["color"],
+        shape=shape_of(names),
         tooltip=[alt.Tooltip("model:N", title="rows"), "x:Q", "y:Q"],
     )
-    return finished(chart, f"{second} against {first} of subsamples", theme)
+    return finished(chart, f"{second} against {first} of subsamples", theme, says=f"Rows: {', '.join(names)}.")

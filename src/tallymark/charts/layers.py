@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
+from tallymark._check import Floats
 from tallymark._numbers import number
+from tallymark.charts import placement
 from tallymark.charts.decimation import points
 from tallymark.charts.inputs import Drawn
 from tallymark.charts.parts import axis, tips
-from tallymark.charts.theme import altair, by_model, palette, rows, shape_of
+from tallymark.charts.theme import HEIGHT, WIDTH, altair, by_model, palette, rows, symbol
 from tallymark.curves.isolines import precision_at_f
 from tallymark.errors import InputError
+from tallymark.summaries.confusion import BinaryConfusion
 from tallymark.summaries.tally import Tally
 
 
@@ -39,6 +42,12 @@ def areas_described(what: str, drawn: Mapping[str, Drawn]) -> str:
     """Areas as text, for readers who cannot see the chart."""
     areas = [f"{name} {one.area:.3f}" for name, one in drawn.items() if one.area is not None]
     return f"{what}: {', '.join(areas)}." if areas else ""
+
+
+def area_said(what: str, drawn: Mapping[str, Drawn]) -> str:
+    """The area of one curve for the line under the title; several have theirs in the legend."""
+    area = next(iter(drawn.values())).area if len(drawn) == 1 else None
+    return "" if area is None else f"{what} {area:.3f}"
 
 
 def lines(
@@ -142,26 +151,90 @@ def shaded(curves: Mapping[str, Any], names: Sequence[str], partial: tuple[float
     )
 
 
-def marks(items: list[dict[str, Any]], x: str, y: str, names: Sequence[str], theme: str) -> Any:
-    """Points at thresholds, with the colour and the shape of their model."""
+def marks(
+    items: list[dict[str, Any]], x: str, y: str, names: Sequence[str], theme: str, *, lines: Sequence[Floats] = ()
+) -> Any:
+    """Points at thresholds, with the colour and the shape of their model and their text beside them.
+
+    Each of `items` has its place in the plot, from 0 to 1 on both sides, as `place`; `lines` are the corners of curves
+    in these units, which texts keep off.
+    """
+    at = np.array([item.pop("place") for item in items])
+    beside = placement.beside(at, [item["text"] for item in items], (WIDTH, HEIGHT), lines)
+    # The symbol itself is in the data: a scale of symbols would change the lines of the legend into symbols.
+    items = [
+        item | offset | {"symbol": symbol(names.index(item["model"]))}
+        for item, offset in zip(items, beside, strict=True)
+    ]
+    colour = by_model(names, theme, legend=False)["color"]
     base = altair().Chart(rows(items)).encode(x=f"{x}:Q", y=f"{y}:Q")
     dots = base.mark_point(size=80, filled=True).encode(
-        color=by_model(names, theme, legend=False)["color"], shape=shape_of(names), tooltip=tips("model", "at", x, y)
+        color=colour, shape=altair().Shape("symbol:N", scale=None), tooltip=tips("model", "at", "threshold", x, y)
     )
-    if len(names) > 1:
-        return dots
-    return dots + base.mark_text(dx=9, align="left", color=palette(theme).ink).encode(text="at:N")
+    return dots + texts(base, theme, colour if len(names) > 1 else None)
 
 
-def marked(value: float, field: str, text: str, theme: str, *, left: bool = False) -> Any:
-    """A dashed vertical line with a text at its top, on its right or on its left."""
+def texts(base: Any, theme: str, colour: Any = None) -> Any:
+    """The field `text` beside each point, where :func:`placement.beside` says, on a strip of the paper's colour."""
+    colours = palette(theme)
+    offset = {name: {"expr": f"datum.{name}"} for name in ("dx", "dy", "align")}
+    strip = base.mark_text(**offset, baseline="middle", stroke=colours.paper, strokeWidth=4, strokeOpacity=0.8)
+    words = base.mark_text(**offset, baseline="middle", color=colours.ink).encode(text="text:N")
+    return strip.encode(text="text:N") + (words if colour is None else words.encode(color=colour))
+
+
+def merged_marks(
+    names: Sequence[str], tallies: Mapping[str, Tally], thresholds: Sequence[float | str]
+) -> list[tuple[str, Tally, BinaryConfusion, dict[str, Any]]]:
+    """What thresholds mark on each curve: model, tally, cells, and a row that says which thresholds these are.
+
+    Thresholds that make the same cells of a model are one mark with all their names.
+    """
+    found = []
+    for name, tally in zip(names, tallies.values(), strict=True):
+        same: dict[tuple[float, float], dict[str, BinaryConfusion]] = {}
+        for threshold in _check.listed(thresholds):
+            cells = tally.at(threshold)
+            same.setdefault((float(cells.tp), float(cells.fp)), {})[str(threshold)] = cells
+        for policies in same.values():
+            cells = next(iter(policies.values()))
+            row = {"model": name, "at": ", ".join(policies), "text": _policies_said(policies)}
+            if np.isfinite(float(cells.threshold)):
+                row["threshold"] = float(cells.threshold)
+            found.append((name, tally, cells, row))
+    return found
+
+
+def _policies_said(policies: Mapping[str, BinaryConfusion]) -> str:
+    """Names of policies with the threshold that each chooses; those of one threshold together."""
+    chosen: dict[float, list[str]] = {}
+    for name, cells in policies.items():
+        chosen.setdefault(float(cells.threshold), []).append(name)
+    texts = []
+    for value, names in chosen.items():
+        named = [name for name in names if not _is_number(name)]
+        texts.append(f"{', '.join(named)} ({number(value)})" if named else names[0])
+    return ", ".join(texts)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def marked(value: float, field: str, text: str, theme: str, *, left: bool = False, row: int = 0) -> list[Any]:
+    """A dashed vertical line, and its text on its right or on its left, in the given row of texts from the top."""
     alt = altair()
     place = alt.Chart(rows([{field: float(value), "text": text}])).encode(x=f"{field}:Q")
     line = place.mark_rule(strokeDash=[4, 3], color=palette(theme).ink)
     side = {"align": "right", "dx": -4} if left else {"align": "left", "dx": 4}
-    return line + place.mark_text(**side, dy=6, baseline="top", color=palette(theme).ink).encode(
-        y=alt.value(0), text="text:N"
-    )
+    look = {**side, "dy": 6 + 14 * row, "baseline": "top"}
+    strip = place.mark_text(**look, stroke=palette(theme).paper, strokeWidth=4, strokeOpacity=0.8)
+    words = place.mark_text(**look, color=palette(theme).ink)
+    return [line, strip.encode(y=alt.value(0), text="text:N"), words.encode(y=alt.value(0), text="text:N")]
 
 
 def threshold_text(value: float) -> str:

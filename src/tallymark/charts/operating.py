@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -137,7 +138,7 @@ def calibration_curve(data: object, *, bins: int = 10, log: bool = False, theme:
             row["low"] = max(row["low"], ends[0]) if "low" in row else None
         spans = [row for row in items if row["mean"] > 0]
         shown = [row for row in spans if row["observed"] > 0]
-    look = by_model(list(named), theme)
+    look = by_model(list(named), theme, shapes=True)
     limits = alt.Chart(rows(spans)).transform_filter("isValid(datum.low)").mark_rule(opacity=0.7)
     base = alt.Chart(rows(shown)).encode(x=x, y=y)
     layered = [
@@ -249,11 +250,14 @@ def over_thresholds(
     data: object,
     *,
     metrics: Sequence[str] = ("recall", "specificity", "precision", "f1"),
-    threshold: float | None = None,
+    threshold: float | str | Sequence[float | str] | Mapping[str, float | str] | None = None,
     logit: bool = False,
     theme: str = "light",
 ) -> Chart:
     """Metrics of one model against the threshold.
+
+    ``metrics=["fpr", "fnr"], threshold={"X": "x", "Max": "youden", "T50": "t50"}`` draws what policies of
+    quantification choose.
 
     Parameters
     ----------
@@ -262,7 +266,7 @@ def over_thresholds(
     metrics
         Names of metrics.
     threshold
-        Threshold to mark.
+        Thresholds to mark: a number, a policy, several of them, or several by the name that is written beside them.
     logit
         Draw probabilities on the log-odds scale.
     theme
@@ -299,11 +303,38 @@ def over_thresholds(
     y = axis("y", "value", "value", unit=all(0.0 <= row["value"] <= 1.0 for row in lines))
     shown = layers.lines(lines, x, y, list(metrics), theme, steps="step-after", more=["threshold"])
     marks = []
-    if threshold is not None and np.isfinite(_check.real(threshold, "threshold", infinite=True)):
-        at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
-        marks.append(layers.marked(at, "at", layers.threshold_text(threshold), theme, left=at > sum(ends) / 2))
+    for value, text in _marked_thresholds(threshold, drawn.tally):
+        at = float(np.clip(layers.log_odds(value) if logit else value, *ends))
+        left = at > ends[0] + 0.7 * (ends[1] - ends[0])
+        marks.append(layers.marked(at, "at", text, theme, left=left, row=len(marks)))
     best = {metric: float(np.nanmax(curve[metric])) for metric in metrics if np.isfinite(curve[metric]).any()}
-    return finished(altair().layer(shown, *marks), title, theme, says=_listed("Highest values", best))
+    # All lines stand below all texts.
+    parts = itertools.chain.from_iterable(zip(*marks, strict=True))
+    return finished(altair().layer(shown, *parts), title, theme, says=_listed("Highest values", best))
+
+
+def _marked_thresholds(threshold: Any, tally: Any) -> list[tuple[float, str]]:
+    """Finite thresholds to mark, with the text beside each; those of one value share a mark."""
+    if threshold is None:
+        return []
+    if isinstance(threshold, Mapping):
+        named = {str(name): given for name, given in threshold.items()}
+    else:
+        listed = [threshold] if isinstance(threshold, str | int | float) else _check.listed(threshold)
+        named = {given if isinstance(given, str) else "": given for given in listed}
+        if len(named) < len(listed):
+            named = {str(given): given for given in listed}
+    values: dict[float, list[str]] = {}
+    for name, given in named.items():
+        if isinstance(given, str) and tally is None:
+            raise InputError(f"The threshold {given!r} is a policy, which needs a tally; give a number.")
+        value = tally.threshold_for(given) if isinstance(given, str) else given
+        values.setdefault(_check.real(value, "threshold", infinite=True), []).append(name)
+    return [
+        (value, f"{', '.join(names)} ({number(value)})" if any(names) else layers.threshold_text(value))
+        for value, names in sorted(values.items())
+        if np.isfinite(value)
+    ]
 
 
 @picture_of("PrevalenceCurve")
@@ -365,7 +396,7 @@ def over_prevalence(
     )
     layered = [layers.lines(lines, x, alt.Y("value:Q", title="value"), list(metrics), theme)]
     if sample is not None and low <= sample <= high:
-        layered.append(layers.marked(sample, "prevalence", "these rows", theme, left=sample > 0.05))
+        layered.extend(layers.marked(sample, "prevalence", "these rows", theme, left=sample > 0.05))
     at = curve.prevalence[0] if sample is None else sample
     values = {metric: float(np.interp(np.log(at), np.log(curve.prevalence), curve[metric])) for metric in metrics}
     says = _listed(f"At a prevalence of {per_cent(float(at))}", {n: v for n, v in values.items() if np.isfinite(v)})

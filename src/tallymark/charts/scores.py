@@ -12,10 +12,9 @@ from tallymark._numbers import number
 from tallymark._text import shortened, visible
 from tallymark.charts import layers
 from tallymark.charts.inputs import by_name, curves_of
-from tallymark.charts.notebook import offline
 from tallymark.charts.parts import tips
 from tallymark.charts.pictures import picture_of
-from tallymark.charts.theme import WIDTH, Chart, altair, finished, palette, require_kind, rows, spell_out, titled
+from tallymark.charts.theme import WIDTH, Chart, altair, finished, finished_panels, palette, require_kind, rows, titled
 from tallymark.curves.histogram import ScoreHistogram
 from tallymark.summaries.tally import Tally
 
@@ -107,7 +106,7 @@ def score_histogram(
         if threshold is not None and np.isfinite(_check.real(threshold, "threshold", infinite=True)):
             at = float(np.clip(layers.log_odds(threshold) if logit else threshold, *ends))
             text = layers.threshold_text(threshold) if part == order[0] else ""
-            panel.append(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))
+            panel.extend(layers.marked(at, "from", text, theme, left=at > sum(ends) / 2))
         panels.append(alt.layer(*panel).properties(width=WIDTH, height=110, title=_small_title(part)))
     texts = []
     for name, drawn in histograms.items():
@@ -115,7 +114,7 @@ def score_histogram(
             up, down = (number(_median(run)) for run in drawn.tally.runs[::-1])
             texts.append(f"{name}: half of the positives score {up} or more, half of the negatives {down} or more.")
     shown = titled("Scores by class", next(iter(parts)) if len(parts) == 1 else None)
-    return _themed_facets(alt.vconcat(*panels, spacing=8), shown, theme, " ".join(texts))
+    return finished_panels(alt.vconcat(*panels, spacing=8), shown, theme, says=" ".join(texts))
 
 
 def _score_axis(ends: tuple[float, float], *, logit: bool, titled: bool) -> Any:
@@ -134,16 +133,6 @@ def _median(run: Any) -> float:
     half = float(run.total) / 2.0
     before = run.mass_before(np.arange(len(run)))
     return float(run.scores[int(np.searchsorted(before, half, "right")) - 1])
-
-
-def _themed_facets(chart: Any, title: str, theme: str, says: str) -> Chart:
-    """Concatenated charts with the theme's title and colours; each keeps its size."""
-    themed: Any = finished(altair().layer(), title, theme, says=says)
-    spell_out(chart)
-    chart = chart.properties(title=themed.title, description=themed.description)
-    chart.config = themed.config
-    shown: Chart = offline(chart)
-    return shown
 
 
 @picture_of("MixtureFit")

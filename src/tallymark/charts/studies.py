@@ -1,79 +1,36 @@
-"""Charts of studies: critical-difference diagram, losses by method, prevalence and data set, pairs of methods."""
+"""Charts of studies: losses by method, by prevalence and by data set, estimates, pairs of methods."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tallymark import _check
+from tallymark._numbers import per_cent
 from tallymark.charts.parts import axis, tips
 from tallymark.charts.pictures import picture_of
-from tallymark.charts.theme import Chart, altair, by_model, finished, palette, require_kind, rows, shape_of
-from tallymark.errors import InputError
+from tallymark.charts.theme import (
+    HEIGHT,
+    Chart,
+    altair,
+    by_model,
+    finished,
+    finished_panels,
+    palette,
+    require_kind,
+    rows,
+    shape_of,
+)
+from tallymark.errors import InputError, shown
 
 if TYPE_CHECKING:
-    from tallymark.study.outcomes import StudyResults, StudyTest
-    from tallymark.study.rank_tests import TestResult
+    from tallymark.study.outcomes import StudyResults
 
-#: Height of a method's line in a diagram, and the width of charts, in pixels.
-_LINE, _WIDTH = 18, 460
-
-
-@picture_of("TestResult", "StudyTest")
-def critical_difference(data: TestResult | StudyTest, *, theme: str = "light") -> Chart:
-    """Critical-difference diagram: mean ranks of methods, best on top; bars join methods that do not differ.
-
-    Demšar (2006), J. Mach. Learn. Res. 7; with a line per method.
-
-    Parameters
-    ----------
-    data
-        A test with a critical difference, or the tests of a study.
-    theme
-        ``"light"`` or ``"dark"``.
-
-    Returns
-    -------
-    altair.Chart
-        The chart; ``save`` writes it as HTML, PNG, SVG or PDF.
-
-    Examples
-    --------
-    >>> import tallymark as tm
-    >>> table = {"a": [1, 2, 1, 1, 1, 1], "b": [2, 1, 2, 2, 3, 2], "c": [3, 3, 3, 3, 2, 3]}
-    >>> tm.charts.critical_difference(tm.study.nemenyi(table)).to_dict()["title"]["text"]
-    'Mean ranks, critical difference 1.353 (Nemenyi, 6 data sets)'
-    """
-    require_kind(data, ("TestResult", "StudyTest"), "tm.study.nemenyi")
-    test = cast("TestResult", getattr(data, "nemenyi", data))
-    if test.critical_difference is None:
-        raise InputError(f"{test.test} has no critical difference; draw tm.study.nemenyi or bonferroni_dunn.")
-    alt = altair()
-    colours = palette(theme)
-    order = sorted(test.mean_ranks, key=lambda name: test.mean_ranks[name])
-    items = [{"method": name, "rank": test.mean_ranks[name]} for name in order]
-    scale = alt.Scale(domain=[1, len(order)], nice=False)
-    y = alt.Y("method:N", sort=order, title=None, axis=alt.Axis(grid=True, domain=False, ticks=False))
-    x = alt.X("rank:Q", title="mean rank (1 is best)", scale=scale)
-    points = alt.Chart(rows(items)).mark_point(filled=True, size=70, color=colours.models[0])
-    dots = points.encode(x=x, y=y, tooltip=tips("method", "rank", text=("method",), format=".3f"))
-    # A bar stands on the line of its best member and reaches from the best rank to the worst.
-    bars = [
-        {
-            "method": group[0],
-            "low": test.mean_ranks[group[0]],
-            "high": test.mean_ranks[group[-1]],
-            "members": ", ".join(group),
-        }
-        for group in test.groups
-    ]
-    rules = alt.Chart(rows(bars)).mark_rule(strokeWidth=5, opacity=0.45, color=colours.ink)
-    joined = rules.encode(
-        x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=[alt.Tooltip("members:N", title="not told apart")]
-    )
-    layers = [joined, dots] if bars else [dots]
-    title = f"Mean ranks, critical difference {test.critical_difference:.3f} ({test.test}, {test.n} data sets)"
-    return finished(alt.layer(*layers), title, theme, width=_WIDTH, height=max(_LINE * len(order), 60))
+#: Width of charts in pixels, and panels beside each other.
+_WIDTH, _COLUMNS = 460, 4
 
 
 @picture_of("StudyResults")
@@ -109,7 +66,8 @@ def study_errors(data: StudyResults, *, loss: str = "ae", theme: str = "light") 
         if np.isfinite(value)
     ]
     boxes = alt.Chart(rows(items)).mark_boxplot(color=palette(theme).models[0], size=12)
-    chart = boxes.encode(x=alt.X("value:Q", title=loss), y=alt.Y("method:N", sort=list(data.methods), title=None))
+    y = alt.Y("method:N", sort=list(data.methods), title=None, axis=alt.Axis(labelOverlap=False))
+    chart = boxes.encode(x=alt.X("value:Q", title=loss), y=y)
     title, height = f"{loss} over data sets and prevalences", max(24 * len(data.methods), 60)
     return finished(alt.layer(chart), title, theme, width=_WIDTH, height=height)
 
@@ -149,12 +107,12 @@ def errors_by_prevalence(data: StudyResults, *, loss: str = "ae", theme: str = "
                 items.append(
                     {"model": name, "prevalence": at, "value": mean, "low": mean - error, "high": mean + error}
                 )
-    look = by_model(list(data.methods), theme)
+    look = by_model(list(data.methods), theme, shapes=True)
     base = alt.Chart(rows(items)).encode(x=axis("x", "prevalence", "prevalence"))
     band = base.mark_area(opacity=0.12).encode(y="low:Q", y2="high:Q", color=look["color"])
-    shown = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), *tips("value", format=".4f")]
+    hints = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), *tips("value", format=".4f")]
     y = alt.Y("value:Q", title=f"mean {loss}")
-    dots = base.mark_point(filled=True).encode(y=y, tooltip=shown, color=look["color"], shape=shape_of(data.methods))
+    dots = base.mark_point(filled=True).encode(y=y, tooltip=hints, color=look["color"], shape=shape_of(data.methods))
     lines = base.mark_line().encode(y=y, **look)
     return finished(alt.layer(band, lines, dots), f"{loss} by prevalence, with one standard error", theme, width=_WIDTH)
 
@@ -192,12 +150,12 @@ def diagonal(data: StudyResults, *, theme: str = "light") -> Chart:
     items = [
         {"model": name, "prevalence": at, "estimate": float(np.mean(values))} for (name, at), values in sums.items()
     ]
-    look = by_model(list(data.methods), theme)
-    shown = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), *tips("estimate", format=".3f")]
+    look = by_model(list(data.methods), theme, shapes=True)
+    hints = [alt.Tooltip("model:N", title="method"), alt.Tooltip("prevalence:Q"), *tips("estimate", format=".3f")]
     base = alt.Chart(rows(items)).encode(
         x=axis("x", "prevalence", "true prevalence"), y=axis("y", "estimate", "mean estimate")
     )
-    dots = base.mark_point(filled=True).encode(tooltip=shown, color=look["color"], shape=shape_of(data.methods))
+    dots = base.mark_point(filled=True).encode(tooltip=hints, color=look["color"], shape=shape_of(data.methods))
     layers = [_diagonal(1.0, theme), base.mark_line().encode(**look), dots]
     return finished(alt.layer(*layers), "Estimates on the diagonal are right", theme)
 
@@ -208,8 +166,17 @@ def _diagonal(end: float, theme: str) -> Any:
     return line.mark_line(strokeDash=[3, 3], color=palette(theme).faint).encode(x="a:Q", y="b:Q")
 
 
-def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "light") -> Chart:
-    """Heat map of the mean loss, method by data set.
+def errors_by_dataset(
+    data: StudyResults,
+    *,
+    loss: str = "ae",
+    methods: Sequence[str] | None = None,
+    prevalences: Mapping[str, float] | None = None,
+    theme: str = "light",
+) -> Chart:
+    """Bars of the loss of every method at every prevalence, a panel for each data set.
+
+    Nothing is averaged but folds: losses at different prevalences are not of one size, and outliers would decide.
 
     Parameters
     ----------
@@ -217,6 +184,10 @@ def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "lig
         The result of :func:`tallymark.study.Study.results`.
     loss
         Name of the quantification loss.
+    methods
+        Names of the methods to draw; all by default.
+    prevalences
+        Prevalence of each data set, by name: written into the titles of the panels, which are sorted by it.
     theme
         ``"light"`` or ``"dark"``.
 
@@ -231,38 +202,69 @@ def errors_by_dataset(data: StudyResults, *, loss: str = "ae", theme: str = "lig
     >>> tm.charts.errors_by_dataset.__name__
     'errors_by_dataset'
     """
-    require_kind(data, "StudyResults", "tm.study.Study.results")
+    errors = _errors(data, loss)
+    kept = list(data.methods) if methods is None else [_known(data, name) for name in methods]
+    titles = {name: name for name in data.datasets}
+    if prevalences is not None:
+        missing = [name for name in data.datasets if name not in prevalences]
+        if missing:
+            raise InputError(f"prevalences has no entry for {shown(missing)}; it needs one for each data set.")
+        titles = {
+            name: f"{name} ({per_cent(prevalences[name])})"
+            for name in sorted(data.datasets, key=prevalences.__getitem__)
+        }
     alt = altair()
-    table = data.table(loss)
     items = [
-        {"dataset": name, "method": method, "value": float(value)}
-        for name, line in zip(table.datasets, table.values, strict=True)
-        for method, value in zip(table.methods, line, strict=True)
+        {"dataset": title, "model": method, "prevalence": at, "value": float(value)}
+        for name, title in titles.items()
+        for method in kept
+        for at, value in zip(
+            data.prevalences, errors[data.datasets.index(name), :, data.methods.index(method)], strict=True
+        )
         if np.isfinite(value)
     ]
-    base = alt.Chart(rows(items)).encode(
-        x=alt.X("method:N", sort=list(table.methods), title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=False)),
-        y=alt.Y("dataset:N", sort=list(table.datasets), title=None, axis=alt.Axis(labelOverlap=False)),
+    several = {"xOffset": alt.XOffset("model:N", sort=kept)} if len(kept) > 1 else {}
+    few = "indexof([0, 0.5, 1], datum.value) >= 0 ? datum.label : ''" if len(data.prevalences) > 5 else "datum.label"
+    bars = alt.Chart(rows(items)).mark_bar()
+    chart = bars.encode(
+        x=alt.X("prevalence:O", title="prevalence", axis=alt.Axis(labelAngle=0, labelExpr=few, ticks=False)),
+        y=alt.Y("value:Q", title=loss),
+        color=by_model(kept, theme, shapes=True)["color"],
+        tooltip=tips("dataset", "model", "prevalence", "value", text=("dataset", "model"), format=".4f"),
+        facet=alt.Facet("dataset:N", title=None, columns=_COLUMNS, sort=list(titles.values())),
+        **several,
     )
-    cells = base.mark_rect().encode(
-        color=alt.Color("value:Q", title=loss, scale=alt.Scale(scheme="blues", reverse=table.better == "higher")),
-        tooltip=tips("dataset", "method", "value", text=("dataset", "method"), format=".4f"),
-    )
-    width, height = max(36 * len(table.methods), 200), max(16 * len(table.datasets), 80)
-    return finished(alt.layer(cells), f"Mean {loss} by data set", theme, width=width, height=height)
+    width, title = max(130, 2 * len(kept) * len(data.prevalences)), f"{loss} by data set and prevalence"
+    return finished(chart, title, theme, width=width, height=90)
 
 
-def pairwise(data: StudyResults, pivot: str, other: str, *, loss: str = "ae", theme: str = "light") -> Chart:
-    """Losses of two methods, a point for each data set and prevalence; above the diagonal the pivot is better.
+def pairwise(
+    data: StudyResults,
+    pivot: str,
+    other: str | Sequence[str] | None = None,
+    *,
+    loss: str = "ae",
+    by_prevalence: bool = False,
+    theme: str = "light",
+) -> Chart:
+    """Losses of a method beside those of others, a point for each data set and prevalence.
+
+    Above the diagonal the pivot is better. Beside the points of each other method stand wins, losses and ties of the
+    pivot, their difference (DWL) and the mean difference of the losses in points (MDAE); panels where the pivot loses
+    more often than it wins have another colour. Barranquero (2014), figures 5.3 and 5.4.
 
     Parameters
     ----------
     data
         The result of :func:`tallymark.study.Study.results`.
-    pivot, other
-        Names of the two methods.
+    pivot
+        Name of the method on the horizontal axis.
+    other
+        Names of the others; all by default.
     loss
         Name of the quantification loss.
+    by_prevalence
+        Draw a row of panels for each prevalence.
     theme
         ``"light"`` or ``"dark"``.
 
@@ -278,27 +280,76 @@ def pairwise(data: StudyResults, pivot: str, other: str, *, loss: str = "ae", th
     'pairwise'
     """
     errors = _errors(data, loss)
-    for name in (pivot, other):
-        if name not in data.methods:
-            raise InputError(f"No method {name!r}; the study has {', '.join(data.methods)}.")
+    _known(data, pivot)
+    named = [name for name in data.methods if name != pivot] if other is None else list(_check.listed(other))
+    others = [_known(data, name) for name in named]
     alt = altair()
-    first, second = (errors[:, :, data.methods.index(name)] for name in (pivot, other))
-    items: list[dict[str, Any]] = [
-        {"pivot": float(first[d, p]), "other": float(second[d, p]), "dataset": name, "prevalence": at}
-        for d, name in enumerate(data.datasets)
-        for p, at in enumerate(data.prevalences)
-        if np.isfinite(first[d, p]) and np.isfinite(second[d, p])
-    ]
-    line = next(one for one in data.pairwise(pivot, loss).lines if one["method"] == other)
-    most = max((max(row["pivot"], row["other"]) for row in items), default=1.0)
-    points = alt.Chart(rows(items)).mark_point(size=18, color=palette(theme).models[0])
-    dots = points.encode(
-        x=alt.X("pivot:Q", title=f"{loss} of {pivot}"),
-        y=alt.Y("other:Q", title=f"{loss} of {other}"),
-        tooltip=tips("dataset", "prevalence", "pivot", "other", text=("dataset",), format=".4f"),
+    lines = data.pairwise(pivot, loss, by_prevalence=by_prevalence).lines
+    facts = {(line["method"], line.get("prevalence")): line for line in lines}
+    first = errors[:, :, data.methods.index(pivot)]
+    most = max((float(v) for v in errors.ravel() if np.isfinite(v)), default=1.0) or 1.0
+    items: list[dict[str, Any]] = []
+    panels = [float(f"{at:g}") for at in data.prevalences] if by_prevalence else [None]
+    for method, panel in itertools.product(others, panels):
+        line, second = facts[method, panel], errors[:, :, data.methods.index(method)]
+        where = {"method": method} | ({} if panel is None else {"panel": panel})
+        result = "better" if line["dwl"] > 0 else "worse" if line["dwl"] < 0 else "as often"
+        places = range(len(data.prevalences)) if panel is None else [panels.index(panel)]
+        items += [
+            where | {"pivot": float(first[d, p]), "other": float(second[d, p]), "dataset": name, "result": result,
+                     "prevalence": data.prevalences[p], "kind": "point"}
+            for d, name in enumerate(data.datasets) for p in places if np.isfinite([first[d, p], second[d, p]]).all()
+        ]  # fmt: skip
+        items += [where | {"pivot": end, "other": end, "kind": "line"} for end in (0.0, most)]
+        sums = f"{line['dwl']} ({line['difference']:.2f})".replace("-", "−")
+        cells = [f"{line['wins']}–{line['losses']}–{line['ties']}", sums]
+        items.append(where | {"words": cells, "pivot": most, "other": 0.0, "result": result, "kind": "words"})
+    size = 90 if by_prevalence else 150 if len(others) > 1 else HEIGHT
+    panel_of_pairs = _pairs(pivot, loss, theme, others).properties(width=size, height=size)
+    columns = {"field": "method", "type": "nominal", "sort": others, "title": None}
+    if by_prevalence:
+        at = alt.Row("panel:O", title="prevalence", header=alt.Header(labelAngle=0, labelAlign="left"))
+        chart = panel_of_pairs.facet(data=rows(items), row=at, column=alt.Column(**columns), spacing=10)
+    else:
+        chart = panel_of_pairs.facet(data=rows(items), facet=alt.Facet(**columns), columns=_COLUMNS)
+    title = f"{loss} of {pivot} beside {'the others' if other is None else ', '.join(others)}"
+    under = f"wins–losses–ties of {pivot}; DWL (MDAE in points)"
+    totals = data.pairwise(pivot, loss).lines
+    says = "; ".join(f"{line['method']}: {_won(line)}" for line in totals if line["method"] in others)
+    return finished_panels(chart, title, theme, says=says, under=under)
+
+
+def _pairs(pivot: str, loss: str, theme: str, others: Sequence[str]) -> Any:
+    """The layers of a panel of pairs: the diagonal, the points, and what they add up to."""
+    alt, colours = altair(), palette(theme)
+    base = alt.Chart().encode(
+        x=alt.X("pivot:Q", title=f"{loss} of {pivot}", axis=alt.Axis(tickCount=3)),
+        y=alt.Y("other:Q", title=loss if len(others) > 1 else f"{loss} of {others[0]}", axis=alt.Axis(tickCount=3)),
     )
-    result = f"{line['wins']} wins, {line['losses']} losses, {line['ties']} ties ({line['difference']:+.2f} points)"
-    return finished(alt.layer(_diagonal(most, theme), dots), f"{pivot} beside {other}: {result}", theme)
+    kinds = {kind: base.transform_filter(f"datum.kind == '{kind}'") for kind in ("line", "point", "words")}
+    scale = alt.Scale(
+        domain=["better", "as often", "worse"], range=[colours.models[0], colours.faint, colours.models[4]]
+    )
+    colour = alt.Color("result:N", scale=scale, legend=None)
+    shown_fields = tips("dataset", "method", "prevalence", "pivot", "other", text=("dataset", "method"), format=".4f")
+    words = kinds["words"].mark_text(
+        align="right", baseline="bottom", lineBreak="\n", fontSize=10, lineHeight=12, dy=-13
+    )
+    return alt.layer(
+        kinds["line"].mark_line(strokeDash=[3, 3], color=colours.faint),
+        kinds["point"].mark_point(size=14).encode(color=colour, tooltip=shown_fields),
+        words.encode(text="words:N", color=colour),
+    )
+
+
+def _won(line: Mapping[str, Any]) -> str:
+    return f"{line['wins']} wins, {line['losses']} losses, {line['ties']} ties ({line['difference']:+.2f} points)"
+
+
+def _known(data: StudyResults, name: str) -> str:
+    if name not in data.methods:
+        raise InputError(f"No method {name!r}; the study has {', '.join(data.methods)}.")
+    return name
 
 
 def _errors(data: StudyResults, loss: str) -> Any:

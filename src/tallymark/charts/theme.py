@@ -35,11 +35,13 @@ class Palette(NamedTuple):
 PALETTES = {
     "light": Palette(
         "#ffffff", "#1b1f24", "#57606a", "#dfe3e8",
-        ("#0072b2", "#b85000", "#264e1f", "#9200ff", "#de1749", "#8a587b", "#0c39ab"), "#0072b2", "#b85000",
+        ("#0072b2", "#b85000", "#264e1f", "#9200ff", "#de1749", "#8a587b", "#0c39ab",
+         "#4a025f", "#8055e8", "#6b1955"), "#0072b2", "#b85000",
     ),
     "dark": Palette(
         "#15181c", "#e6e8eb", "#a5adb6", "#343a41",
-        ("#56b4e9", "#ff9d5c", "#39e9d4", "#9386ff", "#ff6d9b", "#9f9c6a", "#8df63e"), "#56b4e9", "#ff9d5c",
+        ("#56b4e9", "#ff9d5c", "#39e9d4", "#9386ff", "#ff6d9b", "#9f9c6a", "#8df63e",
+         "#ba60a7", "#dc540b", "#f7d5a6"), "#56b4e9", "#ff9d5c",
     ),
 }  # fmt: skip
 
@@ -67,28 +69,40 @@ def palette(theme: str) -> Palette:
     return chosen
 
 
-def by_model(names: Sequence[str], theme: str, title: str | None = None, *, legend: bool = True) -> dict[str, Any]:
-    """Colour and dash of each model, the same in every chart that lists the models in the same order."""
+def by_model(
+    names: Sequence[str], theme: str, title: str | None = None, *, legend: bool = True, shapes: bool = False
+) -> dict[str, Any]:
+    """Colour and dash of each model, the same in every chart that lists the models in the same order.
+
+    The legend shows the dashes; with `shapes` the symbols of :func:`shape_of`, which would hide them.
+    """
     alt = altair()
     shown = None
     if legend and len(names) > 1:
         columns = 2 if max(map(len, names)) < 22 else 1
-        shown = alt.Legend(title=title, orient="bottom", columns=columns, labelLimit=0, symbolOpacity=1)
+        symbols = {"symbolStrokeWidth": 0} if shapes else {"symbolType": "stroke", "symbolSize": 300}
+        shown = alt.Legend(title=title, orient="bottom", columns=columns, labelLimit=0, symbolOpacity=1, **symbols)
     available = palette(theme).models
     colours = [available[i % len(available)] for i in range(len(names))]
     # Dashes shift by one each time that the colours repeat.
     dashes = [DASHES[(i + i // len(available)) % len(DASHES)] for i in range(len(names))]
+    dash = alt.Scale(domain=list(names), range=dashes)
     return {
         "color": alt.Color("model:N", scale=alt.Scale(domain=list(names), range=colours), legend=shown),
-        "strokeDash": alt.StrokeDash("model:N", scale=alt.Scale(domain=list(names), range=dashes), legend=shown),
+        "strokeDash": alt.StrokeDash("model:N", scale=dash, legend=None if shapes else shown),
     }
 
 
 def shape_of(names: Sequence[str]) -> Any:
     """The symbol of each model, so that points are not distinguished by colour alone."""
     alt = altair()
-    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
-    return alt.Shape("model:N", scale=alt.Scale(domain=list(names), range=shapes), legend=None)
+    scale = alt.Scale(domain=list(names), range=[symbol(i) for i in range(len(names))])
+    return alt.Shape("model:N", scale=scale, legend=None)
+
+
+def symbol(place: int) -> str:
+    """The symbol of the model at a place in the list of models."""
+    return SHAPES[place % len(SHAPES)]
 
 
 def rows(values: Iterable[Any]) -> Any:
@@ -118,9 +132,19 @@ def require_kind(data: object, kinds: type | str | tuple[type | str, ...], made_
 
 
 def finished(
-    chart: Any, title: str, theme: str, *, says: str = "", width: int | str = WIDTH, height: int = HEIGHT
+    chart: Any,
+    title: str,
+    theme: str,
+    *,
+    says: str = "",
+    under: str = "",
+    width: int | str = WIDTH,
+    height: int = HEIGHT,
 ) -> Chart:
-    """A chart with title, size and the theme's colours; `says` describes its numbers to readers who cannot see it."""
+    """A chart with title, size and the theme's colours.
+
+    `under` is written below the title; `says` describes the chart's numbers to readers who cannot see it.
+    """
     alt = altair()
     colours = palette(theme)
     spell_out(chart)
@@ -137,7 +161,12 @@ def finished(
     }
     themed: Chart = offline(
         chart.properties(
-            title=alt.Title(shortened(visible(title), _LONGEST + 24), anchor="start", limit=0),
+            title=alt.Title(
+                shortened(visible(title), _LONGEST + 24),
+                anchor="start",
+                limit=0,
+                **({"subtitle": shortened(visible(under), _LONGEST + 24)} if under else {}),
+            ),
             description=visible(f"{title}. {says}".strip()),
             width=width,
             height=height,
@@ -146,12 +175,22 @@ def finished(
             font="system-ui, sans-serif",
             axis=axis,
             legend=text,
-            title={"color": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8},
+            title={"color": colours.ink, "subtitleColor": colours.ink, "fontSize": 14, "fontWeight": 600, "offset": 8},
             view={"stroke": None},
             header={"labelColor": colours.ink, "titleColor": colours.ink, "labelFontSize": 12},
         )
     )
     return themed
+
+
+def finished_panels(chart: Any, title: str, theme: str, *, says: str = "", under: str = "") -> Chart:
+    """Panels beside or below each other with the theme's title and colours; each keeps its size."""
+    themed: Any = finished(altair().layer(), title, theme, says=says, under=under)
+    spell_out(chart)
+    chart = chart.properties(title=themed.title, description=themed.description)
+    chart.config = themed.config
+    shown: Chart = offline(chart)
+    return shown
 
 
 def nothing_to_draw(title: str, why: str, theme: str) -> Chart:

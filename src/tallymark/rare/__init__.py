@@ -3,18 +3,23 @@
 The classifiers are logistic regressions on words, trained where the class is common and applied where it is rare.
 """
 
-from tallymark.rare.counts import WEIGHTS, bootstrap, class_weight_sweep, ensemble, split
+from tallymark.rare.comparison import METHODS, compare
+from tallymark.rare.counts import WEIGHTS, balanced, bootstrap, class_weight_sweep, ensemble, split
 from tallymark.rare.files import texts_in
-from tallymark.rare.results import ClassWeightSweep, RareCount
+from tallymark.rare.results import ClassWeightSweep, RareComparison, RareCount
 from tallymark.rare.words import Cleaning
 
 __all__ = [
+    "METHODS",
     "WEIGHTS",
     "ClassWeightSweep",
     "Cleaning",
+    "RareComparison",
     "RareCount",
+    "balanced",
     "bootstrap",
     "class_weight_sweep",
+    "compare",
     "ensemble",
     "split",
     "texts_in",

@@ -1,4 +1,4 @@
-"""Counts of a rare class in texts: class-weight sweep, bootstrap and weighted ensembles (Gubbels 2021, chapter 2)."""
+"""Counts of a rare class in texts: balanced, class weights, bootstrap, weighted ensembles (Gubbels, chapter 2)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from tallymark.rare.ensembles import (
     Progress,
     Training,
     UniformEnsemble,
+    balanced_draws,
     bootstrap_draws,
     cross_fitted,
     negatives_for,
@@ -113,7 +114,7 @@ def class_weight_sweep(
     target_texts: Iterable[str],
     *,
     weights: Sequence[float] = WEIGHTS,
-    replicates: int = 10,
+    machines: int = 10,
     target_labels: Any = None,
     pos_label: Label | None = None,
     cleaning: Cleaning | None = None,
@@ -131,7 +132,7 @@ def class_weight_sweep(
     ----------
     weights
         Weights of the positives to try.
-    replicates
+    machines
         Regressions for each weight, on resampled training sets with 30 % positives.
     texts, labels, target_texts, target_labels, pos_label, cleaning, C, level, seed, jobs, progress
         As for :func:`bootstrap`.
@@ -145,15 +146,15 @@ def class_weight_sweep(
     --------
     >>> import tallymark as tm
     >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
-    >>> round(tm.rare.class_weight_sweep(texts, [1] * 20 + [0] * 60, texts, weights=[1, 10], replicates=2).count.count)
+    >>> round(tm.rare.class_weight_sweep(texts, [1] * 20 + [0] * 60, texts, weights=[1, 10], machines=2).count.count)
     20
     """
     listed = [_check.real(weight, "weights") for weight in _check.several(weights, "weights")]
     if not listed or min(listed) <= 0.0:
         raise InputError(f"weights are {shown(weights)}, expected one or more numbers above 0.")
-    checked_number(replicates, "replicates", 1)
+    checked_number(machines, "machines", 1)
     problem = _problem(texts, labels, pos_label, _Settings(cleaning, C, level, seed, jobs, progress))
-    training, spawned = problem.training, seeds(seed, replicates)
+    training, spawned = problem.training, seeds(seed, machines)
     folds = _folds(training.positive, seed)
 
     def with_weight(weight: float) -> Callable[[Training], Ensemble]:
@@ -168,25 +169,75 @@ def class_weight_sweep(
     reached = [_spcc_of(validation) for validation in validations]
     best = int(np.nanargmax(reached)) if np.isfinite(reached).any() else 0
     target = _target(problem, target_texts, target_labels, ensembles)
-    sweep = []
-    for weight, validation, spcc, (probability, _) in zip(listed, validations, reached, target.scores, strict=True):
-        counted = ~np.isnan(probability)
-        fitted = _calibration(validation, probability[counted], None, seed, len(listed))
+    details = problem.details(machines=machines)
+    methods = [_Method("class_weight_sweep", one, details, choices=len(listed)) for one in validations]
+    sweep, variants = [], []
+    for place, (weight, spcc) in enumerate(zip(listed, reached, strict=True)):
+        one = RareCount(**_fitted(problem, methods[place], target, place, None))
+        probability = one.scores[one.counted]
         row: dict[str, Any] = {
             "weight": weight,
             "spcc_labelled": spcc,
-            "uncalibrated": float(probability[counted].sum()),
-            "calibrated": fitted.estimate.count,
+            "uncalibrated": float(probability.sum()),
+            "calibrated": one.count.count,
         }
         if target.positive is not None:
-            truth = target.positive[counted]
-            row["bias"] = (fitted.estimate.count - int(truth.sum())) / len(truth)
-            row["spcc"] = _spcc(truth, fitted.posterior(probability[counted]))
+            truth = target.positive[one.counted]
+            row["bias"] = (one.count.count - int(truth.sum())) / len(truth)
+            row["spcc"] = _spcc(truth, one.posteriors[one.counted])
         sweep.append(row)
-    details = problem.details(machines=replicates)
-    method = _Method("class_weight_sweep", validations[best], details, choices=len(listed))
-    fields = _fields(problem, method, target, best)
-    return ClassWeightSweep(**fields, weight=listed[best], sweep=sweep)
+        variants += [{"weight": weight, **variant} for variant in one.table]
+    fields = _fields(problem, methods[best], target, best)
+    return ClassWeightSweep(**fields, weight=listed[best], sweep=sweep, variants=variants)
+
+
+def balanced(
+    texts: Iterable[str],
+    labels: Any,
+    target_texts: Iterable[str],
+    *,
+    machines: int = 1,
+    target_labels: Any = None,
+    pos_label: Label | None = None,
+    cleaning: Cleaning | None = None,
+    C: float = 1.0,
+    level: float | None = 0.95,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> RareCount:
+    """Count a rare class with a logistic regression trained on as many positives as negatives: the usual baseline.
+
+    Labelled texts are scored in cross-fitting.
+
+    Parameters
+    ----------
+    machines
+        Regressions, each on other negatives, whose probabilities are averaged.
+    texts, labels, target_texts, target_labels, pos_label, cleaning, C, level, seed, jobs, progress
+        As for :func:`bootstrap`.
+
+    Returns
+    -------
+    RareCount
+        The calibrated count with its interval, and the scores of all texts.
+
+    Examples
+    --------
+    >>> import tallymark as tm
+    >>> texts = ["buy cheap pills now"] * 20 + ["see you at the meeting"] * 60
+    >>> round(tm.rare.balanced(texts, [1] * 20 + [0] * 60, texts).count.count)
+    20
+    """
+    checked_number(machines, "machines", 1)
+    problem = _problem(texts, labels, pos_label, _Settings(cleaning, C, level, seed, jobs, progress))
+    training, spawned = problem.training, seeds(seed, machines)
+    probability, model = cross_fitted(
+        training, _folds(training.positive, seed), lambda part: _bagged(part, balanced_draws(part.positive, spawned))
+    )
+    target = _target(problem, target_texts, target_labels, [model])
+    method = _Method("balanced", _validation(training, probability), problem.details(machines=machines))
+    return RareCount(**_fields(problem, method, target))
 
 
 def bootstrap(
@@ -454,14 +505,11 @@ def _calibration(
     return replace(fitted, estimate=nothing)
 
 
-def _fields(problem: _Problem, method: _Method, target: _Target, place: int = 0) -> dict[str, Any]:
+def _fitted(problem: _Problem, method: _Method, target: _Target, place: int, level: float | None) -> dict[str, Any]:
     """The fields of a result: scores by the ensemble at `place`, and the count after calibration."""
     probability, vote = target.scores[place]
-    kept, settings = probability[~np.isnan(probability)], problem.settings
-    fitted = _calibration(method.validation, kept, settings.level, settings.seed, method.choices)
-    notes = (*problem.notes, *target.notes)
-    emit(notes)
-    settings.report(100.0)
+    kept = probability[~np.isnan(probability)]
+    fitted = _calibration(method.validation, kept, level, problem.settings.seed, method.choices)
     return {
         "method": method.name,
         "scores": probability,
@@ -470,9 +518,17 @@ def _fields(problem: _Problem, method: _Method, target: _Target, place: int = 0)
         "calibration": fitted,
         "count": fitted.estimate,
         "positive": target.positive,
-        "warnings": (*notes, *fitted.estimate.warnings),
+        "warnings": (*problem.notes, *target.notes, *fitted.estimate.warnings),
         "details": method.details,
     }
+
+
+def _fields(problem: _Problem, method: _Method, target: _Target, place: int = 0) -> dict[str, Any]:
+    """The fields of a result with its interval; notes on the texts are given out, and progress is complete."""
+    fields = _fitted(problem, method, target, place, problem.settings.level)
+    emit((*problem.notes, *target.notes))
+    problem.settings.report(100.0)
+    return fields
 
 
 def _spcc(truth: Bools, scores: Floats) -> float:

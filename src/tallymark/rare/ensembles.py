@@ -172,6 +172,18 @@ def bootstrap_draws(positive: Bools, negatives: int, seeds: Sequence[Any]) -> li
     return draws
 
 
+def balanced_draws(positive: Bools, seeds: Sequence[Any]) -> list[Draw]:
+    """For each seed as many positives as negatives, drawn without replacement: all of the smaller class."""
+    sides = np.flatnonzero(positive), np.flatnonzero(~positive)
+    size = min(map(len, sides))
+    draws = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        rows = np.sort(np.concatenate([rng.choice(side, size, replace=False) for side in sides]))
+        draws.append((rows, np.ones(len(rows))))
+    return draws
+
+
 def training_sets(positive: Bools, seeds: Sequence[Any]) -> list[tuple[Ints, Ints]]:
     """For each seed a training set with 30 % positives, split by class into rows to fit on and the rest."""
     up, down = np.flatnonzero(positive), np.flatnonzero(~positive)

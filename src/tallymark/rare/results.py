@@ -159,7 +159,66 @@ class ClassWeightSweep(RareCount):
     weight: float = 1.0
     #: What each weight reaches on labelled texts it has not seen, and what it counts in the target.
     sweep: Sequence[Row] = ()
+    #: The four variants of the count by each weight, as in `table`.
+    variants: Sequence[Row] = ()
 
     def heading(self) -> str:
         """The count and the weight."""
         return f"{super().heading()}; positives weigh {self.weight:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        sweep = {
+            "weight": self.weight,
+            "sweep": plain(list(self.sweep)),
+            "variants_by_weight": plain(list(self.variants)),
+        }
+        return super().to_dict() | sweep
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RareComparison(Shown):
+    """Counts of the same texts by several methods, side by side."""
+
+    counts: Mapping[str, RareCount]
+
+    def heading(self) -> str:
+        """What is compared, and the true count where it is known."""
+        first = next(iter(self.counts.values()))
+        return f"Rare events by {len(self.counts)} methods, {int(first.counted.sum())} texts{self.truth_said}"
+
+    @property
+    def truth_said(self) -> str:
+        """The true count, where the target's labels are known."""
+        first = next(iter(self.counts.values()))
+        if first.positive is None:
+            return ""
+        return f"; by their labels there are {int(first.positive[first.counted].sum())}"
+
+    def rows(self) -> Sequence[Row]:
+        """The calibrated probabilities of each method: estimate, deviation, interval; with labels also the truth.
+
+        An estimate is missing where labelled texts do not show that words tell the classes apart.
+        """
+        return [self._row(name, one) for name, one in self.counts.items()]
+
+    def _row(self, name: str, one: RareCount) -> Row:
+        table = one.table if one.count.reason is None else []
+        line = next((row for row in table if row["calibrated"] == "yes" and row["by"] == "probabilities"), {})
+        wanted = ["P"] * (one.positive is not None) + ["estimate", "sd"]
+        wanted += ["low", "high"] * (one.count.low is not None) + ["bias", "spcc", "auroc"] * (one.positive is not None)
+        return {"method": name, **{column: line.get(column, math.nan) for column in wanted}}
+
+    @property
+    def variants(self) -> list[Row]:
+        """The four variants of every method."""
+        return [{"method": name, **row} for name, one in self.counts.items() for row in one.table]
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """The notes of all methods, each once."""
+        return tuple(dict.fromkeys(note for one in self.counts.values() for note in one.warnings))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"methods": {name: one.to_dict() for name, one in self.counts.items()}}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
+from tallymark._display import Row
 from tallymark._numbers import per_cent
 from tallymark.charts.inputs import group_name, tallies_of
 from tallymark.charts.pictures import picture
@@ -15,6 +16,7 @@ from tallymark.comparison.results import Comparison
 from tallymark.decisions.verdicts import MANY_SIMPLE, metrics_to_compare, model_facts
 from tallymark.errors import InputError, Undefined
 from tallymark.evaluation.evaluate import evaluate
+from tallymark.inference.hypothesis_tests.mann_whitney import mann_whitney
 from tallymark.measures import Evaluation, Evaluations
 from tallymark.notes import Note
 from tallymark.registry import METRICS
@@ -23,7 +25,7 @@ from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.of_classes import of_classes
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
-from tallymark.reporting.page_model import Bar, Content, Fold, Line, Remark, Section, metric_tables, once
+from tallymark.reporting.page_model import Bar, Content, Fold, Line, Remark, Section, metric_tables, once, table_of
 from tallymark.reporting.remarks import described, flattered, leaks, no_sums, rarity
 from tallymark.reporting.sentences import model_headline, model_sentences
 from tallymark.simple import without_simple
@@ -232,7 +234,28 @@ def _ranking(tallies: Mapping[str, Tally], first: Evaluation) -> Section:
     """The curves of models without a threshold; with bands where rows are few and not in clusters."""
     band = all(t.clusters is None and sum(run.n_rows for run in t.runs) <= BANDS_UP_TO for t in tallies.values())
     pictures = [charts.roc(tallies, band=band), charts.pr(tallies, band=band, prevalence=first.prevalence)]
-    return Section("Ranking", "How well the scores put positives above negatives, over all thresholds.", pictures)
+    text = "How well the scores put positives above negatives, over all thresholds."
+    tests = _rank_sums(tallies)
+    caption = "Mann–Whitney test, two-sided: rank sums of the classes, the smaller U, and the p-value"
+    return Section("Ranking", text, pictures, [table_of(tests, caption)] if tests else [])
+
+
+def _rank_sums(tallies: Mapping[str, Tally]) -> list[Row]:
+    """The Mann–Whitney test of each model; none where rows are weighted, in clusters or quantised: it counts rows."""
+    if any(tally.weighted or tally.clusters is not None or not tally.exact for tally in tallies.values()):
+        return []
+    tests = {name: mann_whitney(tally) for name, tally in tallies.items()}
+    return [
+        {
+            "model": name,
+            "T_positive": test.rank_sum_positive,
+            "T_negative": test.rank_sum_negative,
+            "U": test.u,
+            "z": test.z,
+            "p_value": test.p_value,
+        }
+        for name, test in tests.items()
+    ]
 
 
 def _lists(tallies: Mapping[str, Tally], *, rare: bool) -> Section:

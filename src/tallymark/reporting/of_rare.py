@@ -12,7 +12,7 @@ from tallymark._display import Row
 from tallymark._numbers import number
 from tallymark.charts.theme import is_kind
 from tallymark.reporting.builders import ReportRequest, contents, only
-from tallymark.reporting.page_model import Content, Remark, Section, table_of
+from tallymark.reporting.page_model import Content, Fold, Remark, Section, table_of
 
 _ABOUT_TABLE = (
     "sd is the within-sample Bernoulli deviation, which leaves out the error of the fitted models; low and high "
@@ -20,7 +20,7 @@ _ABOUT_TABLE = (
 )
 
 if TYPE_CHECKING:
-    from tallymark.rare.results import ClassWeightSweep, RareCount
+    from tallymark.rare.results import ClassWeightSweep, RareComparison, RareCount
 
 
 @contents("RareCount")
@@ -58,7 +58,38 @@ def _weights(result: ClassWeightSweep) -> Section:
     text = (
         f"The weight {number(result.weight)} had the highest sPCC on held-out labelled texts; the target was not used."
     )
-    return Section("Class weights", text, [charts.class_weight_sweep(result)], [table_of(result.sweep)])
+    measured = ("bias", "spcc") if result.positive is not None else ()
+    pictures = [charts.class_weight_sweep(result), *(charts.class_weight_sweep(result, measure=m) for m in measured)]
+    variants = [{"weight": row["weight"], **_variant(row)} for row in result.variants]
+    every = Fold("All four variants of each weight", [], [table_of(variants)])
+    return Section("Class weights", text, pictures, [table_of(result.sweep)], folded=[every])
+
+
+@contents("RareComparison")
+def _of_methods(named: Mapping[str, RareComparison], data: Any, request: ReportRequest) -> Content:  # noqa: ARG001
+    return of_comparison(only(named, "comparison of counts"), title=request.title or "Rare events in text, by method")
+
+
+def of_comparison(compared: RareComparison, *, title: str) -> Content:
+    """The counts of all methods side by side, and the variants of each."""
+    sections = [
+        Section(
+            "Method by method", f"Calibrated probabilities. {_ABOUT_TABLE}", [charts.rare_counts(compared)],
+            [table_of(compared.rows())], folded=[Fold(name, [], [table_of(list(map(_variant, one.table)))])
+                                                 for name, one in compared.counts.items()],
+        )
+    ]  # fmt: skip
+    lines = [f"By {name}: {_told(one)}" for name, one in compared.counts.items()]
+    return Content(title, [compared.heading()], lines, list(map(Remark.of, compared.warnings)), sections)
+
+
+def _told(result: RareCount) -> str:
+    """The count of one method in a sentence."""
+    count = result.count
+    if count.reason is not None:
+        return f"how many of the {number(count.n)} texts are positive cannot be said: {count.reason}."
+    limits = "" if count.low is None else f" ({count.count_low:.0f} to {count.count_high:.0f})"
+    return f"about {count.count:.0f}{limits} positives among {number(count.n)} texts{result.truth_said}."
 
 
 def _scores(result: RareCount) -> list[Section]:

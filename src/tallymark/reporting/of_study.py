@@ -39,7 +39,7 @@ def _section(results: StudyResults, loss: str, test: StudyTest | None) -> Sectio
     pictures = [
         charts.study_errors(results, loss=loss),
         charts.errors_by_prevalence(results, loss=loss),
-        charts.errors_by_dataset(results, loss=loss),
+        charts.errors_by_dataset(results, loss=loss, methods=_leading(results, test)),
     ]
     best, text, tables = results.methods[0], "", []
     if test is not None:
@@ -50,6 +50,18 @@ def _section(results: StudyResults, loss: str, test: StudyTest | None) -> Sectio
     caption = f"{best} beside the others, over data sets and prevalences"
     tables.append(table_of(results.pairwise(best, loss).rows(), caption))
     return Section(f"By {loss}", text, pictures, tables)
+
+
+#: Methods whose losses are drawn by data set and prevalence.
+_DRAWN = 4
+
+
+def _leading(results: StudyResults, test: StudyTest | None) -> list[str]:
+    """The methods with the best ranks, in the order of the study."""
+    if test is None:
+        return list(results.methods[:_DRAWN])
+    ranks = test.nemenyi.mean_ranks
+    return [name for name in results.methods if name in sorted(ranks, key=lambda one: ranks[one])[:_DRAWN]]
 
 
 def _best(test: StudyTest) -> str:

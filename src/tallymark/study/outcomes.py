@@ -20,6 +20,9 @@ from tallymark.study.method_table import MethodTable
 from tallymark.study.rank_tests import TestResult
 from tallymark.study.stores import Cell, loss_of
 
+#: Columns of a loss over data sets and prevalences, and the share of the values that lies below each.
+_QUARTILES = {"least": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "largest": 1.0}
+
 #: Decimals to which prevalences are equal.
 _DECIMALS = 6
 
@@ -170,12 +173,25 @@ class StudyResults(Shown):
         return f"Study {self.name}: {size}, {len(self.cells)} cells finished{rest}"
 
     def rows(self) -> Sequence[Row]:
-        """Mean losses of each method."""
-        return [{"method": name, **{loss: self._mean(loss, name) for loss in self.losses}} for name in self.methods]
+        """Mean rank by each loss, best first, and the quartiles of the loss over data sets and prevalences.
 
-    def _mean(self, loss: str, method: str) -> float:
-        values = self.errors(loss)[:, :, self.methods.index(method)]
-        return float(np.nanmean(values)) if np.isfinite(values).any() else math.nan
+        Losses are not averaged over prevalences, where they are not of one size.
+        """
+        return [row for loss in self.losses for row in self._by_rank(loss)]
+
+    def _by_rank(self, loss: str) -> list[Row]:
+        try:
+            means: Mapping[str, float] = self.ranks(loss).means
+        except InputError:
+            # Not every method has a cell yet, or the loss has no best end.
+            means = dict.fromkeys(self.methods, math.nan)
+        errors, lines = self.errors(loss), []
+        for place, name in enumerate(self.methods):
+            finite = errors[:, :, place][np.isfinite(errors[:, :, place])]
+            ends = np.quantile(finite, list(_QUARTILES.values())) if len(finite) else [math.nan] * len(_QUARTILES)
+            quartiles = dict(zip(_QUARTILES, map(float, ends), strict=True))
+            lines.append({"loss": loss, "method": name, "mean_rank": means[name], **quartiles})
+        return sorted(lines, key=lambda row: row["mean_rank"])
 
     def to_frame(self) -> Any:
         """All lines as a dataframe."""
@@ -258,7 +274,7 @@ class StudyResults(Shown):
         return Pairwise(loss, pivot, tuple(lines))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: how much there is, mean losses, failures."""
+        """Plain values: how much there is, ranks and quartiles of the losses, failures."""
         failed = [{"dataset": c.dataset, "fold": c.fold, "method": c.method, "error": c.error} for c in self.failed]
         return {
             "name": self.name,

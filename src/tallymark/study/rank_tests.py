@@ -50,9 +50,18 @@ class TestResult(Shown):
         return np.array([pair["p_value"] for pair in self.pairs])
 
     @property
+    def control(self) -> str | None:
+        """The method that all others are compared with; None where all are compared with all."""
+        controls = {pair["second"] for pair in self.pairs if "second" in pair}
+        return controls.pop() if len(controls) == 1 and len(self.methods) > 2 else None
+
+    @property
     def groups(self) -> list[tuple[str, ...]]:
-        """Largest sets of methods, best first, of which no two differ by more than the critical difference."""
-        if self.critical_difference is None:
+        """Largest sets of methods, best first, of which no two differ by more than the critical difference.
+
+        There are none where methods are compared with a control only.
+        """
+        if self.critical_difference is None or self.control is not None:
             return []
         order = sorted(self.methods, key=lambda name: self.mean_ranks[name])
         sets: list[tuple[str, ...]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats
-from tallymark.errors import InputError
+from tallymark._numbers import counted
+from tallymark.errors import InputError, TrainingWarning
 from tallymark.quantify.estimation.estimate import estimate_many
 from tallymark.registry import METRICS, QUANTIFIERS
 from tallymark.sources.constructors import tally_of_arrays
@@ -59,11 +61,30 @@ class Unit:
         if self.classifier is not None:
             try:
                 validated = any(_reads_validation(method) for _, method in self.methods)
-                scores = scores_of(self.classifier, self.data, split, self.seed, rates=validated)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    scores = scores_of(self.classifier, self.data, split, self.seed, rates=validated)
+                self._tell(caught)
             except Exception as error:  # noqa: BLE001 - a failed fold is recorded and does not stop the run
                 scores = error
         shared = (time.perf_counter() - started) / len(self.methods)
         return [self._outcome(key, method, split, scores, shared) for key, method in self.methods]
+
+    def _tell(self, caught: Sequence[warnings.WarningMessage]) -> None:
+        """Warnings of the training, those of fits that did not converge as one sentence that says where."""
+        from sklearn.exceptions import ConvergenceWarning
+
+        stopped = sum(issubclass(one.category, ConvergenceWarning) for one in caught)
+        if stopped:
+            where = f"{self.data.name}, fold {self.fold}, {type(self.classifier.estimator).__name__}"  # type: ignore[union-attr]
+            message = (
+                f"{where}: {counted(stopped, 'fit')} stopped before the training converged; give the classifier a "
+                "larger max_iter, or scale the attributes"
+            )
+            warnings.warn(TrainingWarning(message), stacklevel=2)
+        for one in caught:
+            if not issubclass(one.category, ConvergenceWarning):
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
     def _outcome(self, key: str, method: Method, split: Split, scores: Any, shared: float) -> Outcome:
         started = time.perf_counter()

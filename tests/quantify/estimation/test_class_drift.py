@@ -44,6 +44,7 @@ def test_power_and_words():
     assert found.by_group[0,] < 0.001
     calm = drift(frame(np.random.default_rng(4), 1_000, 3))
     assert "not contradicted" in calm.verdict
+    assert f"at the {100 * (1 - calm.level):g} % level" in calm.verdict
     assert "does not show that it holds" in calm.verdict
 
 

@@ -7,7 +7,7 @@ Example: tallymark rare labelled.csv new.parquet --text body --label platform
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -17,8 +17,9 @@ from tallymark import rare
 from tallymark._numbers import number as shown
 from tallymark.cli.options import Jobs, LevelOrNone, OptionGroup, PosLabel, Seed, argument, column, names, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
+from tallymark.errors import InputError
 from tallymark.rare.files import TextColumn
-from tallymark.rare.results import ClassWeightSweep, RareCount
+from tallymark.rare.results import ClassWeightSweep, RareComparison, RareCount
 from tallymark.registry import choose
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted
@@ -26,12 +27,11 @@ from tallymark.sources.formats import Wanted
 #: Numbers from here on are counts, of which one decimal is enough.
 _COUNTED = 10.0
 
-#: The ways to count by name, and the option that says how many models each trains.
-METHODS: Mapping[str, tuple[Callable[..., RareCount], str]] = {
-    "bootstrap": (rare.bootstrap, "machines"),
-    "class-weight-sweep": (rare.class_weight_sweep, "replicates"),
-    "ensemble": (rare.ensemble, "machines"),
-}
+#: The ways to count by the name they have on the command line.
+METHODS: Mapping[str, str] = {name.replace("_", "-"): name for name in rare.METHODS}
+
+#: The option that runs all of them.
+_ALL = "all"
 
 
 @dataclass(frozen=True)
@@ -58,49 +58,77 @@ def run(
         str | None, column("Column of TARGET with the true class, to see how good the count is.")
     ] = None,
     pos_label: PosLabel = None,
-    method: Annotated[str, text("METHOD", "bootstrap, class-weight-sweep or ensemble.")] = "bootstrap",
+    method: Annotated[str, text("METHOD", f"{', '.join(METHODS)}; or all, side by side.")] = "bootstrap",
     machines: Annotated[
-        int | None, number("INTEGER", "Models to train (bootstrap 1000, a weight 10, an ensemble 10).", least=1)
+        int | None,
+        number("INTEGER", "Models to train (bootstrap 1000, a weight 10, an ensemble 10, balanced 1).", least=1),
     ] = None,
     level: LevelOrNone = 0.95,
     seed: Seed = 0,
     jobs: Jobs = None,
     out: Annotated[str | None, text("FILE", "Write TARGET with scores and probabilities to this file.")] = None,
-) -> RareCount:
+) -> RareCount | RareComparison:
     """Train on the labelled texts, count in the target, print; gives back what was printed."""
-    count: Callable[..., RareCount]
-    count, size = choose("--method", method, METHODS)
+    chosen = choose("--method", method, {**METHODS, _ALL: None})
     output.require_place(train, target)
     require_table_place(out, train, target)
-    options = asdict(cleaning)
-    cleaned = rare.Cleaning(languages=options.pop("language") or (), **options)
+    if chosen is None and out is not None:
+        raise InputError("--out writes the scores of one method; name it with --method.")
+    words = asdict(cleaning)
     labels = _column(train, label, "--label")
     truth = None if target_label is None else _column(target, target_label, "--target-label")
+    known, unknown = (TextColumn(path, text, option="--text") for path in (train, target))
+    own = {} if machines is None else {"machines": machines}
     with progress_bar(f"Counting in {target}") as progress:
-        result = count(
-            TextColumn(train, text, option="--text"),
-            labels,
-            TextColumn(target, text, option="--text"),
-            target_labels=truth,
-            pos_label=pos_label,
-            cleaning=cleaned,
-            level=level or None,
-            seed=seed,
-            jobs=jobs,
-            progress=progress,
-            **({} if machines is None else {size: machines}),
-        )
+        options = {
+            "target_labels": truth,
+            "pos_label": pos_label,
+            "cleaning": rare.Cleaning(languages=words.pop("language") or (), **words),
+            "level": level or None,
+            "seed": seed,
+            "jobs": jobs,
+            "progress": progress,
+        }
+        if chosen is None:
+            compared = rare.compare(known, labels, unknown, methods=dict.fromkeys(rare.METHODS, own), **options)
+        else:
+            result = rare.METHODS[chosen](known, labels, unknown, **options, **own)
+    if chosen is None:
+        return _show_all(compared, target, output)
     if out is not None:
         write_beside(out, target, {"tallymark_score": result.scores, "tallymark_probability": result.posteriors})
     output.write_report(result, target)
     if output.as_json:
-        sweep = {"weight": result.weight, "sweep": result.sweep} if isinstance(result, ClassWeightSweep) else {}
-        output.answer("rare", result.to_dict() | sweep | {"out": out}, result.warnings)
+        output.answer("rare", result.to_dict() | {"out": out}, result.warnings)
         return result
     _print(result, target, out, output)
     output.notes(result.warnings)
     output.say_where()
     return result
+
+
+def _show_all(compared: RareComparison, target: str, output: ReportedOutput) -> RareComparison:
+    """The methods side by side."""
+    output.write_report(compared, target)
+    if output.as_json:
+        output.answer("rare", compared.to_dict(), compared.warnings)
+        return compared
+    output.text(f"{target}: {compared.heading()}", "bold")
+    output.rows(compared.rows(), shown=_shown)
+    output.text(f"Calibrated probabilities; --json has all four variants. {_DEVIATIONS}", "dim", indent="  ")
+    for name, one in compared.counts.items():
+        if one.count.reason is not None:
+            output.text(f"{name}: no count: {one.count.reason}.", indent="  ")
+    output.notes(compared.warnings)
+    output.say_where()
+    return compared
+
+
+#: What the columns of a count mean.
+_DEVIATIONS = (
+    "sd is the within-sample Bernoulli deviation; low and high span the chance in both samples, if the texts of each "
+    "class are alike in them."
+)
 
 
 def _column(paths: str, name: str, option: str) -> Any:
@@ -111,16 +139,11 @@ def _column(paths: str, name: str, option: str) -> Any:
 def _print(result: RareCount, target: str, out: str | None, output: ReportedOutput) -> None:
     output.text(f"{target}: {result.heading()}", "bold")
     output.rows(result.table, shown=_shown)
-    output.text(
-        "sd is the within-sample Bernoulli deviation; low and high span the chance in both samples, if the texts of "
-        "each "
-        "class are alike in them.",
-        "dim",
-        indent="  ",
-    )
+    output.text(_DEVIATIONS, "dim", indent="  ")
     if isinstance(result, ClassWeightSweep):
         output.text("")
         output.rows(result.sweep, "Weights of positives in training; labelled texts chose", _shown)
+        output.text("--json and --report have all four variants of each weight.", "dim", indent="  ")
     if result.count.reason is None:
         verdict = result.fit.verdict
         output.text(f"{verdict[0].upper()}{verdict[1:]}.", indent="  ")

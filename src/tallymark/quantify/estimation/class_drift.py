@@ -49,14 +49,15 @@ class ClassDrift(Shown):
     @property
     def verdict(self) -> str:
         """The result of the test in words; not to contradict prior shift does not show that it holds."""
+        found = f"(p = {self.p_value:.3g}, at the {100.0 * (1.0 - self.level):g} % level)"
         if not self.contradicted:
-            verdict = f"prior shift is not contradicted by the labels (p = {self.p_value:.3g})"
+            verdict = f"prior shift is not contradicted by the labels {found}"
             return f"{verdict}, which does not show that it holds"
         moved = [name for name, p in self.by_class.items() if p < 1.0 - self.level]
         where = sorted((key for key, p in self.by_group.items() if p < 1.0 - self.level), key=self.by_group.__getitem__)
         classes = f": scores of {' and '.join(moved)} rows differ between groups" if moved else ""
         groups = f", most clearly in {', '.join('/'.join(map(str, key)) for key in where[:3])}" if where else ""
-        return f"prior shift is contradicted by the labels (p = {self.p_value:.3g}){classes}{groups}"
+        return f"prior shift is contradicted by the labels {found}{classes}{groups}"
 
     def heading(self) -> str:
         """The verdict."""

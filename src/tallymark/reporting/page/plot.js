@@ -1,7 +1,7 @@
 /* Small pictures drawn by the page: axes, lines, bands, marks. */
 const SVG = "http://www.w3.org/2000/svg";
 const DASHES = ["", "6 3", "2 2", "8 3 2 3", "4 4", "1 3", "10 4"];
-const COLOURS = 7;
+const COLOURS = 10;
 
 /* The marks of models, in the order of the charts' theme. */
 const SHAPES = [
