@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_iris
@@ -11,9 +12,8 @@ from sklearn.linear_model import LinearRegression
 
 import tallymark as tm
 from studies.exhibits import Answer, Effort, Fact, Figure, Table, exhibit, near
-from studies.pictures import lines, plane, surfaces
+from studies.pictures import lines
 from tallymark.learners.votes import class_weights
-from tallymark.registry import METRICS
 from tallymark.study.plans import plan_of
 
 _HERE = Path(__file__).parent
@@ -75,15 +75,13 @@ def shifts(_: Effort) -> Answer:
     straight = LinearRegression().fit(x[low, None], y[low])
     fit_line = straight.predict(x[:, None])
     gap = float(np.abs(fit_line - y)[~low].mean() / np.abs(fit_line - y)[low].mean())
-    covariate = plane(
-        {"training": np.column_stack([x, y])[low], "target": np.column_stack([x, y])[~low]},
-        "Covariate shift of a regression",
-        axes=("x", "y"),
-        line=(straight.coef_[0], -1.0, straight.intercept_),
-    )
+    covariate = tm.charts.class_points(
+        np.column_stack([x, y]), np.where(low, "training", "target"), names=("x", "y"),
+        line=(float(straight.coef_[0]), -1.0, float(straight.intercept_)),
+    )  # fmt: skip
     return Answer(
         figures=[
-            *(Figure(f"Figure 2.2, {name}", plane(parts, name)) for name, parts in samples.items()),
+            *(Figure(f"Figure 2.2, {name}", _by_class(parts)) for name, parts in samples.items()),
             Figure("Figure 2.3: a line fitted to the training points", covariate),
         ],
         tables=[Table("Test that the target is a mixture of the training classes", ("sample", "p"), rows)],
@@ -91,6 +89,12 @@ def shifts(_: Effort) -> Answer:
         "the attributes from the labels; prior shift keeps P(x | y), covariate shift keeps P(y | x). In figure 2.3 the "
         f"line errs {gap:.0f} times as much on the target as on the points it was fitted to.",
     )  # fmt: skip
+
+
+def _by_class(parts: dict[str, np.ndarray]) -> Any:
+    """Points of each class."""
+    truth = np.repeat(list(parts), [len(part) for part in parts.values()])
+    return tm.charts.class_points(np.concatenate(list(parts.values())), truth)
 
 
 @cache
@@ -137,21 +141,14 @@ def trend(effort: Effort) -> Answer:
 @exhibit("S-QUANT", "Figure 3.2", "Thresholds chosen by X, Max and T50")
 def policies(_: Effort) -> Answer:
     tally = _normal_scores(100, 1000, 3)
-    grid = np.linspace(*tally.range, 300)
-    cells = [tally.at(float(value)) for value in grid]
-    curve = {
-        "fpr": (grid, [tm.metrics.fpr(cell) for cell in cells]),
-        "1 − tpr": (grid, [tm.metrics.fnr(cell) for cell in cells]),
-    }
     chosen = {"X": "x", "Max": "youden", "T50": "t50"}
     rows = []
     for name, policy in chosen.items():
         at = tally.at(policy)
         rows.append([name, f"{at.threshold:.3f}", f"{tm.metrics.fpr(at):.3f}", f"{tm.metrics.fnr(at):.3f}"])
-    for name, row in zip(chosen, rows, strict=True):
-        curve[name] = ([float(row[1])] * 2, [0.0, 1.0])
+    chart = tm.charts.over_thresholds(tally, metrics=["fpr", "fnr"], threshold=chosen)
     return Answer(
-        figures=[Figure("Error rates by threshold", lines(curve, "fpr and 1 − tpr", ("threshold", "rate")))],
+        figures=[Figure("Error rates by threshold", chart)],
         tables=[
             Table(
                 "Chosen thresholds, 100 positives and 1 000 negatives", ("policy", "threshold", "fpr", "1 − tpr"), rows
@@ -307,11 +304,13 @@ def chapter_5(effort: Effort) -> Answer:
     results = _results(effort, "nearest_neighbours", ("iris.1", "wine.1", "balance.1"))
     figures = [*_study_figures(results, "5.1", "ae"), *_study_figures(results, "5.2", "kld")]
     figures += [
-        Figure(f"Figure 5.3: {other} against PWKα", tm.charts.pairwise(results, "PWKα", other))
-        for other in ("KNN", "PWK", "Max", "AC", "CC", "BL")
+        Figure("Figure 5.3: each method against PWKα", tm.charts.pairwise(results, "PWKα")),
+        Figure("Figure 5.4: split by prevalence", tm.charts.pairwise(results, "PWKα", by_prevalence=True)),
+        Figure(
+            "Figure 5.5: losses by data set and prevalence",
+            tm.charts.errors_by_dataset(results, methods=["AC", "Max", "KNN", "PWKα"]),
+        ),
     ]
-    figures.append(Figure("Losses by prevalence (figure 5.4)", tm.charts.errors_by_prevalence(results)))
-    figures.append(Figure("Losses by data set (figure 5.5)", tm.charts.errors_by_dataset(results)))
     pairs = {line["method"]: line for line in results.pairwise("PWKα").rows()}
     facts = []
     if not effort.quick:
@@ -358,10 +357,7 @@ def perfect_quantifier(_: Effort) -> Answer:
     worst = tm.confusion(third, opposite)
     return Answer(
         figures=[
-            Figure(
-                "Class 3 of iris against the rest",
-                plane({"classes 1 and 2": X[third == 0], "class 3": X[third == 1]}, "Iris", axes=("sepal length", "petal length")),
-            )
+            Figure("Class 3 of iris against the rest", _by_class({"classes 1 and 2": X[third == 0], "class 3": X[third == 1]}))
         ],
         tables=[Table("Two quantifiers", ("hypothesis", "TP", "FP", "FN", "TN", "recall", "NAS", "Q₂"), rows)],
         facts=[
@@ -374,35 +370,21 @@ def perfect_quantifier(_: Effort) -> Answer:
 
 @exhibit("S-QUANT", "Figures 6.2 to 6.7", "Losses over all numbers of false positives and false negatives")
 def loss_surfaces(_: Effort) -> Answer:
-    names = {
+    shown = {
         "classification": ("recall", "f1", "accuracy", "geometric_mean"),
-        "quantification": ("nas", "nss"),
+        "quantification": ("ae", "kld", "nas", "nss"),
+        "Q-measure": {f"Q, β = {beta:g}": ("q_measure", {"beta": beta}) for beta in (0.0, 0.5, 1.0, 2.0, 5.0)},
     }
-    q = {f"Q, β = {beta:g}": partial(METRICS["q_measure"].cells, beta=beta) for beta in (0.0, 0.5, 1.0, 2.0, 5.0)}
-    shares = {"balanced (1 000 and 1 000)": (1000, 1000), "unbalanced (100 and 1 000)": (100, 1000)}
     figures = []
     numbers = iter(("6.2", "6.3", "6.4", "6.5", "6.6", "6.7"))
-    errors = {"AE": _absolute_error, "KLD": _divergence}
-    for kind, listed in names.items():
-        extra = errors if kind == "quantification" else {}
-        for title, (P, N) in shares.items():
-            chart = surfaces((*listed, *extra), P, N, f"{kind.capitalize()}, {title}", extra)
-            figures.append(Figure(f"Figure {next(numbers)}", chart))
-    for title, (P, N) in shares.items():
-        figures.append(Figure(f"Figure {next(numbers)}", surfaces(tuple(q), P, N, f"Q-measure, {title}", q)))
+    for kind, metrics in shown.items():
+        for positives in (1000, 100):
+            chart = tm.charts.metric_surfaces(metrics, positives=positives, negatives=1000)
+            figures.append(Figure(f"Figure {next(numbers)}: {kind}", chart))
     return Answer(
         figures=figures,
         remark="The thesis adds a surface in three dimensions to each; the flat one has the same values.",
     )
-
-
-def _absolute_error(tp: float, fp: float, fn: float, tn: float) -> float:
-    return -abs(fp - fn) / (tp + fp + fn + tn)
-
-
-def _divergence(tp: float, fp: float, fn: float, tn: float) -> float:
-    n = tp + fp + fn + tn
-    return -float(tm.quantify.losses.kld((tp + fn) / n, (tp + fp) / n, size=n))
 
 
 @exhibit("S-QUANT", "Figures 6.8 and 6.9", "Structured support vector machines that learn to count")

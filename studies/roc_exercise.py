@@ -12,7 +12,6 @@ import numpy as np
 
 import tallymark as tm
 from studies.exhibits import Answer, Effort, Figure, Table, exhibit, near
-from studies.pictures import plane
 
 #: x₁, x₂ and score of the negatives and of the positives that are printed.
 NEGATIVES = np.array([
@@ -22,6 +21,9 @@ NEGATIVES = np.array([
     (1.4692, 0.18198, -3.4747), (1.8713, -0.03735, -3.3903),
 ])  # fmt: skip
 POSITIVES = np.array([(3.8393, 1.9242, -0.60974), (4.2738, 3.5801, 0.95799), (1.3966, 2.629, -1.6119)])
+
+#: Classes as they are written.
+_NAMES = np.array(["negative", "positive"])
 
 #: U of the exercise's 50 positives and 300 negatives.
 PRINTED_U = 94
@@ -73,10 +75,10 @@ def plane_of_points(_: Effort) -> Answer:
     predicted = x @ np.array(line[:2]) + line[2] >= 0
     return Answer(
         figures=[
-            Figure("Figure 1: true classes", plane({"negative": x[y == 0], "positive": x[y == 1]}, "True classes")),
+            Figure("Figure 1: true classes", tm.charts.class_points(x, _NAMES[y])),
             Figure(
                 "Figure 2: predicted classes, and the line where the score is 0",
-                plane({"negative": x[~predicted], "positive": x[predicted]}, "Predicted classes", line=line),
+                tm.charts.class_points(x, _NAMES[y], _NAMES[predicted.astype(int)], line=line),
             ),
         ],
         remark="17 points are the printed ones, 333 are drawn from two normals fitted to them.",

@@ -9,7 +9,6 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import tallymark as tm
 from studies.exhibits import Answer, Effort, Fact, Figure, Table, exhibit, near
-from studies.pictures import lines
 from tallymark.learners import MOD
 
 #: Share of simple objects in per cent, then AUROC of MOD, LOF, IF, COPOD with and without them, as published.
@@ -54,23 +53,17 @@ def figure_1(_: Effort) -> Answer:
     y = [0, 0, 0, 1, 1]
     scores = {"Classifier 1": [1, 2, 110, 6, 120], "Classifier 2": [100, 150, 2, 130, 3]}
     counts = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-    series, worst = {}, 0.0
-    facts = []
+    worst, facts = 0.0, []
     for name, values in scores.items():
-        few = tm.tally(y, values)
-        plain = tm.metrics.auroc(few)
+        plain = tm.metrics.auroc(tm.tally(y, values))
         with_simple = [tm.metrics.auroc(tm.tally(y + [0] * m, values + [0] * m)) for m in counts]
         predicted = [1 - (6 - 6 * plain) / (2 * (3 + m)) for m in counts]
         worst = max(worst, float(np.abs(np.subtract(with_simple, predicted)).max()))
-        series[f"{name}, with simple objects"] = (counts, with_simple)
-        series[f"{name}, without"] = (counts, [plain] * len(counts))
-        facts.append(
-            near(f"AUROC of {name}", {"Classifier 1": 5 / 6, "Classifier 2": 1 / 2}[name], plain, 1e-12, exact=True)
-        )
+        printed = {"Classifier 1": 5 / 6, "Classifier 2": 1 / 2}[name]
+        facts.append(near(f"AUROC of {name}", printed, plain, 1e-12, exact=True))
+    both = tm.without_simple(tm.panel(y, scores))
     return Answer(
-        figures=[
-            Figure("AUROC by number of simple objects", lines(series, "Simple objects", ("simple objects", "AUROC")))
-        ],
+        figures=[Figure("AUROC by number of simple objects", tm.charts.simple_objects(both))],
         facts=[*facts, near("largest difference from equation 6", 0, worst, 1e-12, exact=True)],
     )
 

@@ -14,7 +14,8 @@ HERE = Path(__file__).parents[2]
 
 #: Figures and tables of each document.
 NUMBERED = {
-    "S-PCC": [f"figure 1.{n}" for n in range(1, 10)] + [f"table 1.{n}" for n in range(1, 8)],
+    "S-PCC": [f"figure 1.{n}" for n in range(1, 10)] + [f"table 1.{n}" for n in range(1, 8)]
+    + [f"figure 2.{n}" for n in range(1, 6)] + [f"table 2.{n}" for n in range(1, 5)] + ["tables b.1 and b.2"],
     "S-ROC": [f"figure {n}" for n in range(1, 9)],
     "S-ONS": ["tables 1 and 2", "annex a", "annex c", "annex d", "annex e"],
     "S-QUANT": [
