@@ -256,7 +256,23 @@ def test_a_matrix_of_checked_rows():
     assert by_file["matrix"] == answer["matrix"]
     shown = run("audit", "matrix", "m.csv", "--publish", "variation", "--report", "m.html")
     assert "coefficient of variation" in shown
-    assert "deforestation" in Path("m.html").read_text(encoding="utf-8")
+    page = Path("m.html").read_text(encoding="utf-8")
+    assert "deforestation" in page
+    assert "coefficient of variation" in page
+
+
+@pytest.mark.usefixtures("here")
+def test_a_stratum_that_was_checked_completely_is_known():
+    Path("m.csv").write_text("map,relevant,other,size\nrelevant,8000,0,8000\nother,5,1529,92000\n")
+    matrix = {"relevant": {"relevant": 8_000}, "other": {"relevant": 5, "other": 1_529}}
+    for option, finite in ((None, None), ("--finite", True), ("--areas", False)):
+        answer = json.loads(run("audit", "matrix", "m.csv", *([] if option is None else [option]), "--json"))
+        recall = tm.audits.from_matrix(matrix, [8_000, 92_000], finite=finite).recall["relevant"]
+        assert answer["classes"]["relevant"]["recall"]["low"] == pytest.approx(recall.low)
+        assert (answer["classes"]["relevant"]["precision"]["low"] == 1.0) == (finite is not False)
+    Path("m.csv").write_text("map,relevant,other,size\nrelevant,8000,0,7000\nother,5,1529,92000\n")
+    with pytest.raises(tm.InputError, match="--areas"):
+        run("audit", "matrix", "m.csv")
 
 
 @pytest.mark.parametrize(
