@@ -349,6 +349,11 @@ def test_bad_matrices_are_refused(matrix, sizes, options, message):
         (lambda f: f, {"stratum": "h", "size": {0: 3_000, 1: 1_000, 2: 400, 3: 9}}, "has no checked row"),
         (lambda f: f, {"stratum": "h", "size": {0: 3, 1: 1_000, 2: 400}}, "a size of 3"),
         (lambda f: f, {"size": {0: 3_000}}, "stratum="),
+        (lambda f: f, {"stratum": "h", "size": 4_400}, "size= is 4400, expected the number"),
+        (lambda f: f, {"stratum": "h", "size": [3_000, 1_000, 400]}, "expected the number of rows of each"),
+        (lambda f: f, {"stratum": "h", "size": {0: "many", 1: 1_000, 2: 400}}, "stratum 0 is 'many'"),
+        (lambda f: f, {"stratum": "h", "size": {0: np.inf, 1: 1_000, 2: 400}}, "stratum 0 is inf"),
+        (lambda f: f.assign(y=f.y.where(f.h == 0), g=f.h > 0), {"cluster": "g"}, "^A single cluster was checked"),
         (lambda f: f.assign(y=f.y.where(f.h > 0)), {"stratum": "h"}, "'h 0' has no checked row"),
         (lambda f: f.assign(i=1), {"id": "i"}, "more than once"),
         (lambda f: f, {"threshold": 0.5, "score": "i"}, "score= is for audits with a positive class"),
@@ -480,6 +485,8 @@ def test_publication_needs_a_standard_error_and_judges_groups():
     assert by_group["b", "1"] == "suppressed"
     with pytest.raises(tm.InputError, match="above 0"):
         tm.audits.publication(lone, "minimum", rows=-4)
+    with pytest.raises(tm.InputError, match="expected a number"):
+        tm.audits.publication(lone, "minimum", rows="ten")
 
 
 def test_groups_with_too_few_rows_say_so():

@@ -323,7 +323,7 @@ def test_checked_rows_are_joined_by_their_ids():
     [
         (lambda t: pd.concat((t, t.head(2))), "more than once"),
         (lambda t: t.assign(key="new"), "has no row with the key"),
-        (lambda t: t.assign(key=t.key.where(t.index % 2 == 0)), "without a key"),
+        (lambda t: t.assign(key=t.key.where(t.index % 2 == 0)), "without a value of key"),
         (lambda t: t.assign(v=t.v + 1), "has v"),
     ],
 )

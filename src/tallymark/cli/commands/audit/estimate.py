@@ -195,7 +195,7 @@ class _Places:
 
     def _by_id(self, column: NDArray[Any]) -> NDArray[np.int64]:
         if (missing := int(is_missing(column).sum())) > 0:
-            raise InputError(f"{self.checked!r} lists {counted(missing, 'row')} without a {self.id}; fill it in.")
+            raise InputError(f"{self.checked!r} lists {counted(missing, 'row')} without a value of {self.id}; fill it in.")
         places = {name: place for place, name in enumerate(np.asarray(self.ids).tolist())}
         given = np.ma.getdata(column).tolist()
         if absent := [name for name in given if name not in places]:
