@@ -349,6 +349,11 @@ def test_two_audits_are_compared_and_screening_is_stopped():
     state = json.loads(run("audit", "stop", "screened.csv", "--n", "500", "--recall", "0.9", "--json"))
     assert state["stop"] is not None
     assert state["positives"] == 20
+    pd.DataFrame({"checked": ["relevant"] * 20 + ["other"] * 400}).to_csv("screened.csv", index=False)
+    named = ["audit", "stop", "screened.csv", "--n", "500", "--recall", "0.9", "--json"]
+    assert json.loads(run(*named, "--pos-label", "relevant"))["p_value"] == state["p_value"]
+    with pytest.raises(tm.InputError, match="pos-label"):
+        run(*named)
 
 
 @pytest.mark.usefixtures("here")
