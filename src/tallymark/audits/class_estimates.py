@@ -282,8 +282,8 @@ def estimates_of(sample: ClassSample, level: float, unit: str = "rows") -> Audit
         n=sample.size,
         checked=len(sample.truth),
         unit=unit,
-        uncertainty=_uncertainty(sample),
-        explanations=_explanations(sample, measures["count"]),
+        uncertainty=uncertainty_of(sample),
+        explanations=explanations_of(sample, measures["count"]),
     )
 
 
@@ -432,7 +432,7 @@ def _matrix(sample: ClassSample, unit: str) -> AuditMatrix | None:
     return AuditMatrix(sample.classes, sample.matrix(), np.array(errors), unit)
 
 
-def _explanations(sample: ClassSample, counts: Mapping[Label, AuditMeasure]) -> tuple[str, ...]:
+def explanations_of(sample: ClassSample, counts: Mapping[Label, AuditMeasure]) -> tuple[str, ...]:
     """Of each class whose upper limit is farther off than its standard error suggests, the rows that leave room."""
     sentences = []
     checked = np.bincount(sample.cell, minlength=len(sample.sizes))
@@ -453,7 +453,7 @@ def _explanations(sample: ClassSample, counts: Mapping[Label, AuditMeasure]) -> 
     return tuple(sentences)
 
 
-def _uncertainty(sample: ClassSample) -> tuple[Row, ...]:
+def uncertainty_of(sample: ClassSample) -> tuple[Row, ...]:
     """What each cell adds to the variance of the counts, with a row of every class more than were checked."""
     number = len(sample.sizes)
     if number < 2 or sample.clustered:
