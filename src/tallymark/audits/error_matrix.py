@@ -10,7 +10,8 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats, Label
-from tallymark.audits.class_estimates import AuditEstimate, estimates_of
+from tallymark.audits.class_estimates import AuditEstimate
+from tallymark.audits.class_estimation import estimates_of
 from tallymark.audits.class_sample import ClassSample
 from tallymark.errors import InputError, shown
 from tallymark.inference.interval import checked_level

@@ -1,7 +1,7 @@
 """Estimates of counts, precision, recall and other rates from rows checked by hand (``tm.audits.estimate``).
 
 Two classes of which one is positive are estimated by :mod:`tallymark.audits.called_parts`, with scores; any number of
-classes by :mod:`tallymark.audits.class_estimates`.
+classes by :mod:`tallymark.audits.class_estimation`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,10 @@ from tallymark.audits.checked_rows import Audit, Design, columns_wanted, design_
 from tallymark.audits.class_estimates import (
     AuditEstimate,
     AuditMeasure,
-    estimates_of,
-    explanations_of,
-    uncertainty_of,
     with_groups,
     without_estimates,
 )
+from tallymark.audits.class_estimation import estimates_of, explanations_of, uncertainty_of
 from tallymark.audits.class_rows import ClassAudit, ClassLabels, class_audit
 from tallymark.audits.prevalences import (
     AuditPrevalences,
@@ -65,6 +63,7 @@ class BinaryAuditEstimate(AuditEstimate, Mapping[str, Measure]):
     threshold: float | None = None
     #: What is estimated: rows, or a column's sum.
     value: str | None = None
+    groups: Mapping[tuple[Any, ...], BinaryAuditEstimate] = field(default_factory=dict)
     #: Mean of the scores over all rows, where they lie in [0, 1] and rows are what is counted.
     mean_score: float | None = None
 

@@ -78,7 +78,7 @@ def group_values(column: Column) -> list[Label]:
     if column.dtype.kind == "M":
         days = column.astype("datetime64[D]")
         column = np.datetime_as_string(days if (days == column).all() else column)
-    values = column.tolist()
+    values: list[Label] = column.tolist()
     # Files have millions of rows, whose values are mostly plain already.
     if set(map(type, values)) <= {bool, int, float, str}:
         return values
