@@ -52,6 +52,7 @@ coverage: $(VENV)/bench.stamp
 	for section in trained counts periods; do $(BIN)/python -m bench.quantify_coverage $$section --repeats 200 || exit 1; done
 	for part in "" --strata --cells --sizes; do $(BIN)/python -m bench.audit_coverage --repeats 300 $$part || exit 1; done
 	$(BIN)/python -m bench.class_audit_coverage
+	$(BIN)/python -m bench.class_audit_rivals
 	$(BIN)/python -m bench.impact_coverage
 
 # Lines the test suite reaches; the core must not fall below what is stated here.

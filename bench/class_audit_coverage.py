@@ -14,7 +14,8 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from tallymark.audits.class_estimates import AuditEstimate, estimates_of
+from tallymark.audits.class_estimates import AuditEstimate
+from tallymark.audits.class_estimation import estimates_of
 from tallymark.audits.class_rows import POST_STRATUM
 from tallymark.audits.class_sample import ClassSample
 

@@ -307,7 +307,7 @@ CALLS |= {
     "audits.pooled": call(tm.audits.estimate(CHECKED, label="y", by="item"), 1),
     "not_worse": call(tally(), tally("q"), metric="average_precision", margin=0.1, threshold=With(0.3, {"metric": "f1"}), level=0.9),
     "audits.publication": call(MATRICES[0], "variation"),
-    "audits.stopping": call([1] * 20 + [0] * 60, 100, recall=0.5, level=0.5),
+    "audits.stopping": call([1] * 20 + [0] * 60, 100, recall=0.5, pos_label=0, level=0.5),
     "audits.accuracy_size": call([0.2, 0.8], [0.9, 0.8], named={"standard_error": 0.02}, standard_error=0.03),
     "audits.elusion_size": call(500, 20_000, named={"recall": 0.9}, recall=0.8, missed=0.001, level=0.5),
     "audits.from_audit": call(CHECKED, named={"label": "y", "score": "p"}, **OF_AUDITS),

@@ -65,7 +65,7 @@ def column(values: object, name: str) -> NDArray[Any]:
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind == "O":
-        _refuse_missing(np.fromiter(map(_is_missing, array), np.bool_, array.size), name)
+        _refuse_missing(_missing_of(array), name)
     return array
 
 
@@ -243,7 +243,7 @@ def labels(values: object, name: str = "labels") -> NDArray[Any]:
     if array.dtype.kind == "f":
         _refuse_missing(np.isnan(array), name)
     elif array.dtype.kind == "O":
-        kinds = {type(value) for value in array}
+        kinds = kinds_of(array)
         if not all(issubclass(kind, str | bool | int | float | np.generic) for kind in kinds):
             listed = shown(sorted(kind.__name__ for kind in kinds))
             raise InputError(f"{name} holds objects of type {listed}; expected text, whole numbers or bools.")
@@ -497,6 +497,18 @@ def _bad_rows(name: str, what: str, bad: Bools) -> str:
     many = int(np.count_nonzero(bad))
     rows = f"{many} rows, the first" if many > 1 else "one row,"
     return f"{name} has {what} in {rows} at index {int(np.argmax(bad))}; drop or repair those rows first."
+
+
+def kinds_of(array: NDArray[Any]) -> set[type]:
+    """The types of the values of an array of objects."""
+    return set(map(type, array.tolist()))
+
+
+def _missing_of(array: NDArray[Any]) -> Bools:
+    """Which values of an array of objects are missing; text, whole numbers and bools never are."""
+    if kinds_of(array) <= {str, int, bool}:
+        return np.zeros(array.size, np.bool_)
+    return np.fromiter(map(_is_missing, array), np.bool_, array.size)
 
 
 def _is_missing(value: object) -> bool:

@@ -156,12 +156,12 @@ def test_metrics_by_group_are_those_of_the_group():
     label = np.where(np.arange(4_000) % 8 == 0, y, np.nan)
     frame = data.assign(y=label)
     found = tm.audits.estimate(frame, label="y", score="p", threshold=0.1, by="region", estimator="expansion")
-    for (region,), measures in found.measures_by_group.items():
+    for (region,), group in found.groups.items():
         alone = tm.audits.estimate(
             frame[frame.region == region], label="y", score="p", threshold=0.1, estimator="expansion"
         )
-        assert measures["precision"].value == pytest.approx(alone["precision"].value, nan_ok=True)
-        assert measures["recall"].low == alone["recall"].low
+        assert group["precision"].value == pytest.approx(alone["precision"].value, nan_ok=True)
+        assert group.recall[1].low == alone["recall"].low
     assert {line["group"]["region"] for line in found.to_dict()["groups"]} == {"a", "b", "c"}
     assert "recall" in found.to_dict()["groups"][0]["metrics"]
 

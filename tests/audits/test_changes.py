@@ -51,6 +51,8 @@ def test_audits_that_do_not_fit_are_refused():
         tm.audits.change(audit(40), other)
     with pytest.raises(tm.InputError, match="levels"):
         tm.audits.change(audit(40), audit(40, level=0.9))
+    with pytest.raises(tm.InputError, match="counts rows and the second units"):
+        tm.audits.change(audit(40), audit(40, unit=0.09))
 
 
 @pytest.mark.parametrize(

@@ -265,6 +265,34 @@ def test_two_classes_are_the_same_from_rows_and_from_a_matrix():
             assert one.high == pytest.approx(other.high, rel=0.03)
 
 
+def test_two_classes_have_what_several_have():
+    """Explanations, what to check next, average recall, groups and units: none of it was there with labels 0 and 1."""
+    sizes, checked, found = [67_584, 2_000, 416], [200, 150, 150], [0, 30, 75]
+    cells = zip(sizes, checked, found, strict=True)
+    label = [np.r_[np.ones(k), np.zeros(n - k), np.full(rows - n, np.nan)] for rows, n, k in cells]
+    frame = pd.DataFrame({"y": np.concatenate(label), "s": np.repeat(["low", "mid", "high"], sizes), "ha": 2.5})
+    frame["c"] = np.where(frame.s == "high", 1, 0)
+    frame["g"] = np.arange(len(frame)) % 2
+    audit = tm.audits.estimate(frame, label="y", predicted="c", stratum="s", by="g", value="ha")
+    assert "none of the 200 checked rows of s low is 1, and they stand for 168\u202f960" in audit.explanations[0]
+    assert audit.explanations[0] in audit.heading()
+    assert [line["of"] for line in audit.uncertainty] == ["s low", "s mid", "s high"]
+    assert audit.average_recall.value == pytest.approx((audit.recall[0].value + audit.recall[1].value) / 2)
+    assert audit.average_recall.low < audit.average_recall.value < audit.average_recall.high
+    assert audit.matrix.unit == audit.unit == audit.groups[0,].matrix.unit == "ha"
+    shares = {key: one.prevalences[1].value for key, one in audit.groups.items()}
+    assert shares == {key: one.prevalence for key, one in audit.by_group.entries.items()}
+    assert audit.to_dict()["classes"]["1"]["count"]["value"] == pytest.approx(audit.counts[1].value)
+    none = tm.audits.estimate(frame.assign(y=frame.y.where(frame.y != 1)), label="y", predicted="c", stratum="c")
+    assert none.average_recall.reason == "none of the 395 checked rows is positive"
+
+
+def test_the_matrix_has_the_unit_of_the_value():
+    rows = pd.DataFrame({"y": ["a", "b", "c", None] * 30, "c": ["a", "b", "b", "c"] * 30, "ha": 2.0})
+    audit = tm.audits.estimate(rows, label="y", predicted="c", value="ha")
+    assert audit.matrix.heading() == "Estimated ha by predicted and true class"
+
+
 def test_count_and_recall_of_two_classes_agree():
     """The count is that of the rows called positive and of the others together, so that hits / count is the recall."""
     rng = np.random.default_rng(8)
@@ -349,6 +377,11 @@ def test_bad_matrices_are_refused(matrix, sizes, options, message):
         (lambda f: f, {"stratum": "h", "size": {0: 3_000, 1: 1_000, 2: 400, 3: 9}}, "has no checked row"),
         (lambda f: f, {"stratum": "h", "size": {0: 3, 1: 1_000, 2: 400}}, "a size of 3"),
         (lambda f: f, {"size": {0: 3_000}}, "stratum="),
+        (lambda f: f, {"stratum": "h", "size": 4_400}, "size= is 4400, expected the number"),
+        (lambda f: f, {"stratum": "h", "size": [3_000, 1_000, 400]}, "expected the number of rows of each"),
+        (lambda f: f, {"stratum": "h", "size": {0: "many", 1: 1_000, 2: 400}}, "stratum 0 is 'many'"),
+        (lambda f: f, {"stratum": "h", "size": {0: np.inf, 1: 1_000, 2: 400}}, "stratum 0 is inf"),
+        (lambda f: f.assign(y=f.y.where(f.h == 0), g=f.h > 0), {"cluster": "g"}, "^A single cluster was checked"),
         (lambda f: f.assign(y=f.y.where(f.h > 0)), {"stratum": "h"}, "'h 0' has no checked row"),
         (lambda f: f.assign(i=1), {"id": "i"}, "more than once"),
         (lambda f: f, {"threshold": 0.5, "score": "i"}, "score= is for audits with a positive class"),
@@ -480,6 +513,8 @@ def test_publication_needs_a_standard_error_and_judges_groups():
     assert by_group["b", "1"] == "suppressed"
     with pytest.raises(tm.InputError, match="above 0"):
         tm.audits.publication(lone, "minimum", rows=-4)
+    with pytest.raises(tm.InputError, match="expected a number"):
+        tm.audits.publication(lone, "minimum", rows="ten")
 
 
 def test_groups_with_too_few_rows_say_so():

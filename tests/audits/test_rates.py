@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.stats import beta, binom
+from scipy.special import expit
+from scipy.stats import beta, binom, chi2
 
 import tallymark as tm
 from tallymark.audits.rates import read_rate
@@ -300,6 +301,39 @@ def test_three_populations_have_a_test_of_fit():
     assert errs.fit_p < 1e-6
     assert list(fits.prevalences) == ["a", "b", "c"]
     assert math.isnan(tm.audits.two_tests(TUBERCULIN).fit_p)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"a": [[30, 1], [1, 300]], "b": [[300, 4], [6, 90]], "c": [[70, 3], [5, 70]]},
+        {"a": [[3, 1], [2, 40]], "b": [[30, 4], [6, 3]]},
+    ],
+)
+def test_limits_do_not_reach_over_to_the_mirrored_solution(tables):
+    """Sensitivities were 0 to .99: all false is as likely as all right, with the classes exchanged."""
+    found = tm.audits.two_tests(tables)
+    cells = np.array([np.ravel(table) for table in tables.values()], float)
+    for test, interval in enumerate(found.sensitivity.values()):
+        assert interval.low > 0.6
+        assert _profile_by_logits(cells, test, interval.low) == pytest.approx(chi2.ppf(0.95, 1), abs=0.01)
+
+
+def _profile_by_logits(cells, test, sensitivity):
+    """Likelihood ratio of a sensitivity, maximised over the logits of all other parameters."""
+
+    def deviance(logits, fixed=None):
+        se1, se2, sp1, sp2, *shares = expit(logits)
+        if fixed is not None:
+            se1, se2 = (fixed, se2) if test == 0 else (se1, fixed)
+        up = np.array([se1 * se2, se1 * (1 - se2), (1 - se1) * se2, (1 - se1) * (1 - se2)])
+        down = np.array([(1 - sp1) * (1 - sp2), (1 - sp1) * sp2, sp1 * (1 - sp2), sp1 * sp2])
+        share = np.array(shares)[:, None]
+        return -2 * (cells * np.log(share * up + (1 - share) * down + 1e-300)).sum()
+
+    # A start at which both tests are good: the mirrored solution is far from it.
+    start = np.r_[2.0, 2.0, 4.0, 4.0, np.zeros(len(cells))]
+    return minimize(deviance, start, (sensitivity,)).fun - minimize(deviance, start).fun
 
 
 @pytest.mark.parametrize(

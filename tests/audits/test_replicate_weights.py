@@ -58,9 +58,10 @@ def test_the_variance_is_that_of_the_replicates(kind, rho, factor):
         ({"kind": "magic"}, "kind"),
         ({"rho": 0.5}, "Fay"),
         ({"weight": "bad"}, "negative"),
+        ({"weight": "none"}, "0 in every row"),
     ],
 )
 def test_bad_input_is_refused(options, message):
-    frame = pd.DataFrame({"y": ["a", "b"] * 10, "w": 1.0, "r1": 1.0, "r2": 2.0, "bad": -1.0})
+    frame = pd.DataFrame({"y": ["a", "b"] * 10, "w": 1.0, "r1": 1.0, "r2": 2.0, "bad": -1.0, "none": 0.0})
     with pytest.raises(tm.InputError, match=message):
         tm.audits.from_replicates(frame, **({"label": "y", "weight": "w", "replicate_weights": ["r1", "r2"]} | options))

@@ -68,6 +68,7 @@ def test_screening_in_a_better_than_random_order_seldom_stops_too_soon(apart):
         (lambda: tm.audits.accuracy_size([0.5, 0.6], [0.9, 0.9], standard_error=0.01), "add up to 1.1"),
         (lambda: tm.audits.accuracy_size([0.5, 0.5], [0.9], standard_error=0.01), "expected as many"),
         (lambda: tm.audits.accuracy_size([0.5, 0.5], [0.9, 1.2], standard_error=0.01), "up to 1.2"),
+        (lambda: tm.audits.accuracy_size([0.5, 0.5], [1.0, 0.0], standard_error=0.01), "expect some error"),
         (lambda: tm.audits.stopping([1, 0, 1], 2), "n"),
     ],
 )

@@ -256,7 +256,23 @@ def test_a_matrix_of_checked_rows():
     assert by_file["matrix"] == answer["matrix"]
     shown = run("audit", "matrix", "m.csv", "--publish", "variation", "--report", "m.html")
     assert "coefficient of variation" in shown
-    assert "deforestation" in Path("m.html").read_text(encoding="utf-8")
+    page = Path("m.html").read_text(encoding="utf-8")
+    assert "deforestation" in page
+    assert "coefficient of variation" in page
+
+
+@pytest.mark.usefixtures("here")
+def test_a_stratum_that_was_checked_completely_is_known():
+    Path("m.csv").write_text("map,relevant,other,size\nrelevant,8000,0,8000\nother,5,1529,92000\n")
+    matrix = {"relevant": {"relevant": 8_000}, "other": {"relevant": 5, "other": 1_529}}
+    for option, finite in ((None, None), ("--finite", True), ("--areas", False)):
+        answer = json.loads(run("audit", "matrix", "m.csv", *([] if option is None else [option]), "--json"))
+        recall = tm.audits.from_matrix(matrix, [8_000, 92_000], finite=finite).recall["relevant"]
+        assert answer["classes"]["relevant"]["recall"]["low"] == pytest.approx(recall.low)
+        assert (answer["classes"]["relevant"]["precision"]["low"] == 1.0) == (finite is not False)
+    Path("m.csv").write_text("map,relevant,other,size\nrelevant,8000,0,7000\nother,5,1529,92000\n")
+    with pytest.raises(tm.InputError, match="--areas"):
+        run("audit", "matrix", "m.csv")
 
 
 @pytest.mark.parametrize(
@@ -307,7 +323,7 @@ def test_checked_rows_are_joined_by_their_ids():
     [
         (lambda t: pd.concat((t, t.head(2))), "more than once"),
         (lambda t: t.assign(key="new"), "has no row with the key"),
-        (lambda t: t.assign(key=t.key.where(t.index % 2 == 0)), "without a key"),
+        (lambda t: t.assign(key=t.key.where(t.index % 2 == 0)), "without a value of key"),
         (lambda t: t.assign(v=t.v + 1), "has v"),
     ],
 )
@@ -333,6 +349,11 @@ def test_two_audits_are_compared_and_screening_is_stopped():
     state = json.loads(run("audit", "stop", "screened.csv", "--n", "500", "--recall", "0.9", "--json"))
     assert state["stop"] is not None
     assert state["positives"] == 20
+    pd.DataFrame({"checked": ["relevant"] * 20 + ["other"] * 400}).to_csv("screened.csv", index=False)
+    named = ["audit", "stop", "screened.csv", "--n", "500", "--recall", "0.9", "--json"]
+    assert json.loads(run(*named, "--pos-label", "relevant"))["p_value"] == state["p_value"]
+    with pytest.raises(tm.InputError, match="pos-label"):
+        run(*named)
 
 
 @pytest.mark.usefixtures("here")

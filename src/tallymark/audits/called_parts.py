@@ -60,6 +60,11 @@ def _f1(t: Called) -> Floats:
     return _over(2.0 * t.hits, t.called + t.hits + t.missed)
 
 
+def average_recall(t: Called) -> Floats:
+    """Mean recall of the positive and of the negative class."""
+    return np.asarray((_recall(t) + _specificity(t)) / 2.0)
+
+
 def f1_of_negatives(t: Called) -> Floats:
     """F1 of the negative class."""
     right = t.others - t.missed
@@ -80,8 +85,8 @@ OF_AUDIT: Mapping[str, Callable[[Called], Floats]] = {
     "accuracy": _accuracy,
 }
 
-#: The class whose rows a metric is a share of; without a checked row of it nothing is known of the metric.
-_SHARE_OF = {"recall": "positive", "specificity": "negative"}
+#: The classes whose rows a metric is a share of; without a checked row of each nothing is known of the metric.
+_SHARE_OF = {"recall": ("positive",), "specificity": ("negative",), "average_recall": ("positive", "negative")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +160,8 @@ class CalledParts:
         absent = {"positive": not positive, "negative": positive == checked}
         measures = {}
         for name, work in metrics.items():
-            of_class = _SHARE_OF.get(name, "")
-            none = f"none of the {checked} checked rows is {of_class}"
-            reasons = [*self.unknown, none] if absent.get(of_class) else self.unknown
+            missing = [one for one in _SHARE_OF.get(name, ()) if absent[one]]
+            reasons = [*self.unknown, *(f"none of the {checked} checked rows is {one}" for one in missing)]
             values = [work(table) for table in tables]
             measures[name] = _measure(name, values, self._standard_error(work), level, reasons)
         return measures
@@ -175,13 +179,13 @@ class CalledParts:
             variance += ((high - low) / (2.0 * step)) ** 2 * spread if spread > 0.0 else spread
         return math.sqrt(variance) if variance >= 0.0 else math.nan
 
-    def matrix(self, labels: tuple[Label, Label]) -> AuditMatrix:
-        """Estimated rows by prediction and truth."""
+    def matrix(self, labels: tuple[Label, Label], unit: str) -> AuditMatrix:
+        """Estimated rows (or their worth in a unit) by prediction and truth."""
         hits, missed = self.counts()
         called, others = self.sizes
         errors = [math.sqrt(variance) if variance >= 0.0 else math.nan for variance in self.variances()]
         values = np.array([[others - missed, missed], [called - hits, hits]])
-        return AuditMatrix(labels, values, np.array([[errors[1]] * 2, [errors[0]] * 2]))
+        return AuditMatrix(labels, values, np.array([[errors[1]] * 2, [errors[0]] * 2]), unit)
 
 
 def _why_unknown(one: Share, name: str, *, listed: bool) -> str | None:

@@ -66,8 +66,8 @@ def change(first: AuditEstimate, second: AuditEstimate) -> AuditChange:
     Parameters
     ----------
     first, second
-        Results of :func:`tallymark.audits.estimate` or :func:`tallymark.audits.from_matrix` with the same classes and
-        the same level.
+        Results of :func:`tallymark.audits.estimate` or :func:`tallymark.audits.from_matrix` with the same classes,
+        the same level and the same unit.
 
     Returns
     -------
@@ -91,6 +91,10 @@ def change(first: AuditEstimate, second: AuditEstimate) -> AuditChange:
         )
     if first.level != second.level:
         raise InputError(f"The audits have the levels {first.level:g} and {second.level:g}; expected the same.")
+    if first.unit != second.unit:
+        raise InputError(
+            f"The first audit counts {first.unit} and the second {second.unit}; expected the same (unit=, value=)."
+        )
     lines: list[Row] = []
     for label in first.classes:
         for name, measures in (("count", "counts"), ("prevalence", "prevalences")):

@@ -282,6 +282,8 @@ def _chances_by_size(
     checked: Bools,
 ) -> Floats:
     """Inclusion probabilities of a list of checked rows from the sizes of their strata."""
+    if not isinstance(size, Mapping):
+        raise InputError(f"size= is {shown([size])[:80]}, expected the number of rows of each stratum by its name.")
     if not stratum or inclusion is not None:
         raise InputError(
             "size= has the number of rows of each stratum; name its column with stratum=, and no inclusion=."
@@ -291,7 +293,10 @@ def _chances_by_size(
             f"{int((~checked).sum())} rows were not checked; with size= pass the checked rows alone, or leave size= "
             "out and pass every row of the target."
         )
-    sizes = {key if isinstance(key, tuple) else (key,): float(number) for key, number in size.items()}
+    sizes = {
+        key if isinstance(key, tuple) else (key,): _check.real(number, f"The size of the stratum {key!r}")
+        for key, number in size.items()
+    }
     if missing := [key for key in strata if key not in sizes]:
         raise InputError(f"size= has no size of the stratum {shown(missing)}; it has {shown(list(sizes))}.")
     if surplus := [key for key in sizes if key not in strata]:
@@ -301,7 +306,7 @@ def _chances_by_size(
         )
     number_checked = np.bincount(layers)
     rows = np.array([sizes[key] for key in strata])
-    if not (np.isfinite(rows) & (rows >= number_checked)).all():
+    if not (rows >= number_checked).all():
         bad = int(np.flatnonzero(~(rows >= number_checked))[0])
         raise InputError(
             f"The stratum {shown([strata[bad]])} has {number_checked[bad]} checked rows but a size of {rows[bad]:g}."

@@ -231,7 +231,8 @@ def _require_one_stratum(column: NDArray[Any], name: str, design: Design) -> Non
     )
     single = np.flatnonzero((drawn == 1) & ((there > 1) | (not design.listed)))
     if len(single):
-        of = f" of the stratum {design.stratum_names[single[0]]}" if design.stratum_names else ""
+        name = design.stratum_names[single[0]] if design.stratum_names else ""
+        of = f" of the stratum {name}" if name else ""
         raise InputError(f"A single cluster{of} was checked, which tells nothing of how clusters differ; check two.")
 
 

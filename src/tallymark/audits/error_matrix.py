@@ -10,10 +10,14 @@ import numpy as np
 
 from tallymark import _check
 from tallymark._check import Floats, Label
-from tallymark.audits.class_estimates import AuditEstimate, estimates_of
+from tallymark.audits.class_estimates import AuditEstimate
+from tallymark.audits.class_estimation import estimates_of
 from tallymark.audits.class_sample import ClassSample
 from tallymark.errors import InputError, shown
 from tallymark.inference.interval import checked_level
+
+#: How to say that sizes are areas.
+_AREAS = "finite=False (--areas on the command line)"
 
 
 def from_matrix(
@@ -86,7 +90,7 @@ def from_matrix(
         at = int(np.flatnonzero(checked > rows)[0])
         raise InputError(
             f"{table.names[at]} has {checked[at]:g} checked rows but a size of {rows[at]:g}. Sizes are numbers of "
-            "rows; where they are areas, say finite=False."
+            f"rows; where they are areas, say {_AREAS}."
         )
     complete = np.zeros(len(rows), np.bool_) if finite is False else checked == rows
     unchecked = np.where(complete, 0.0, 1.0 - checked / rows if finite else 1.0)
@@ -94,7 +98,7 @@ def from_matrix(
     if not complete.any():
         return result
     names = ", ".join(name for name, known in zip(table.names, complete, strict=True) if known)
-    sentence = f"{names}: as many rows were checked as there are, so that they are known; for areas say finite=False."
+    sentence = f"{names}: as many rows were checked as there are, so that they are known; for areas say {_AREAS}."
     return replace(result, explanations=(sentence, *result.explanations))
 
 

@@ -1,14 +1,14 @@
 """Estimates of counts, precision, recall and other rates from rows checked by hand (``tm.audits.estimate``).
 
 Two classes of which one is positive are estimated by :mod:`tallymark.audits.called_parts`, with scores; any number of
-classes by :mod:`tallymark.audits.class_estimates`.
+classes by :mod:`tallymark.audits.class_estimation`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,15 @@ from tallymark._check import Bools, Label
 from tallymark._display import Row, plain
 from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
-from tallymark.audits.called_parts import OF_AUDIT, CalledParts, f1_of_negatives
+from tallymark.audits.called_parts import OF_AUDIT, CalledParts, average_recall, f1_of_negatives
 from tallymark.audits.checked_rows import Audit, Design, columns_wanted, design_of, with_two_classes
 from tallymark.audits.class_estimates import (
     AuditEstimate,
     AuditMeasure,
-    estimates_of,
     with_groups,
     without_estimates,
 )
+from tallymark.audits.class_estimation import estimates_of, explanations_of, uncertainty_of
 from tallymark.audits.class_rows import ClassAudit, ClassLabels, class_audit
 from tallymark.audits.prevalences import (
     AuditPrevalences,
@@ -60,18 +60,16 @@ class BinaryAuditEstimate(AuditEstimate, Mapping[str, Measure]):
     prevalence: Prevalence
     measures: Mapping[str, AuditMeasure] = field(default_factory=dict)
     by_group: Prevalences | None = None
-    #: The metrics of the calls in each group.
-    measures_by_group: Mapping[tuple[Any, ...], Mapping[str, AuditMeasure]] = field(default_factory=dict)
     threshold: float | None = None
     #: What is estimated: rows, or a column's sum.
     value: str | None = None
+    groups: Mapping[tuple[Any, ...], BinaryAuditEstimate] = field(default_factory=dict)
     #: Mean of the scores over all rows, where they lie in [0, 1] and rows are what is counted.
     mean_score: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("measures", "measures_by_group"):
-            object.__setattr__(self, name, FrozenDict(getattr(self, name)))
+        object.__setattr__(self, "measures", FrozenDict(self.measures))
 
     def __getitem__(self, name: str) -> AuditMeasure:
         canonical = METRICS[name].name if name in METRICS else name
@@ -117,7 +115,7 @@ class BinaryAuditEstimate(AuditEstimate, Mapping[str, Measure]):
     def heading(self) -> str:
         """The estimate, and what it is made of."""
         of = "" if self.value is None else f" of {self.value}"
-        return f"{self.prevalence}{of}\n{self.sentence}"
+        return "\n".join([f"{self.prevalence}{of}", self.sentence, *self.explanations])
 
     @property
     def names_of_groups(self) -> tuple[str, ...]:
@@ -153,7 +151,7 @@ class BinaryAuditEstimate(AuditEstimate, Mapping[str, Measure]):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {
+        return super().to_dict() | {
             "prevalence": self.prevalence.to_dict(),
             "threshold": plain(self.threshold),
             "value": self.value,
@@ -162,7 +160,7 @@ class BinaryAuditEstimate(AuditEstimate, Mapping[str, Measure]):
             "groups": None
             if self.by_group is None
             else [
-                one | {"metrics": {name: m.to_dict() for name, m in self.measures_by_group.get(key, {}).items()}}
+                one | {"metrics": {name: m.to_dict() for name, m in self.groups[key].measures.items()}}
                 for key, one in zip(self.by_group.entries, self.by_group.to_dict()["estimates"], strict=True)
             ],
             "sum_of_groups": None if self.by_group is None else self.by_group.total.to_dict(),
@@ -260,13 +258,12 @@ def estimate(
         refused = {"score=": score, "threshold=": threshold, "pos_label=": pos_label, "estimator=": estimator}
         _refuse_of_classes(refused, cluster)
         audit = class_audit(columns, label, design, labels, predicted, cluster)
-        result = _of_classes(audit, confidence)
+        result = _of_classes(audit, value, confidence)
     else:
         binary = with_two_classes(columns, label, design, pos_label)
         calls = _calls(columns, binary, threshold, predicted)
         result = _of_two_classes(binary, calls, estimator, value, confidence)
         result = replace(result, threshold=threshold, mean_score=_mean_score(columns, score, result.prevalence.n))
-    result = replace(result, unit="rows" if value is None else value)
     result = replace(result, warnings=(*result.warnings, *_notes_of_lists(design, result)))
     emit(result.warnings, strict=strict)
     return result
@@ -310,13 +307,18 @@ def _refuse_of_classes(options: Mapping[str, Any], cluster: str | None) -> None:
             )
 
 
-def _of_classes(audit: ClassAudit, level: float) -> AuditEstimate:
+def _unit(value: str | None) -> str:
+    """What is counted."""
+    return "rows" if value is None else value
+
+
+def _of_classes(audit: ClassAudit, value: str | None, level: float) -> AuditEstimate:
     """Estimates of any number of classes, and of each group."""
-    result = estimates_of(audit.sample(), level)
+    result = estimates_of(audit.sample(), level, _unit(value))
     if not audit.groups:
         return result
     groups = {
-        key: without_estimates(audit.classes, _TOO_FEW) if sample is None else estimates_of(sample, level)
+        key: without_estimates(audit.classes, _TOO_FEW) if sample is None else estimates_of(sample, level, _unit(value))
         for key, sample in audit.samples_by_group()
     }
     return with_groups(result, audit.by, groups)
@@ -335,55 +337,77 @@ def _of_two_classes(
         if parts is None or parts.unknown
         else parts.prevalence(size_of(whole, whole.strata(), counted=counted), level, counted=counted)
     )
-    measures = {} if parts is None else parts.measures(OF_AUDIT, level)
-    by_group, within = None, {}
-    if audit.groups:
-        by_group = prevalences_by_group(audit, level, estimator, counted=counted)
-        if calls is not None:
-            # The slope is that of all rows, as for the groups' shares.
-            each = {key: CalledParts.of(audit.part(rows), calls[rows], slope) for key, rows in audit.groups}
-            within = {key: one.measures(OF_AUDIT, level) for key, one in each.items()}
-            entries = {
-                key: by_group.entries[key]
-                if one.unknown
-                else one.prevalence(by_group.entries[key].n, level, counted=counted)
-                for key, one in each.items()
-            }
-            shares = {key: by_group.shares[key] if one.unknown else one.together for key, one in each.items()}
-            by_group = AuditPrevalences(by_group.names, entries, shares=shares)
+    by_group, groups = _groups_of_two_classes(audit, calls, estimator, value, level) if audit.groups else (None, {})
     notes = prevalence.warnings
     if by_group is not None:
         notes = tuple(dict.fromkeys((*notes, *by_group.warnings)))
+    estimates = _by_class(audit.labels, prevalence, parts, value, level)
+    sample = _with_codes(whole, calls).sample()
     return BinaryAuditEstimate(
-        **_by_class(audit.labels, prevalence, parts, measures, level),
-        n=prevalence.n,
+        **estimates,
         checked=int(audit.checked.sum()),
         prevalence=prevalence,
-        measures=measures,
         by_group=by_group,
-        measures_by_group=within,
+        groups=groups,
+        by=audit.by,
         value=value,
+        uncertainty=uncertainty_of(sample),
+        explanations=explanations_of(sample, estimates["counts"]),
         warnings=notes,
     )
+
+
+def _groups_of_two_classes(
+    audit: Audit, calls: Bools | None, estimator: str | None, value: str | None, level: float
+) -> tuple[AuditPrevalences, dict[tuple[Any, ...], BinaryAuditEstimate]]:
+    """Shares of the groups, and all estimates of each; the slope is that of all rows."""
+    slope, counted = audit_slope(audit, estimator), value is None
+    alone = prevalences_by_group(audit, level, estimator, counted=counted)
+    entries, shares, groups = dict(alone.entries), dict(alone.shares), {}
+    for key, rows in audit.groups:
+        part = audit.part(rows)
+        parts = None if calls is None else CalledParts.of(part, calls[rows], slope)
+        if parts is not None and not parts.unknown:
+            entries[key] = parts.prevalence(entries[key].n, level, counted=counted)
+            shares[key] = parts.together
+        groups[key] = BinaryAuditEstimate(
+            **_by_class(audit.labels, entries[key], parts, value, level),
+            checked=int(part.checked.sum()),
+            prevalence=entries[key],
+            value=value,
+        )
+    return AuditPrevalences(alone.names, entries, shares=shares), groups
+
+
+def _with_codes(audit: Audit, calls: Bools | None) -> ClassAudit:
+    """The audit with its two classes as codes, as those of any number of classes are."""
+    design = {one.name: getattr(audit, one.name) for one in fields(Design)}
+    truth = np.where(audit.checked, audit.truth, -1).astype(np.int64)
+    predicted = None if calls is None else calls.astype(np.int64)
+    return ClassAudit(**design, truth=truth, predicted=predicted, classes=audit.labels)
 
 
 def _by_class(
     labels: tuple[Label, Label],
     prevalence: Prevalence,
     parts: CalledParts | None,
-    measures: Mapping[str, AuditMeasure],
+    value: str | None,
     level: float,
 ) -> dict[str, Any]:
-    """The estimates of the negative and of the positive class."""
+    """The estimates of the negative and of the positive class, and of the calls."""
     shares = _shares(labels, prevalence)
     estimates: dict[str, Any] = {
+        "n": prevalence.n,
+        "unit": _unit(value),
         "classes": labels,
         "prevalences": shares,
         "counts": {label: _times(one, float(prevalence.n)) for label, one in shares.items()},
     }
     if parts is None:
         return estimates
+    measures = parts.measures(OF_AUDIT, level)
     of_negatives = parts.measures({"f1": f1_of_negatives}, level)
+    of_both = parts.measures({"average_recall": average_recall}, level)
     named = {
         "precision": (measures["npv"], measures["precision"]),
         "recall": (measures["specificity"], measures["recall"]),
@@ -393,7 +417,8 @@ def _by_class(
         name: {label: replace(one, name=name) for label, one in zip(labels, pair, strict=True)}
         for name, pair in named.items()
     }
-    return estimates | both | {"accuracy": measures["accuracy"], "matrix": parts.matrix(labels)}
+    overall = {"accuracy": measures["accuracy"], "average_recall": of_both["average_recall"]}
+    return estimates | both | overall | {"measures": measures, "matrix": parts.matrix(labels, estimates["unit"])}
 
 
 def _shares(labels: tuple[Label, ...], prevalence: Prevalence) -> dict[Label, AuditMeasure]:

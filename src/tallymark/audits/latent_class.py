@@ -79,9 +79,9 @@ def two_tests(
 
     The likelihood is maximised by EM from several starts and polished by a quasi-Newton method; of the two mirrored
     solutions the one is reported in which both tests are better than chance (sensitivity + specificity > 1). Limits
-    are those of the profile likelihood. Hui & Walter (1980), Biometrics 36(1). A model that is not identified is
-    refused: one population, populations that do not differ by more than chance, a test that tells no more than chance
-    (likelihood ratio tests at `level`).
+    are those of the profile likelihood on that side. Hui & Walter (1980), Biometrics 36(1). A model that is not
+    identified is refused: one population, populations that do not differ by more than chance, a test that tells no more
+    than chance (likelihood ratio tests at `level`).
 
     Guard TM107 warns where fewer than ten rows are estimated to be positive, or negative.
 
@@ -222,25 +222,60 @@ def _expectation_maximisation(rates: Floats, cells: Floats) -> Floats:
     return parameters
 
 
-def _polished(start: Floats, cells: Floats, fixed: tuple[int, float] | None = None) -> Floats:
-    """The maximum near a start, with one parameter fixed or none."""
+def _polished(start: Floats, cells: Floats) -> Floats:
+    """The maximum near a start."""
     from scipy.optimize import minimize
 
-    bounds = [(0.0, 1.0)] * len(start)
-    if fixed is not None:
-        start = start.copy()
-        start[fixed[0]] = fixed[1]
-        bounds[fixed[0]] = (fixed[1], fixed[1])
     scale = cells.sum()
     fit = minimize(
         lambda parameters: -_log_likelihood(parameters, cells) / scale,
-        np.clip(start, 1e-6, 1.0 - 1e-6) if fixed is None else start,
+        np.clip(start, 1e-6, 1.0 - 1e-6),
         jac=lambda parameters: -_gradient(parameters, cells) / scale,
         method="L-BFGS-B",
-        bounds=bounds,
+        bounds=[(0.0, 1.0)] * len(start),
         options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-9},
     )
     values: Floats = max((fit.x, start), key=lambda parameters: _log_likelihood(parameters, cells))
+    return values
+
+
+def _profiled(best: Floats, cells: Floats, place: int, value: float) -> Floats:
+    """The maximum with one parameter at a value, neither test worse than chance.
+
+    Without that constraint the mirrored solution, which is as likely as `best`, would be within the limits too.
+    """
+    from scipy.optimize import minimize
+
+    start, scale = best.copy(), cells.sum()
+    start[place] = value
+    for test in (0, 1):
+        other = test if place == test + 2 else test + 2
+        start[other] = max(start[other], 1.0 - start[test + 2 if other == test else test])
+    free = np.arange(len(best)) != place
+    # Sensitivity and specificity of each test, of which neither sum may be below 1.
+    sums = np.zeros((2, len(best)))
+    sums[[0, 1, 0, 1], [0, 1, 2, 3]] = 1.0
+
+    def whole(parameters: Floats) -> Floats:
+        every = start.copy()
+        every[free] = parameters
+        return every
+
+    fit = minimize(
+        lambda parameters: -_log_likelihood(whole(parameters), cells) / scale,
+        start[free],
+        jac=lambda parameters: -_gradient(whole(parameters), cells)[free] / scale,
+        method="SLSQP",
+        bounds=[(0.0, 1.0)] * int(free.sum()),
+        constraints={
+            "type": "ineq",
+            "fun": lambda parameters: sums @ whole(parameters) - 1.0,
+            "jac": lambda parameters: sums[:, free],  # noqa: ARG005
+        },
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    fits = (whole(np.clip(fit.x, 0.0, 1.0)), start)
+    values: Floats = max(fits, key=lambda parameters: _log_likelihood(parameters, cells))
     return values
 
 
@@ -259,7 +294,7 @@ def _edge(place: int, end: float, best: Floats, cells: Floats, level: float) -> 
 
     def beyond(value: float) -> float:
         # The signed root of the likelihood ratio is nearly linear in the parameter.
-        fit = _polished(best, cells, (place, value))
+        fit = _profiled(best, cells, place, value)
         return math.sqrt(max(2.0 * (top - _log_likelihood(fit, cells)), 0.0)) - most
 
     estimate = float(best[place])

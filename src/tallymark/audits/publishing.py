@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tallymark import _check
 from tallymark._display import Row, Shown, plain
 from tallymark._numbers import number
 from tallymark.audits.class_estimates import AuditEstimate, AuditMeasure, require_estimate
@@ -161,7 +162,7 @@ def publication(estimate: AuditEstimate, rule: str, **parameters: float) -> Publ
     chosen = choose("rule", rule, RULES)
     if unknown := [name for name in parameters if name not in chosen.parameters]:
         raise InputError(f"{rule} has no parameter {unknown[0]!r}; it has {', '.join(chosen.parameters)}.")
-    if bad := [name for name, value in parameters.items() if not value > 0.0]:
+    if bad := [name for name, value in parameters.items() if not _check.real(value, name) > 0.0]:
         raise InputError(f"{bad[0]} is {parameters[bad[0]]!r}, expected a number above 0.")
     settings = {**chosen.parameters, **parameters}
     return Publication(rule, settings, tuple(_lines(estimate, chosen.decide, settings)))

@@ -132,6 +132,8 @@ def _weights(column: NDArray[Any], name: str) -> Floats:
     values = numbers(column, name)
     if not (np.isfinite(values) & (values >= 0.0)).all():
         raise InputError(f"{name} has weights that are missing, negative or not finite.")
+    if not values.any():
+        raise InputError(f"{name} is 0 in every row; at least one must count.")
     return values
 
 

@@ -48,6 +48,8 @@ def accuracy_size(shares: Any, accuracies: Any, *, standard_error: float) -> int
         raise InputError(f"accuracies go up to {expected.max():g}, expected shares from 0 to 1.")
     error = _check.probability(standard_error, "standard_error")
     spread = float(weights @ np.sqrt(expected * (1.0 - expected)))
+    if not spread > 0.0:
+        raise InputError("Every one of accuracies is 0 or 1, so that no row would be needed; expect some error.")
     # Rounding must not add a row where the formula gives a whole number.
     return math.ceil((spread / error) ** 2 - 1e-9)
 

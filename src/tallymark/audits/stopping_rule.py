@@ -63,7 +63,7 @@ class Stopping(Shown):
         return {name: plain(getattr(self, name)) for name in names}
 
 
-def stopping(verdicts: Any, n: int, *, recall: float = 0.95, level: float = 0.95) -> Stopping:
+def stopping(verdicts: Any, n: int, *, recall: float = 0.95, pos_label: Any = None, level: float = 0.95) -> Stopping:
     r"""Whether screening in rank order may stop: a test that the recall is at least `recall`.
 
     With r positives among the rows screened so far, a recall below τ means at least
@@ -76,11 +76,13 @@ def stopping(verdicts: Any, n: int, *, recall: float = 0.95, level: float = 0.95
     Parameters
     ----------
     verdicts
-        Labels of the screened rows (1 for positive) in the order of screening.
+        Labels of the screened rows in the order of screening.
     n
         Number of all rows, screened and not.
     recall
         The recall to reach.
+    pos_label
+        The positive label, where the labels do not say which it is.
     level
         Confidence level: screening may stop where the p-value is at most 1 - `level`.
 
@@ -97,7 +99,7 @@ def stopping(verdicts: Any, n: int, *, recall: float = 0.95, level: float = 0.95
     480 of 2000 rows screened, 60 positives. Go on: a recall below 0.9 is not ruled out (p = 0.19).
 
     """
-    positive, _ = _check.binary_labels(verdicts, None, "verdicts", one_class=True)
+    positive, _ = _check.binary_labels(verdicts, pos_label, "verdicts", one_class=True)
     rows = _check.whole(n, "n", len(positive))
     target, confidence = _check.probability(recall, "recall"), checked_level(level)
     so_far = np.concatenate(([0], np.cumsum(positive)))

@@ -50,15 +50,9 @@ def _of_classes(named: Mapping[str, AuditEstimate], data: Any, request: ReportRe
     text = "Design-based: no assumption on the scores or on any shift. Limits are quantiles of draws."
     tables = [table_of(audit.printed_rows())]
     sections = [Section("Counts and accuracies by class", text, [charts.audit_counts(audit)], tables)]
-    if audit.matrix is not None:
-        what = f"Estimated {audit.unit}, predicted class by true class."
-        sections.append(Section("Matrix", what, (), [table_of(audit.matrix.printed_rows())]))
+    sections += _matrix(audit)
     sections.append(Section("All estimates", "With design-based standard errors.", (), [table_of(audit.rows())]))
-    if audit.uncertainty:
-        lines = [{**line, "share_of_variance": per_cent(line["share_of_variance"])} for line in audit.uncertainty]
-        what = "What each adds to the variance of the counts: check more rows where it is most."
-        sections.append(Section("Where to check next", what, (), [table_of(lines)]))
-    sections += _publication(audit)
+    sections += [*_where_next(audit), *_publication(audit)]
     remarks = [Remark("", sentence) for sentence in audit.explanations]
     facts = [counted(audit.checked, "checked row"), f"{amount(audit.n)} {audit.unit}"]
     return Content(request.title or "Audit", facts, verdict, [*remarks, *map(Remark.of, audit.warnings)], sections)
@@ -75,8 +69,26 @@ def _of_estimate(named: Mapping[str, BinaryAuditEstimate], data: Any, request: R
     text = "Design-based: no assumption on the scores or on any shift."
     section = Section("Estimates", text, [charts.audit_estimate(estimate)], [table_of(estimate.rows())])
     what = [counted(one.details["checked"], "checked row")]
-    sections = [section, *_publication(estimate)]
-    return Content(request.title or "Audit", what, verdict, list(map(Remark.of, estimate.warnings)), sections)
+    sections = [section, *_matrix(estimate), *_where_next(estimate), *_publication(estimate)]
+    remarks = [*(Remark("", sentence) for sentence in estimate.explanations), *map(Remark.of, estimate.warnings)]
+    return Content(request.title or "Audit", what, verdict, remarks, sections)
+
+
+def _matrix(audit: AuditEstimate) -> list[Section]:
+    """The estimated confusion matrix of all rows."""
+    if audit.matrix is None:
+        return []
+    what = f"Estimated {audit.unit}, predicted class by true class."
+    return [Section("Matrix", what, (), [table_of(audit.matrix.printed_rows())])]
+
+
+def _where_next(audit: AuditEstimate) -> list[Section]:
+    """The strata by what they add to the variance."""
+    if not audit.uncertainty:
+        return []
+    lines = [{**line, "share_of_variance": per_cent(line["share_of_variance"])} for line in audit.uncertainty]
+    what = "What each adds to the variance of the counts: check more rows where it is most."
+    return [Section("Where to check next", what, (), [table_of(lines)])]
 
 
 def _publication(audit: AuditEstimate) -> list[Section]:

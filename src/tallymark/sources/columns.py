@@ -70,7 +70,7 @@ def _coded(column: Column) -> tuple[list[Label], Ints]:
     listed = group_values(column)
     labels = sorted(set(listed), key=lambda label: (str(type(label)), label))
     place = {label: code for code, label in enumerate(labels)}
-    return labels, np.fromiter((place[label] for label in listed), np.int64, len(listed))
+    return labels, np.fromiter(map(place.__getitem__, listed), np.int64, len(listed))
 
 
 def group_values(column: Column) -> list[Label]:
@@ -78,7 +78,11 @@ def group_values(column: Column) -> list[Label]:
     if column.dtype.kind == "M":
         days = column.astype("datetime64[D]")
         column = np.datetime_as_string(days if (days == column).all() else column)
-    return [v if isinstance(v, bool | int | float | str) else str(v) for v in column.tolist()]
+    values: list[Label] = column.tolist()
+    # Files have millions of rows, whose values are mostly plain already.
+    if set(map(type, values)) <= {bool, int, float, str}:
+        return values
+    return [v if isinstance(v, bool | int | float | str) else str(v) for v in values]
 
 
 def checked_cluster(values: object, name: str = "cluster") -> Column:

@@ -195,7 +195,9 @@ class _Places:
 
     def _by_id(self, column: NDArray[Any]) -> NDArray[np.int64]:
         if (missing := int(is_missing(column).sum())) > 0:
-            raise InputError(f"{self.checked!r} lists {counted(missing, 'row')} without a {self.id}; fill it in.")
+            raise InputError(
+                f"{self.checked!r} lists {counted(missing, 'row')} without a value of {self.id}; fill it in."
+            )
         places = {name: place for place, name in enumerate(np.asarray(self.ids).tolist())}
         given = np.ma.getdata(column).tolist()
         if absent := [name for name in given if name not in places]:
@@ -252,6 +254,8 @@ def _print(estimate: BinaryAuditEstimate, file: str, output: Output) -> None:
         measures = [[m.name, m.reason or with_limits(m.value, m.low or 0.0, m.high or 0.0)] for m in estimate.values()]
         output.table(table("", [("of the calls", "left"), ("estimate", "right")], measures))
     output.text(estimate.sentence, "dim")
+    for line in estimate.explanations:
+        output.text(line)
 
 
 def _counted(one: Prevalence) -> list[str]:

@@ -28,7 +28,14 @@ class MatrixOptions(OptionGroup):
     """Sizes of the strata, and what they are."""
 
     unit: Annotated[float, number("NUMBER", "What one of the sizes is worth, such as 0.09 hectares a pixel.")] = 1.0
-    finite: Annotated[bool, flag("finite", "Sizes are numbers of rows, many of which were checked.")] = False
+    finite: Annotated[
+        bool | None,
+        flag(
+            "finite/--areas",
+            "Sizes are numbers of rows, many of which were checked, or areas; left out, only a stratum with as many "
+            "checked rows as its size is taken as known.",
+        ),
+    ] = None
     level: Level = 0.95
 
 
@@ -48,7 +55,7 @@ def run(
         )
     estimate = from_matrix(matrix, sizes if size is None else sizes_of(size), **vars(options))
     decisions = None if publish is None else publication(estimate, publish)
-    output.write_report(estimate, file)
+    output.write_report(estimate.published_by(decisions), file)
     if output.as_json:
         rule = {} if decisions is None else {"publication": decisions.to_dict()}
         output.answer("audit matrix", estimate.to_dict() | rule, estimate.warnings)

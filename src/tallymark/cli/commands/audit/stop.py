@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from tallymark import audits
-from tallymark.cli.options import Level, argument, column, number
+from tallymark.cli.options import Level, PosLabel, argument, column, number
 from tallymark.cli.output import CheckedOutput
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted
@@ -22,11 +22,12 @@ def run(
     output: CheckedOutput,
     label: Annotated[str, column("Column with the verdict.", "class")] = "checked",
     recall: Annotated[float, number("SHARE", "The recall to reach.")] = 0.95,
+    pos_label: PosLabel = None,
     level: Level = 0.95,
 ) -> None:
     """Test, print."""
     verdicts = any_columns(file, [Wanted(label, "--label", "class")])[label]
-    state = audits.stopping(verdicts, n, recall=recall, level=level)
+    state = audits.stopping(verdicts, n, recall=recall, pos_label=pos_label, level=level)
     if output.as_json:
         output.answer("audit stop", state.to_dict())
         return
