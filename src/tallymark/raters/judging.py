@@ -140,6 +140,8 @@ def judge(
             f"human= names {shown(humans)}: people's verdicts on one system are none on another. To compare two judges "
             "of the same items, call tm.raters.judge_drift."
         )
+    if both := set(judges) & set(humans):
+        raise InputError(f"{shown(sorted(both))} cannot be the judge's verdicts and people's; name two columns.")
     if (system is None) != (item is None) or (system is not None and len(judges) > 1):
         raise InputError("In long form name the columns system= and item=, and one column each of judge= and human=.")
     segments, layers = column_names(by, "by="), column_names(stratum, "stratum=")
