@@ -351,11 +351,10 @@ def test_grades_that_no_item_shares_are_compared_by_value():
 
 
 def test_a_rare_verdict_that_happened_to_be_labelled_is_no_sign_of_uneven_labels():
-    # Sixteen items of 1 000 that one person in 25 labels: Pearson's test of so few is far off.
-    grades = np.r_[np.full(997, 4.0), [1.0], [2.0, 2.0]]
-    grades[:400] = 5.0
-    human = np.where(np.arange(1_000) % 25 == 0, grades, np.nan)
-    human[[997, 975]] = grades[[997, 975]] - [0, 1]
+    # A random sample: three of five items of grade 1, by luck, and none of grade 3.
+    grades = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [5, 27, 103, 271, 594])
+    labelled = np.concatenate([np.arange(n) < m for n, m in ((5, 3), (27, 2), (103, 0), (271, 9), (594, 26))])
+    human = np.where(labelled, np.maximum(grades - 1, 1), np.nan)
     result = tm.raters.judge({"j": grades, "h": human}, judge="j", human="h")
     assert not result.warnings
     assert result.corrected.interval is not None

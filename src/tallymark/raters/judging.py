@@ -97,7 +97,8 @@ def judge(
         numbers are grades.
     population
         Whether rates and differences are those of these items (``"suite"``), or of all items that they are a random
-        sample of (``"items"``), for which limits are wider. Error rates and agreement are always of the latter.
+        sample of (``"items"``), for which limits are wider. Agreement is always of the latter, and so are error rates
+        but for those of a stated design (`stratum`, `inclusion`, `cluster`).
     equivalence
         A difference of two systems that would not matter: a pair is equivalent when two one-sided tests show less.
     noninferiority
