@@ -120,3 +120,9 @@ def test_the_action_shows_the_tables_and_keeps_the_status(tally, tmp_path):
     done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "| auroc.low" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    # Words in quotes, and a second line whose requirement must not be lost.
+    Path("f.csv").rename("the rows.csv")
+    environment["COMMAND"] = "evaluate 'the rows.csv' --label y --score p\n--require 'auroc.low >= 0.99'\n"
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "auroc.low" in done.stderr
