@@ -29,6 +29,7 @@ from tallymark.cli.options import (
     text,
 )
 from tallymark.cli.output import ReportedOutput
+from tallymark.cli.requirements import Require, Requirement, as_json, checks_of, end_unless_met, print_checks
 from tallymark.errors import InputError
 from tallymark.raters.agreement import agreement
 from tallymark.raters.results import Agreement
@@ -57,6 +58,7 @@ def run(
     ] = "nominal",
     level: Level = 0.95,
     disagreements: Annotated[str | None, text("FILE", "Write the items on which raters differ to this CSV.")] = None,
+    require: Require = None,
 ) -> None:
     """Read, measure, print."""
     output.require_place(file)
@@ -64,19 +66,23 @@ def run(
         if Path(disagreements).suffix.lower() != ".csv":
             raise InputError(f"{disagreements!r}: write a .csv file.")
         require_writable(disagreements, inputs=expanded(file))
+    requirements = [Requirement.of(written) for written in require or ()]
     result = _measured(file, options, weights, level)
     if disagreements is not None:
         with replacing(disagreements, inputs=expanded(file)) as temporary:
             temporary.write_text(comma_separated(columns_of(result.disagreements)), encoding="utf-8")
     output.write_report(result, file)
+    checks = checks_of(requirements, [("all items", result)])
     if output.as_json:
-        output.answer("agree", result.to_dict(), result.warnings)
-        return
-    _print(result, file, output)
-    if disagreements is not None:
-        output.text(f"Wrote {disagreements}: {len(result.disagreements)} items on which raters differ.", "bold")
-    output.notes(result.warnings)
-    output.say_where()
+        output.answer("agree", result.to_dict() | as_json(checks), result.warnings)
+    else:
+        _print(result, file, output)
+        print_checks(checks, output)
+        if disagreements is not None:
+            output.text(f"Wrote {disagreements}: {len(result.disagreements)} items on which raters differ.", "bold")
+        output.notes(result.warnings)
+        output.say_where()
+    end_unless_met(checks)
 
 
 def _measured(file: str, options: RatingOptions, weights: str, level: float) -> Agreement:
