@@ -138,3 +138,16 @@ def test_an_id_may_be_a_number_in_one_file_and_text_in_the_other(tmp_path):
     assert again.to_dict() == result.to_dict()
     with pytest.raises(tm.InputError, match="no item has .items have 0"):
         tm.raters.judge(numbered.head(9), judge="j", human="h", labels=str(people), id="id")
+
+
+def test_a_field_with_a_dot_in_its_name_is_in_quotes(tmp_path, wanted):
+    judged, human = verdicts()
+    path = tmp_path / "items.jsonl"
+    rows = [
+        {"scores": {"v1.5": [{'a "b': int(j)}]}, "h": None if h is None else int(h)}
+        for j, h in zip(judged.tolist(), human, strict=True)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert tm.raters.judge(path, judge='scores."v1.5".0.a "b', human="h").to_dict() == wanted
+    with pytest.raises(tm.InputError, match="no field"):
+        tm.raters.judge(path, judge="scores.v1.5.0", human="h")
