@@ -340,7 +340,9 @@ def test_a_judge_that_is_run_again():
 def test_grades_that_no_item_shares_are_compared_by_value():
     rng = np.random.default_rng(31)
     truth = rng.integers(1, 6, 400).astype(float)
-    frame = pd.DataFrame({"j": truth + rng.normal(0, 0.5, 400), "h": np.where(rng.permutation(400) < 100, truth, np.nan)})
+    frame = pd.DataFrame(
+        {"j": truth + rng.normal(0, 0.5, 400), "h": np.where(rng.permutation(400) < 100, truth, np.nan)}
+    )
     result = tm.raters.judge(frame, judge="j", human="h")
     seen = frame[frame.h.notna()]
     gaps = np.subtract.outer(seen.j.to_numpy(), seen.h.to_numpy()) ** 2

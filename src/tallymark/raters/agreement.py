@@ -302,5 +302,6 @@ def _notes(
             )
         )
     if clusters is not None and clusters < FEW_ROWS:
-        notes.append(Note("TM119", f"the items come in {counted(clusters, 'cluster')}; with fewer than ten, limits are rough."))
+        text = f"the items come in {counted(clusters, 'cluster')}; with fewer than ten, limits are rough."
+        notes.append(Note("TM119", text))
     return tuple(notes)

@@ -118,9 +118,7 @@ def _names_of(data: Any) -> list[str]:
         return list(source.types)
 
 
-def _wide(
-    data: Any, rater: Sequence[str] | None, item: str | None, cluster: str | None, *, by_value: bool
-) -> Ratings:
+def _wide(data: Any, rater: Sequence[str] | None, item: str | None, cluster: str | None, *, by_value: bool) -> Ratings:
     others = [name for name in (item, cluster) if name is not None]
     named = [name for name in _names_of(data) if name not in others] if rater is None else column_names(rater, "rater=")
     if len(named) < 2:

@@ -42,7 +42,8 @@ def rate_of(outcomes: Outcomes, place: int, level: float) -> Interval:
     values = outcomes.values[:, place]
     mean, (error, freedom) = float(values.mean()), group_error(values, outcomes)
     if not outcomes.binary:
-        return Interval(mean, *_within_range(mean, error, freedom, outcomes.range, level), "t, two half pseudo-items", level)
+        low, high = _within_range(mean, error, freedom, outcomes.range, level)
+        return Interval(mean, low, high, "t, two half pseudo-items", level)
     size, method = float(outcomes.n), "mid_p"
     if not outcomes.independent:
         # Never more than the rows; of rates at 0 or 1, whose error is 0, the groups.
