@@ -291,6 +291,7 @@ def _(data: Outcomes, request: Request) -> Evaluations:
     evaluations = {}
     for place, system in enumerate(data.systems):
         rate = rate_of(data, place, request.level or 0.95)
+        limits: dict[str, Any]
         if math.isnan(rate.low):
             limits = {"no_interval": "all outcomes are alike, or of one cluster, which tells nothing of their spread"}
         else:

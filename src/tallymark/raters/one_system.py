@@ -28,6 +28,7 @@ from tallymark.summaries.confusion import Confusion
 
 #: Why there is no estimate of a verdict that people gave no labelled item, or every one.
 _UNSEEN, _ALWAYS = "people gave this verdict to no labelled item", "people gave every labelled item this verdict"
+_NONE_PASSED, _NONE_FAILED = "no labelled item was passed by people", "no labelled item was failed by people"
 
 
 def judged_system(one: Verdicts, scale: Scale, population: Population, level: float) -> Judgement:
@@ -107,11 +108,7 @@ def _of_class(one: Verdicts, audit: AuditEstimate, code: int, population: Popula
     judged, human = one.judged[seen] > 0.0, one.human[seen] > 0.0
     simple = not one.has_design and not one.uneven
     if simple:
-        none_passed, none_failed = (
-            (_UNSEEN, _ALWAYS)
-            if one.classes
-            else tuple(f"no labelled item was {done} by people" for done in ("passed", "failed"))
-        )
+        none_passed, none_failed = (_UNSEEN, _ALWAYS) if one.classes else (_NONE_PASSED, _NONE_FAILED)
         sensitivity = _rate("sensitivity", judged[human], level, none_passed)
         specificity = _rate("specificity", ~judged[~human], level, none_failed)
     else:
