@@ -51,8 +51,8 @@ def rate_of(outcomes: Outcomes, place: int, level: float) -> Interval:
         if error > 0.0:
             wider = (student_value(level, freedom) / student_value(level, math.inf)) ** 2
             size = min(mean * (1.0 - mean) / (error**2 * wider), float(outcomes.n))
-    low, high = limits(mean * size, size, level)
-    return Interval(mean, float(low), float(high), method, level)
+    of_rate = limits(mean * size, size, level)
+    return Interval(mean, float(of_rate[0]), float(of_rate[1]), method, level)
 
 
 def _within_range(
