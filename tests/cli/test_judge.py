@@ -92,6 +92,10 @@ def test_labels_of_another_file(items):
     items.drop(columns=["h", "h2"]).to_csv("items.csv", index=False)
     joined = json.loads(run(*JUDGE, "--labels", "people.csv", "--id", "key", "--json"))
     assert joined["corrected"] == whole["corrected"]
+    kept = Path("people.csv").read_bytes()
+    with pytest.raises(tm.InputError, match="one of the files to be read"):
+        run(*JUDGE, "--labels", "people.csv", "--id", "key", "--disagreements", "people.csv")
+    assert Path("people.csv").read_bytes() == kept
 
 
 def test_notes_are_printed_and_strict_refuses(items):

@@ -120,3 +120,37 @@ def test_the_action_shows_the_tables_and_keeps_the_status(tally, tmp_path):
     done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "| auroc.low" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    # Words in quotes, and a second line whose requirement must not be lost.
+    Path("f.csv").rename("the rows.csv")
+    environment["COMMAND"] = "evaluate 'the rows.csv' --label y --score p\n--require 'auroc.low >= 0.99'\n"
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "auroc.low" in done.stderr
+
+
+def test_comparisons_and_agreement_are_gates_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    a, b = np.r_[np.ones(75), np.zeros(25)], np.r_[np.ones(52), np.zeros(48)]
+    pd.DataFrame({"a": a, "b": b, "p": np.arange(100) // 2}).to_csv("f.csv", index=False)
+    compared = tm.compare(tm.outcomes({"a": a, "b": b}))
+    outcomes = ["compare", "f.csv", "--outcome", "a,b"]
+    code, output = status(*outcomes, "--require", "difference.low>0", "--require", "pass_rate.low>0.6")
+    assert code == 1
+    assert "b: pass_rate.low is" in output
+    answer = json.loads(CliRunner().invoke(app, [*outcomes, "--json", "--require", "difference.low>0"]).stdout)
+    assert answer["requirements"] == [
+        {"of": "a − b", "required": "difference.low > 0", "value": compared.low, "met": True}
+    ]
+    assert status(*outcomes, "--item", "p", "--pass-at", "2", "--require", "pass@2>0.7")[0] == 1
+    models = ["compare", "f.csv", "--label", "a", "--score", "b,p", "--require", "difference.high<0"]
+    code, output = status(*models)
+    assert code == 1
+    assert "b − p: difference.high is" in output
+    agree = ["agree", "f.csv", "--rater", "a,b"]
+    kappa = tm.raters.agreement({"a": a, "b": b})["cohen_kappa"]
+    assert status(*agree, "--require", f"cohen_kappa.low>={kappa.low - 0.01}")[0] == 0
+    code, output = status(*agree, "--require", "cohen_kappa.low>=0.9")
+    assert code == 1
+    assert "cohen_kappa.low" in output
+    with pytest.raises(tm.InputError, match="there is no kappa here"):
+        CliRunner().invoke(app, [*agree, "--require", "kappa>0"], catch_exceptions=False)

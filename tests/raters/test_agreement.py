@@ -272,3 +272,16 @@ def test_limits_cover(n, rare, raters):
                 seen[name] += 1
                 hits[name] += one.low <= true[name] <= one.high
     assert min(hits[name] / seen[name] for name in true) >= 0.91  # 93 % less 1.5 standard errors
+
+
+def test_a_rater_who_never_differs_has_a_kappa_of_exactly_0():
+    assert tm.raters.agreement([[0, 0], [7, 43]])["cohen_kappa"].value == 0.0
+
+
+def test_values_are_compared_without_a_common_label():
+    first, second = np.array([1.0, 2, 3, 4]), np.array([1.5, 2.5, 2.75, 4.5])
+    gaps = np.subtract.outer(first, second) ** 2
+    kappa = tm.raters.agreement({"a": first, "b": second}, weights="interval")["cohen_kappa"].value
+    assert kappa == pytest.approx(1 - np.diag(gaps).mean() / gaps.mean())
+    with pytest.raises(tm.InputError, match="same labels"):
+        tm.raters.agreement({"a": first, "b": second})

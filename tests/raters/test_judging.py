@@ -335,3 +335,67 @@ def test_a_judge_that_is_run_again():
     assert drift.specificity.high < 0.0
     assert drift.specificity.parameters["p_value"] < 0.05
     assert tm.raters.judge_drift(frame, judge=["j", "k"]).sensitivity is None
+
+
+def test_grades_that_no_item_shares_are_compared_by_value():
+    rng = np.random.default_rng(31)
+    truth = rng.integers(1, 6, 400).astype(float)
+    frame = pd.DataFrame(
+        {"j": truth + rng.normal(0, 0.5, 400), "h": np.where(rng.permutation(400) < 100, truth, np.nan)}
+    )
+    result = tm.raters.judge(frame, judge="j", human="h")
+    seen = frame[frame.h.notna()]
+    gaps = np.subtract.outer(seen.j.to_numpy(), seen.h.to_numpy()) ** 2
+    assert result.agreement["cohen_kappa"].value == pytest.approx(1 - np.diag(gaps).mean() / gaps.mean())
+    many = frame.sample(3_000, replace=True, random_state=0).reset_index(drop=True)
+    many = many.assign(j=many.j + rng.normal(0, 0.1, 3_000), h=many.j)
+    assert tm.raters.judge(many, judge="j", human="h").agreement is None
+
+
+def test_a_rare_verdict_that_happened_to_be_labelled_is_no_sign_of_uneven_labels():
+    # A random sample: three of five items of grade 1, by luck, and none of grade 3.
+    grades = np.repeat([1.0, 2.0, 3.0, 4.0, 5.0], [5, 27, 103, 271, 594])
+    labelled = np.concatenate([np.arange(n) < m for n, m in ((5, 3), (27, 2), (103, 0), (271, 9), (594, 26))])
+    human = np.where(labelled, np.maximum(grades - 1, 1), np.nan)
+    result = tm.raters.judge({"j": grades, "h": human}, judge="j", human="h")
+    assert not result.warnings
+    assert result.corrected.interval is not None
+    assert result.agreement is not None
+
+
+def test_a_segment_without_labels_in_a_stratum_does_not_stop_the_others():
+    rng = np.random.default_rng(32)
+    _, frame = made(rng, n=900, labelled=300)
+    frame["topic"], frame["source"] = np.arange(900) % 3, np.arange(900) // 450
+    frame.loc[(frame.topic == 1) & (frame.source == 0), "h"] = np.nan
+    result = tm.raters.judge(frame, judge="j", human="h", stratum="source", by="topic")
+    assert "stratum" in result.segments[1,].corrected.reason
+    assert result.segments[2,].corrected.interval is not None
+    two = frame.assign(k=frame.j, g=frame.h)
+    pair = tm.raters.judge(two, judge=["j", "k"], human=["h", "g"], stratum="source", by="topic")
+    assert "stratum" in pair.segments[1,].difference.reason
+
+
+def test_the_same_column_cannot_judge_and_be_right():
+    _, frame = made(np.random.default_rng(33))
+    with pytest.raises(tm.InputError, match="two columns"):
+        tm.raters.judge(frame, judge="j", human="j")
+    with pytest.raises(tm.InputError, match="another column"):
+        tm.raters.judge_drift(frame.assign(k=frame.j), judge=["j", "k"], human="j")
+
+
+def test_what_is_said_where_every_item_is_labelled_or_all_grades_are_alike():
+    truth, frame = made(np.random.default_rng(34), n=50, labelled=50, rate=0.7)
+    with pytest.warns(tm.GuardWarning, match="people labelled every item"):
+        result = tm.raters.judge(frame, judge="j", human="h")
+    assert f"by people's verdicts on every item it is {100 * np.mean(truth):.3g} %" in result.sentences()[0]
+    same = tm.raters.judge({"j": [3.0] * 90, "h": [3.0] * 40 + [np.nan] * 50}, judge="j", human="h", scale="grades")
+    assert same.corrected.value == pytest.approx(3.0)
+    assert same.corrected.interval is None
+    assert "alike" in same.corrected.no_interval
+
+
+def test_a_plan_that_needs_every_item_takes_every_item():
+    _, frame = made(np.random.default_rng(0), n=500, labelled=100)
+    needed = tm.raters.plan(frame, judge="j", human="h", width=1e-6)
+    assert needed.size == 400

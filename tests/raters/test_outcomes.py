@@ -193,3 +193,25 @@ def test_the_bootstrap_of_items_is_close_to_students_limits():
     assert other.p_value == tm.compare(outcomes, method="bootstrap", jobs=1).p_value
     clustered = tm.outcomes({"a": rng.integers(1, 6, 300), "b": rng.integers(1, 5, 300)}, clusters=np.arange(300) // 30)
     assert tm.compare(clustered, method="bootstrap").pairs[0].method == "bootstrap"
+
+
+@pytest.mark.parametrize("n", [40, 100])
+def test_limits_of_pass_at_k_hold_where_nearly_all_items_pass(n):
+    rng, repeats, held = np.random.default_rng(30), 150, 0
+    true = 1 - 1 / (9 * 10 * 11 / 6)  # rates of items are Beta(8, 1), so that pass@3 is 1 less 3! / (9 · 10 · 11)
+    for _ in range(repeats):
+        passed = rng.random((n, 4)) < rng.beta(8, 1, n)[:, None]
+        runs = tm.outcomes({"a": passed.ravel(), "b": ~passed.ravel()}, items=np.repeat(np.arange(n), 4))
+        rate = tm.evaluate(runs.best_of(3))["a"]["pass@3"]
+        assert 0 <= rate.low <= rate.value <= rate.high <= 1
+        held += rate.low <= true <= rate.high
+    assert held / repeats > 0.93
+
+
+def test_grades_that_are_all_alike_have_limits_by_the_range_of_the_others_or_none():
+    beside = tm.compare(tm.outcomes({"a": [5] * 40, "b": [4, 5] * 20})).rates["a"]
+    assert beside.value == beside.high == 5
+    assert 4.9 < beside.low < 5
+    alone = tm.evaluate(tm.outcomes({"a": [5] * 40}))["a"]["mean"]
+    assert alone.interval is None
+    assert "alike" in alone.no_interval

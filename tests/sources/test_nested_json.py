@@ -125,3 +125,29 @@ def test_a_column_with_a_dot_in_its_name_is_itself(tmp_path):
         tm.evaluate(tm.tally(pd.DataFrame({"y": [0, 1], "a.b": [0, 1]}), label="y", score="a.b"))["auroc"].value == 1.0
     )
     assert tm.evaluate(tm.scan(path, label="y", score="a.b"))["auroc"].value == 1.0
+
+
+def test_an_id_may_be_a_number_in_one_file_and_text_in_the_other(tmp_path):
+    items, people = tmp_path / "items.jsonl", tmp_path / "people.csv"
+    items.write_text("".join(json.dumps({"id": str(i), "j": i % 2}) + "\n" for i in range(60)), encoding="utf-8")
+    people.write_text("id,h\n" + "".join(f"{i},{i % 3 % 2}\n" for i in range(30)), encoding="utf-8")
+    result = tm.raters.judge(str(items), judge="j", human="h", labels=str(people), id="id")
+    assert (result.n, result.labelled) == (60, 30)
+    numbered = pd.DataFrame({"id": np.arange(60), "j": np.arange(60) % 2})
+    again = tm.raters.judge(numbered, judge="j", human="h", labels=pd.read_csv(people).astype({"id": float}), id="id")
+    assert again.to_dict() == result.to_dict()
+    with pytest.raises(tm.InputError, match="no item has .items have 0"):
+        tm.raters.judge(numbered.head(9), judge="j", human="h", labels=str(people), id="id")
+
+
+def test_a_field_with_a_dot_in_its_name_is_in_quotes(tmp_path, wanted):
+    judged, human = verdicts()
+    path = tmp_path / "items.jsonl"
+    rows = [
+        {"scores": {"v1.5": [{'a "b': int(j)}]}, "h": None if h is None else int(h)}
+        for j, h in zip(judged.tolist(), human, strict=True)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert tm.raters.judge(path, judge='scores."v1.5".0.a "b', human="h").to_dict() == wanted
+    with pytest.raises(tm.InputError, match="no field"):
+        tm.raters.judge(path, judge="scores.v1.5.0", human="h")

@@ -53,7 +53,11 @@ class LabelDesign:
     def of(cls, labelled: Bools, stratum: Ints | None, inclusion: Floats | None, cluster: Ints | None) -> LabelDesign:
         """From columns of all items: a random sample within strata, of given probabilities, or of whole clusters."""
         layer = np.zeros(len(labelled), np.int64) if stratum is None else stratum
-        share = (np.bincount(layer, labelled) / np.bincount(layer))[layer] if inclusion is None else inclusion
+        share = inclusion
+        if share is None:
+            share = (np.bincount(layer, labelled) / np.maximum(np.bincount(layer), 1))[layer]
+            if not share.all():
+                raise Undefined("a stratum has no labelled item, so that nothing is known of it")
         chance = share[labelled]
         unit = np.arange(len(labelled)) if cluster is None else cluster
         return cls(1.0 / chance, layer[labelled], unit[labelled], 1.0 - chance)

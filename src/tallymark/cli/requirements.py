@@ -34,7 +34,7 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-_WRITTEN = re.compile(r"\s*([A-Za-z_0-9]+)(?:\.(value|low|high))?\s*(>=|<=|≥|≤|>|<)\s*([-+0-9.eE]+)\s*")
+_WRITTEN = re.compile(r"\s*([A-Za-z_0-9@^]+)(?:\.(value|low|high))?\s*(>=|<=|≥|≤|>|<)\s*([-+0-9.eE]+)\s*")
 
 
 class Estimate(Protocol):

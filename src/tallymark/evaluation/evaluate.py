@@ -291,7 +291,11 @@ def _(data: Outcomes, request: Request) -> Evaluations:
     evaluations = {}
     for place, system in enumerate(data.systems):
         rate = rate_of(data, place, request.level or 0.95)
-        limits = {} if request.level is None else vars(rate)
+        limits: dict[str, Any]
+        if math.isnan(rate.low):
+            limits = {"no_interval": "all outcomes are alike, or of one cluster, which tells nothing of their spread"}
+        else:
+            limits = {} if request.level is None else vars(rate)
         measure = Measure(name=data.name, **{"value": rate.value, **limits})
         evaluations[system,] = Evaluation(
             {data.name: measure}, n=data.n, n_rows=data.n, sampling="plain" if data.independent else "clusters"

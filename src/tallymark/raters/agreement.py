@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tallymark._check import Floats, Label
-from tallymark._numbers import number
+from tallymark._numbers import counted, number
 from tallymark.inference.guards import FEW_ROWS
 from tallymark.inference.interval import checked_level
 from tallymark.inference.limits.proportions import limits as proportion_limits
@@ -19,7 +19,7 @@ from tallymark.raters.coefficients import COEFFICIENTS, Agreements, Patterns, Va
 from tallymark.raters.limits import ItemDraws
 from tallymark.raters.ratings import MOST_RATERS, Ratings, read_ratings
 from tallymark.raters.results import Agreement, Coefficient, Rater, RaterPair
-from tallymark.raters.weights import WeightName, agreement_weights
+from tallymark.raters.weights import BY_VALUE, WeightName, agreement_weights
 from tallymark.sources.frames import named_columns
 
 _METHOD = "bootstrap of items, one pseudo-item"
@@ -105,7 +105,8 @@ def agreement(
     [{'item': 3, 'ann': 'no', 'bob': 'yes'}]
     """
     confidence = checked_level(level)
-    table = read_ratings(ratings, rater, item, rating, cluster)
+    by_value = isinstance(weights, str) and weights in BY_VALUE
+    table = read_ratings(ratings, rater, item, rating, cluster, by_value=by_value)
     patterns = table.patterns
     matrix = agreement_weights(weights, patterns.classes, ordered=table.ordered)
     ranked = isinstance(weights, str) and weights == "ordinal"
@@ -301,5 +302,6 @@ def _notes(
             )
         )
     if clusters is not None and clusters < FEW_ROWS:
-        notes.append(Note("TM119", f"the items come in {clusters} clusters; with fewer than ten, limits are rough."))
+        text = f"the items come in {counted(clusters, 'cluster')}; with fewer than ten, limits are rough."
+        notes.append(Note("TM119", text))
     return tuple(notes)

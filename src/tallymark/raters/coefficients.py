@@ -19,6 +19,9 @@ COEFFICIENTS = (
     "observed", "cohen_kappa", "scott_pi", "fleiss_kappa", "krippendorff_alpha", "gwet_ac", "brennan_prediger",
 )  # fmt: skip
 
+#: Shares that differ by less are the same.
+_ROUNDING = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
@@ -163,7 +166,9 @@ class Agreements:
         """(observed - expected) / (1 - expected), nan where 1 is expected."""
         observed = self._observed
         room = np.where(1.0 - expected > 1e-12, 1.0 - expected, np.nan)
-        values = (observed.values - expected) / room
+        # Differences of rounding would be printed as 2.1e-15.
+        beyond = np.where(np.abs(observed.values - expected) < _ROUNDING, 0.0, observed.values - expected)
+        values = beyond / room
         return Value(values, (observed.influence - (1.0 - values[0]) * effect) / room[0])
 
     def fleiss_kappa(self) -> Value:

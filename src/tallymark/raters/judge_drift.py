@@ -119,6 +119,8 @@ def judge_drift(
     confidence, judges = checked_level(level), _check.listed(judge)
     if len(judges) != 2 or judges[0] == judges[1]:
         raise InputError("judge_drift compares two columns of verdicts on the same items: judge=['before', 'after'].")
+    if human in judges:
+        raise InputError(f"{human!r} cannot be the judge's verdicts and people's; name another column as human=.")
     humans = [] if human is None else [human]
     names = [*((name, "judge=") for name in judges), *((name, "human=") for name in humans)]
     columns = any_columns(data, [Wanted(name, option, "class") for name, option in names], where=where)

@@ -37,7 +37,8 @@ class Judgement(Shown):
     sensitivity, specificity : Measure
         Share of the items that people pass which the judge passes, and of those they fail which it fails.
     agreement : Agreement
-        Agreement of judge and people on the labelled items.
+        Agreement of judge and people on the labelled items, of grades by their squared difference. None where items
+        were labelled with unequal chances, and of grades with more than 1 000 different values.
     bias : AuditMeasure
         Of grades: the judge's mean grade less people's, over all items.
     difference : AuditMeasure
@@ -136,8 +137,10 @@ class Judgement(Shown):
                 per_cent(one.corrected.value, low, high) if rates else one.corrected.written,
             )
             verdict = "no bias is shown" if gap is None else f"its own figure is too {gap}"
-            of = "passes" if rates else "gives a mean of"
-            told.append(f"{name} {of} {said}; corrected by people's verdicts it is {right}: {verdict}.")
+            of, how = "passes" if rates else "gives a mean of", "corrected by people's verdicts"
+            if low == high:
+                how, right = "by people's verdicts on every item", per_cent(low) if rates else number(low)
+            told.append(f"{name} {of} {said}; {how} it is {right}: {verdict}.")
         return told
 
     def matrix(self) -> list[Row] | None:

@@ -97,7 +97,8 @@ def judge(
         numbers are grades.
     population
         Whether rates and differences are those of these items (``"suite"``), or of all items that they are a random
-        sample of (``"items"``), for which limits are wider. Error rates and agreement are always of the latter.
+        sample of (``"items"``), for which limits are wider. Agreement is always of the latter, and so are error rates
+        but for those of a stated design (`stratum`, `inclusion`, `cluster`).
     equivalence
         A difference of two systems that would not matter: a pair is equivalent when two one-sided tests show less.
     noninferiority
@@ -140,6 +141,8 @@ def judge(
             f"human= names {shown(humans)}: people's verdicts on one system are none on another. To compare two judges "
             "of the same items, call tm.raters.judge_drift."
         )
+    if both := set(judges) & set(humans):
+        raise InputError(f"{shown(sorted(both))} cannot be the judge's verdicts and people's; name two columns.")
     if (system is None) != (item is None) or (system is not None and len(judges) > 1):
         raise InputError("In long form name the columns system= and item=, and one column each of judge= and human=.")
     segments, layers = column_names(by, "by="), column_names(stratum, "stratum=")

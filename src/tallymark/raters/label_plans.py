@@ -178,6 +178,8 @@ def _for_width(judged: Any, labelled: Any, passed: Any, width: float, level: flo
 
     def split(total: int) -> Ints:
         wanted = np.rint(total * spread / max(spread.sum(), 1e-300)).astype(np.int64)
+        # What one side has no items for goes to the other.
+        wanted = np.maximum(wanted, total - sizes[::-1])
         return np.asarray(np.minimum(np.maximum.reduce([wanted, seen, np.full(2, _LEAST)]), sizes))
 
     @cache

@@ -21,12 +21,14 @@ from tallymark.notes import Note, passing_on_notes
 from tallymark.quantify.estimation.prevalence import Prevalence
 from tallymark.raters.agreement import agreement
 from tallymark.raters.judgements import Judgement
+from tallymark.raters.ratings import MOST_CLASSES
 from tallymark.raters.results import Agreement
 from tallymark.raters.verdicts import Scale, Verdicts
 from tallymark.summaries.confusion import Confusion
 
-#: Why there is no estimate of a verdict that people gave no labelled item.
-_UNSEEN = "people gave this verdict to no labelled item"
+#: Why there is no estimate of a verdict that people gave no labelled item, or every one.
+_UNSEEN, _ALWAYS = "people gave this verdict to no labelled item", "people gave every labelled item this verdict"
+_NONE_PASSED, _NONE_FAILED = "no labelled item was passed by people", "no labelled item was failed by people"
 
 
 def judged_system(one: Verdicts, scale: Scale, population: Population, level: float) -> Judgement:
@@ -46,7 +48,7 @@ def judged_system(one: Verdicts, scale: Scale, population: Population, level: fl
         return _graded(one, population, level)
     with passing_on_notes():
         audit, agreed = _audit(one, level), _agreement(one, level)
-        notes = (*audit.warnings, *(() if agreed is None else agreed.warnings), *_uneven_notes(one))
+        notes = (*_audit_notes(audit, population), *(() if agreed is None else agreed.warnings), *_uneven_notes(one))
         if scale == "pass":
             result = _of_class(one, audit, 1, population, level)
             notes += _contradiction(result.corrected, result.by_error_rates)
@@ -69,6 +71,10 @@ def _too_few(one: Verdicts) -> str | None:
     """Why nothing can be estimated; None where something can."""
     if not one.labelled.any():
         return "no item has a human verdict"
+    if one.inclusion is None and one.stratum is not None:
+        items, labelled = np.bincount(one.stratum), np.bincount(one.stratum, one.labelled)
+        if ((items > 0) & (labelled == 0)).any():
+            return "a stratum has no item with a human verdict, so that nothing is known of it"
     if one.uneven:
         values, codes = np.unique(one.judged, return_inverse=True)
         labelled = np.bincount(codes.ravel(), one.labelled)
@@ -102,10 +108,9 @@ def _of_class(one: Verdicts, audit: AuditEstimate, code: int, population: Popula
     judged, human = one.judged[seen] > 0.0, one.human[seen] > 0.0
     simple = not one.has_design and not one.uneven
     if simple:
-        sensitivity, specificity = (
-            _rate("sensitivity", judged[human], level),
-            _rate("specificity", ~judged[~human], level),
-        )
+        none_passed, none_failed = (_UNSEEN, _ALWAYS) if one.classes else (_NONE_PASSED, _NONE_FAILED)
+        sensitivity = _rate("sensitivity", judged[human], level, none_passed)
+        specificity = _rate("specificity", ~judged[~human], level, none_failed)
     else:
         sensitivity, specificity = _rates_of_all(audit, code)
     return Judgement(
@@ -145,10 +150,9 @@ def _of_population(rate: AuditMeasure, n: int, population: Population) -> AuditM
     return replace(rate, low=max(rate.value - below, 0.0), high=min(rate.value + above, 1.0))
 
 
-def _rate(name: str, right: Bools, level: float) -> Measure:
+def _rate(name: str, right: Bools, level: float, reason: str) -> Measure:
     if not len(right):
-        what = "passed" if name == "sensitivity" else "failed"
-        return Measure(name=name, value=math.nan, reason=f"no labelled item was {what} by people")
+        return Measure(name=name, value=math.nan, reason=reason)
     low, high = limits(float(right.sum()), float(len(right)), level, "mid_p")
     return Measure(
         name=name, value=float(right.mean()), low=float(low), high=float(high), interval_method="mid_p", level=level
@@ -170,7 +174,10 @@ def _by_error_rates(one: Verdicts, level: float) -> Prevalence | None:
 
 
 def _agreement(one: Verdicts, level: float) -> Agreement | None:
-    """Agreement of judge and people on the labelled items; None where these were drawn with unequal chances."""
+    """Agreement of judge and people on the labelled items.
+
+    None where these were drawn with unequal chances, and of grades of very many values.
+    """
     if one.stratum is not None or one.inclusion is not None or one.uneven:
         return None
     columns: dict[str, Any] = {"judge": one.judged[one.labelled], "human": one.human[one.labelled]}
@@ -179,12 +186,26 @@ def _agreement(one: Verdicts, level: float) -> Agreement | None:
         names = np.array([str(label) for label in one.classes] or ["fail", "pass"])
         columns = {name: names[codes.astype(int)] for name, codes in columns.items()}
     else:
-        options["weights"] = "quadratic"
+        if len(np.unique(np.concatenate(list(columns.values())))) > MOST_CLASSES:
+            return None
+        options["weights"] = "interval"
     # Disagreements name the row of the item, from 1.
     columns["item"] = np.flatnonzero(one.labelled) + 1
     if one.cluster is not None:
         columns["cluster"], options["cluster"] = one.cluster[one.labelled], "cluster"
     return agreement(columns, **options)
+
+
+def _audit_notes(audit: AuditEstimate, population: Population) -> tuple[Note, ...]:
+    """The notes of the audit; that every row was checked says something else of a judge."""
+    notes = tuple(note for note in audit.warnings if note.code != "TM129")
+    if len(notes) == len(audit.warnings) or population == "items":
+        return notes
+    text = (
+        "people labelled every item, so that rates of these items are counted, not estimated. Pass the items without "
+        "a human verdict too; or, for the rate of all items that these are a sample of, population='items'"
+    )
+    return (*notes, Note("TM129", text))
 
 
 def _named(one: Verdicts, values: Floats) -> list[str]:
@@ -255,6 +276,10 @@ def _estimated(
 ) -> AuditMeasure:
     """A mean of people's verdicts over all items; of `verdicts` the first are people's."""
     try:
-        return measure_of(name, corrected_mean(*verdicts, one.labelled, ends, one.design(), population), level)
+        mean = corrected_mean(*verdicts, one.labelled, ends, one.design(), population)
+        if ends[0] == ends[1] and not (one.labelled.all() and population == "suite"):
+            unknown = "all grades are alike, which tells nothing of their spread"
+            return AuditMeasure(name=name, value=mean.value, no_interval=unknown)
+        return measure_of(name, mean, level)
     except Undefined as undefined:
         return AuditMeasure(name=name, value=math.nan, reason=undefined.reason)

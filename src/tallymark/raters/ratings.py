@@ -24,7 +24,7 @@ from tallymark.summaries.confusion import Confusion
 #: Raters beyond whom ratings are counted without names: pairs of raters would be too many to list.
 MOST_RATERS = 100
 #: Most classes, and most numbers in the table of patterns by classes.
-_MOST_CLASSES, _MOST_CELLS = 1_000, 100_000_000
+MOST_CLASSES, _MOST_CELLS = 1_000, 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,15 @@ class Ratings:
 
 
 def read_ratings(
-    data: Any, rater: str | Sequence[str] | None, item: str | None, rating: str | None, cluster: str | None
+    data: Any,
+    rater: str | Sequence[str] | None,
+    item: str | None,
+    rating: str | None,
+    cluster: str | None,
+    *,
+    by_value: bool = False,
 ) -> Ratings:
-    """Ratings from whatever was passed."""
+    """Ratings from whatever was passed; those that agree `by_value` need not have a label in common."""
     if isinstance(data, Confusion):
         return of_matrix(np.asarray(data.matrix), data.labels)
     for option, name in (("item", item), ("rating", rating), ("cluster", cluster)):
@@ -88,7 +94,7 @@ def read_ratings(
         data = {str(name): values for name, values in data.items()}
     if rating is not None or isinstance(rater, str):
         return _long(data, rater, item, rating, cluster)
-    return _wide(data, rater, item, cluster)
+    return _wide(data, rater, item, cluster, by_value=by_value)
 
 
 def _crosstab(data: Any) -> Ratings | None:
@@ -112,7 +118,7 @@ def _names_of(data: Any) -> list[str]:
         return list(source.types)
 
 
-def _wide(data: Any, rater: Sequence[str] | None, item: str | None, cluster: str | None) -> Ratings:
+def _wide(data: Any, rater: Sequence[str] | None, item: str | None, cluster: str | None, *, by_value: bool) -> Ratings:
     others = [name for name in (item, cluster) if name is not None]
     named = [name for name in _names_of(data) if name not in others] if rater is None else column_names(rater, "rater=")
     if len(named) < 2:
@@ -127,7 +133,8 @@ def _wide(data: Any, rater: Sequence[str] | None, item: str | None, cluster: str
     columns = any_columns(data, wanted)
     _check.same_length({name: columns[name] for name in columns})
     classes, codes, ordered = _coded([columns[name] for name in named], named, order_of(data, named[0], None))
-    _require_shared_labels(named, codes)
+    if not by_value:
+        _require_shared_labels(named, codes)
     table = np.stack(codes, axis=1)
     items = None if item is None else _plain(columns[item])
     groups = None if cluster is None else _groups(columns[cluster], cluster)
@@ -214,9 +221,9 @@ def _coded(
         )
     classes = tuple(sorted(present))
     require_one_spelling(classes, shown(names))
-    if len(classes) > _MOST_CLASSES:
+    if len(classes) > MOST_CLASSES:
         raise InputError(
-            f"The ratings have {len(classes)} different values, at most {_MOST_CLASSES} are used: round them."
+            f"The ratings have {len(classes)} different values, at most {MOST_CLASSES} are used: round them."
         )
     ordered = order is not None and set(classes) <= set(order)
     if ordered and order is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,7 +17,6 @@ from tallymark._negative_labels import check_negatives, plain_spelling, require_
 from tallymark.audits.checked_rows import without_verdict
 from tallymark.audits.corrected_means import LabelDesign
 from tallymark.errors import InputError, shown
-from tallymark.inference.hypothesis_tests.heterogeneity import pearson
 from tallymark.sources.any_columns import numbers
 from tallymark.sources.columns import rows_by_group
 
@@ -78,16 +78,23 @@ class Verdicts:
         """Whether it was said how the labelled items were drawn."""
         return self.stratum is not None or self.inclusion is not None or self.cluster is not None
 
-    @property
+    @cached_property
     def uneven(self) -> bool:
-        """Whether, of items drawn in no stated way, people labelled more of one verdict than of another."""
-        codes = np.unique(self.judged, return_inverse=True)[1].ravel()
-        table = np.stack([np.bincount(codes, self.labelled), np.bincount(codes, ~self.labelled)], axis=1).astype(
-            np.float64
-        )
-        if self.has_design or not 1 < len(table) <= _FEW_VERDICTS or self.labelled.all():
+        """Whether, of items drawn in no stated way, people labelled more of one verdict than of another.
+
+        Fisher's exact test of each verdict against the others, for a verdict may be that of few items (Bonferroni).
+        """
+        if self.has_design or self.labelled.all():
             return False
-        return pearson(table)[1] < _UNEVEN
+        codes = np.unique(self.judged, return_inverse=True)[1].ravel()
+        items, labelled = np.bincount(codes), np.bincount(codes, self.labelled)
+        if not 1 < len(items) <= _FEW_VERDICTS:
+            return False
+        from scipy.stats import hypergeom
+
+        drawn = hypergeom(len(self.labelled), items, int(self.labelled.sum()))
+        tails = np.minimum(drawn.cdf(labelled), drawn.sf(labelled - 1.0))
+        return bool(2.0 * len(items) * tails.min() < _UNEVEN)
 
 
 @dataclass(frozen=True)

@@ -33,20 +33,20 @@ def _ratio(a: Floats, b: Floats) -> Floats:
 
 
 #: Disagreement by the values of two classes.
-_BY_VALUE: dict[str, Callable[[Floats, Floats], Floats]] = {"interval": lambda a, b: (a - b) ** 2, "ratio": _ratio}
+BY_VALUE: dict[str, Callable[[Floats, Floats], Floats]] = {"interval": lambda a, b: (a - b) ** 2, "ratio": _ratio}
 
 
 def agreement_weights(weights: Any, classes: Sequence[Label], *, ordered: bool) -> Floats:
     """The weights by name, or a matrix that was passed, for these classes."""
     if not isinstance(weights, str):
         return _checked_matrix(weights, len(classes))
-    choose("weights", weights, {**_BY_PLACE, **_BY_VALUE})
+    choose("weights", weights, {**_BY_PLACE, **BY_VALUE})
     values = np.array([]) if any(isinstance(one, str) for one in classes) else np.array(classes, dtype=np.float64)
-    if weights in _BY_VALUE:
+    if weights in BY_VALUE:
         if not values.size or (weights == "ratio" and values.min() < 0.0):
             needed = "numbers" if weights == "interval" else "numbers of 0 or more"
             raise InputError(f"weights={weights!r} needs ratings that are {needed}; use another weight, or a matrix.")
-        apart = _BY_VALUE[weights](values[:, None], values[None, :])
+        apart = BY_VALUE[weights](values[:, None], values[None, :])
     else:
         if weights != "nominal" and not values.size and not ordered:
             raise InputError(

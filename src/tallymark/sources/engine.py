@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import re
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,9 @@ from tallymark.sources.formats import (
 
 #: Characters of a list of fields in a message.
 _MOST_LISTED = 400
+
+#: The fields of a path into an object, in quotes or not.
+_FIELDS = re.compile(r'(?:^|\.)(?:"([^"]+)"(?=\.|$)|([^.]*))')
 
 #: SQL types of streamed columns, by NumPy type.
 _SQL_TYPES = {np.dtype(np.uint8).str: "UTINYINT", np.dtype(np.float64).str: "DOUBLE"}
@@ -181,8 +185,11 @@ class Engine:
         return names
 
     def _find_nested(self, absent: Sequence[str], options: Sequence[str]) -> None:
-        """Take names with dots for paths into JSON objects: ``results.score``, and ``metrics.0.score`` of a list."""
-        paths = {name: name.split(".") for name in absent if "." in name}
+        """Take names with dots for paths into JSON objects: ``results.score``, and ``metrics.0.score`` of a list.
+
+        A field whose own name has a dot is in quotes: ``results."v1.5"``.
+        """
+        paths = {name: [inside or bare for inside, bare in _FIELDS.findall(name)] for name in absent if "." in name}
         self._nested = {
             name: quoted(first)
             + "".join(f"[{int(part) + 1}]" if part.isdigit() else f".{quoted(part)}" for part in rest)

@@ -26,7 +26,8 @@ def joined_columns(
     columns = any_columns(data, [*wanted, Wanted(name, "id=")], where=where)
     others = any_columns(more, [*wanted_of_more, Wanted(name, "id=")])
     ids, known = (_check.groups(one[name], name) for one in (columns, others))
-    if ids.dtype.kind != known.dtype.kind and "O" not in (ids.dtype.kind, known.dtype.kind):
+    if (ids.dtype.kind in "iuf") != (known.dtype.kind in "iuf"):
+        # One file has numbers, such as 12, where the other has them as text.
         ids, known = ids.astype(str), known.astype(str)
     place = {}
     for values, what in ((known, "the labels"), (ids, "the items")):
@@ -41,7 +42,8 @@ def joined_columns(
     if (rows < 0).any() and where is None:
         absent = [one for one, row in zip(known.tolist(), rows.tolist(), strict=True) if row < 0]
         raise InputError(
-            f"The labels have the {name} {shown(absent, 3)}, which no item has; do they belong to this file?"
+            f"The labels have the {name} {shown(absent, 3)}, which no item has (items have {shown(ids.tolist(), 3)}); "
+            "leave out the labels of other items, and write ids alike in both."
         )
     kept = rows >= 0
     for column in dict.fromkeys(one.column for one in wanted_of_more):

@@ -49,6 +49,11 @@ class Outcomes(Shown, Sealed):
         return bool(np.isin(self.values, (0.0, 1.0)).all())
 
     @property
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest possible outcome: 0 and 1 of shares such as pass@k; of grades, those that occur."""
+        return (0.0, 1.0) if self.kind else (float(self.values.min()), float(self.values.max()))
+
+    @property
     def independent(self) -> bool:
         """Whether every row is a group of its own."""
         return self.groups == len(self.group)

@@ -8,14 +8,11 @@ Example: tallymark agree verdicts.csv --rater ann,bob --disagreements differ.csv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
-from tallymark._display import columns_of
 from tallymark._numbers import number as shown
 from tallymark._numbers import with_limits
-from tallymark._write import replacing, require_writable
-from tallymark._writers import comma_separated
+from tallymark.cli.disagreements import Disagreements, require_csv, write_disagreements
 from tallymark.cli.layout import table
 from tallymark.cli.options import (
     Cluster,
@@ -29,11 +26,12 @@ from tallymark.cli.options import (
     text,
 )
 from tallymark.cli.output import ReportedOutput
+from tallymark.cli.requirements import Require, Requirement, as_json, checks_of, end_unless_met, print_checks
 from tallymark.errors import InputError
 from tallymark.raters.agreement import agreement
 from tallymark.raters.results import Agreement
 from tallymark.sources.any_columns import any_columns
-from tallymark.sources.formats import Wanted, expanded
+from tallymark.sources.formats import Wanted
 
 
 @dataclass(frozen=True)
@@ -56,27 +54,28 @@ def run(
         str, text("WEIGHTS", "Partial agreement: nominal, ordinal, linear, quadratic, interval or ratio.")
     ] = "nominal",
     level: Level = 0.95,
-    disagreements: Annotated[str | None, text("FILE", "Write the items on which raters differ to this CSV.")] = None,
+    disagreements: Disagreements = None,
+    require: Require = None,
 ) -> None:
     """Read, measure, print."""
     output.require_place(file)
-    if disagreements is not None:
-        if Path(disagreements).suffix.lower() != ".csv":
-            raise InputError(f"{disagreements!r}: write a .csv file.")
-        require_writable(disagreements, inputs=expanded(file))
+    require_csv(disagreements, file)
+    requirements = [Requirement.of(written) for written in require or ()]
     result = _measured(file, options, weights, level)
     if disagreements is not None:
-        with replacing(disagreements, inputs=expanded(file)) as temporary:
-            temporary.write_text(comma_separated(columns_of(result.disagreements)), encoding="utf-8")
+        write_disagreements(disagreements, result.disagreements, file)
     output.write_report(result, file)
+    checks = checks_of(requirements, [("all items", result)])
     if output.as_json:
-        output.answer("agree", result.to_dict(), result.warnings)
-        return
-    _print(result, file, output)
-    if disagreements is not None:
-        output.text(f"Wrote {disagreements}: {len(result.disagreements)} items on which raters differ.", "bold")
-    output.notes(result.warnings)
-    output.say_where()
+        output.answer("agree", result.to_dict() | as_json(checks), result.warnings)
+    else:
+        _print(result, file, output)
+        print_checks(checks, output)
+        if disagreements is not None:
+            output.text(f"Wrote {disagreements}: {len(result.disagreements)} items on which raters differ.", "bold")
+        output.notes(result.warnings)
+        output.say_where()
+    end_unless_met(checks)
 
 
 def _measured(file: str, options: RatingOptions, weights: str, level: float) -> Agreement:

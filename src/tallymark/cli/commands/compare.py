@@ -7,6 +7,7 @@ Example: tallymark compare scores.parquet --label y --score a,b --metric average
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -35,10 +36,20 @@ from tallymark.cli.options import (
 )
 from tallymark.cli.output import Output, ReportedOutput, progress_bar
 from tallymark.cli.reading import read_columns
+from tallymark.cli.requirements import (
+    Estimate,
+    Require,
+    Requirement,
+    as_json,
+    checks_of,
+    end_unless_met,
+    print_checks,
+)
 from tallymark.comparison.compare import compare
 from tallymark.comparison.of_outcomes import OutcomeComparison
 from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError
+from tallymark.measures import Measure
 from tallymark.simple import NoSimple, without_simple
 from tallymark.sources.constructors import panel as panel_of
 from tallymark.sources.duck import Progress
@@ -85,9 +96,11 @@ def run(
     sampling: Sampling = "plain",
     level: Level = 0.95,
     seed: Seed = 0,
+    require: Require = None,
 ) -> None:
     """Read, compare, print."""
     output.require_place(file)
+    requirements = [Requirement.of(written) for written in require or ()]
     if outcome:
         given: dict[str, Any] = {"--label": label, "--score": score, "--predicted": predicted, "--metric": metric}
         given |= {"--threshold": threshold, "--without-simple": without_simple_rows, "--weight": rows.weight}
@@ -103,7 +116,7 @@ def run(
             mcnemar_kind=mcnemar,  # type: ignore[arg-type]
             seed=seed,
         )
-        _answer_outcomes(compared, file, output)
+        _answer_outcomes(compared, file, requirements, output)
         return
     if item is not None or pass_at is not None or pass_all is not None:
         raise InputError("--item, --pass-at, --pass-all: only with --outcome.")
@@ -139,12 +152,15 @@ def run(
             **parameters.given(),
         )
     output.write_report(comparison, file)
+    checks = checks_of(requirements, _estimates(comparison))
     if output.as_json:
-        output.answer("compare", comparison.to_dict() | _simple(reduced), comparison.warnings)
-        return
-    _print(comparison, file, reduced, output)
-    output.notes(comparison.warnings)
-    output.say_where()
+        output.answer("compare", comparison.to_dict() | _simple(reduced) | as_json(checks), comparison.warnings)
+    else:
+        _print(comparison, file, reduced, output)
+        print_checks(checks, output)
+        output.notes(comparison.warnings)
+        output.say_where()
+    end_unless_met(checks)
 
 
 def _of_scores(
@@ -215,12 +231,33 @@ def _of_runs(outcomes: Outcomes, pass_at: int | None, pass_all: int | None) -> O
     return outcomes if pass_all is None else outcomes.all_of(pass_all)
 
 
-def _answer_outcomes(comparison: Comparison, file: str, output: ReportedOutput) -> None:
-    """Print means with their limits, and every pair."""
+def _estimates(comparison: Comparison) -> Iterator[tuple[str, Mapping[str, Estimate]]]:
+    """What can be required: the difference of every pair, and of outcomes each system's mean."""
+    if isinstance(comparison, OutcomeComparison):
+        for name, rate in comparison.rates.items():
+            yield name, {comparison.metric: rate}
+    for pair in comparison.pairs:
+        difference = Measure(name="difference", value=pair.difference, low=pair.low, high=pair.high)
+        yield f"{pair.first} − {pair.second}", {"difference": difference}
+
+
+def _answer_outcomes(
+    comparison: Comparison, file: str, requirements: Sequence[Requirement], output: ReportedOutput
+) -> None:
+    """Print means with their limits, every pair, and what was required."""
     output.write_report(comparison, file)
+    checks = checks_of(requirements, _estimates(comparison))
     if output.as_json:
-        output.answer("compare", comparison.to_dict(), comparison.warnings)
-        return
+        output.answer("compare", comparison.to_dict() | as_json(checks), comparison.warnings)
+    else:
+        _print_outcomes(comparison, file, output)
+        print_checks(checks, output)
+        output.say_where()
+    end_unless_met(checks)
+
+
+def _print_outcomes(comparison: Comparison, file: str, output: Output) -> None:
+    """Means with their limits, and every pair."""
     rates = comparison.rates if isinstance(comparison, OutcomeComparison) else {}
     several = len(rates) > 2
     output.text(f"{file}: {comparison.metric} on the same {comparison.n} rows", "bold")
@@ -237,7 +274,6 @@ def _answer_outcomes(comparison: Comparison, file: str, output: ReportedOutput) 
     output.text("")
     output.table(compared_table("", comparison))
     print_conditions(comparison, output)
-    output.say_where()
 
 
 def _simple(reduced: NoSimple | None) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
@@ -20,8 +19,7 @@ from tallymark import raters
 from tallymark._display import columns_of
 from tallymark._numbers import number as shown
 from tallymark._numbers import p_value, with_limits
-from tallymark._write import replacing, require_writable
-from tallymark._writers import comma_separated
+from tallymark.cli.disagreements import Disagreements, require_csv, write_disagreements
 from tallymark.cli.layout import TextTable, table
 from tallymark.cli.options import File, Level, OptionGroup, Where, column, columns, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar
@@ -29,7 +27,6 @@ from tallymark.cli.requirements import Estimate, Require, Requirement, as_json, 
 from tallymark.errors import InputError
 from tallymark.raters.judgements import Judgement
 from tallymark.raters.label_plans import LabelPlan
-from tallymark.sources.formats import expanded
 
 
 @dataclass(frozen=True)
@@ -93,13 +90,11 @@ def run(
     plan: PlanOptions,
     output: ReportedOutput,
     require: Require = None,
-    disagreements: Annotated[
-        str | None, text("FILE", "Write the items on which judge and people differ to this CSV.")
-    ] = None,
+    disagreements: Disagreements = None,
 ) -> None:
     """Correct, plan, print."""
     output.require_place(file, verdicts.labels)
-    _require_csv(disagreements, file)
+    require_csv(disagreements, file, verdicts.labels)
     requirements = [Requirement.of(written) for written in require or ()]
     if len(verdicts.judge) == 2 and len(verdicts.human) == 1 and verdicts.system is None:
         _print_drift(file, verdicts, design, plan, output)
@@ -107,7 +102,8 @@ def run(
     with progress_bar(f"Reading {file}"):
         result = raters.judge(file, **vars(verdicts), **vars(design), strict=output.strict)
         labels = _planned(file, verdicts, design, plan)
-    _write_disagreements(result, disagreements, file)
+    if disagreements is not None:
+        _write_disagreements(result, disagreements, file, verdicts.labels)
     output.write_report(result, file)
     checks = checks_of(requirements, _estimates(result))
     if output.as_json:
@@ -213,19 +209,9 @@ def _print_drift(
     output.rows(drift.rows(), f"Change from {verdicts.judge[0]} to {verdicts.judge[1]}")
 
 
-def _require_csv(place: str | None, file: str) -> None:
-    if place is not None:
-        if Path(place).suffix.lower() != ".csv":
-            raise InputError(f"{place!r}: write a .csv file.")
-        require_writable(place, inputs=expanded(file))
-
-
-def _write_disagreements(result: Judgement, place: str | None, file: str) -> None:
-    if place is None:
-        return
+def _write_disagreements(result: Judgement, place: str, *files: str | None) -> None:
     if result.agreement is None:
         raise InputError("--disagreements: of one system whose labelled items were drawn with equal chances.")
-    listed = columns_of(result.agreement.disagreements)
-    with replacing(place, inputs=expanded(file)) as temporary:
-        temporary.write_text(comma_separated(listed), encoding="utf-8")
-    typer.echo(f"Wrote {place}: {len(result.agreement.disagreements)} items.", err=True)
+    rows = result.agreement.disagreements
+    write_disagreements(place, rows, *files)
+    typer.echo(f"Wrote {place}: {len(rows)} items.", err=True)
