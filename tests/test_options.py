@@ -442,7 +442,7 @@ CALLS |= {
 #: Functions of files, whose rows are written before they are called.
 OF_FILES = {"scan", "scan_panel", "rare.texts_in"}
 #: What is tried elsewhere: it takes a folder or a name and nothing else.
-ELSEWHERE = {"load", "study.dataset"}
+ELSEWHERE = {"load", "look", "study.dataset"}
 
 
 def public_functions():

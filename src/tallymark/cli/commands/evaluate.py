@@ -43,7 +43,7 @@ from tallymark.cli.options import (
 from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
 from tallymark.cli.reading import read_columns
 from tallymark.cli.requirements import Require, Requirement, as_json, checks_of, end_unless_met, print_checks
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError, UnnamedColumnError, shown
 from tallymark.evaluation.against import NotWorse, not_worse
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluations
@@ -153,7 +153,7 @@ def run(
         _refuse(columns, rows, engine, why="to read rows, and a saved summary has none")
         evaluated = _of_saved(file, options)
     elif columns.label is None or sum(map(bool, (columns.score, columns.predicted, columns.probability))) != 1:
-        raise InputError(
+        raise UnnamedColumnError(
             "Say what to evaluate: --label COLUMN and --score COLUMN, --predicted COLUMN, "
             "or --probability CLASS=COLUMN for each class."
         )

@@ -38,7 +38,7 @@ from tallymark.cli.options import (
 )
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.cli.reading import wanted_by
-from tallymark.errors import InputError
+from tallymark.errors import InputError, UnnamedColumnError
 from tallymark.quantify.estimation.count import Count, count
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.sources.any_columns import any_columns
@@ -139,7 +139,7 @@ def run(
             )
     else:
         if score is None:
-            raise InputError(
+            raise UnnamedColumnError(
                 "Say which column holds the scores: --score COLUMN (or --probability CLASS=COLUMN for each class)."
             )
         _check_options(files, groups, methods, audit, rows)
