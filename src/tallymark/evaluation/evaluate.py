@@ -29,6 +29,7 @@ from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.inference.limits.class_scores import class_score_limits
 from tallymark.inference.limits.outcome_means import rate_of
 from tallymark.measures import Evaluation, Evaluations, Measure
+from tallymark.metrics import headlines
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.notes import emit
 from tallymark.registry import METRICS, metric_names, require_one_of
@@ -187,8 +188,33 @@ def evaluate(
     )
     result: Evaluation | Evaluations = _evaluate(data, request)
     _refuse_unused(parameters, result)
+    if metrics is None:
+        result = _with_leading(result)
     emit(result.warnings, strict=strict)
     return result
+
+
+def _with_leading(result: Evaluation | Evaluations) -> Any:
+    """The result with the metrics that are shown first; of groups, which have a line each, only a few."""
+    if not isinstance(result, Evaluations):
+        return _led(result, headlines.TABLE + headlines.CLASSES)
+    grouped = len(result.names) > result.by_model
+    entries = {
+        key: _led(one, _few(one) if grouped else headlines.TABLE + headlines.CLASSES)
+        for key, one in result.entries.items()
+    }
+    return replace(result, entries=entries)
+
+
+def _led(one: Evaluation, metrics: Sequence[str]) -> Evaluation:
+    leading = tuple(name for name in dict.fromkeys(metrics) if name in one.measures)
+    return replace(one, leading=leading if len(one) > len(leading) else ())
+
+
+def _few(one: Evaluation) -> Sequence[str]:
+    if "auroc" in one.measures:
+        return headlines.BY_GROUP
+    return headlines.PREDICTIONS_BY_GROUP if "f1" in one.measures else headlines.CLASSES_BY_GROUP
 
 
 def _refuse_unused(parameters: Mapping[str, float], result: Evaluation | Evaluations) -> None:

@@ -1,6 +1,6 @@
-"""Look at a file: what each column could be, and what it can answer.
+"""Show what each column of a file could be.
 
-It says what to beware of, such as missing values and labels written in two ways, and prints the command for each
+It gives the reason, says what to beware of, such as labels written in two ways, and prints the command for each
 question that the file can answer.
 
 Example: tallymark look scores.parquet
