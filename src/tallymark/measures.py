@@ -11,6 +11,7 @@ from tallymark._check import Label
 from tallymark._display import Limited, Row, Shown, columns_of, folded, frame, html_table, plain, with_folded
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark._numbers import noun, number, with_limits
+from tallymark._positives import Positives
 from tallymark.errors import UnknownNameError, nearest, shown
 from tallymark.notes import Note
 from tallymark.registry import METRICS
@@ -150,6 +151,8 @@ class Evaluation(Shown, Mapping[str, Measure]):
     averaged_over: tuple[Label, ...] | None = None
     #: Metrics that ``repr`` and notebooks show, where all were evaluated; empty for every metric.
     leading: tuple[str, ...] = ()
+    #: What positive rows are called, in the plural; None for positives.
+    called: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("measures", "per_class", "tables"):
@@ -193,7 +196,7 @@ class Evaluation(Shown, Mapping[str, Measure]):
         """Rows, their weight where it differs, and positives."""
         weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
         share = "" if not self.positives else f" ({100 * self.positives / self.n:.3g} %)"
-        positives = "" if self.positives is None else f", {number(self.positives)} positive{share}"
+        positives = "" if self.positives is None else f", {number(self.positives)} {self.words.kind}{share}"
         return f"{self.n_rows} {noun(self.n_rows, 'row')}{weight}{positives}"
 
     def conditions(self) -> list[str]:
@@ -204,6 +207,11 @@ class Evaluation(Shown, Mapping[str, Measure]):
         threshold += [] if self.averaged_over is None else [f"averages over {shown(self.averaged_over)}"]
         threshold += [] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"]
         return threshold + ([] if self.intervals is None else [self.intervals])
+
+    @property
+    def words(self) -> Positives:
+        """The words for positive rows."""
+        return Positives(self.called)
 
     @property
     def weighted(self) -> bool:
@@ -434,7 +442,8 @@ def _brief(part: Any) -> str:
 
 def _sizes(models: Mapping[str, Evaluation]) -> dict[str, Any]:
     first = next(iter(models.values()))
-    return {"n": first.n, "n_rows": first.n_rows, "positives": first.positives, "prevalence": first.prevalence}
+    sizes = {"n": first.n, "n_rows": first.n_rows, "positives": first.positives, "prevalence": first.prevalence}
+    return sizes if first.called is None else {**sizes, "called": first.called}
 
 
 def _models(models: Mapping[str, Evaluation]) -> dict[str, Any]:

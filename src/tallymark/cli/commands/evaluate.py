@@ -21,6 +21,7 @@ from tallymark._check import Label
 from tallymark.cli.evaluation_tables import Shown, print_evaluations, tests_of_groups
 from tallymark.cli.options import (
     FILE_HELP,
+    Called,
     ClusteredRowOptions,
     EngineOptions,
     LevelOrNone,
@@ -112,6 +113,7 @@ class MetricOptions(OptionGroup):
     metric: Annotated[list[str] | None, names("METRIC", "Only these metrics")] = None
     every: Annotated[bool, flag("all", "List every metric, not only the headline ones.")] = False
     threshold: Threshold = None
+    called: Called = None
     classes: Annotated[list[str] | None, names("CLASS", "Averages are over these classes only")] = None
     prevalence: Annotated[float | None, number("SHARE", "Report metrics at this prevalence, not the sample's.")] = None
     require: Require = None
@@ -202,6 +204,7 @@ def _options(
         "threshold": metrics.threshold,
         "prevalence": metrics.prevalence,
         "classes": metrics.classes,
+        "called": metrics.called,
         "level": intervals.level or None,
         "interval": intervals.interval,
         "sampling": intervals.sampling,

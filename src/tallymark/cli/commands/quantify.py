@@ -20,6 +20,7 @@ from tallymark.audits.prevalences import audited
 from tallymark.cli.commands.evaluate import class_and_column
 from tallymark.cli.count_tables import print_count
 from tallymark.cli.options import (
+    Called,
     ClusteredRowOptions,
     EngineOptions,
     Label,
@@ -87,6 +88,7 @@ class MethodOptions(OptionGroup):
         str, text("METHOD", "default, analytic, profile or bootstrap, for the methods that have it.")
     ] = "default"
     seed: Seed = 0
+    called: Called = None
 
     def given(self) -> dict[str, Any]:
         """The options of ``tm.quantify.count``."""
