@@ -15,7 +15,7 @@ TOP = {
     "summaries": (
         "Summaries",
         "What is kept of the rows: made once, then asked by everything else.",
-        "tally confusion moments class_scores class_panel panel outcomes scan scan_panel load "
+        "look tally confusion moments class_scores class_panel panel outcomes scan scan_panel load "
         "Tally Tallies Confusion Moments ClassScores ClassPanel Panel Outcomes",
     ),
     "evaluation": (

@@ -27,6 +27,7 @@ _HOMES = {
     "metrics.probability": ("brier_parts",),
     "metrics.recalibration": ("score_parts",),
     "notes": ("GuardWarning", "Note"),
+    "profiling.look": ("look",),
     "reporting.pages": ("report",),
     "measures": ("Evaluation", "Evaluations", "Measure"),
     "simple": ("without_simple",),

@@ -51,6 +51,7 @@ from tallymark.metrics.recalibration import score_parts as score_parts
 from tallymark.notes import GuardWarning as GuardWarning
 from tallymark.notes import Note as Note
 from tallymark.prices.advice import advise as advise
+from tallymark.profiling.look import look as look
 from tallymark.reporting.pages import report as report
 from tallymark.simple import without_simple as without_simple
 from tallymark.sources.constructors import class_panel as class_panel

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tallymark._numbers import amount, count, number
+from tallymark._numbers import amount, count, noun, number
 from tallymark._small_picture import picture_of
 from tallymark._text import visible
 from tallymark._writers import comma_separated, latex, markdown
 from tallymark.errors import InputError
+from tallymark.notes import Note, box
 
 Row = Mapping[str, Any]
 
@@ -153,6 +154,20 @@ def html_table(heading: str, rows: Sequence[Row], most: int = 200) -> str:
     more = f"<p>… {len(rows) - most} more rows</p>" if len(rows) > most else ""
     head_lines = html.escape("\n".join(map(visible, heading.split("\n"))))
     return f"<p>{head_lines}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def folded(summary: str, content: str) -> str:
+    """HTML that a notebook shows when its one line is clicked."""
+    return f"<details><summary>{html.escape(visible(summary))}</summary>{content}</details>"
+
+
+def with_folded(table: str, rest: str, notes: Sequence[Note]) -> str:
+    """A table with the rest folded below it, and the notes folded below that."""
+    said = ""
+    if notes:
+        title = f"{len(notes)} {noun(len(notes), 'note')} on how far to trust this"
+        said = folded(title, box(f"{note.code}: {note.message}" for note in notes))
+    return f"<div>{table}{rest}{said}</div>"
 
 
 def frame(columns: Mapping[str, Any]) -> Any:

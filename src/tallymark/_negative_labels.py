@@ -40,7 +40,7 @@ def check_negatives(
         )
     if len(others) < 2:
         return
-    if unknown := [label for label in others if plain_spelling(label) in _UNKNOWN]:
+    if unknown := [label for label in others if means_unknown(label)]:
         raise InputError(
             f"{name} has {_with_rows(unknown, occurrences())}, which looks like a missing value. Leave these rows out "
             "or empty their cells; if they are negative, give them the label of the negatives."
@@ -69,6 +69,11 @@ def _with_rows(labels: Sequence[object], occurs: Mapping[Any, int]) -> str:
     ordered = sorted(labels, key=lambda label: -occurs[label])
     rest = "" if len(ordered) <= _NAMED else f" and {len(ordered) - _NAMED} more values"
     return ", ".join(f"{label!r} ({occurs[label]} {noun(occurs[label], 'row')})" for label in ordered[:_NAMED]) + rest
+
+
+def means_unknown(label: object) -> bool:
+    """Whether a label is a word for an unknown class."""
+    return plain_spelling(label) in _UNKNOWN
 
 
 def plain_spelling(label: object) -> str:

@@ -25,6 +25,10 @@ class ColumnError(InputError):
         return cls(f"No column {wanted!r}; the data has {shown}.{nearest(wanted, present)} Choose one with {option}.")
 
 
+class UnnamedColumnError(InputError):
+    """A command was not told which columns it is about."""
+
+
 class UnknownNameError(InputError, KeyError):
     """A name that does not exist. Also a KeyError, so that mappings behave like mappings."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from tallymark._check import Label
-from tallymark._display import Limited, Row, Shown, columns_of, frame, plain
+from tallymark._display import Limited, Row, Shown, columns_of, folded, frame, html_table, plain, with_folded
 from tallymark._mappings import FrozenDict, Keyed
 from tallymark._numbers import noun, number, with_limits
+from tallymark._positives import Positives
 from tallymark.errors import UnknownNameError, nearest, shown
 from tallymark.notes import Note
 from tallymark.registry import METRICS
@@ -148,6 +149,10 @@ class Evaluation(Shown, Mapping[str, Measure]):
     class_rows: tuple[int, int] | None = None
     #: The classes that averages are over; None for all of them, and where nothing is averaged.
     averaged_over: tuple[Label, ...] | None = None
+    #: Metrics that ``repr`` and notebooks show, where all were evaluated; empty for every metric.
+    leading: tuple[str, ...] = ()
+    #: What positive rows are called, in the plural; None for positives.
+    called: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("measures", "per_class", "tables"):
@@ -176,11 +181,22 @@ class Evaluation(Shown, Mapping[str, Measure]):
         """Size and threshold."""
         return ", ".join([f"Evaluation of {self.size()}", *self.conditions()])
 
+    def printed_rows(self) -> Sequence[Row]:
+        """The leading metrics, where all were evaluated."""
+        rows = {row["metric"]: row for row in self.rows()}
+        return [rows[name] for name in self.leading or rows]
+
+    def __repr__(self) -> str:
+        return "\n".join([super().__repr__(), *_how_many_more(self)])
+
+    def _repr_html_(self) -> str:
+        return with_folded(super()._repr_html_(), _folded(_more(self), self.rows()), self.warnings)
+
     def size(self) -> str:
         """Rows, their weight where it differs, and positives."""
         weight = "" if self.n == self.n_rows else f" of weight {number(self.n)}"
         share = "" if not self.positives else f" ({100 * self.positives / self.n:.3g} %)"
-        positives = "" if self.positives is None else f", {number(self.positives)} positive{share}"
+        positives = "" if self.positives is None else f", {number(self.positives)} {self.words.kind}{share}"
         return f"{self.n_rows} {noun(self.n_rows, 'row')}{weight}{positives}"
 
     def conditions(self) -> list[str]:
@@ -191,6 +207,11 @@ class Evaluation(Shown, Mapping[str, Measure]):
         threshold += [] if self.averaged_over is None else [f"averages over {shown(self.averaged_over)}"]
         threshold += [] if self.prevalence is None else [f"seen at prevalence {number(self.prevalence)}"]
         return threshold + ([] if self.intervals is None else [self.intervals])
+
+    @property
+    def words(self) -> Positives:
+        """The words for positive rows."""
+        return Positives(self.called)
 
     @property
     def weighted(self) -> bool:
@@ -290,8 +311,50 @@ class Evaluations(Shown, Keyed[Evaluation]):
         return tuple(Note(code, message) for code, messages in by_code.items() for message in messages)
 
     def heading(self) -> str:
-        """The number of evaluations and what they are keyed by."""
-        return f"{len(self)} evaluations by {', '.join(self.names)}"
+        """The number of evaluations and what they are keyed by; of models of the same rows, also which rows."""
+        counted = f"{len(self)} evaluations by {', '.join(self.names)}"
+        one = next(iter(self.values()), None)
+        return counted if one is None or self._grouped else f"{counted} of {', '.join([one.size(), *self._conditions])}"
+
+    @property
+    def _grouped(self) -> bool:
+        return len(self.names) > self.by_model
+
+    @property
+    def _conditions(self) -> list[str]:
+        """The threshold and the kind of intervals, where they are the same for all."""
+        conditions = [one.conditions() for one in self.values()]
+        return [said for said in conditions[0] if all(said in others for others in conditions)]
+
+    def printed_rows(self) -> Sequence[Row]:
+        """Models side by side, a line per metric; of groups and of many models a line each."""
+        shown = self._shown
+        if not self._grouped and len(self) <= _SIDE_BY_SIDE:
+            return [
+                {"metric": name} | {str(key[0]): _cell(one, name) for key, one in self.entries.items()}
+                for name in shown
+            ]
+        return [
+            dict(zip(self.names, map(str, key), strict=True))
+            | {"n": one.n}
+            | ({} if one.positives is None else {"positives": one.positives})
+            | {name: _cell(one, name) for name in shown}
+            for key, one in self.entries.items()
+        ]
+
+    @property
+    def _shown(self) -> list[str]:
+        """Metrics that are shown: the leading ones of any evaluation, where all were evaluated."""
+        names = dict.fromkeys(name for one in self.values() for name in (one.leading or one))
+        return list(names)
+
+    def __repr__(self) -> str:
+        first = next(iter(self.values()), None)
+        return "\n".join([super().__repr__(), *([] if first is None else _how_many_more(first))])
+
+    def _repr_html_(self) -> str:
+        more = max((_more(one) for one in self.values()), default=0)
+        return with_folded(super()._repr_html_(), _folded(more, self.rows()), self.warnings)
 
     def to_frame(self) -> Any:
         """A dataframe with a line per evaluation and metric and all fields of its measure."""
@@ -339,6 +402,34 @@ class Evaluations(Shown, Keyed[Evaluation]):
         return {**totals, "positives": _total(listed), "groups": listed, "warnings": notes}
 
 
+#: Models up to which each has a column.
+_SIDE_BY_SIDE = 6
+
+
+def _more(evaluation: Evaluation) -> int:
+    """How many metrics are not among the leading ones."""
+    return len(evaluation) - len(evaluation.leading) if evaluation.leading else 0
+
+
+def _how_many_more(evaluation: Evaluation) -> list[str]:
+    more = _more(evaluation)
+    return [f"… {more} more metrics: rows(), to_frame() and [name] have them all"] if more else []
+
+
+def _folded(more: int, rows: Sequence[Row]) -> str:
+    return (
+        folded(f"{more} more metrics, and all that is known of each", html_table("", rows, len(rows))) if more else ""
+    )
+
+
+def _cell(evaluation: Evaluation, name: str) -> str:
+    """A value with its limits; empty where the metric was not evaluated."""
+    if name not in evaluation.measures:
+        return ""
+    one = evaluation.measures[name]
+    return number(one.value) if one.interval is None else with_limits(one.value, *one.interval)
+
+
 def _line(measure: Measure) -> dict[str, Any]:
     """A measure as a line of a dataframe."""
     parts = asdict(measure)
@@ -351,7 +442,8 @@ def _brief(part: Any) -> str:
 
 def _sizes(models: Mapping[str, Evaluation]) -> dict[str, Any]:
     first = next(iter(models.values()))
-    return {"n": first.n, "n_rows": first.n_rows, "positives": first.positives, "prevalence": first.prevalence}
+    sizes = {"n": first.n, "n_rows": first.n_rows, "positives": first.positives, "prevalence": first.prevalence}
+    return sizes if first.called is None else {**sizes, "called": first.called}
 
 
 def _models(models: Mapping[str, Evaluation]) -> dict[str, Any]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import html
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
+from tallymark._text import visible
 from tallymark.errors import GuardError
 
 P = ParamSpec("P")
@@ -215,6 +217,14 @@ def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
     """Warn of each note once, with the line of the caller's own code; raise at the first where the caller is strict."""
     if _PASSED_ON.get():
         return
+    show = _notebook_display()
+    with warnings.catch_warnings(record=True) if show else nullcontext() as caught:
+        _warn(notes, strict=strict)
+    if show and caught:
+        show(_NoteBox([str(one.message) for one in caught]))
+
+
+def _warn(notes: Iterable[Note], *, strict: bool) -> None:
     for note in dict.fromkeys(notes):
         if (strict or _STRICT.get()) and GUARDS[note.code].fatal:
             raise GuardError(f"{note.code}: {note.message}")
@@ -222,6 +232,38 @@ def emit(notes: Iterable[Note], *, strict: bool = False) -> None:
             kept.append(note)
         warnings.warn(GuardWarning(note.code, note.message), stacklevel=_level_of_the_user())
 
+
+def _notebook_display() -> Callable[[object], None] | None:
+    """How a running notebook shows something; None elsewhere. There a warning would be red and look like an error."""
+    interactive = sys.modules.get("IPython")
+    shell = None if interactive is None else interactive.get_ipython()
+    if interactive is None or not hasattr(shell, "kernel"):
+        return None
+    display: Callable[[object], None] = interactive.display.display
+    return display
+
+
+@dataclass(frozen=True)
+class _NoteBox:
+    """Notes as a quiet box of a notebook, or as plain lines."""
+
+    messages: Sequence[str]
+
+    def __repr__(self) -> str:
+        return "\n".join(map(visible, self.messages))
+
+    def _repr_html_(self) -> str:
+        return box(self.messages)
+
+
+def box(messages: Iterable[str]) -> str:
+    """HTML of a quiet box with messages; every text is escaped."""
+    items = "".join(f"<li>{html.escape(visible(message))}</li>" for message in messages)
+    return f'<div style="{_QUIET}"><ul style="margin: 0; padding-left: 1.2em">{items}</ul></div>'
+
+
+#: The style of what must be seen, and is no error.
+_QUIET = "border-left: 3px solid #9aa0a6; padding: 0.2em 0.8em; margin: 0.4em 0; font-size: 92%; max-width: 60em"
 
 _PACKAGE = str(Path(__file__).parent)
 

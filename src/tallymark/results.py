@@ -50,6 +50,7 @@ _HOMES = {
     "prices.index_audits": ("IndexAudit",),
     "prices.index_errors": ("IndexUnderError", "MetricsByIndexError"),
     "prices.price_index": ("PriceIndex",),
+    "profiling.results": ("Caution", "Look", "LookColumn", "Parts", "Question", "Role"),
     "quantify.estimation.bayesian_calibration": ("BayesianCalibration",),
     "quantify.estimation.class_drift": ("ClassDrift",),
     "quantify.estimation.class_prevalences": ("ClassPrevalences",),

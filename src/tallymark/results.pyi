@@ -60,6 +60,12 @@ from tallymark.prices.index_audits import IndexAudit as IndexAudit
 from tallymark.prices.index_errors import IndexUnderError as IndexUnderError
 from tallymark.prices.index_errors import MetricsByIndexError as MetricsByIndexError
 from tallymark.prices.price_index import PriceIndex as PriceIndex
+from tallymark.profiling.results import Caution as Caution
+from tallymark.profiling.results import Look as Look
+from tallymark.profiling.results import LookColumn as LookColumn
+from tallymark.profiling.results import Parts as Parts
+from tallymark.profiling.results import Question as Question
+from tallymark.profiling.results import Role as Role
 from tallymark.quantify.estimation.bayesian_calibration import BayesianCalibration as BayesianCalibration
 from tallymark.quantify.estimation.class_drift import ClassDrift as ClassDrift
 from tallymark.quantify.estimation.class_prevalences import ClassPrevalences as ClassPrevalences

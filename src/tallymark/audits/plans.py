@@ -14,7 +14,7 @@ from tallymark.audits.designs import ALLOCATIONS, Layers, allocated
 from tallymark.audits.plan_parts import DESIGNS, Options, called_rows, needed, planned, search
 from tallymark.audits.plan_results import AuditPlan
 from tallymark.audits.rate_plans import Rated, RatedRows
-from tallymark.errors import InputError
+from tallymark.errors import InputError, UnnamedColumnError
 from tallymark.inference.interval import Seed, checked_level
 from tallymark.inference.resampling.parallel import seeds
 from tallymark.registry import choose, require_one_of
@@ -172,7 +172,9 @@ def _read(
         if name is not None
     ]
     if not wanted:
-        raise InputError("Name the scores with score=, strata with stratum=, or predicted classes with predicted=.")
+        raise UnnamedColumnError(
+            "Name the scores with score=, strata with stratum=, or predicted classes with predicted=."
+        )
     return any_columns(data, wanted)
 
 

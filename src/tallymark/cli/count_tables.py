@@ -37,7 +37,7 @@ def print_count(count: Count, title: str, output: Output) -> None:
 
 def _print_estimates(count: Count, groups: Sequence[str], output: Output, *, classes: bool) -> None:
     heads = [("method", "left"), *((name, "left") for name in groups), *([("class", "left")] if classes else [])]
-    heads += [("prevalence", "right"), ("count", "right"), ("of", "right"), ("interval", "prose")]
+    heads += [("prevalence", "right"), (count.called or "count", "right"), ("of", "right"), ("interval", "prose")]
     rows = []
     for group, label, one in [*count.lines(), *((group, None, one) for group, one in count.subtotals())]:
         names = [one.method, *_named(group, groups), *([label or ""] if classes else [])]
@@ -88,7 +88,7 @@ def _labelled(count: Count) -> list[str]:
         return []
     rows, positives = count.labelled
     sums = ", ".join(f"{one['method']} {one['count']:.0f}" for one in count.with_labelled())
-    return [f"With the {rows:.9g} labelled rows of the same file, {positives:.9g} of them positive: {sums}."]
+    return [f"With the {rows:.9g} labelled rows of the same file, {positives:.9g} of them {count.words.kind}: {sums}."]
 
 
 def _pooled(count: Count) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import shlex
 from collections.abc import Callable, Iterator
 from copy import copy
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tallymark.errors import ColumnError, UnnamedColumnError
 from tallymark.notes import strictly
 
 #: ``-h`` as well as ``--help``, in every command.
@@ -25,7 +27,25 @@ CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 
 class Command(TyperCommand):
-    """A command whose help lists its options by group."""
+    """A command whose help lists its options by group, and whose errors about columns say where to look."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; a column that is not named is a reason to look at the file."""
+        try:
+            parsed: list[str] = super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            # What is missing has a kind; other bad values have none.
+            if hasattr(error, "param_type") and getattr(error.param, "metavar", None) == _COLUMN:
+                error.message = _where_to_look(ctx)
+            raise
+        return parsed
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error about its columns says where to look."""
+        try:
+            return super().invoke(ctx)
+        except (ColumnError, UnnamedColumnError) as error:
+            raise type(error)(f"{error} {_where_to_look(ctx)}") from None
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write one section for each group of options."""
@@ -39,6 +59,18 @@ class Command(TyperCommand):
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
+
+
+#: What an option that names a column takes.
+_COLUMN = "COLUMN"
+
+
+def _where_to_look(ctx: Any) -> str:
+    """The command that shows what each column of the command's file could be; of several files, of any."""
+    arguments = [one.name for one in ctx.command.params if one.param_type_name == "argument"]
+    given = [value for name in arguments if (value := ctx.params.get(name)) is not None]
+    file = shlex.quote(given[0]) if len(given) == 1 and isinstance(given[0], str) else "FILE"
+    return f"`tallymark look {file}` shows what each column could be."
 
 
 class CommandPackage(TyperGroup):

@@ -12,13 +12,14 @@ from tallymark._cells import Written
 from tallymark._numbers import amount, equals_p, number, per_cent, with_limits
 from tallymark.cli.layout import TextTable, table
 from tallymark.cli.output import Output
-from tallymark.decisions.verdicts import most_confused
+from tallymark.decisions.verdicts import alarms, most_confused
 from tallymark.errors import InputError
 from tallymark.inference.hypothesis_tests.heterogeneity import Heterogeneity, heterogeneity
 from tallymark.measures import Evaluation, Evaluations, Measure
 from tallymark.metrics import headlines
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.registry import METRICS
+from tallymark.reporting.sentences import found
 from tallymark.summaries.confusion import Confusion
 
 #: Classes listed when there are many: those with the lowest F1.
@@ -71,12 +72,21 @@ def _print_models(result: Evaluations, shown: Shown, output: Output) -> None:
     at = "" if first.prevalence is None else f", seen at prevalence {number(first.prevalence)}"
     names = list(first) if shown.every or shown.metrics else [name for name in headlines.TABLE if name in first]
     output.table(_value_table(f"{shown.title}: {first.size()}{at}", dict(result), names))
+    _print_found(result, output)
     _explain_intervals(first, output)
     if len(result) > 1:
         undefined = (evaluation[name].reason for evaluation in result.values() for name in names)
         reasons = [reason for reason in dict.fromkeys(undefined) if reason is not None]
         for line in (*reasons, "`tallymark metrics NAME` says what a metric means."):
             output.text(line, "dim", indent="  ")
+
+
+def _print_found(result: Evaluations, output: Output) -> None:
+    """How many are found, where what is sought has a name."""
+    for model, one in result.items():
+        counts = None if one.called is None else alarms(one)
+        if counts is not None:
+            output.text(f"{found(str(model), one, counts)}.", indent="  ")
 
 
 def _explain_intervals(first: Evaluation, output: Output) -> None:
@@ -212,7 +222,7 @@ def _group_table(result: Evaluations, shown: Shown) -> TextTable:
         at = "" if cut is None else f", threshold {number(cut)}"
     two_classes = any(e.positives is not None for e in result.values())
     heads = [*((name, "left") for name in result.names), ("n", "right")]
-    heads += [("positive", "right")] if two_classes else []
+    heads += [(next(iter(result.values())).words.kind, "right")] if two_classes else []
     heads += [("threshold", "right")] if len(cuts) > 1 else []
     rows = [
         [

@@ -94,6 +94,7 @@ PosLabel = Annotated[
     str | None,
     typer.Option(metavar="LABEL", callback=_typed, help="The positive label, where it is not obvious."),
 ]
+Called = Annotated[str | None, text("NAME", "What positive rows are called, in the plural: platforms.")]
 Where = Annotated[str | None, text("CONDITION", "Only rows that satisfy this SQL condition.")]
 DropMissing = Annotated[bool, flag("drop-missing", "Leave out rows with a missing value.")]
 Cluster = Annotated[str | None, column("Column that says which rows belong together, such as the product.")]

@@ -94,6 +94,11 @@ class Output(OptionGroup):
         for line in wrapped("\n".join(map(visible, text.split("\n"))), max(out.width - len(indent), 1)):
             out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)
 
+    def command(self, shell: str) -> None:
+        """Print a command to be copied: on one line, however long."""
+        out = console() if self.for_people else Console(stderr=True)
+        out.print(Text(f"  $ {visible(shell)}", style="bold"), soft_wrap=True)
+
     def lines(self, heading: str) -> None:
         """Print a heading of several lines, the first in bold."""
         first, *others = heading.splitlines()

@@ -10,6 +10,7 @@ from typing import Any, overload
 
 from tallymark import _check
 from tallymark._check import Label
+from tallymark._positives import checked_name
 from tallymark.errors import InputError
 from tallymark.evaluation.of_classes import correlation_tables, evaluate_classes
 from tallymark.evaluation.of_tallies import default_threshold, evaluate_tallies
@@ -29,6 +30,7 @@ from tallymark.inference.limits.cell_metrics import rate_limits
 from tallymark.inference.limits.class_scores import class_score_limits
 from tallymark.inference.limits.outcome_means import rate_of
 from tallymark.measures import Evaluation, Evaluations, Measure
+from tallymark.metrics import headlines
 from tallymark.metrics.averages import CLASS_METRICS
 from tallymark.notes import emit
 from tallymark.registry import METRICS, metric_names, require_one_of
@@ -64,6 +66,7 @@ def evaluate(
     strict: bool = ...,
     progress: Progress | None = ...,
     classes: None = ...,
+    called: str | None = ...,
     **parameters: float,
 ) -> Evaluations: ...
 @overload
@@ -82,6 +85,7 @@ def evaluate(
     strict: bool = ...,
     progress: Progress | None = ...,
     classes: Sequence[Label] | None = ...,
+    called: str | None = ...,
     **parameters: float,
 ) -> Evaluation: ...
 def evaluate(
@@ -99,6 +103,7 @@ def evaluate(
     strict: bool = False,
     progress: Progress | None = None,
     classes: Sequence[Label] | None = None,
+    called: str | None = None,
     **parameters: float,
 ) -> Evaluation | Evaluations:
     """Compute all metrics of a summary, with confidence intervals, chance levels and warnings.
@@ -135,6 +140,8 @@ def evaluate(
     classes
         Of K predicted classes, those that averages over classes are over; all of them by default. Metrics without
         averaging stay those of the whole matrix.
+    called
+        What positive rows are called, in the plural: ``"platforms"``. Tables, JSON and reports then say so.
     **parameters
         Parameters of metrics, such as ``cost_fp=1, cost_fn=50`` or ``beta=2``; a policy like ``cost:1,50`` sets them
         too.
@@ -187,8 +194,46 @@ def evaluate(
     )
     result: Evaluation | Evaluations = _evaluate(data, request)
     _refuse_unused(parameters, result)
+    if metrics is None:
+        result = _with_leading(result)
+    if called is not None:
+        result = _with_name(result, checked_name(called))
     emit(result.warnings, strict=strict)
     return result
+
+
+def _with_leading(result: Evaluation | Evaluations) -> Any:
+    """The result with the metrics that are shown first; of groups, which have a line each, only a few."""
+    if not isinstance(result, Evaluations):
+        return _led(result, headlines.TABLE + headlines.CLASSES)
+    grouped = len(result.names) > result.by_model
+    entries = {
+        key: _led(one, _few(one) if grouped else headlines.TABLE + headlines.CLASSES)
+        for key, one in result.entries.items()
+    }
+    return replace(result, entries=entries)
+
+
+def _with_name(result: Evaluation | Evaluations, called: str | None) -> Any:
+    """The result with the name of its positive rows."""
+    if isinstance(result, Evaluations):
+        return replace(result, entries={key: _with_name(one, called) for key, one in result.entries.items()})
+    if result.positives is None:
+        raise InputError(
+            "called= is the name of the positive rows, and no class is the positive one here; leave it out."
+        )
+    return replace(result, called=called)
+
+
+def _led(one: Evaluation, metrics: Sequence[str]) -> Evaluation:
+    leading = tuple(name for name in dict.fromkeys(metrics) if name in one.measures)
+    return replace(one, leading=leading if len(one) > len(leading) else ())
+
+
+def _few(one: Evaluation) -> Sequence[str]:
+    if "auroc" in one.measures:
+        return headlines.BY_GROUP
+    return headlines.PREDICTIONS_BY_GROUP if "f1" in one.measures else headlines.CLASSES_BY_GROUP
 
 
 def _refuse_unused(parameters: Mapping[str, float], result: Evaluation | Evaluations) -> None:

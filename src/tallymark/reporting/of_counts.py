@@ -133,7 +133,7 @@ def _with_labelled(answer: Count) -> str:
     rows, positives = answer.labelled
     totals = list(answer.totals.values())
     sums = ", ".join(f"{one.method} {count(one.count + positives)}" for one in totals if not one.reason)
-    labelled = f"{number(rows)} labelled rows, {number(positives)} of them positive"
+    labelled = f"{number(rows)} labelled rows, {number(positives)} of them {answer.words.kind}"
     return f"With the {labelled}, the whole population has: {sums}."
 
 
@@ -228,7 +228,8 @@ def _verdict(totals: Sequence[Prevalence], answer: Count) -> tuple[str, list[str
     if best is not None:
         limits = "" if best.interval is None else " ({} to {})".format(*(_count(end, best.n) for end in best.interval))
         headline = (
-            f"There are about {_count(best.prevalence, best.n)}{limits} positives among {_of_rows(float(best.n))}."
+            f"There are about {_count(best.prevalence, best.n)}{limits} {answer.words.plural} among "
+            f"{_of_rows(float(best.n))}."
         )
         sentences.append(
             f"That is the estimate by {best.method}: of the methods requested, the first in an order fixed beforehand."

@@ -191,7 +191,16 @@ def _table(model: _Model, metrics: Sequence[str]) -> Table:
         ]
         for group, one in model.evaluations.items()
     ]
-    return Table([model.by, "rows", *(["weight"] if weighted else []), "positive", *map(named, metrics)], lines)
+    return Table(
+        [
+            model.by,
+            "rows",
+            *(["weight"] if weighted else []),
+            next(iter(model.evaluations.values())).words.kind,
+            *map(named, metrics),
+        ],
+        lines,
+    )
 
 
 #: Groups up to which a table of all their metrics can be opened.

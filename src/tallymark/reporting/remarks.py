@@ -17,7 +17,8 @@ def described(one: Evaluation) -> list[str]:
     """What was evaluated: rows, positives, sampling, threshold, level."""
     weight = [] if one.n == one.n_rows else [f"weight {amount(float(one.n))}"]
     positives = float(one.positives or 0)
-    text = f"positive weight {amount(positives)}" if one.weighted else f"{amount(positives)} positive"
+    kind = one.words.kind
+    text = f"{kind} weight {amount(positives)}" if one.weighted else f"{amount(positives)} {kind}"
     parts = [counted(one.n_rows, "row"), *weight, f"{text} ({per_cent(positives / float(one.n))})"]
     parts += [] if one.prevalence is None else [f"seen at a prevalence of {per_cent(one.prevalence)}"]
     parts.append(SAMPLED[one.sampling])
@@ -35,7 +36,11 @@ def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
     items = []
     if facts.rare:
         share = per_cent(facts.share)
-        which = f"Only {share} of the rows are positive" if first.prevalence is None else f"At a prevalence of {share}"
+        which = (
+            f"Only {share} of the rows are {first.words.kind}"
+            if first.prevalence is None
+            else f"At a prevalence of {share}"
+        )
         items.append(
             Remark(
                 "rare",
@@ -48,7 +53,7 @@ def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:
         items.append(
             Remark(
                 "few",
-                f"Few positives ({amount(facts.positives)}): each of them found or missed is "
+                f"Few {first.words.plural} ({amount(facts.positives)}): each of them found or missed is "
                 f"{per_cent(1 / facts.positives)} of recall.",
                 "Recall and everything built on it rests on the positive rows alone, however many negatives there are.",
             )
@@ -72,8 +77,8 @@ def no_sums(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
     return [
         Remark(
             "sums",
-            f"The scores are not calibrated: {per_cent(share)} of the rows are positive, but the scores do not average "
-            f"that ({means}).",
+            f"The scores are not calibrated: {per_cent(share)} of the rows are {first.words.kind}, but the scores do "
+            f"not average that ({means}).",
             "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as "
             "probabilities are wrong. Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as "
             "AUROC do not suffer.",

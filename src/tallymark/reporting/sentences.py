@@ -44,7 +44,7 @@ def model_headline(evaluations: Mapping[str, Evaluation], facts: ModelFacts) -> 
     if len(facts.order) == 1:
         counts = alarms(evaluations[facts.speaks])
         if counts is not None and counts.called > 0:
-            return f"It finds {amount(counts.found)} of {counted(counts.positives, 'positive')}, and {_right(counts)}."
+            return f"{found('It', evaluations[facts.speaks], counts)}, and {_right(counts)}."
         return f"{_first_upper(metric)}: {measure_text(evaluations[facts.speaks][facts.leading])}."
     many = len(facts.order)
     if facts.tested is None:
@@ -70,7 +70,8 @@ def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) ->
     if counts is not None:
         other = facts.order[1] if len(facts.order) == 2 else None
         of_other = None if other is None else alarms(evaluations[other])
-        sentences.append(_found(name if several else "It", counts, other, of_other))
+        text = found(name if several else "It", one, counts)
+        sentences.append(_with_shares(text, counts, other, of_other))
     elif (one.prevalence is not None or one.weighted) and {"recall", "precision"} <= set(one.measures):
         sentences.append(_expected(name if several else "it", one))
     if facts.tested is not None:
@@ -89,9 +90,14 @@ def _right(one: Alarms) -> str:
     return f"{amount(one.found)} of its {counted(one.called, 'alarm')} {'is' if one.found == 1 else 'are'} right"
 
 
-def _found(who: str, one: Alarms, other: str | None, beside: Alarms | None) -> str:
+def found(who: str, evaluation: Evaluation, counts: Alarms) -> str:
+    """How many of the positive rows are found, in the words that they were given."""
+    return f"{who} finds {amount(counts.found)} of {evaluation.words.counted(counts.positives)}"
+
+
+def _with_shares(text: str, one: Alarms, other: str | None, beside: Alarms | None) -> str:
     share = "" if one.recall.reason else f" ({_share(one.recall)})"
-    text = f"{who} finds {amount(one.found)} of {counted(one.positives, 'positive')}{share}"
+    text += share
     if one.called > 0:
         text += f", and {_right(one)} ({_share(one.precision)})"
     else:
@@ -112,7 +118,7 @@ def _expected(who: str, one: Evaluation) -> str:
     recall, precision = one["recall"], one["precision"]
     text = f"{at} the recall of {who} is undefined"
     if not recall.reason:
-        text = f"{at} {who} finds {per_cent(recall.value, recall.low, recall.high)} of the positives"
+        text = f"{at} {who} finds {per_cent(recall.value, recall.low, recall.high)} of the {one.words.plural}"
     if precision.reason:
         return text + "."
     are = "are" if one.prevalence is None else "would be"
@@ -244,7 +250,7 @@ def group_sentences(facts: GroupFacts, evaluations: Mapping[str, Evaluation]) ->
     sentences = []
     counts = alarms(facts.total)
     if counts is not None:
-        sentences.append("Over all rows: " + _found("it", counts, None, None))
+        sentences.append("Over all rows: " + _with_shares(found("it", facts.total, counts), counts, None, None))
     elif facts.total.weighted and {"recall", "precision"} <= set(facts.total.measures):
         sentences.append(_expected("it", facts.total))
     if facts.test is not None:

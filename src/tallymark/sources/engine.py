@@ -368,11 +368,14 @@ def engine(
     *,
     where: str | None = None,
     writes: str | None = None,
+    thorough: bool = False,
     memory_limit: str | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Engine]:
     """An engine over files, which may open these, its folder to spill to and `writes`, and nothing else.
+
+    `thorough` infers the types of all columns from all rows, not of the wanted ones alone.
 
     A condition cannot read other files or reach the network. The folder is removed when the engine closes.
     """
@@ -387,7 +390,7 @@ def engine(
             duck.require_repeatable(where)
         source = Engine(files, duck)
         with unchanged(files.names):
-            source.open(wanted, thorough=where is not None)
+            source.open(wanted, thorough=thorough or where is not None)
             yield source
 
 

@@ -48,7 +48,7 @@ from tallymark.cli.requirements import (
 from tallymark.comparison.compare import compare
 from tallymark.comparison.of_outcomes import OutcomeComparison
 from tallymark.comparison.results import Comparison
-from tallymark.errors import InputError
+from tallymark.errors import InputError, UnnamedColumnError
 from tallymark.measures import Measure
 from tallymark.simple import NoSimple, without_simple
 from tallymark.sources.constructors import panel as panel_of
@@ -121,7 +121,9 @@ def run(
     if item is not None or pass_at is not None or pass_all is not None:
         raise InputError("--item, --pass-at, --pass-all: only with --outcome.")
     if label is None:
-        raise InputError("Name the column with the true class (--label), or columns with outcomes (--outcome a,b).")
+        raise UnnamedColumnError(
+            "Name the column with the true class (--label), or columns with outcomes (--outcome a,b)."
+        )
     if len(metric or ()) > 1:
         raise InputError("Compare by one --metric at a time.")
     if bool(score) == bool(predicted):

@@ -21,6 +21,7 @@ from tallymark._check import Label
 from tallymark.cli.evaluation_tables import Shown, print_evaluations, tests_of_groups
 from tallymark.cli.options import (
     FILE_HELP,
+    Called,
     ClusteredRowOptions,
     EngineOptions,
     LevelOrNone,
@@ -43,7 +44,7 @@ from tallymark.cli.options import (
 from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
 from tallymark.cli.reading import read_columns
 from tallymark.cli.requirements import Require, Requirement, as_json, checks_of, end_unless_met, print_checks
-from tallymark.errors import InputError, shown
+from tallymark.errors import InputError, UnnamedColumnError, shown
 from tallymark.evaluation.against import NotWorse, not_worse
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluations
@@ -112,6 +113,7 @@ class MetricOptions(OptionGroup):
     metric: Annotated[list[str] | None, names("METRIC", "Only these metrics")] = None
     every: Annotated[bool, flag("all", "List every metric, not only the headline ones.")] = False
     threshold: Threshold = None
+    called: Called = None
     classes: Annotated[list[str] | None, names("CLASS", "Averages are over these classes only")] = None
     prevalence: Annotated[float | None, number("SHARE", "Report metrics at this prevalence, not the sample's.")] = None
     require: Require = None
@@ -153,7 +155,7 @@ def run(
         _refuse(columns, rows, engine, why="to read rows, and a saved summary has none")
         evaluated = _of_saved(file, options)
     elif columns.label is None or sum(map(bool, (columns.score, columns.predicted, columns.probability))) != 1:
-        raise InputError(
+        raise UnnamedColumnError(
             "Say what to evaluate: --label COLUMN and --score COLUMN, --predicted COLUMN, "
             "or --probability CLASS=COLUMN for each class."
         )
@@ -202,6 +204,7 @@ def _options(
         "threshold": metrics.threshold,
         "prevalence": metrics.prevalence,
         "classes": metrics.classes,
+        "called": metrics.called,
         "level": intervals.level or None,
         "interval": intervals.interval,
         "sampling": intervals.sampling,

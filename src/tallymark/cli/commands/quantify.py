@@ -20,6 +20,7 @@ from tallymark.audits.prevalences import audited
 from tallymark.cli.commands.evaluate import class_and_column
 from tallymark.cli.count_tables import print_count
 from tallymark.cli.options import (
+    Called,
     ClusteredRowOptions,
     EngineOptions,
     Label,
@@ -38,7 +39,7 @@ from tallymark.cli.options import (
 )
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.cli.reading import wanted_by
-from tallymark.errors import InputError
+from tallymark.errors import InputError, UnnamedColumnError
 from tallymark.quantify.estimation.count import Count, count
 from tallymark.quantify.estimation.prevalence import Prevalence, Prevalences
 from tallymark.sources.any_columns import any_columns
@@ -87,6 +88,7 @@ class MethodOptions(OptionGroup):
         str, text("METHOD", "default, analytic, profile or bootstrap, for the methods that have it.")
     ] = "default"
     seed: Seed = 0
+    called: Called = None
 
     def given(self) -> dict[str, Any]:
         """The options of ``tm.quantify.count``."""
@@ -139,7 +141,7 @@ def run(
             )
     else:
         if score is None:
-            raise InputError(
+            raise UnnamedColumnError(
                 "Say which column holds the scores: --score COLUMN (or --probability CLASS=COLUMN for each class)."
             )
         _check_options(files, groups, methods, audit, rows)

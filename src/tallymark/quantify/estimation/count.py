@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from tallymark import _check
 from tallymark._display import Row, Shown
 from tallymark._mappings import FrozenDict
+from tallymark._positives import Positives, checked_name
 from tallymark.errors import InputError
 from tallymark.measures import Evaluation
 from tallymark.notes import Note, emit, honours_strict, strictly
@@ -65,6 +66,13 @@ class Count(Shown):
     order: Sequence[Any] | None = None
     #: Notes on the samples themselves.
     of_samples: tuple[Note, ...] = ()
+    #: What positive rows are called, in the plural; None for positives.
+    called: str | None = None
+
+    @property
+    def words(self) -> Positives:
+        """The words for positive rows."""
+        return Positives(self.called)
 
     @property
     def warnings(self) -> tuple[Note, ...]:
@@ -138,7 +146,8 @@ class Count(Shown):
     def heading(self) -> str:
         """How many methods counted."""
         level = next((one.level for _, _, one in self.lines()), None)
-        return f"Count by {', '.join(self.estimates)}" + ("" if level is None else f", {100 * level:g} % intervals")
+        counted = "Count" if self.called is None else f"Count of {self.called}"
+        return f"{counted} by {', '.join(self.estimates)}" + ("" if level is None else f", {100 * level:g} % intervals")
 
     def rows(self) -> list[Row]:
         """One row per method, group and class."""
@@ -151,7 +160,8 @@ class Count(Shown):
         """Everything that was estimated, as plain values."""
         lines = self.lines()
         total = next((one.n for group, _, one in lines if group is None), None)
-        entries: dict[str, Any] = {"n": total, "estimates": [_line(*line) for line in lines]}
+        name = {} if self.called is None else {"called": self.called}
+        entries: dict[str, Any] = {"n": total, **name, "estimates": [_line(*line) for line in lines]}
         if subtotals := self.subtotals():
             entries["subtotals"] = [_line(group, None, one) for group, one in subtotals]
         if self.growth is not None:
@@ -200,6 +210,7 @@ def count(
     order: Sequence[Any] | None = None,
     level: float | None = 0.95,
     seed: int = 0,
+    called: str | None = None,
     strict: bool = False,  # noqa: ARG001 - read by honours_strict
     progress: Callable[[float], None] | None = None,
     **options: Any,
@@ -229,6 +240,8 @@ def count(
         The values of that column in their order in time, where it cannot be read from them.
     level, seed, strict
         As in :func:`tallymark.quantify.estimate`.
+    called : str, optional
+        What positive rows are called, in the plural: ``"platforms"``. Tables, JSON and reports then say so.
     progress : callable, optional
         Called with the percentage done.
     **options
@@ -261,7 +274,12 @@ def count(
     _check.callback(progress)
     listed = [methods] if isinstance(methods, str) else _check.several(methods, "methods")
     names = [QUANTIFIERS[name].name for name in listed]
+    name = checked_name(called)
     if isinstance(validation, ClassPanel):
+        if name is not None:
+            raise InputError(
+                "called= is the name of the positive rows; of several classes each has its own. Leave it out."
+            )
         return _count_classes(validation, target, names or USUAL_OF_CLASSES, level, seed, progress, options)
     if isinstance(target, ClassPanel):
         raise InputError("The labelled rows have scores of two classes and the target has more; give both the same.")
@@ -293,6 +311,7 @@ def count(
         growth=growth,
         order=order,
         of_samples=notes,
+        called=name,
     )
 
 
