@@ -127,7 +127,7 @@ def _marks(
     kinds = dict(zip(names, curve_of.values(), strict=True))
     items = []
     for name, tally, cells, row in layers.merged_marks(names, tallies, thresholds):
-        at = type(kinds[name])(tally, *(np.array([float(v)]) for v in (cells.threshold, cells.tp, cells.fp)))
+        at = type(kinds[name])(tally, *(np.array([float(v)]) for v in (layers.threshold_of(cells), cells.tp, cells.fp)))
         x, y = (float(at.columns()[side][0]) for side in sides)
         if np.isfinite([x, y]).all():
             items.append(row | {sides[0]: x, sides[1]: y, "place": (float(along(x)), y)})

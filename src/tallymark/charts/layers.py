@@ -198,18 +198,23 @@ def merged_marks(
             same.setdefault((float(cells.tp), float(cells.fp)), {})[str(threshold)] = cells
         for policies in same.values():
             cells = next(iter(policies.values()))
-            row = {"model": name, "at": ", ".join(policies), "text": _policies_said(policies)}
-            if np.isfinite(float(cells.threshold)):
-                row["threshold"] = float(cells.threshold)
+            row: dict[str, Any] = {"model": name, "at": ", ".join(policies), "text": _policies_said(policies)}
+            if np.isfinite(threshold_of(cells)):
+                row["threshold"] = threshold_of(cells)
             found.append((name, tally, cells, row))
     return found
+
+
+def threshold_of(cells: BinaryConfusion) -> float:
+    """The threshold at which rows were predicted positive; nan where there is none."""
+    return float("nan") if cells.threshold is None else float(cells.threshold)
 
 
 def _policies_said(policies: Mapping[str, BinaryConfusion]) -> str:
     """Names of policies with the threshold that each chooses; those of one threshold together."""
     chosen: dict[float, list[str]] = {}
     for name, cells in policies.items():
-        chosen.setdefault(float(cells.threshold), []).append(name)
+        chosen.setdefault(threshold_of(cells), []).append(name)
     texts = []
     for value, names in chosen.items():
         named = [name for name in names if not _is_number(name)]

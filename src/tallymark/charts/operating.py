@@ -302,7 +302,7 @@ def over_thresholds(
     x = layers.logit_axis("at", "threshold", *ends) if logit else axis("x", "at", "threshold", unit=False)
     y = axis("y", "value", "value", unit=all(0.0 <= row["value"] <= 1.0 for row in lines))
     shown = layers.lines(lines, x, y, list(metrics), theme, steps="step-after", more=["threshold"])
-    marks = []
+    marks: list[Sequence[Any]] = []
     for value, text in _marked_thresholds(threshold, drawn.tally):
         at = float(np.clip(layers.log_odds(value) if logit else value, *ends))
         left = at > ends[0] + 0.7 * (ends[1] - ends[0])

@@ -83,7 +83,7 @@ def class_points(
     colour = by_model(classes, theme, "class", shapes=True)["color"]
     dots = base.mark_point(filled=True, size=40, opacity=0.8)
     layers = [dots.encode(color=colour, shape=shape, tooltip=tips("x", "y", "truth", "model", text=("truth", "model")))]
-    wrong = sum(item["wrong"] for item in items)
+    wrong = sum(bool(item["wrong"]) for item in items)
     if wrong:
         rings = base.transform_filter("datum.wrong").mark_point(size=130, color=colours.ink, strokeWidth=1.2)
         layers.append(rings)

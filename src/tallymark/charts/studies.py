@@ -289,7 +289,7 @@ def pairwise(
     first = errors[:, :, data.methods.index(pivot)]
     most = max((float(v) for v in errors.ravel() if np.isfinite(v)), default=1.0) or 1.0
     items: list[dict[str, Any]] = []
-    panels = [float(f"{at:g}") for at in data.prevalences] if by_prevalence else [None]
+    panels: list[float | None] = [float(f"{at:g}") for at in data.prevalences] if by_prevalence else [None]
     for method, panel in itertools.product(others, panels):
         line, second = facts[method, panel], errors[:, :, data.methods.index(method)]
         where = {"method": method} | ({} if panel is None else {"panel": panel})

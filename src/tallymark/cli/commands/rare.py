@@ -80,7 +80,7 @@ def run(
     known, unknown = (TextColumn(path, text, option="--text") for path in (train, target))
     own = {} if machines is None else {"machines": machines}
     with progress_bar(f"Counting in {target}") as progress:
-        options = {
+        options: dict[str, Any] = {
             "target_labels": truth,
             "pos_label": pos_label,
             "cleaning": rare.Cleaning(languages=words.pop("language") or (), **words),
