@@ -3,14 +3,13 @@
 The classifiers are logistic regressions on words, trained where the class is common and applied where it is rare.
 """
 
-from tallymark.rare.comparison import METHODS, compare
+from tallymark.rare.comparison import compare
 from tallymark.rare.counts import WEIGHTS, balanced, bootstrap, class_weight_sweep, ensemble, split
 from tallymark.rare.files import texts_in
 from tallymark.rare.results import ClassWeightSweep, RareComparison, RareCount
 from tallymark.rare.words import Cleaning
 
 __all__ = [
-    "METHODS",
     "WEIGHTS",
     "ClassWeightSweep",
     "Cleaning",

@@ -18,6 +18,7 @@ from tallymark._numbers import number as shown
 from tallymark.cli.options import Jobs, LevelOrNone, OptionGroup, PosLabel, Seed, argument, column, names, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 from tallymark.errors import InputError
+from tallymark.rare.comparison import METHODS as RARE_METHODS
 from tallymark.rare.files import TextColumn
 from tallymark.rare.results import ClassWeightSweep, RareComparison, RareCount
 from tallymark.registry import choose
@@ -28,7 +29,7 @@ from tallymark.sources.formats import Wanted
 _COUNTED = 10.0
 
 #: The ways to count by the name they have on the command line.
-METHODS: Mapping[str, str] = {name.replace("_", "-"): name for name in rare.METHODS}
+METHODS: Mapping[str, str] = {name.replace("_", "-"): name for name in RARE_METHODS}
 
 #: The option that runs all of them.
 _ALL = "all"
@@ -90,9 +91,9 @@ def run(
             "progress": progress,
         }
         if chosen is None:
-            compared = rare.compare(known, labels, unknown, methods=dict.fromkeys(rare.METHODS, own), **options)
+            compared = rare.compare(known, labels, unknown, methods=dict.fromkeys(RARE_METHODS, own), **options)
         else:
-            result = rare.METHODS[chosen](known, labels, unknown, **options, **own)
+            result = RARE_METHODS[chosen](known, labels, unknown, **options, **own)
     if chosen is None:
         return _show_all(compared, target, output)
     if out is not None:
