@@ -38,6 +38,7 @@ CALLS = {
     tm.advise: ((FRAME,), {"period": "month", "label": "y", "value": "price"}),
     tm.bound: ((TALLY, "auroc"), {}),
     tm.by_sample_size: ((TALLY,), {"sizes": [20, 40], "replicates": 5}),
+    tm.look: ((FRAME,), {}),
     tm.class_panel: ((KIND, SHARES), {"classes": ["a", "b", "c"]}),
     tm.class_scores: ((KIND, SHARES), {"classes": ["a", "b", "c"]}),
     tm.compare: ((PANEL,), {"replicates": 20}),

@@ -248,6 +248,8 @@ class CellMetric(Metric):
     """A metric at one threshold: a function of the four cells of a confusion matrix."""
 
     cells: Callable[..., NDArray[np.float64]]
+    #: Errors of the two kinds cancel, so that correcting one error may make it worse.
+    errors_cancel: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -253,6 +253,7 @@ def _at_precision(tally: Tally, wanted: float) -> float:
     "PR break-even point: as many predicted positive as there are, so precision = recall.",
     "van Rijsbergen (1979).",
     judged_by="f1",
+    maximises=("nas", "nss"),
 )
 def _breakeven(tally: Tally) -> float:
     return _best(_at_all(tally), lambda c: -np.abs(c.fp - c.fn) / float(tally.n), tally.rounding)

@@ -321,7 +321,8 @@ def test_mann_whitney_is_that_of_scipy(tmp_path):
         expected = mannwhitneyu(up, down, method=how)
         assert (one["u_plus"], one["p_value"]) == pytest.approx((expected.statistic, expected.pvalue))
     table = run("mann-whitney", tmp_path / "six.csv", "--label", "y", "--score", "a,b").stdout
-    assert [line.split()[:4] for line in table.splitlines()[2:4]] == [["a", "0", "15", "6"], ["b", "1", "14", "7"]]
+    printed = [line.split()[:4] for line in table.splitlines() if line[:2] in {"a ", "b "}]
+    assert printed == [["a", "0", "15", "6"], ["b", "1", "14", "7"]]
     one_sided = run_json(
         "mann-whitney", tmp_path / "six.csv", "--label", "y", "--score", "a", "--alternative", "greater", "--count", "w"
     )

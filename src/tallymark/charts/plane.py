@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tallymark import _check
+from tallymark._check import Floats
 from tallymark._numbers import counted
 from tallymark.charts.parts import tips
 from tallymark.charts.theme import Chart, altair, by_model, finished, palette, rows, shape_of
@@ -14,7 +15,7 @@ from tallymark.errors import InputError
 
 
 def class_points(
-    points: Any,
+    data: Any,
     truth: Any,
     predicted: Any = None,
     *,
@@ -29,7 +30,7 @@ def class_points(
 
     Parameters
     ----------
-    points
+    data
         Two numbers for each row.
     truth, predicted
         The class of each row.
@@ -52,11 +53,7 @@ def class_points(
     >>> chart.to_dict()["title"]["text"]
     'Points by true and predicted class'
     """
-    places = np.asarray(points, dtype=np.float64)
-    if places.ndim != 2 or places.shape[1] != 2 or not len(places) or not np.isfinite(places).all():
-        raise InputError(
-            f"points has the shape {places.shape}, expected two finite numbers for each of one or more rows."
-        )
+    places = _two_numbers_each(data)
     y = _check.labels(truth, "truth")
     called = y if predicted is None else _check.labels(predicted, "predicted")
     for name, column in (("truth", y), ("predicted", called)):
@@ -109,3 +106,15 @@ def _boundary(line: tuple[float, float, float], domains: list[list[float]], them
         ends = [(-c / a, y) for y in domains[1]]
     drawn = altair().Chart(rows({"x": float(x), "y": float(y)} for x, y in ends))
     return drawn.mark_line(clip=True, strokeDash=[4, 3], color=palette(theme).ink).encode(x="x:Q", y="y:Q")
+
+
+def _two_numbers_each(data: Any) -> Floats:
+    try:
+        places = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise InputError(f"Got a {type(data).__name__}, expected two finite numbers for each row.") from None
+    if places.ndim != 2 or places.shape[1] != 2 or not len(places) or not np.isfinite(places).all():
+        raise InputError(
+            f"The points have the shape {places.shape}, expected two finite numbers for each of one or more rows."
+        )
+    return places

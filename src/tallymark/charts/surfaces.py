@@ -24,7 +24,7 @@ _OVER = 1.4
 
 
 def metric_surfaces(
-    metrics: Sequence[str] | Mapping[str, tuple[str, Mapping[str, float]]],
+    data: Sequence[str] | Mapping[str, tuple[str, Mapping[str, float]]],
     *,
     positives: int,
     negatives: int,
@@ -37,7 +37,7 @@ def metric_surfaces(
 
     Parameters
     ----------
-    metrics
+    data
         Names of metrics of the four cells or of quantification losses; or by title the name and its parameters, as in
         ``{"Q2": ("q_measure", {"beta": 2})}``.
     positives, negatives
@@ -58,7 +58,7 @@ def metric_surfaces(
     'Metrics by errors of both kinds: 100 positives, 1000 negatives'
     """
     up, down = (_check.whole(value, name, 1) for value, name in ((positives, "positives"), (negatives, "negatives")))
-    named = metrics if isinstance(metrics, Mapping) else {name: (name, {}) for name in _check.listed(metrics)}
+    named = data if isinstance(data, Mapping) else {name: (name, {}) for name in _check.listed(data)}
     if not named:
         raise InputError("There is nothing to draw: name one or more metrics or losses.")
     panels = [

@@ -96,7 +96,7 @@ class QLoss(TableLoss):
 
 
 class UserLoss(TableLoss):
-    """A user's function, not known to be monotone: its maxima by block are computed once."""
+    """A function that is not known to be monotone, such as a user's: its maxima by block are computed once."""
 
     def __init__(self, function: Callable[..., Any], positives: int, negatives: int) -> None:
         self.function, self.positives, self.negatives = function, positives, negatives
@@ -189,8 +189,8 @@ def table_loss(
         facts = METRICS[loss]
         parameters: dict[str, Any] = {"beta": float(beta)} if has_beta(loss) else {}
         score = _score_of_table(facts, *size, **parameters)
-        if isinstance(facts, CellMetric) and facts.name in METRICS.user_defined:
-            # Only for the library's metrics it is tested that correcting an error never makes them worse.
+        if isinstance(facts, CellMetric) and (facts.errors_cancel or facts.name in METRICS.user_defined):
+            # Of the library's other metrics it is tested that correcting an error never makes them worse.
             return UserLoss(lambda tp, fp, fn, tn: 1.0 - _scaled(facts, tp, fp, fn, tn, **parameters), *size)
         return OrderedLoss(score)
     names = [Q, *LOSSES, *(name for name in METRICS if METRICS[name].cells)]

@@ -127,6 +127,8 @@ class CellFormula(CellFacts):
     example: float
     #: Whether the F-measure of averaged precision and recall is offered as an average.
     f_of_means: bool = False
+    #: Whether errors of the two kinds cancel, so that correcting one may make it worse.
+    errors_cancel: bool = False
 
     @functools.cached_property
     def cells(self) -> Callable[..., Floats]:
@@ -204,6 +206,7 @@ class CellFormula(CellFacts):
             function=public,
             rank_only=True,
             one_class=True,
+            errors_cancel=self.errors_cancel,
             **_facts(CellFacts, self),
         )
         METRICS.add(facts)

@@ -348,6 +348,7 @@ prevalence_threshold = cell_metric(
 nas = cell_metric(
     "nas",
     "1 - abs(fp - fn) / max(P, N)",
+    errors_cancel=True,
     title="Normalised absolute score of the count",
     short="NAS",
     undefined=_NO_ROWS,
@@ -359,6 +360,7 @@ nas = cell_metric(
 nss = cell_metric(
     "nss",
     "1 - abs(fp - fn) * abs(fp - fn) / (max(P, N) * max(P, N))",
+    errors_cancel=True,
     title="Normalised squared score of the count",
     short="NSS",
     undefined=_NO_ROWS,
@@ -370,6 +372,7 @@ q_measure = cell_metric(
     "q_measure",
     # The harmonic mean in the form that is 0 where recall or NAS is.
     "(1 + beta * beta) / (beta * beta / (1 - abs(fp - fn) / max(P, N)) + P / tp)",
+    errors_cancel=True,
     title="Q-measure",
     brief="rows and count right",
     parameters={"beta": 2.0},

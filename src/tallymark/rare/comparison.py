@@ -89,12 +89,12 @@ def _options_of(methods: Sequence[str] | Mapping[str, Mapping[str, Any]] | None)
     """The options of each method that is wanted."""
     if methods is None:
         return {name: {} for name in METHODS}
-    named = methods if isinstance(methods, Mapping) else {name: {} for name in _check.listed(methods)}
-    if not named:
+    listed = list(methods) if isinstance(methods, Mapping) else _check.listed(methods)
+    if not listed:
         raise InputError(f"methods is empty; name one or more of {', '.join(METHODS)}.")
-    for name in named:
+    for name in listed:
         choose("methods", name, METHODS)
-    return dict(named)
+    return dict(methods) if isinstance(methods, Mapping) else {name: {} for name in listed}
 
 
 def _part(progress: Progress, place: int, of: int) -> Progress:

@@ -1,4 +1,4 @@
-"""Test whether positives score higher than negatives: the Mann-Whitney test.
+"""Test if positives score higher than negatives (Mann-Whitney).
 
 It prints U, the rank sums of both classes, the p-value and the largest U that is significant, for each score.
 

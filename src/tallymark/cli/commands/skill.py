@@ -1,4 +1,4 @@
-"""Print a guide to the commands for assistants that run them: what to ask, and what never to claim.
+"""Print a guide to the commands for assistants that run them.
 
 Example: tallymark skill > SKILL.md
 """
