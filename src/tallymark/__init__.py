@@ -31,6 +31,7 @@ _HOMES = {
     "reporting.pages": ("report",),
     "measures": ("Evaluation", "Evaluations", "Measure"),
     "simple": ("without_simple",),
+    "sources.data_file": ("data_file",),
     "sources.constructors": ("class_panel", "class_scores", "confusion", "load", "moments", "panel", "tally"),
     "sources.filepanel": ("scan_panel",),
     "sources.outcomes": ("outcomes",),

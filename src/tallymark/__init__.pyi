@@ -61,6 +61,7 @@ from tallymark.sources.constructors import load as load
 from tallymark.sources.constructors import moments as moments
 from tallymark.sources.constructors import panel as panel
 from tallymark.sources.constructors import tally as tally
+from tallymark.sources.data_file import data_file as data_file
 from tallymark.sources.filepanel import scan_panel as scan_panel
 from tallymark.sources.outcomes import outcomes as outcomes
 from tallymark.sources.scan import scan as scan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import html
 import sys
@@ -129,6 +130,12 @@ GUARDS = {
     "TM129": Guard(
         "an audit got the checked rows alone, so that what they are a sample of is not known",
         "pass every row of the target, or `size=` or `inclusion=`",
+    ),
+    "TM130": Guard(
+        "a file's encoding, numbers, sheet or value labels were recognised from what is in it",
+        "check the sentence; state what is otherwise by `tm.data_file` or `--encoding`, `--decimal`, `--sheet`",
+        of_input=True,
+        fatal=False,
     ),
 }
 
@@ -271,6 +278,6 @@ _PACKAGE = str(Path(__file__).parent)
 def _level_of_the_user() -> int:
     """Number of frames up to the first one outside of this package, as `warnings.warn` counts from :func:`emit`."""
     frame, level = sys._getframe(1), 1  # noqa: SLF001 - there is no other way to look up the stack without a trace
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, str(contextlib.__file__))):
         frame, level = frame.f_back, level + 1
     return level

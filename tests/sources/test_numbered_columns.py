@@ -10,7 +10,9 @@ from fuzz.working_calls import CALLS, FRAME, P, Q, Y
 import tallymark as tm
 
 #: Functions of a dataframe, by their working calls; the tables of tests have their own test below.
-OF_FRAMES = [function for function, (arguments, _) in CALLS.items() if arguments and arguments[0] is FRAME]
+OF_FRAMES = [
+    function for function, (arguments, named) in CALLS.items() if named and arguments and arguments[0] is FRAME
+]
 OF_FRAMES += [tm.tally, tm.panel, tm.confusion, tm.class_scores, tm.class_panel]
 NAMED = {
     tm.tally: {"label": "y", "score": "p", "by": "kind", "weight": "w", "cluster": "pair", "pos_label": 1},

@@ -19,6 +19,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tallymark.cli.options import FileFormat
 from tallymark.errors import ColumnError, UnnamedColumnError
 from tallymark.notes import strictly
 
@@ -136,6 +137,7 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     hints = get_type_hints(function, include_extras=True)
     declared = inspect.signature(function).parameters
     groups: dict[str, Any] = {name: hints[name] for name in declared if dataclasses.is_dataclass(hints[name])}
+    files = [name for name in declared if any(getattr(part, "reads_rows", False) for part in get_args(hints[name]))]
     parameters: list[inspect.Parameter] = []
     for name, parameter in declared.items():
         if name in groups:
@@ -143,12 +145,16 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(name, kind, default=parameter.default, annotation=hints[name]))
+    parameters += _options_of(FileFormat) if files else ()
 
     def run(**options: Any) -> Any:
-        values = {
-            name: kind(**{field.name: options.pop(field.name) for field in dataclasses.fields(kind)})
-            for name, kind in groups.items()
-        }
+        def taken(kind: Any) -> Any:
+            return kind(**{field.name: options.pop(field.name) for field in dataclasses.fields(kind)})
+
+        values = {name: taken(kind) for name, kind in groups.items()}
+        if files:
+            given = [name for name in files if options[name] is not None]
+            options |= zip(given, taken(FileFormat).of_files(*(options[name] for name in given)), strict=True)
         # An option --strict holds for everything that the command reads and calls.
         with strictly(strict=any(getattr(value, "strict", False) for value in values.values())):
             return function(**options, **values)

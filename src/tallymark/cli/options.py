@@ -11,16 +11,25 @@ from tallymark._check import TypedLabel
 from tallymark.errors import InputError
 from tallymark.metrics.parameters import adjustable
 from tallymark.registry import PARAMETERS
+from tallymark.sources.data_file import data_file as described
+from tallymark.sources.formats import stated_of
 
 #: What a column holds.
 Kind = Literal["text", "class", "number", "count"]
 
-FILE_HELP = "CSV, Parquet or JSON lines file or pattern, one row per object."
+FILE_HELP = "CSV, Parquet, JSON, Excel, Stata, SPSS or SAS file, or a pattern; one row per object."
 
 
 def argument(metavar: str, help_text: str) -> Any:
     """A positional argument."""
     return typer.Argument(metavar=metavar, help=help_text, show_default=False)
+
+
+def data_file(metavar: str, help_text: str) -> Any:
+    """A positional argument that names a file of rows; the command then has the options of :class:`FileFormat`."""
+    option = argument(metavar, help_text)
+    option.reads_rows = True
+    return option
 
 
 def column(help_text: str, holds: Kind = "text") -> Any:
@@ -80,7 +89,7 @@ def _typed(value: str | None) -> str | None:
     return None if value is None else TypedLabel(value)
 
 
-File = Annotated[str, argument("FILE", FILE_HELP)]
+File = Annotated[str, data_file("FILE", FILE_HELP)]
 Label = Annotated[str, column("Column with the true class.", "class")]
 Score = Annotated[str, column("Score column.", "number")]
 Scores = Annotated[list[str] | None, columns("Score columns, one per model", "number")]
@@ -114,6 +123,27 @@ class OptionGroup:
     """Options that belong together, listed under a heading of the help."""
 
     heading: ClassVar[str] = "Options"
+
+
+@dataclass(frozen=True)
+class FileFormat(OptionGroup):
+    """What files do not say of themselves; the options of every command that reads rows."""
+
+    heading: ClassVar[str] = "Files, where it is not recognised"
+
+    encoding: Annotated[str | None, text("NAME", "Encoding of a CSV, such as cp1250 or utf-16.")] = None
+    decimal: Annotated[str | None, text("MARK", "comma or point, in numbers of a CSV.")] = None
+    separator: Annotated[str | None, text("MARK", "Between the fields of a CSV: a character, or tab.")] = None
+    sheet: Annotated[str | None, text("NAME", "Sheet of a spreadsheet, by name or number.")] = None
+
+    def of_files(self, *paths: str) -> list[str]:
+        """The paths with the options that concern each; refuses an option that concerns none."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        used = {name for path in paths for name in stated_of(path)}
+        if unused := [f"--{name}" for name in given if name not in used]:
+            raise InputError(f"{', '.join(unused)} says nothing of {', '.join(paths)}.")
+        of_each = [{name: value for name, value in given.items() if name in stated_of(path)} for path in paths]
+        return [described(path, **own) if own else path for path, own in zip(paths, of_each, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,14 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Column, Label
 from tallymark.errors import InputError
+from tallymark.notes import Note, emit
+from tallymark.sources.data_file import options_of
 from tallymark.sources.duck import connected, quoted
 from tallymark.sources.engine import engine
 from tallymark.sources.files import Reading
 from tallymark.sources.formats import Wanted, is_number, is_whole
 from tallymark.sources.frames import column_names_of, is_frame, read_columns
+from tallymark.sources.number_texts import number_columns, replaced, said
 
 #: Rows that are shown as examples, and in which a text column is tried as numbers.
 _FIRST = 1_000
@@ -105,13 +108,13 @@ def opened(data: Any) -> Iterator[Rows]:
         with engine(data, thorough=True) as source:
             types, untyped = dict(source.types), source.untyped
             if not untyped:
-                yield Rows(source.shown, source.reader, types, {}, source.query)
+                yield _with_numbers(Rows(source.shown, source.reader, types, {}, source.query), data)
                 return
         # Of a file without types every cell is read as it is written: a text far below must not stop the reading.
         texts = [Wanted(name, "look", "text") for name in types if name in untyped]
         with engine(data, texts, thorough=True) as source:
             numbers = {name: is_number(types[name]) for name in untyped}
-            yield Rows(source.shown, source.reader, source.types, numbers, source.query)
+            yield _with_numbers(Rows(source.shown, source.reader, source.types, numbers, source.query), data)
     elif is_frame(data):
         columns = read_columns(data, [Wanted(name, "look", "text") for name in column_names_of(data)])
         if not columns:
@@ -123,6 +126,22 @@ def opened(data: Any) -> Iterator[Rows]:
             yield Rows("the dataframe", "tallymark_rows", types, {}, duck.query)
     else:
         raise InputError(f"Got a {type(data).__name__}, expected a dataframe or the path of a file.")
+
+
+def _with_numbers(rows: Rows, data: Any) -> Rows:
+    """The rows with text columns converted that hold numbers with decimal commas, thousands marks or per cent signs."""
+    texts = [name for name, kind in rows.types.items() if kind == "VARCHAR" and not rows.untyped.get(name)]
+    formats = number_columns(texts, rows.reader, rows.query, decimal=options_of(data).get("decimal"))
+    if not formats:
+        return rows
+    divided = [name for name, one in formats.items() if one.per_cent]
+    emit([Note("TM130", f"{rows.shown}: read as {', '.join(said(formats, divided))}.")])
+    return replace(
+        rows,
+        reader=replaced(rows.reader, {name: one.sql(name) for name, one in formats.items()}),
+        types=dict(rows.types) | dict.fromkeys(formats, "DOUBLE"),
+        untyped={name: is_number for name, is_number in rows.untyped.items() if name not in formats},
+    )
 
 
 def _typed(column: Column) -> Column:

@@ -15,6 +15,7 @@ from tallymark.profiling.cautions import same_spelling
 from tallymark.profiling.column_facts import ColumnFacts
 from tallymark.profiling.results import Parts, Question
 from tallymark.profiling.roles import classes_of
+from tallymark.sources.data_file import options_of
 from tallymark.sources.duck import quoted, text
 
 #: Models named in one command at most.
@@ -43,7 +44,8 @@ class Source:
     def python(self) -> str:
         """It in a line of Python; a dataframe is called ``data``."""
         if self.path is not None:
-            return repr(self.path)
+            stated = "".join(f", {name}={value!r}" for name, value in options_of(self.data).items())
+            return f"tm.data_file({str(self.path)!r}{stated})" if stated else repr(self.path)
         if self.is_files:
             return repr([fspath(one) if isinstance(one, PathLike) else one for one in self.data])
         return "data"
@@ -54,7 +56,7 @@ class Source:
             return ()
         # A name that begins with a hyphen would be taken for an option.
         file = f"./{self.path}" if self.path.startswith("-") else self.path
-        return ("tallymark", *words, file, *_as_options(options))
+        return ("tallymark", *words, file, *_as_options(options), *_as_options(options_of(self.data)))
 
 
 def _as_options(options: Mapping[str, Any]) -> Iterator[str]:
@@ -406,7 +408,7 @@ def _of_frame(file: _File, around: str, given: Mapping[str, Any], dropped: bool)
     rows = _filtered(file, columns if dropped else [], keep_missing=False)
     if file.source.is_files:
         reader = _READERS.get(_ending(file.source.path or ""))
-        if reader is None or not Path(file.source.path or "").is_file():
+        if reader is None or options_of(file.source.data) or not Path(file.source.path or "").is_file():
             return ()
         rows = ("import pandas as pd", *rows[:-1], f"data = {reader.format(file.source.python)}", rows[-1])
     options = {name: value for name, value in given.items() if value is not None}

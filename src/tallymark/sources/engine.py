@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Column
 from tallymark.errors import ColumnError, InputError, shown
+from tallymark.notes import Note, emit
 from tallymark.sources.duck import Duck, Progress, connected, quoted, require_condition, text
 from tallymark.sources.file_states import unchanged
 from tallymark.sources.formats import (
@@ -32,6 +33,8 @@ from tallymark.sources.formats import (
     require_text,
     types_by_role,
 )
+from tallymark.sources.imports import readable
+from tallymark.sources.number_columns import numbers_in
 
 #: Characters of a list of fields in a message.
 _MOST_LISTED = 400
@@ -61,6 +64,8 @@ class Engine:
         self._options: list[str] = []
         self._files = files
         self._duck = duck
+        #: What was recognised in the files.
+        self.said = list(files.said)
 
     def open(self, wanted: Sequence[Wanted], *, thorough: bool) -> None:
         """Settle how the files are read; refuse a wanted column that is missing or does not fit its role.
@@ -77,7 +82,7 @@ class Engine:
             # Without it columns of later files are cast to the types of the first: fractions would be rounded.
             self._options.append("union_by_name = true")
         if form is CSV:
-            self._options += self._quotes([name for name, *_ in wanted])
+            self._options += self._dialect([name for name, *_ in wanted])
         if form is PARQUET:
             self._refuse_twins(self._parquet_names(), [name for name, *_ in wanted])
         options = [*self._options, *form.missing]
@@ -94,8 +99,7 @@ class Engine:
             self._open_nested(wanted, options)
             return
         if form.typing is None:
-            require_columns(wanted, self.types)
-            self.reader = form.reader(options)
+            self._open_stored(wanted, options)
             return
         require_columns([one._replace(kind="text") for one in wanted], dict.fromkeys(self.types, "VARCHAR"))
         # Columns from names of folders are text already.
@@ -105,8 +109,35 @@ class Engine:
             recorded = {name: "VARCHAR" if kind in _TEXT_IN_JSON else kind for name, kind in self.types.items()}
             typed = recorded | {name: kind for name, kind in typed.items() if kind != "VARCHAR"}
         self.types |= typed
-        listed = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in typed.items())
-        self.reader = form.reader([*options, *([f"{form.typing} = {{{listed}}}"] if typed else [])])
+        self.reader = self._typed_reader(options, typed)
+        if form is CSV:
+            texts = {name: "VARCHAR" for name, kind in typed.items() if kind == "DOUBLE"}
+            self._read_numbers(wanted, self._typed_reader(options, typed | texts), list(texts))
+
+    def _open_stored(self, wanted: Sequence[Wanted], options: Sequence[str]) -> None:
+        """Columns with the types that the files store; numbers of a spreadsheet may be text."""
+        self.reader = self._files.form.reader(options)
+        if self._files.copies:
+            self._read_numbers(wanted, self.reader, [n for n, kind in self.types.items() if kind == "VARCHAR"])
+        require_columns(wanted, self.types)
+
+    def _typed_reader(self, options: Sequence[str], types: Mapping[str, str]) -> str:
+        listed = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in types.items())
+        form = self._files.form
+        return form.reader([*options, *([f"{form.typing} = {{{listed}}}"] if types else [])])
+
+    def _read_numbers(self, wanted: Sequence[Wanted], rows: str, texts: Sequence[str]) -> None:
+        """Read numbers however they are written; `texts` are the columns that are text in `rows`."""
+        numbers = [one for one in wanted if not one.is_text and one.column in self.types]
+        texts = [one.column for one in numbers if one.column in texts]
+        stored = self._files.form is PARQUET
+        read = numbers_in(
+            numbers, texts, rows, self.query, shown=self.shown, decimal=self._files.options.get("decimal"), all_=stored
+        )
+        if read.rows != rows:
+            self.reader = read.rows
+            self.types |= dict.fromkeys(texts, "DOUBLE")
+        self.said += read.said
 
     def _open_nested(self, wanted: Sequence[Wanted], options: Sequence[str]) -> None:
         """Columns of JSON with the types that their values have; numbers and text are not converted into each other."""
@@ -135,7 +166,7 @@ class Engine:
     def _folder_columns(self) -> set[str]:
         """Columns from names of folders (``region=north/``); none where a file has a column of that name."""
         keys = self._files.folder_keys
-        if not keys:
+        if not keys or self._files.copies:
             return set()
         in_files = self._described([*self._files.form.options, "hive_partitioning = false"])
         return set() if keys & {name.lower() for name in in_files} else keys
@@ -150,17 +181,23 @@ class Engine:
                 if column not in present:
                     raise InputError(f"{name!r}: {ColumnError.missing(column, present, option)}")
 
-    def _quotes(self, wanted: Sequence[str]) -> list[str]:
-        """Options for quoted fields, also where quotes occur only far down; refuse a name that the header has twice."""
+    def _dialect(self, wanted: Sequence[str]) -> list[str]:
+        """Options for the separator, where it is stated, and for quoted fields, also where quotes occur only far down.
+
+        Refuses a name that the header has twice.
+        """
         first = self._files.places[0]
-        sniffed = {name: column[0] for name, column in self._duck.query("SELECT * FROM sniff_csv(?)", first).items()}
+        separator = self._files.options.get("separator")
+        stated = [] if separator is None else [f"delim = {text(separator)}"]
+        described = self._duck.query(f"SELECT * FROM sniff_csv({', '.join(['?', *stated])})", first)
+        sniffed = {name: column[0] for name, column in described.items()}
         quotes = ["quote = '\"'", "escape = '\"'"] if sniffed["Quote"] not in ('"', "'") else []
         if sniffed["HasHeader"]:
             dialect = [f"delim = {text(sniffed['Delimiter'])}", f"skip = {sniffed['SkipRows']}", *quotes]
             read = CSV.reader(["header = false", "all_varchar = true", *dialect])
             header = [str(column[0]) for column in self._duck.query(f"SELECT * FROM {read} LIMIT 1", first).values()]
             self._refuse_twins(header, wanted)
-        return quotes
+        return [*stated, *quotes]
 
     def _refuse_twins(self, header: Sequence[str], wanted: Sequence[str]) -> None:
         """Refuse a wanted name that several columns have; the engine would number them and take the first."""
@@ -381,16 +418,19 @@ def engine(
     """
     if where is not None:
         require_condition(where)
-    files = Files.at(paths)
+    given = Files.at(paths)
     if writes is not None:
         require_text(writes)
-    allowed = [*files.allowed, *([] if writes is None else [writes])]
-    with connected(files.shown, allowed, memory_limit=memory_limit, threads=threads, progress=progress) as duck:
-        if where is not None:
-            duck.require_repeatable(where)
-        source = Engine(files, duck)
-        with unchanged(files.names):
+    limits: dict[str, Any] = {"memory_limit": memory_limit, "threads": threads, "progress": progress}
+    with unchanged(given.names), readable(given, wanted) as files:
+        allowed = [*files.allowed, *([] if writes is None else [writes])]
+        with connected(files.shown, allowed, **limits) as duck:
+            if where is not None:
+                duck.require_repeatable(where)
+            source = Engine(files, duck)
             source.open(wanted, thorough=thorough or where is not None)
+            if source.said:
+                emit([Note("TM130", f"{files.shown}: read as {', '.join(source.said)}.")])
             yield source
 
 

@@ -7,13 +7,14 @@ import os
 import re
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from tallymark._check import MISSING_WORDS
 from tallymark.errors import ColumnError, InputError, shown
+from tallymark.sources.data_file import options_of
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
@@ -53,6 +54,8 @@ class Format:
     thorough: tuple[str, ...] = ()
     #: Further options to see a file's columns fast; None where a column that is absent is a missing value.
     peek: tuple[str, ...] | None = ()
+    #: Options of :func:`tallymark.data_file` that say how such a file is read.
+    stated: frozenset[str] = frozenset()
 
     def reader(self, options: Sequence[str]) -> str:
         """The files in a query's FROM; their names are its one parameter."""
@@ -72,6 +75,7 @@ CSV = Format(
     typing="types",
     verbatim=("all_varchar = true",),
     peek=("sample_size = 100",),
+    stated=frozenset({"encoding", "separator", "decimal"}),
 )
 JSON = Format(
     (".jsonl", ".ndjson"),
@@ -83,7 +87,12 @@ JSON = Format(
 )
 #: A whole file of JSON: a list of objects, or an object in which `#path` of the file's name leads to one.
 DOCUMENT = Format((".json",), "read_json", ("format = 'auto'", "maximum_object_size = 1073741824"), peek=None)
-_FORMATS = (PARQUET, CSV, JSON, DOCUMENT)
+#: Files that are copied into Parquet before the engine reads them.
+SPREADSHEET = Format((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "", stated=frozenset({"sheet", "decimal"}))
+STATISTICS = Format(
+    (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt"), "", stated=frozenset({"encoding", "decimal"})
+)
+_FORMATS = (PARQUET, CSV, JSON, DOCUMENT, SPREADSHEET, STATISTICS)
 
 
 @dataclass(frozen=True)
@@ -95,21 +104,27 @@ class Files:
     shown: str
     #: Where the rows are in a file of JSON, one name per level; empty where the file is a list of them.
     inside: tuple[str, ...] = ()
+    #: Options that the caller states of how they are read.
+    options: Mapping[str, str] = field(default_factory=dict)
+    #: What the engine reads in place of the files; empty where it reads them.
+    copies: tuple[str, ...] = ()
+    #: What was recognised in making the copies.
+    said: tuple[str, ...] = ()
 
     @property
     def places(self) -> list[str]:
         """Absolute paths for the engine, with wildcards escaped."""
-        return [_literal(os.path.abspath(name)) for name in self.names]  # noqa: PTH100 - keeps symbolic links
+        return [_literal(os.path.abspath(name)) for name in self.copies or self.names]  # noqa: PTH100 - keeps links
 
     @property
     def allowed(self) -> list[str]:
         """Everything the engine may open."""
-        return [*self.places, *(os.path.abspath(name) for name in self.names)]  # noqa: PTH100
+        return [*self.places, *(os.path.abspath(name) for name in self.copies or self.names)]  # noqa: PTH100
 
     @property
     def folder_keys(self) -> set[str]:
         """Columns that the folders' names would add: ``region`` of ``region=north/``."""
-        folders = {part for place in self.allowed for part in Path(place).parent.parts}
+        folders = {part for name in self.names for part in Path(os.path.abspath(name)).parent.parts}  # noqa: PTH100
         return {part.partition("=")[0].lower() for part in folders if "=" in part}
 
     @classmethod
@@ -132,7 +147,11 @@ class Files:
         if len(forms) > 1:
             raise InputError("The files are of different kinds; read CSV and Parquet files apart.")
         shown_name = given[0] if len(given) == 1 else f"{len(items)} files"
-        return cls(forms.pop(), tuple(items), shown_name, inside)
+        form = forms.pop()
+        options = options_of(several[0])
+        if unused := [f"{name}=" for name in options if name not in form.stated]:
+            raise InputError(f"{shown_name!r}: {', '.join(unused)} says nothing of such a file.")
+        return cls(form, tuple(items), shown_name, inside, options)
 
 
 def _without_path(given: list[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -242,6 +261,17 @@ def _escaped(path: Path) -> str:
     return str(path)
 
 
+def stated_of(path: str) -> frozenset[str]:
+    """The options that may be stated of a file or pattern, by its ending; none of an unknown one."""
+    form = _by_ending(path)
+    return frozenset() if form is None else form.stated
+
+
+def _by_ending(name: str) -> Format | None:
+    bare = name.lower().removesuffix(".gz").removesuffix(".zst")
+    return next((form for form in _FORMATS if bare.endswith(form.endings)), None)
+
+
 def _format(file: Path) -> Format:
     status = file.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -251,10 +281,8 @@ def _format(file: Path) -> Format:
         )
     if status.st_size == 0:
         raise InputError(f"{str(file)!r} is empty.")
-    name = file.name.lower().removesuffix(".gz").removesuffix(".zst")
-    for form in _FORMATS:
-        if name.endswith(form.endings):
-            return form
+    if form := _by_ending(file.name):
+        return form
     endings = ", ".join(ending for form in _FORMATS for ending in form.endings)
     raise InputError(f"{str(file)!r}: cannot tell the format; use a name that ends in {endings}.")
 

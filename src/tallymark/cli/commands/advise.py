@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from tallymark.cli.layout import table
-from tallymark.cli.options import OptionGroup, Order, RowOptions, argument, column, flag, number, text
+from tallymark.cli.options import OptionGroup, Order, RowOptions, column, data_file, flag, number, text
 from tallymark.cli.output import ReportedOutput
 from tallymark.cli.reading import read_columns, wanted_by
 from tallymark.errors import InputError
@@ -58,7 +58,7 @@ def run(
     rows: RowOptions,
     output: ReportedOutput,
     file: Annotated[
-        str | None, argument("[FILE]", "File to read stability off, with --period, --label and perhaps --value.")
+        str | None, data_file("[FILE]", "File to read stability off, with --period, --label and perhaps --value.")
     ] = None,
 ) -> None:
     """Advise, print."""

@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from tallymark._numbers import noun
-from tallymark.cli.options import Label, WeightedRowOptions, argument, column, text
+from tallymark.cli.options import Label, WeightedRowOptions, column, data_file, text
 from tallymark.cli.output import CheckedOutput, require_table_place, write_beside
 from tallymark.cli.reading import read_tally
 from tallymark.errors import InputError
@@ -25,8 +25,8 @@ from tallymark.sources.formats import Wanted
 
 
 def run(
-    validation: Annotated[str, argument("VALIDATION", "Labelled rows with scores.")],
-    target: Annotated[str, argument("TARGET", "Rows whose scores become probabilities.")],
+    validation: Annotated[str, data_file("VALIDATION", "Labelled rows with scores.")],
+    target: Annotated[str, data_file("TARGET", "Rows whose scores become probabilities.")],
     label: Label,
     score: Annotated[str, column("Score column, in both files.")],
     out: Annotated[str, text("FILE", "CSV or Parquet file to write: the target with one more column.")],

@@ -32,9 +32,9 @@ from tallymark.cli.options import (
     Seed,
     Threshold,
     WeightedRowOptions,
-    argument,
     column,
     columns,
+    data_file,
     flag,
     names,
     number,
@@ -138,7 +138,7 @@ class IntervalOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, argument("FILE", f"{FILE_HELP.removesuffix('.')}; or a saved tally.")],
+    file: Annotated[str, data_file("FILE", f"{FILE_HELP.removesuffix('.')}; or a saved tally.")],
     columns: ColumnOptions,
     rows: ScannedRowOptions,
     metrics: MetricOptions,

@@ -21,9 +21,9 @@ from tallymark.cli.options import (
     PosLabel,
     Seed,
     Where,
-    argument,
     column,
     columns,
+    data_file,
     flag,
     names,
     number,
@@ -71,7 +71,7 @@ class ErrorOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file or pattern, one row per sale.")],
+    file: Annotated[str, data_file("FILE", "CSV, Parquet or JSON lines file or pattern, one row per sale.")],
     sales: SaleOptions,
     error: ErrorOptions,
     output: ReportedOutput,

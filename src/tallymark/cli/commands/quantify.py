@@ -29,9 +29,9 @@ from tallymark.cli.options import (
     Order,
     Seed,
     Threshold,
-    argument,
     column,
     columns,
+    data_file,
     flag,
     names,
     number,
@@ -107,7 +107,7 @@ class AuditOptions(OptionGroup):
 
 def run(
     validation: Annotated[
-        str, argument("VALIDATION", "Labelled rows; with no TARGET, rows without a label are the target.")
+        str, data_file("VALIDATION", "Labelled rows; with no TARGET, rows without a label are the target.")
     ],
     label: Label,
     groups: GroupOptions,
@@ -116,7 +116,7 @@ def run(
     rows: ClusteredRowOptions,
     engine: EngineOptions,
     output: ReportedOutput,
-    target: Annotated[str | None, argument("[TARGET]", "Rows to count, with scores of the same model.")] = None,
+    target: Annotated[str | None, data_file("[TARGET]", "Rows to count, with scores of the same model.")] = None,
     score: Annotated[str | None, column("Score column, in both files.", "number")] = None,
     probability: Annotated[
         list[str] | None,

@@ -15,7 +15,7 @@ import numpy as np
 
 from tallymark import rare
 from tallymark._numbers import number as shown
-from tallymark.cli.options import Jobs, LevelOrNone, OptionGroup, PosLabel, Seed, argument, column, names, number, text
+from tallymark.cli.options import Jobs, LevelOrNone, OptionGroup, PosLabel, Seed, column, data_file, names, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 from tallymark.errors import InputError
 from tallymark.rare.comparison import METHODS as RARE_METHODS
@@ -49,8 +49,8 @@ class CleaningOptions(OptionGroup):
 
 
 def run(
-    train: Annotated[str, argument("TRAIN", "CSV, Parquet or JSON lines file with labelled texts.")],
-    target: Annotated[str, argument("TARGET", "File with the texts to count in.")],
+    train: Annotated[str, data_file("TRAIN", "CSV, Parquet or JSON lines file with labelled texts.")],
+    target: Annotated[str, data_file("TARGET", "File with the texts to count in.")],
     text: Annotated[str, column("Column with the text, in both files.")],
     label: Annotated[str, column("Column with the true class, in TRAIN.")],
     cleaning: CleaningOptions,

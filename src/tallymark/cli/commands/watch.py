@@ -23,8 +23,8 @@ from tallymark.cli.options import (
     PosLabel,
     Seed,
     Where,
-    argument,
     column,
+    data_file,
     flag,
     names,
     number,
@@ -62,7 +62,7 @@ class WatchOptions(OptionGroup):
 
 def run(
     data: Annotated[
-        str, argument("DATA", "A file or pattern with a period column, or a folder with a file for each period.")
+        str, data_file("DATA", "A file or pattern with a period column, or a folder with a file for each period.")
     ],
     options: WatchOptions,
     output: ReportedOutput,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tallymark import audits
-from tallymark.cli.options import Level, OptionGroup, PosLabel, Where, argument, column, columns
+from tallymark.cli.options import Level, OptionGroup, PosLabel, Where, column, columns, data_file
 from tallymark.cli.output import CheckedOutput, progress_bar
 from tallymark.errors import InputError
 from tallymark.notes import Note
@@ -29,10 +29,10 @@ class DesignOptions(OptionGroup):
 
 
 def run(
-    first: Annotated[str, argument("FIRST", "Every row of the first target, some of them checked.")],
+    first: Annotated[str, data_file("FIRST", "Every row of the first target, some of them checked.")],
     options: DesignOptions,
     output: CheckedOutput,
-    second: Annotated[str | None, argument("[SECOND]", "Every row of the second target, some of them checked.")] = None,
+    second: Annotated[str | None, data_file("[SECOND]", "Every row of the second target.")] = None,
     label: Annotated[str, column("Column with the verdict; empty where a row was not checked.", "class")] = "checked",
     predicted: Annotated[str | None, column("Column with the predicted class.", "class")] = None,
     before: Annotated[str | None, column("With one file: column with the first verdict.", "class")] = None,

@@ -33,7 +33,7 @@ from tallymark.cli.commands.audit.options import (
     sizes_of,
 )
 from tallymark.cli.layout import table
-from tallymark.cli.options import Level, OptionGroup, PosLabel, Where, argument, column, columns, text
+from tallymark.cli.options import Level, OptionGroup, PosLabel, Where, column, columns, data_file, text
 from tallymark.cli.output import Output, ReportedOutput, progress_bar
 from tallymark.cli.reading import wanted_by
 from tallymark.errors import InputError, shown
@@ -75,12 +75,12 @@ class EstimateOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, argument("FILE", "Every row of the target (or the checked rows alone, with --inclusion).")],
+    file: Annotated[str, data_file("FILE", "Every row of the target (or the checked rows alone, with --inclusion).")],
     checks: CheckOptions,
     options: EstimateOptions,
     output: ReportedOutput,
     checked: Annotated[
-        str | None, argument("[CHECKED]", "The checked rows, with a column that says which rows of FILE they are.")
+        str | None, data_file("[CHECKED]", "The checked rows, with a column that says which rows of FILE they are.")
     ] = None,
     row: Annotated[
         str, text("COLUMN", "Without --id: column of CHECKED with the place of each row in FILE, from 0.")

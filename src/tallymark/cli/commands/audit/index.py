@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from tallymark.cli.commands.index import SaleOptions
-from tallymark.cli.options import Level, OptionGroup, Seed, argument, column, number, text
+from tallymark.cli.options import Level, OptionGroup, Seed, column, data_file, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.prices.index_audits import index_audit
 
@@ -27,7 +27,7 @@ class IndexAuditOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file or pattern, one row per sale.")],
+    file: Annotated[str, data_file("FILE", "CSV, Parquet or JSON lines file or pattern, one row per sale.")],
     sales: SaleOptions,
     options: IndexAuditOptions,
     output: ReportedOutput,

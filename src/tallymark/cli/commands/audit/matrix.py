@@ -14,7 +14,7 @@ from typing import Annotated
 from tallymark.audits.error_matrix import from_matrix
 from tallymark.audits.publishing import publication
 from tallymark.cli.commands.audit.options import Publish, Sizes, print_classes, print_publication, sizes_of
-from tallymark.cli.options import Level, OptionGroup, argument, flag, number
+from tallymark.cli.options import Level, OptionGroup, data_file, flag, number
 from tallymark.cli.output import ReportedOutput
 from tallymark.errors import InputError
 from tallymark.sources.engine import engine
@@ -40,7 +40,7 @@ class MatrixOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, argument("FILE", "CSV file with the matrix: names, and a column for each true class.")],
+    file: Annotated[str, data_file("FILE", "CSV file with the matrix: names, and a column for each true class.")],
     options: MatrixOptions,
     output: ReportedOutput,
     size: Sizes = None,

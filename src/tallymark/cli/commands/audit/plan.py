@@ -15,7 +15,7 @@ import typer
 
 from tallymark import audits
 from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
-from tallymark.cli.options import Level, OptionGroup, PosLabel, Seed, argument, column, columns, number, text
+from tallymark.cli.options import Level, OptionGroup, PosLabel, Seed, column, columns, data_file, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
 
 
@@ -43,7 +43,7 @@ class PlanOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file with every row of the target.")],
+    file: Annotated[str, data_file("FILE", "CSV, Parquet or JSON lines file with every row of the target.")],
     options: PlanOptions,
     output: ReportedOutput,
     out: Annotated[

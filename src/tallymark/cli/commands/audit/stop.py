@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from tallymark import audits
-from tallymark.cli.options import Level, PosLabel, argument, column, number
+from tallymark.cli.options import Level, PosLabel, column, data_file, number
 from tallymark.cli.output import CheckedOutput
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted
 
 
 def run(
-    file: Annotated[str, argument("FILE", "CSV, Parquet or JSON lines file, one row per screened row.")],
+    file: Annotated[str, data_file("FILE", "CSV, Parquet or JSON lines file, one row per screened row.")],
     n: Annotated[int, number("ROWS", "All rows, screened and not.", least=1)],
     output: CheckedOutput,
     label: Annotated[str, column("Column with the verdict.", "class")] = "checked",

@@ -1,0 +1,63 @@
+"""Files of Stata, SPSS and SAS: columns with the labels of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tallymark.errors import InputError
+from tallymark.sources.extras import office
+
+_READERS = {
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+
+
+def read_statistics_file(
+    name: str, labelled: Sequence[str], *, encoding: str | None = None
+) -> tuple[dict[str, list[Any]], list[str]]:
+    """The columns of a file, and what to say of how it was read.
+
+    A column of `labelled` (truth, groups, …) has the labels of its values in place of its codes where every code has
+    its own.
+    """
+    pyreadstat = office("pyreadstat")
+    read = getattr(pyreadstat, _READERS[Path(name).suffix.lower()])
+    try:
+        values, about = read(name, output_format="dict", encoding=encoding)
+    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError) as error:
+        raise InputError(f"Cannot read {name!r}: {error}.") from None
+    columns = {column: [_plain(value) for value in cells] for column, cells in values.items()}
+    replaced = []
+    for column in labelled:
+        names = about.variable_value_labels.get(column)
+        if names and column in columns and (texts := _labels(columns[column], names)) is not None:
+            columns[column] = texts
+            replaced.append(column)
+    return columns, [f"value labels of {column}" for column in replaced]
+
+
+def _labels(cells: Sequence[Any], names: Mapping[Any, str]) -> list[Any] | None:
+    """The label of each value; None where a value has none, or two share one."""
+    present = {value for value in cells if value is not None}
+    texts = {value: names.get(value) for value in present}
+    if None in texts.values() or len(set(texts.values())) < len(texts):
+        return None
+    return [None if value is None else texts[value] for value in cells]
+
+
+def _plain(value: Any) -> Any:
+    """A value of Python; missing ones and empty texts are None."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and np.isnan(value):
+        return None
+    return None if value == "" else value
