@@ -80,7 +80,14 @@ def points_of_two_classes():
     truth = np.where(rng.random(120) < 0.3, 1, -1)
     places = rng.normal(size=(120, 2)) + [3.0, 2.5] + 0.8 * truth[:, None]
     line = (0.63534, 0.78007, -4.55005)
-    return places, truth, np.where(places @ line[:2] + line[2] >= 0, 1, -1), line
+    predicted = np.where(places @ line[:2] + line[2] >= 0, 1, -1)
+    return {"data": places, "truth": truth, "predicted": predicted, "line": line}
+
+
+@data
+def metrics_of_errors():
+    q = {f"Q{beta:g}": ("q_measure", {"beta": beta}) for beta in (0.5, 1, 2)}
+    return {"recall": ("recall", {}), **q, "NAS": ("nas", {}), "KLD": ("kld", {})}
 
 
 @data
@@ -324,15 +331,14 @@ def thresholds(theme):
 
 @picture("Thresholds, prevalence and costs", "Error rates, and the thresholds that policies of counting choose")
 def threshold_policies(theme):
-    policies = {"AC": 0.5, "X": "x", "Max": "youden", "T50": "t50"}
-    return c.over_thresholds(one_model(), metrics=["fpr", "fnr"], threshold=policies, theme=theme)
+    return c.over_thresholds(
+        one_model(), metrics=["fpr", "fnr"], threshold={"AC": 0.5, "X": "x", "Max": "youden", "T50": "t50"}, theme=theme
+    )
 
 
 @picture("Thresholds, prevalence and costs", "Metrics over every number of errors of both kinds")
 def surfaces(theme):
-    q = {f"Q{beta:g}": ("q_measure", {"beta": beta}) for beta in (0.5, 1, 2)}
-    shown = {"recall": ("recall", {}), **q, "NAS": ("nas", {}), "KLD": ("kld", {})}
-    return c.metric_surfaces(shown, positives=100, negatives=1000, theme=theme)
+    return c.metric_surfaces(metrics_of_errors(), positives=100, negatives=1000, theme=theme)
 
 
 @picture("Thresholds, prevalence and costs", "Metrics of the same calls at other prevalences")
@@ -389,8 +395,7 @@ def roc_space_common(theme):
 
 @picture("Confusion", "Points of a plane by true (symbol) and predicted class (colour)")
 def points(theme):
-    places, truth, called, line = points_of_two_classes()
-    return c.class_points(places, truth, called, line=line, theme=theme)
+    return c.class_points(**points_of_two_classes(), theme=theme)
 
 
 @picture("Confusion", "A confusion matrix at the threshold of the best F1")
@@ -594,14 +599,18 @@ def by_year():
 
 
 @data
+def share_of_years():
+    return {year: 0.1 + 0.8 * (year - 2010) / 14 for year in range(2010, 2025)}
+
+
+@data
 def moving_share():
     rng = np.random.default_rng(20)
     known, year = rng.random(1_000) < 0.5, np.repeat(np.arange(2010, 2025), 800)
-    truth = {y: 0.1 + 0.8 * (y - 2010) / 14 for y in range(2010, 2025)}
-    hidden = rng.random(len(year)) < np.array([truth[y] for y in year])
+    hidden = rng.random(len(year)) < np.array([share_of_years()[y] for y in year])
     target = tm.tally(pd.DataFrame({"p": rng.normal(1.5 * hidden), "year": year}), score="p", by="year")
     labelled = tm.tally(known, rng.normal(1.5 * known))
-    return {way: tm.quantify.estimate(way, labelled, target, threshold=0.75) for way in ("cc", "ac")}, truth
+    return {way: tm.quantify.estimate(way, labelled, target, threshold=0.75) for way in ("cc", "ac")}
 
 
 @data
@@ -632,8 +641,7 @@ def counts_over_time(theme):
 
 @picture("Counting", "Counted by a classifier alone and corrected, beside the truth")
 def counts_beside_truth(theme):
-    trend, truth = moving_share()
-    return c.counts_over_time(trend, along="year", counts=False, truth=truth, theme=theme)
+    return c.counts_over_time(moving_share(), along="year", counts=False, truth=share_of_years(), theme=theme)
 
 
 @picture("Counting", "Growth from year to year")

@@ -159,7 +159,7 @@ CALLS = {
     "confusion": call(Y, (P >= 0.5).astype(int), label="y", weight="w", count="k", pos_label=0, classes=[1, 0],
                       counts=np.arange(N) + 1, weights=W),
     "decision_curve": call(tally(), thresholds=[0.2, 0.4]),
-    "evaluate": call(tally(), named={"metrics": ["auroc", "f1"]}, metrics=["ks"], threshold=0.3, level=0.5, prevalence=0.1, called="cats",
+    "evaluate": call(tally(), named={"metrics": ["auroc", "f1"]}, classes=With([0, 1], {"metrics": ["f1"]}, (tm.confusion(np.arange(N) % 3, np.arange(N) % 5 % 3),)), metrics=["ks"], threshold=0.3, level=0.5, prevalence=0.1, called="cats",
                      interval="percentile", sampling="stratified", seed=With(1, {"interval": "percentile"}),
                      strict=With(True, {}, (tm.tally(Y[:12], P[:12]),))),
     "mann_whitney": call(tm.tally(np.arange(12) % 2, np.arange(12) ** 2 % 13 + np.arange(12) / 100), method="normal", alternative="greater", level=0.5),
@@ -444,7 +444,7 @@ CALLS |= {
 #: Functions of files, whose rows are written before they are called.
 OF_FILES = {"scan", "scan_panel", "rare.texts_in"}
 #: What is tried elsewhere: it takes a folder or a name and nothing else.
-ELSEWHERE = {"load", "look", "study.dataset"}
+ELSEWHERE = {"data_file", "load", "look", "study.dataset"}
 
 
 def public_functions():

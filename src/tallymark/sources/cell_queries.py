@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,12 @@ from tallymark.sources.engine import Engine
 from tallymark.sources.files import refuse_wrong_statistics
 from tallymark.sources.formats import is_whole, require_columns
 from tallymark.sources.roles import Roles
-from tallymark.sources.streamed_cells import StreamedCells, streamed_cells
 from tallymark.summaries.score_grid import HUGE, SCALE_DOWN, SPLITTER, Grid, cell_key
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
+
+if TYPE_CHECKING:
+    from tallymark.sources.streamed_cells import StreamedCells
 
 #: Heavy cells are split into so many parts in all: a single one gets them to itself.
 _PARTS = 2**17
@@ -153,6 +155,8 @@ class _CellQuery:
         weighted = self.roles.weight is not None
         streamed = None
         if isinstance(self.source, Engine):
+            from tallymark.sources.streamed_cells import streamed_cells
+
             streamed = streamed_cells(self.source, self.roles, self.where, score, grid)
         cells = self._cells(score, grid, deviations=weighted) if streamed is None else _with_checks(streamed.cells)
         self._refuse_bad_rows(score, cells)

@@ -33,8 +33,6 @@ from tallymark.sources.formats import (
     require_text,
     types_by_role,
 )
-from tallymark.sources.imports import readable
-from tallymark.sources.number_columns import numbers_in
 
 #: Characters of a list of fields in a message.
 _MOST_LISTED = 400
@@ -128,6 +126,8 @@ class Engine:
 
     def _read_numbers(self, wanted: Sequence[Wanted], rows: str, texts: Sequence[str]) -> None:
         """Read numbers however they are written; `texts` are the columns that are text in `rows`."""
+        from tallymark.sources.number_columns import numbers_in
+
         numbers = [one for one in wanted if not one.is_text and one.column in self.types]
         texts = [one.column for one in numbers if one.column in texts]
         stored = self._files.form is PARQUET
@@ -418,6 +418,8 @@ def engine(
     """
     if where is not None:
         require_condition(where)
+    from tallymark.sources.imports import readable
+
     given = Files.at(paths)
     if writes is not None:
         require_text(writes)

@@ -11,7 +11,6 @@ from pathlib import Path
 from tallymark.errors import InputError
 from tallymark.sources import encodings
 from tallymark.sources.formats import CSV, PARQUET, SPREADSHEET, STATISTICS, Files, Wanted
-from tallymark.sources.typed_columns import write_parquet
 
 
 @contextmanager
@@ -57,6 +56,8 @@ def _as_utf_8(files: Files, unlike: dict[str, str | None], copies: Sequence[Path
 
 
 def _as_parquet(files: Files, copies: Sequence[Path], wanted: Sequence[Wanted]) -> Files:
+    from tallymark.sources.typed_columns import write_parquet
+
     said: list[str] = []
     places = []
     for name, copy in zip(files.names, copies, strict=True):
