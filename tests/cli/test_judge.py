@@ -104,3 +104,53 @@ def test_notes_are_printed_and_strict_refuses(items):
         assert "TM1" in run(*JUDGE)
     with pytest.raises(tm.GuardError if hasattr(tm, "GuardError") else tm.InputError):
         run(*JUDGE, "--strict")
+
+
+@pytest.mark.usefixtures("items")
+def test_two_judges_can_be_gated_and_ignore_nothing():
+    both = ["judge", "items.csv", "--judge", "j,k", "--human", "h"]
+    rate = json.loads(run(*both, "--json"))["drift"]["flip_rate"]["value"]
+    assert "Required" in run(*both, "--require", f"flip_rate<={rate + 0.01}")
+    run(*both, "--require", f"flip_rate<={rate - 0.01}", status=1)
+    done = CliRunner().invoke(app, [*both, "--require", "nonsense>1"])
+    assert isinstance(done.exception, tm.InputError)
+    for option in (
+        ["--disagreements", "o.csv"],
+        ["--equivalence", "0.1"],
+        ["--population", "items"],
+        ["--by", "topic"],
+    ):
+        done = CliRunner().invoke(app, [*both, *option])
+        assert isinstance(done.exception, tm.InputError)
+        assert option[0] in str(done.exception)
+    assert not Path("o.csv").exists()
+
+
+@pytest.mark.usefixtures("items")
+@pytest.mark.parametrize("option", [["--population", "items"], ["--by", "topic"]])
+def test_a_plan_ignores_nothing(option):
+    done = CliRunner().invoke(app, [*JUDGE, "--width", "0.05", *option])
+    assert isinstance(done.exception, tm.InputError)
+    assert option[0] in str(done.exception)
+
+
+@pytest.mark.usefixtures("items")
+def test_disagreements_of_some_rows_need_an_id():
+    some = [*JUDGE, "--where", "topic = 'u'", "--disagreements", "o.csv"]
+    assert isinstance(CliRunner().invoke(app, some).exception, tm.InputError)
+    run(*some, "--id", "key")
+    items = pd.read_csv("items.csv").set_index("key")
+    differ = pd.read_csv("o.csv")
+    assert (items.loc[differ.item, "topic"] == "u").all()
+    assert (items.loc[differ.item, "j"] != items.loc[differ.item, "h"]).all()
+
+
+@pytest.mark.usefixtures("items")
+def test_rows_inside_of_a_document_can_be_reported(items):
+    Path("log.json").write_text(json.dumps({"samples": items.head(200).to_dict("records")}))
+    file = ["judge", "log.json#samples", "--judge", "j", "--human", "h"]
+    run(*file, "--report", "r.html", "--disagreements", "o.csv")
+    assert Path("r.html").exists()
+    assert Path("o.csv").exists()
+    done = CliRunner().invoke(app, [*file, "--report", "log.json"])
+    assert isinstance(done.exception, tm.InputError)

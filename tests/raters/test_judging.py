@@ -399,3 +399,88 @@ def test_a_plan_that_needs_every_item_takes_every_item():
     _, frame = made(np.random.default_rng(0), n=500, labelled=100)
     needed = tm.raters.plan(frame, judge="j", human="h", width=1e-6)
     assert needed.size == 400
+
+
+def _coverage(make, repeats, **columns):
+    held = 0
+    for _ in range(repeats):
+        frame, truth = make()
+        result = tm.raters.judge(frame, **columns)
+        one = result.corrected if result.difference is None else result.difference
+        held += one.low <= truth <= one.high
+    return held / repeats
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_a_rate_of_all_items_allows_for_clusters(share):
+    rng = np.random.default_rng(1)
+
+    def make():
+        cluster = np.repeat(np.arange(40), 30)
+        truth = rng.random(1_200) < rng.beta(1.4, 0.6, 40)[cluster]
+        seen = np.isin(cluster, rng.permutation(40)[: int(40 * share)])
+        verdict = np.where(rng.random(1_200) < 0.85, truth, ~truth).astype(int)
+        return pd.DataFrame({"j": verdict, "h": np.where(seen, truth, np.nan), "c": cluster}), 0.7
+
+    assert _coverage(make, 120, judge="j", human="h", cluster="c", population="items") >= 0.89
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("flips", [0.97, 0.03])
+def test_a_difference_of_other_labels_allows_for_what_both_share(flips):
+    rng = np.random.default_rng(2)
+
+    def make():
+        a = rng.random(800) < 0.5
+        b = a ^ (rng.random(800) < flips)
+        order = rng.permutation(800)
+        of_a, of_b = order[:130], np.concatenate((order[:60], order[130:200]))
+        frame = pd.DataFrame({"ja": a.astype(int), "jb": b.astype(int)})
+        for name, truth, seen in (("ha", a, of_a), ("hb", b, of_b)):
+            frame[name] = np.where(np.isin(np.arange(800), seen), truth, np.nan)
+        return frame, 0.0
+
+    assert _coverage(make, 120, judge=["ja", "jb"], human=["ha", "hb"], population="items") >= 0.89
+
+
+def test_systems_that_differ_do_not_make_segments_differ():
+    rng = np.random.default_rng(3)
+    truth = rng.random(2_000) < 0.5
+    frame = pd.DataFrame({"topic": np.arange(2_000) % 2, "ha": truth.astype(int), "hb": truth.astype(int)})
+    for name, specificity in (("ja", 0.9), ("jb", 0.4)):
+        frame[name] = np.where(truth, 1, rng.random(2_000) > specificity).astype(int)
+    both = tm.raters.judge(frame, judge=["ja", "jb"], human=["ha", "hb"], by="topic").unlike_rates
+    alone = [tm.raters.judge(frame, judge=f"j{k}", human=f"h{k}", by="topic").unlike_rates for k in "ab"]
+    # Holm's correction of two p-values: the least is doubled.
+    assert both["specificity"] == pytest.approx(min(1.0, 2 * min(one["specificity"] for one in alone)))
+    frame.loc[frame.topic == 1, "jb"] = 0
+    assert tm.raters.judge(frame, judge=["ja", "jb"], human=["ha", "hb"], by="topic").unlike_rates["specificity"] < 1e-6
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean", "string", "object"])
+def test_nullable_columns_are_read_as_plain_ones(dtype):
+    _, frame = made(np.random.default_rng(0), n=300, labelled=80)
+    plain = tm.raters.judge(frame, judge="j", human="h")
+    words = frame.replace({1: "pass", 0: "fail"}) if dtype in {"string", "object"} else frame
+    nullable = words.where(words.notna(), None).astype(dtype)
+    assert tm.raters.judge(nullable, judge="j", human="h").corrected == plain.corrected
+    assert (
+        tm.raters.plan(nullable, judge="j", human="h", width=0.1).more
+        == tm.raters.plan(frame, judge="j", human="h", width=0.1).more
+    )
+    drift = {name: tm.raters.judge_drift(f.assign(k=f["j"]), judge=["j", "k"], human="h") for name, f in (("a", frame), ("b", nullable))}  # fmt: skip
+    assert drift["a"].to_dict() == drift["b"].to_dict()
+
+
+def test_disagreements_are_named_by_the_id():
+    _, frame = made(np.random.default_rng(0), n=100, labelled=60)
+    frame["key"] = [f"q{i}" for i in range(100)]
+    rows = tm.raters.judge(frame, judge="j", human="h", id="key").agreement.disagreements
+    differ = frame[frame.h.notna() & (frame.j != frame.h)]
+    assert {row["item"] for row in rows} == set(differ.key)
+    people = frame.dropna()[["key", "h"]]
+    joined = tm.raters.judge(frame.drop(columns="h"), judge="j", human="h", labels=people, id="key")
+    assert [row["item"] for row in joined.agreement.disagreements] == [row["item"] for row in rows]

@@ -113,7 +113,7 @@ def test_labels_of_another_file_are_joined_by_their_id(tmp_path, wanted, order):
         tm.raters.judge(items, judge="j", human="h", labels=pd.concat((people, people[:2])), id="key")
     with pytest.raises(tm.InputError, match="which no item has"):
         tm.raters.judge(items, judge="j", human="h", labels=people.assign(key="new" + people.key), id="key")
-    with pytest.raises(tm.InputError, match="name both"):
+    with pytest.raises(tm.InputError, match="name it with id="):
         tm.raters.judge(items, judge="j", human="h", labels=people)
 
 

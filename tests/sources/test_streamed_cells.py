@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import tallymark as tm
-from tallymark.sources import cell_queries, engine
+from tallymark.sources import engine, streamed_cells
 
 ROWS = 30_000
 THRESHOLDS = (0.5, 0.5001, 0.50011, -1.0, 0.0, 1e-3)
@@ -42,21 +42,21 @@ def path(tmp_path_factory):
 def used(monkeypatch):
     """Whether cells were counted here, call by call."""
     calls = []
-    counted = cell_queries.streamed_cells
+    counted = streamed_cells.streamed_cells
 
     def spied(*arguments):
         cells = counted(*arguments)
         calls.append(cells is not None)
         return cells
 
-    monkeypatch.setattr(cell_queries, "streamed_cells", spied)
+    monkeypatch.setattr(streamed_cells, "streamed_cells", spied)
     return calls
 
 
 @pytest.fixture
 def by_engine(monkeypatch):
     """Leave all counting to the engine, from when it is called."""
-    return lambda: monkeypatch.setattr(cell_queries, "streamed_cells", lambda *_: None)
+    return lambda: monkeypatch.setattr(streamed_cells, "streamed_cells", lambda *_: None)
 
 
 def scanned(path, tmp_path, **options):

@@ -121,6 +121,8 @@ class CorrectedMean:
     error: float
     freedom: float
     ends: tuple[float, float]
+    #: How much of the judge's verdict the correction uses.
+    slope: float = 0.0
 
     def limits(self, level: float) -> tuple[float, float]:
         """Student's limits around the centre, within the range and around the estimate."""
@@ -136,9 +138,11 @@ class CorrectedMean:
             p = float(self.value == 0.0)
         return Difference(self.value, self.error, p, METHOD, self.limits)
 
-    def less(self, other: CorrectedMean) -> CorrectedMean:
+    def less(self, other: CorrectedMean, covariance: float) -> CorrectedMean:
         """The difference from a mean that was estimated from other labels (Welch's degrees of freedom)."""
-        error = math.hypot(self.error, other.error)
+        # The covariance is an estimate: it cannot be larger than that of two means that move as one.
+        least = abs(self.error - other.error)
+        error = max(math.sqrt(max(self.error**2 + other.error**2 - 2.0 * covariance, 0.0)), least)
         parts = self.error**4 / self.freedom + other.error**4 / other.freedom
         return CorrectedMean(
             value=self.value - other.value,
@@ -200,6 +204,7 @@ def corrected_mean(
         error=math.sqrt(variance) / size,
         freedom=freedom,
         ends=ends,
+        slope=slope,
     )
 
 

@@ -25,6 +25,14 @@ def require_csv(place: str | None, *files: str | None) -> None:
         require_writable(place, inputs=[name for file in files if file is not None for name in expanded(file)])
 
 
+def require_named_items(place: str | None, option: str, item: str | None, *, some_rows: bool) -> None:
+    """Refuse to number items where some rows are left out: the numbers would be those of other rows of the file."""
+    if place is not None and item is None and some_rows:
+        raise InputError(
+            f"--disagreements of some rows of the file: name the column that identifies an item, {option}."
+        )
+
+
 def write_disagreements(place: str, rows: Sequence[Row], *files: str | None) -> None:
     """Write a line per item."""
     inputs = [name for file in files if file is not None for name in expanded(file)]

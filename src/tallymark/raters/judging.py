@@ -77,7 +77,8 @@ def judge(
         that of the items labelled for both, or where fewer were than for one of them, of the two corrected means.
     labels, id
         A second dataframe or file with the columns of people's verdicts, and the column that identifies an item in
-        both; items that it does not have were not labelled.
+        both; items that it does not have were not labelled. Without `labels` the id names the items on which judge and
+        people disagree.
     system, item
         Instead of a column for each system: the column that names the system and the one that names the item, where
         each row is the answer of one system to one item.
@@ -146,12 +147,12 @@ def judge(
     if (system is None) != (item is None) or (system is not None and len(judges) > 1):
         raise InputError("In long form name the columns system= and item=, and one column each of judge= and human=.")
     segments, layers = column_names(by, "by="), column_names(stratum, "stratum=")
-    if (labels is None) != (id is None):
-        raise InputError("Labels of another file are joined by an id: name both, labels= and id=.")
+    if labels is not None and id is None:
+        raise InputError("Labels of another file are joined by an id: name it with id=.")
     kind: Literal["number", "class"] = "number" if scale == "grades" else "class"
     wanted = [Wanted(name, "judge=", kind) for name in judges]
     people = [Wanted(name, "human=", kind) for name in humans]
-    others = [(system, "system="), (item, "item="), (cluster, "cluster=")]
+    others = [(system, "system="), (item, "item="), (cluster, "cluster="), (id, "id=")]
     others += [*((name, "by=") for name in segments), *((name, "stratum=") for name in layers)]
     wanted += [Wanted(name, option) for name, option in others if name is not None]
     wanted += [] if inclusion is None else [Wanted(inclusion, "inclusion=", "number")]
@@ -161,8 +162,9 @@ def judge(
         columns = joined_columns(data, wanted, labels, people, id, where)
     meaning = Meaning.of(columns, judges, humans, scale, pos_label)
     design = design_columns(columns, layers, inclusion, cluster)
+    names = None if id is None else _check.groups(columns[id], id)
     systems = {
-        name: replace(meaning.verdicts(columns[name], columns[other], name, other), **design)
+        name: replace(meaning.verdicts(columns[name], columns[other], name, other), names=names, **design)
         for name, other in zip(judges, humans, strict=True)
     }
     items: Any = slice(None)
@@ -176,11 +178,7 @@ def judge(
             for key, rows in segments_of(columns, segments, items)
         }
         judged = {key: _judged(part, asked) for key, part in parts.items()}
-        unlike = (
-            {}
-            if design or meaning.scale != "pass"
-            else _unlike_rates([one for p in parts.values() for one in p.values()])
-        )
+        unlike = {} if design or meaning.scale != "pass" else _unlike_rates(list(parts.values()))
         notes = [
             replace(note, message=f"{', '.join(map(str, key))}: {note.message}")
             for key, one in judged.items()
@@ -233,17 +231,25 @@ def _corrected_together(segments: Mapping[tuple[Any, ...], Judgement]) -> dict[t
     return corrected
 
 
-def _unlike_rates(parts: Sequence[Verdicts]) -> dict[str, float]:
-    """p-values of the judge's error rates being the same in all segments (Pearson's test)."""
+def _unlike_rates(segments: Sequence[Mapping[str, Verdicts]]) -> dict[str, float]:
+    """p-values of the judge's error rates being the same in all segments (Pearson's test).
+
+    Each system is tested apart, for its rates may differ from another's; the least p-value counts, corrected for the
+    number of systems (Holm).
+    """
     tests = {}
     for name, side in (("sensitivity", 1.0), ("specificity", 0.0)):
-        right, wrong = (
-            np.array(
-                [float(((one.human == side) & one.labelled & ((one.judged == side) == same)).sum()) for one in parts]
-            )
-            for same in (True, False)
-        )
-        kept = right + wrong >= _COMPARED
-        if kept.sum() > 1:
-            tests[name] = pearson(np.stack([right[kept], wrong[kept]], axis=1))[1]
+        of_systems = [_unlike(side, [segment[system] for segment in segments]) for system in segments[0]]
+        if p_values := [p for p in of_systems if p is not None]:
+            tests[name] = float(np.min(holm(np.array(p_values))))
     return tests
+
+
+def _unlike(side: float, parts: Sequence[Verdicts]) -> float | None:
+    """The p-value of one system's rate being the same in all segments; None where too few items are labelled."""
+    right, wrong = (
+        np.array([float(((one.human == side) & one.labelled & ((one.judged == side) == same)).sum()) for one in parts])
+        for same in (True, False)
+    )
+    kept = right + wrong >= _COMPARED
+    return pearson(np.stack([right[kept], wrong[kept]], axis=1))[1] if kept.sum() > 1 else None

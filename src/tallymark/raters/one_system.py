@@ -16,6 +16,7 @@ from tallymark.audits.count_table import from_counts
 from tallymark.audits.estimates import estimate
 from tallymark.errors import Undefined
 from tallymark.inference.limits.proportions import limits
+from tallymark.inference.scales import student_value
 from tallymark.measures import Measure
 from tallymark.notes import Note, passing_on_notes
 from tallymark.quantify.estimation.prevalence import Prevalence
@@ -118,7 +119,7 @@ def _of_class(one: Verdicts, audit: AuditEstimate, code: int, population: Popula
         labelled=int(seen.sum()),
         judged=Measure(name="judged", value=float((one.judged > 0.0).mean()), no_interval="every item was judged"),
         population=population,
-        corrected=_of_population(_renamed(audit.prevalences.get(code), "corrected"), len(one.judged), population),
+        corrected=_of_population(_renamed(audit.prevalences.get(code), "corrected"), one, population),
         by_error_rates=_by_error_rates(one, level) if simple else None,
         sensitivity=sensitivity,
         specificity=specificity,
@@ -140,14 +141,34 @@ def _renamed(measure: AuditMeasure | None, name: str) -> AuditMeasure:
     return replace(measure, name=name)
 
 
-def _of_population(rate: AuditMeasure, n: int, population: Population) -> AuditMeasure:
+def _of_population(rate: AuditMeasure, one: Verdicts, population: Population) -> AuditMeasure:
     """A rate of these items, or with limits for the items that they are a random sample of."""
     if population == "suite" or rate.low is None or rate.high is None or rate.level is None:
         return rate
-    low, high = (float(end) for end in limits(rate.value * n, float(n), rate.level, "mid_p"))
+    n = _effective_items(one, rate.value, rate.level)
+    low, high = (float(end) for end in limits(rate.value * n, n, rate.level, "mid_p"))
     below = math.hypot(rate.value - rate.low, rate.value - low)
     above = math.hypot(rate.high - rate.value, high - rate.value)
     return replace(rate, low=max(rate.value - below, 0.0), high=min(rate.value + above, 1.0))
+
+
+def _effective_items(one: Verdicts, rate: float, level: float) -> float:
+    """The number of independent items that tell as much of the population's rate as these items do.
+
+    Items of one cluster are alike; how much so is estimated from the labelled clusters, with Student's distribution for
+    their number.
+    """
+    n = float(len(one.judged))
+    if one.cluster is None:
+        return n
+    design = one.design()
+    human = one.human[one.labelled]
+    total = float(design.weight.sum())
+    variance, freedom = design.variance(human, float(design.weight @ human) / total, finite=False)
+    # Of a mean over the labelled clusters; that over all clusters varies less by the share that was labelled.
+    variance *= float((1.0 - design.unlabelled).mean()) / total**2
+    wider = student_value(level, freedom) / student_value(level, math.inf)
+    return min(rate * (1.0 - rate) / (variance * wider**2), n) if variance > 0.0 else n
 
 
 def _rate(name: str, right: Bools, level: float, reason: str) -> Measure:
@@ -189,8 +210,8 @@ def _agreement(one: Verdicts, level: float) -> Agreement | None:
         if len(np.unique(np.concatenate(list(columns.values())))) > MOST_CLASSES:
             return None
         options["weights"] = "interval"
-    # Disagreements name the row of the item, from 1.
-    columns["item"] = np.flatnonzero(one.labelled) + 1
+    # Disagreements name the item, or else its row, from 1.
+    columns["item"] = np.flatnonzero(one.labelled) + 1 if one.names is None else one.names[one.labelled]
     if one.cluster is not None:
         columns["cluster"], options["cluster"] = one.cluster[one.labelled], "cluster"
     return agreement(columns, **options)

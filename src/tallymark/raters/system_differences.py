@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tallymark._check import Floats, Ints
 from tallymark.audits.class_estimates import AuditMeasure
 from tallymark.audits.corrected_means import METHOD, CorrectedMean, Population, corrected_mean
 from tallymark.comparison.compare import Margins, pairs_of
@@ -65,7 +66,38 @@ def difference(first: Verdicts, second: Verdicts, ends: tuple[float, float], pop
         corrected_mean(part.human, part.judged, part.labelled, ends, part.design(), population)
         for part in (first, second)
     )
-    return one.less(other)
+    return one.less(other, covariance(first, second, one, other, population))
+
+
+def covariance(
+    first: Verdicts, second: Verdicts, one: CorrectedMean, other: CorrectedMean, population: Population
+) -> float:
+    r"""Covariance of two corrected means of the same items, of which other ones were labelled.
+
+    A corrected mean is :math:`\lambda\bar j + \bar r` with the residuals :math:`r = h - \lambda j` of its labelled
+    items. Residuals of two systems vary together by the items (clusters) labelled for both; as a sample of a population
+    so do the judge's mean verdicts, and each of these with the other system's residuals.
+    """
+    units = np.arange(len(first.judged)) if first.cluster is None else first.cluster
+    parts = [_contributions(part, mean.slope, units) for part, mean in ((first, one), (second, other))]
+    (r, j), (s, k) = parts
+    both = int((first.labelled & second.labelled).sum())
+    if population == "items":
+        return float(r @ s + j @ k + j @ s + r @ k)
+    # Of these items alone, items that were labelled for both by chance do not make the means vary together.
+    chance = first.labelled.sum() * second.labelled.sum() / (len(units) * max(both, 1))
+    return float(r @ s) * max(1.0 - float(chance), 0.0)
+
+
+def _contributions(part: Verdicts, slope: float, units: Ints) -> tuple[Floats, Floats]:
+    """What each item or cluster adds to the mean residual and to the judge's mean verdict, less what is expected."""
+    weight = np.zeros(len(part.judged))
+    weight[part.labelled] = part.design().weight
+    weight /= weight.sum()
+    residual = np.where(part.labelled, part.human, 0.0) - slope * part.judged
+    centred = weight * (residual - float(weight @ residual))
+    judged = slope * (part.judged - part.judged.mean()) / len(part.judged)
+    return np.bincount(units, centred).astype(np.float64), np.bincount(units, judged).astype(np.float64)
 
 
 def difference_of(comparison: OutcomeComparison | None, reason: str | None) -> AuditMeasure:

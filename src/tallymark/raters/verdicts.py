@@ -51,6 +51,8 @@ class Verdicts:
     stratum: Ints | None = None
     inclusion: Floats | None = None
     cluster: Ints | None = None
+    #: What the items are called, where a column says it.
+    names: NDArray[Any] | None = None
 
     def part(self, rows: Any) -> Verdicts:
         """Some of the items."""

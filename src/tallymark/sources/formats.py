@@ -234,6 +234,7 @@ _NESTED = re.compile(r"(STRUCT|MAP|UNION|BLOB|\[)")
 
 def expanded(pattern: str) -> list[str]:
     """The files that match a pattern; a file of that exact name comes before its wildcards."""
+    (pattern,), _ = _without_path([pattern])
     try:
         path = Path(pattern)
         if path.is_dir():

@@ -161,7 +161,9 @@ def as_array(series: Any) -> Column:
         values = np.array(series.to_list()) if series.dtype in (nw.Categorical, nw.Enum) else series.to_numpy()
         array: Column = values
         return array
-    return np.ma.MaskedArray(np.asarray(series.to_list(), dtype=object), mask=missing)
+    # A library's own mark of a missing value may refuse comparisons, as pandas' NA does.
+    present = [None if gone else value for value, gone in zip(series.to_list(), missing, strict=True)]
+    return np.ma.MaskedArray(np.asarray(present, dtype=object), mask=missing)
 
 
 def require(value: str | None, option: str, what: str) -> str:

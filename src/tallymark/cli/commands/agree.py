@@ -12,7 +12,7 @@ from typing import Annotated
 
 from tallymark._numbers import number as shown
 from tallymark._numbers import with_limits
-from tallymark.cli.disagreements import Disagreements, require_csv, write_disagreements
+from tallymark.cli.disagreements import Disagreements, require_csv, require_named_items, write_disagreements
 from tallymark.cli.layout import table
 from tallymark.cli.options import (
     Cluster,
@@ -60,6 +60,8 @@ def run(
     """Read, measure, print."""
     output.require_place(file)
     require_csv(disagreements, file)
+    some_rows = options.where is not None or options.drop_missing
+    require_named_items(disagreements, "--item", options.item, some_rows=some_rows)
     requirements = [Requirement.of(written) for written in require or ()]
     result = _measured(file, options, weights, level)
     if disagreements is not None:

@@ -19,7 +19,7 @@ from tallymark import raters
 from tallymark._display import columns_of
 from tallymark._numbers import number as shown
 from tallymark._numbers import p_value, with_limits
-from tallymark.cli.disagreements import Disagreements, require_csv, write_disagreements
+from tallymark.cli.disagreements import Disagreements, require_csv, require_named_items, write_disagreements
 from tallymark.cli.layout import TextTable, table
 from tallymark.cli.options import File, Level, OptionGroup, Where, column, columns, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar
@@ -40,7 +40,7 @@ class VerdictOptions(OptionGroup):
         list[str], columns("Column with people's verdicts, empty where there is none; one for each system", "class")
     ]
     labels: Annotated[str | None, text("FILE", "Another file that has people's verdicts; see --id.")] = None
-    id: Annotated[str | None, column("With --labels: column that identifies an item in both files.")] = None
+    id: Annotated[str | None, column("Column that identifies an item; with --labels, in both files.")] = None
     system: Annotated[str | None, column("Column that names the system, where each row is one answer.")] = None
     item: Annotated[str | None, column("With --system: column that names the item.")] = None
     pos_label: Annotated[
@@ -95,9 +95,11 @@ def run(
     """Correct, plan, print."""
     output.require_place(file, verdicts.labels)
     require_csv(disagreements, file, verdicts.labels)
+    require_named_items(disagreements, "--id", verdicts.id, some_rows=verdicts.where is not None)
     requirements = [Requirement.of(written) for written in require or ()]
     if len(verdicts.judge) == 2 and len(verdicts.human) == 1 and verdicts.system is None:
-        _print_drift(file, verdicts, design, plan, output)
+        _refuse_with_two_judges(verdicts, design, plan, output, disagreements)
+        _print_drift(file, verdicts, design.level, requirements, output)
         return
     with progress_bar(f"Reading {file}"):
         result = raters.judge(file, **vars(verdicts), **vars(design), strict=output.strict)
@@ -175,38 +177,56 @@ def _estimates(result: Judgement) -> Iterator[tuple[str, Mapping[str, Estimate]]
 def _planned(file: str, verdicts: VerdictOptions, design: DesignOptions, plan: PlanOptions) -> LabelPlan | None:
     if plan.width is None and plan.show is None:
         return None
-    used = {"--labels": verdicts.labels, "--system": verdicts.system, "--stratum": design.stratum}
-    used |= {"--inclusion": design.inclusion, "--cluster": design.cluster}
+    used: dict[str, Any] = {"--labels": verdicts.labels, "--system": verdicts.system, "--stratum": design.stratum}
+    used |= {"--inclusion": design.inclusion, "--cluster": design.cluster, "--by": design.by}
+    used |= {"--population": design.population != DesignOptions.population}
     if given := [name for name, value in used.items() if value]:
-        raise InputError(f"{', '.join(given)}: not with --width or --show, which plan for items drawn one by one.")
+        raise InputError(
+            f"{', '.join(given)}: not with --width or --show, which plan for a rate of these items, drawn one by one."
+        )
     return raters.plan(
         file, judge=verdicts.judge, human=verdicts.human, width=plan.width, difference=plan.show,
         pos_label=verdicts.pos_label, level=design.level, where=verdicts.where,
     )  # fmt: skip
 
 
-def _print_drift(
-    file: str, verdicts: VerdictOptions, design: DesignOptions, plan: PlanOptions, output: ReportedOutput
+def _refuse_with_two_judges(
+    verdicts: VerdictOptions,
+    design: DesignOptions,
+    plan: PlanOptions,
+    output: ReportedOutput,
+    disagreements: str | None,
 ) -> None:
-    """Two judges, or two runs of one, of the same items."""
-    used: dict[str, Any] = {"--labels": verdicts.labels, "--by": design.by, "--stratum": design.stratum}
-    used |= {"--inclusion": design.inclusion, "--scale": verdicts.scale, "--cluster": design.cluster}
-    used |= {"--width": plan.width, "--show": plan.show, "--report": output.report}
+    """Refuse options that a comparison of two judges would not use."""
+    used: dict[str, Any] = {"--labels": verdicts.labels, "--id": verdicts.id, "--item": verdicts.item}
+    used |= {"--scale": verdicts.scale, "--disagreements": disagreements, "--report": output.report}
+    untouched = {"level": design.level, "population": DesignOptions.population}
+    used |= {f"--{name}": value for name, value in vars(design).items() if value != untouched.get(name)}
+    used |= {"--width": plan.width, "--show": plan.show}
     if given := [name for name, value in used.items() if value]:
         raise InputError(f"{', '.join(given)}: not with two judges and one column of people, which are compared.")
+
+
+def _print_drift(
+    file: str, verdicts: VerdictOptions, level: float, requirements: list[Requirement], output: ReportedOutput
+) -> None:
+    """Two judges, or two runs of one, of the same items."""
     drift = raters.judge_drift(
         file,
         judge=verdicts.judge,
         human=verdicts.human[0],
         pos_label=verdicts.pos_label,
-        level=design.level,
+        level=level,
         where=verdicts.where,
     )
+    checks = checks_of(requirements, [("all items", {one.name: one for one in (drift.flip_rate, *drift.changes())})])
     if output.as_json:
-        output.answer("judge", {"drift": drift.to_dict()})
-        return
-    output.text(f"{file}: {drift.heading()}", "bold")
-    output.rows(drift.rows(), f"Change from {verdicts.judge[0]} to {verdicts.judge[1]}")
+        output.answer("judge", {"drift": drift.to_dict()} | as_json(checks))
+    else:
+        output.text(f"{file}: {drift.heading()}", "bold")
+        output.rows(drift.rows(), f"Change from {verdicts.judge[0]} to {verdicts.judge[1]}")
+        print_checks(checks, output)
+    end_unless_met(checks)
 
 
 def _write_disagreements(result: Judgement, place: str, *files: str | None) -> None:
