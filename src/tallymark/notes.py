@@ -124,8 +124,8 @@ GUARDS = {
         fatal=False,
     ),
     "TM128": Guard(
-        "people labelled a larger share of the items with one verdict of the judge than with another",
-        "say how the items to label were drawn: `stratum=` or `inclusion=`",
+        "people checked a larger share of the rows with one prediction or verdict than with another",
+        "say how the rows to check were drawn: `stratum=` or `inclusion=`",
     ),
     "TM129": Guard(
         "an audit got the checked rows alone, so that what they are a sample of is not known",

@@ -288,7 +288,7 @@ def test_two_classes_have_what_several_have():
 
 
 def test_the_matrix_has_the_unit_of_the_value():
-    rows = pd.DataFrame({"y": ["a", "b", "c", None] * 30, "c": ["a", "b", "b", "c"] * 30, "ha": 2.0})
+    rows = pd.DataFrame({"y": ["a", "b", "c", None] * 30, "c": ["a", "b", "b", "a"] * 30, "ha": 2.0})
     audit = tm.audits.estimate(rows, label="y", predicted="c", value="ha")
     assert audit.matrix.heading() == "Estimated ha by predicted and true class"
 
@@ -566,3 +566,44 @@ def test_strata_are_listed_by_what_they_add_to_the_variance():
     assert first["share_of_variance"] == pytest.approx(variance[0] / sum(variance))
     known = tm.audits.from_matrix([[60, 15], [3, 322]], [75, 60_000], classes=["forest", "other"])
     assert known.uncertainty[1]["share_of_variance"] == 0.0
+
+
+def _drawn_by_prediction(rng, per_class):
+    """Rows of three classes, of which as many of each prediction were checked, without a word of the design."""
+    truth = rng.choice(["a", "b", "c"], 20_000, p=[0.9, 0.08, 0.02])
+    called = np.where(rng.random(20_000) < 0.9, truth, rng.choice(["a", "b", "c"], 20_000))
+    seen = np.zeros(20_000, bool)
+    for name, n in per_class.items():
+        rows = np.flatnonzero(called == name)
+        seen[rng.permutation(rows)[:n]] = True
+    return truth, pd.DataFrame({"y": np.where(seen, truth, None), "m": called})
+
+
+@pytest.mark.parametrize("few", [15, 19, 20, 40])
+def test_rows_drawn_by_prediction_are_not_taken_for_a_simple_sample(few):
+    rng = np.random.default_rng(0)
+    truth, frame = _drawn_by_prediction(rng, {"a": 150, "b": 150, "c": few})
+    with pytest.warns(tm.GuardWarning, match="TM128.*of those predicted a"):
+        audit = tm.audits.estimate(frame, label="y", predicted="m")
+    assert audit.counts["b"].low <= (truth == "b").sum() <= audit.counts["b"].high
+    assert audit.counts["b"].high < 4_000
+    stated = tm.audits.estimate(frame, label="y", predicted="m", stratum="m")
+    assert audit.counts["b"] == stated.counts["b"]
+
+
+def test_predictions_of_few_checked_rows_are_one_cell():
+    rng = np.random.default_rng(0)
+    truth = rng.choice(["a", "b", "c", "d"], 20_000, p=[0.6, 0.38, 0.01, 0.01])
+    called = np.where(rng.random(20_000) < 0.9, truth, "a")
+    frame = pd.DataFrame({"y": np.where(rng.random(20_000) < 0.07, truth, None), "m": called})
+    assert frame[frame.y.notna()].m.value_counts()[["c", "d"]].between(5, 19).all()
+    audit = tm.audits.estimate(frame, label="y", predicted="m")
+    merged = frame.assign(m2=frame.m.replace({"c": "c or d", "d": "c or d"}))
+    stratified = tm.audits.estimate(merged, label="y", stratum="m2")
+    assert audit.counts["b"].value == pytest.approx(stratified.counts["b"].value)
+
+
+def test_spellings_are_no_classes():
+    frame = pd.DataFrame({"y": ["Pass", "pass", "x", None] * 30, "m": ["Pass", "Pass", "x", "x"] * 30})
+    with pytest.raises(tm.InputError, match="'Pass' beside 'pass'"):
+        tm.audits.estimate(frame, label="y", predicted="m")

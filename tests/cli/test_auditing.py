@@ -364,8 +364,40 @@ def test_a_plan_says_how_many_more():
     printed = run("audit", "plan", "first.csv", *options, "--size", "40", "--out", "more.csv")
     assert "Check 40 more rows" in printed
     more = pd.read_csv("more.csv")
-    assert len(more) == 40
-    assert more.checked.isna().all()
+    assert more.checked.isna().sum() == 40
+    # The rows checked before are in the list, so that its probabilities are those of the sample that it is.
+    assert more.checked.notna().sum() == checked.checked.notna().sum()
+    more["checked"] = more.checked.fillna(more["map"])
+    more.to_csv("filled.csv", index=False)
+    answer = json.loads(
+        run("audit", "estimate", "filled.csv", "--label", "checked", "--inclusion", "inclusion", "--json")
+    )
+    assert answer["n"] == pytest.approx(len(frame), rel=0.05)
+
+
+@pytest.mark.usefixtures("here")
+def test_verdicts_of_the_file_that_the_list_lacks_are_not_lost():
+    frame, checked, _ = audited()
+    frame.assign(checked="x").to_csv("all.csv", index=False)
+    checked.to_csv("list.csv", index=False)
+    done = CliRunner().invoke(app, ["audit", "estimate", "all.csv", "list.csv", "--label", "checked", "--id", "key", "--predicted", "map"])  # fmt: skip
+    assert isinstance(done.exception, tm.InputError)
+    assert "lacks" in str(done.exception)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("map,a,b,total\na,66,5,71\nb,1,153,154\n", "column 'total'"),
+        ("map,a,b\na,66,5\nb,1,153\nall,67,158\n", "line 'all'"),
+    ],
+)
+def test_totals_of_a_matrix_are_no_class(text, what):
+    Path("m.csv").write_text(text)
+    done = CliRunner().invoke(app, ["audit", "matrix", "m.csv", "--size", "a=1000,b=2000"])
+    assert isinstance(done.exception, tm.InputError)
+    assert f"The {what} of 'm.csv' is the sum of the others" in str(done.exception)
 
 
 @pytest.mark.usefixtures("here")

@@ -27,6 +27,10 @@ _DRAWN = 0.5
 #: Scores beyond this leave the floats when they are squared.
 _LARGEST = 1e100
 
+#: p-value below which rows are taken to have been checked more often with one prediction than with another, and the
+#: number of different predictions up to which that is asked.
+_UNEVEN, _FEW_CODES = 1e-4, 20
+
 #: Checked rows from which a stratum has a variance of its own.
 FEW = 2
 
@@ -220,6 +224,21 @@ def with_two_classes(columns: Mapping[str, NDArray[Any]], label: str, design: De
     _require_known(present, pos_label, label)
     truth[design.checked], labels = _check.binary_labels(present, pos_label, label, one_class=True)
     return Audit(**vars(design), truth=truth, labels=labels)
+
+
+def checked_unevenly(codes: Ints, checked: Bools) -> bool:
+    """Whether a larger share of the rows was checked with one code (a prediction, a verdict) than with another.
+
+    Fisher's exact test of each code against the others, for a code may be that of few rows (Bonferroni).
+    """
+    rows, drawn = np.bincount(codes), np.bincount(codes, checked)
+    if checked.all() or not 1 < len(rows) <= _FEW_CODES:
+        return False
+    from scipy.stats import hypergeom
+
+    expected = hypergeom(len(checked), rows, int(checked.sum()))
+    tails = np.minimum(expected.cdf(drawn), expected.sf(drawn - 1.0))
+    return bool(2.0 * len(rows) * tails.min() < _UNEVEN)
 
 
 def without_verdict(column: NDArray[Any]) -> Bools:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
+from tallymark._negative_labels import require_one_spelling
 from tallymark.audits.checked_rows import FEW, Design, part_of
 from tallymark.audits.class_sample import ClassSample
 from tallymark.errors import InputError, shown
@@ -102,37 +103,57 @@ class ClassAudit(Design):
     def _strata_and_cells(self) -> tuple[Ints, Ints]:
         """The stratum and the cell of each row, numbered without gaps.
 
-        Where every row is listed with its prediction, cells are the rows of a stratum with one predicted class, if
-        enough of each were checked (post-stratification); else they are the strata. A group in which a stratum has no
-        checked row is one cell, its rows weighted by their inclusion probabilities.
+        Where every row is listed with its prediction, cells are the rows of a stratum with one predicted class
+        (post-stratification), or with any of those of which too few rows were checked. A group in which a stratum has
+        no checked row is one cell, its rows weighted by their inclusion probabilities.
         """
         stratum = _renumbered(self.stratum)
-        if not self._enough(stratum, 1):
+        if not self._has(stratum, 1).all():
             zeros = np.zeros(len(stratum), np.int64)
             return zeros, zeros
         if self.predicted is None or not self.listed:
             return stratum, stratum
         cells = _renumbered(stratum * len(self.classes) + self.predicted)
-        return (stratum, cells) if self._enough(cells, POST_STRATUM) else (stratum, stratum)
+        return stratum, self._with_enough_checked(cells, stratum)
 
-    def _enough(self, codes: Ints, few: int) -> bool:
-        """Whether so many rows of each code were checked, or all that there are."""
+    def _with_enough_checked(self, cells: Ints, stratum: Ints) -> Ints:
+        """Cells where those of a stratum with too few checked rows are one, with the next smallest if need be."""
+        rows, checked = np.bincount(cells), np.bincount(cells, self.checked)
+        stratum_of = np.zeros(len(rows), np.int64)
+        stratum_of[cells] = stratum
+        merged = np.arange(len(rows))
+        for code in np.unique(stratum_of[checked < np.minimum(rows, POST_STRATUM)]):
+            ordered = sorted(np.flatnonzero(stratum_of == code), key=lambda cell: checked[cell])
+            together = [cell for cell in ordered if checked[cell] < min(rows[cell], POST_STRATUM)]
+            for cell in ordered:
+                if checked[together].sum() >= POST_STRATUM:
+                    break
+                if cell not in together:
+                    together.append(cell)
+            merged[together] = together[0]
+        return _renumbered(merged[cells])
+
+    def _has(self, codes: Ints, few: int) -> Bools:
+        """Of each row, whether so many rows with its code were checked, or all that there are."""
         rows, checked = np.bincount(codes), np.bincount(codes, self.checked)
-        return bool((checked >= np.minimum(rows, few)).all())
+        return np.asarray((checked >= np.minimum(rows, few))[codes])
 
     def _cell_names(self, cell: Ints, number: int) -> tuple[str, ...]:
         strata = int((np.bincount(self.stratum - self.stratum.min()) > 0).sum())
         if number == 1 and strata > 1:
             return ("",)
-        first = np.zeros(number, np.int64)
+        first, several = np.zeros(number, np.int64), np.zeros(number, np.bool_)
         first[cell[::-1]] = np.arange(len(cell))[::-1]
+        if self.predicted is not None:
+            several[cell[self.predicted != self.predicted[first][cell]]] = True
         names = [self.stratum_names[self.stratum[place]] if self.stratum_names else "" for place in first]
         if self.predicted is None or number == strata:
             return tuple(names)
-        labels = [str(self.classes[self.predicted[place]]) for place in first]
-        return tuple(
-            ", ".join(filter(None, (name, f"predicted {label}"))) for name, label in zip(names, labels, strict=True)
-        )
+        labels = [
+            "other predictions" if many else f"predicted {self.classes[self.predicted[place]]}"
+            for place, many in zip(first, several, strict=True)
+        ]
+        return tuple(", ".join(filter(None, (name, label))) for name, label in zip(names, labels, strict=True))
 
     def _unchecked(self, stratum: Ints) -> Floats:
         """The share of the rows like each that were not checked; of clusters, the share that was not drawn."""
@@ -161,7 +182,9 @@ class ClassLabels:
         named = set(_check.distinct(truth, label))
         if called is not None:
             named |= set(_check.distinct(called, str(predicted)))
-        return cls(truth, called, tuple(sorted(named, key=lambda one: (isinstance(one, str), one))))
+        classes = tuple(sorted(named, key=lambda one: (isinstance(one, str), one)))
+        require_one_spelling(classes, label if predicted is None else f"{label} or {predicted}")
+        return cls(truth, called, classes)
 
     @property
     def names_no_positive(self) -> bool:

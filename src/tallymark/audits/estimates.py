@@ -20,7 +20,7 @@ from tallymark._display import Row, plain
 from tallymark._mappings import FrozenDict
 from tallymark._numbers import number
 from tallymark.audits.called_parts import OF_AUDIT, CalledParts, average_recall, f1_of_negatives
-from tallymark.audits.checked_rows import Audit, Design, columns_wanted, design_of, with_two_classes
+from tallymark.audits.checked_rows import Audit, Design, checked_unevenly, columns_wanted, design_of, with_two_classes
 from tallymark.audits.class_estimates import (
     AuditEstimate,
     AuditMeasure,
@@ -250,9 +250,13 @@ def estimate(
     columns = any_columns(data, wanted, where=where)
     if id is not None:
         require_distinct(columns[id], id)
-    design = design_of(
-        columns, label, score=score, by=groups, inclusion=inclusion, stratum=layers, value=value, size=size
-    )
+    options: dict[str, Any] = {"score": score, "by": groups, "inclusion": inclusion, "value": value, "size": size}
+    design = design_of(columns, label, stratum=layers, **options)
+    notes: tuple[Note, ...] = ()
+    if predicted is not None and cluster is None and not layers and inclusion is None and size is None:
+        notes = _uneven_predictions(columns[predicted], predicted, design.checked)
+        if notes:
+            design = design_of(columns, label, stratum=[predicted], **options)
     labels = ClassLabels.of(columns, label, predicted, design.checked)
     if cluster is not None or (pos_label is None and labels.names_no_positive):
         refused = {"score=": score, "threshold=": threshold, "pos_label=": pos_label, "estimator=": estimator}
@@ -264,9 +268,25 @@ def estimate(
         calls = _calls(columns, binary, threshold, predicted)
         result = _of_two_classes(binary, calls, estimator, value, confidence)
         result = replace(result, threshold=threshold, mean_score=_mean_score(columns, score, result.prevalence.n))
-    result = replace(result, warnings=(*result.warnings, *_notes_of_lists(design, result)))
+    result = replace(result, warnings=(*result.warnings, *notes, *_notes_of_lists(design, result)))
     emit(result.warnings, strict=strict)
     return result
+
+
+def _uneven_predictions(column: NDArray[Any], name: str, checked: Bools) -> tuple[Note, ...]:
+    """A note where more of the rows with one prediction were checked than of those with another; else none."""
+    values, codes = np.unique(_check.labels(column, name), return_inverse=True)
+    codes = codes.ravel()
+    if not checked_unevenly(codes, checked):
+        return ()
+    share = np.bincount(codes, checked) / np.bincount(codes)
+    most, least = int(share.argmax()), int(share.argmin())
+    text = (
+        f"{100 * share[most]:.3g} % of the rows predicted {values[most]} were checked and {100 * share[least]:.3g} % "
+        f"of those predicted {values[least]}: they are taken as drawn at random within each prediction. If they were "
+        "drawn in another way, say how with stratum= or inclusion="
+    )
+    return (Note("TM128", text),)
 
 
 def _notes_of_lists(design: Design, result: AuditEstimate) -> tuple[Note, ...]:

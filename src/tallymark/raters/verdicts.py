@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tallymark import _check
 from tallymark._check import Bools, Floats, Ints, Label
 from tallymark._negative_labels import check_negatives, plain_spelling, require_one_spelling
-from tallymark.audits.checked_rows import without_verdict
+from tallymark.audits.checked_rows import checked_unevenly, without_verdict
 from tallymark.audits.corrected_means import LabelDesign
 from tallymark.errors import InputError, shown
 from tallymark.sources.any_columns import numbers
@@ -22,10 +22,6 @@ from tallymark.sources.columns import rows_by_group
 
 #: What verdicts are: a pass or not, one of several classes, or a number whose mean is wanted.
 Scale = Literal["pass", "classes", "grades"]
-
-#: p-value below which people are taken to have labelled more items of one verdict than of another, and the number of
-#: different verdicts up to which that is asked.
-_UNEVEN, _FEW_VERDICTS = 1e-4, 20
 
 #: Words for failing and passing, and numbers, that need no ``pos_label``, without capitals and spaces.
 _PASSING = (
@@ -82,21 +78,10 @@ class Verdicts:
 
     @cached_property
     def uneven(self) -> bool:
-        """Whether, of items drawn in no stated way, people labelled more of one verdict than of another.
-
-        Fisher's exact test of each verdict against the others, for a verdict may be that of few items (Bonferroni).
-        """
-        if self.has_design or self.labelled.all():
+        """Whether, of items drawn in no stated way, people labelled more of one verdict than of another."""
+        if self.has_design:
             return False
-        codes = np.unique(self.judged, return_inverse=True)[1].ravel()
-        items, labelled = np.bincount(codes), np.bincount(codes, self.labelled)
-        if not 1 < len(items) <= _FEW_VERDICTS:
-            return False
-        from scipy.stats import hypergeom
-
-        drawn = hypergeom(len(self.labelled), items, int(self.labelled.sum()))
-        tails = np.minimum(drawn.cdf(labelled), drawn.sf(labelled - 1.0))
-        return bool(2.0 * len(items) * tails.min() < _UNEVEN)
+        return checked_unevenly(np.unique(self.judged, return_inverse=True)[1].ravel(), self.labelled)
 
 
 @dataclass(frozen=True)

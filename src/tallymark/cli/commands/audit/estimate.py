@@ -110,6 +110,7 @@ def run(
             rows = len(next(iter(columns.values())))
             places = _Places(file, checked, row, checks.id, None if checks.id is None else columns[checks.id])
             columns[checks.label], notes = _verdicts(places, checks.label, rows)
+            _refuse_lost_verdicts(places, checks.label, columns[checks.label])
             emit(notes)
     sizes = None if size is None else _typed(sizes_of(size), columns, checks.stratum)
     estimate = audits.estimate(columns, **vars(checks), **vars(options), size=sizes)
@@ -227,6 +228,20 @@ def _verdicts(places: _Places, label: str, rows: int) -> tuple[NDArray[Any], tup
         f"value of {label}"
     )
     return np.ma.MaskedArray(spread, mask=absent), (Note("TM125", message),) if unchecked else ()
+
+
+def _refuse_lost_verdicts(places: _Places, label: str, verdicts: NDArray[Any]) -> None:
+    """Refuse a file whose rows have verdicts that the list of checked rows lacks: they would be lost."""
+    with engine(places.file) as source:
+        if label not in source.types:
+            return
+    known = ~without_verdict(any_columns(places.file, [Wanted(label, "--label", "class")])[label])
+    if lost := int((known & without_verdict(verdicts)).sum()):
+        raise InputError(
+            f"{counted(lost, 'row')} of {places.file!r} {'has' if lost == 1 else 'have'} a value of {label} that "
+            f"{places.checked!r} lacks. Put all verdicts into one of the two files, and rename or remove the column in "
+            "the other."
+        )
 
 
 def _typed(

@@ -8,8 +8,11 @@ Example: tallymark audit matrix matrix.csv --size forest=200000,other=9800000 --
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
+
+import numpy as np
 
 from tallymark.audits.error_matrix import from_matrix
 from tallymark.audits.publishing import publication
@@ -76,8 +79,20 @@ def _matrix_of(file: str) -> tuple[dict[str, dict[str, float]], dict[str, float]
         raise InputError(f"Two lines of {file!r} have one name in the column {first!r}.")
     columns = {name: [_number(cell, name, file) for cell in cells[name]] for name in others}
     sizes = columns.pop(_SIZE, None)
+    _refuse_margins(names, columns, file)
     matrix = {name: {column: columns[column][line] for column in columns} for line, name in enumerate(names)}
     return matrix, None if sizes is None else dict(zip(names, sizes, strict=True))
+
+
+def _refuse_margins(names: Sequence[str], columns: Mapping[str, Sequence[float]], file: str) -> None:
+    """Refuse a column or a line that is the sum of the others: it would be taken for a class or a stratum."""
+    table = np.array(list(columns.values())).T
+    for cells, place, what in ((table, list(columns), "column"), (table.T, list(names), "line")):
+        last, others = cells[:, -1], cells[:, :-1]
+        if others.shape[1] > 1 and len(last) > 1 and last.any() and (others.sum(axis=1) == last).all():
+            raise InputError(
+                f"The {what} {place[-1]!r} of {file!r} is the sum of the others; leave totals out of the matrix."
+            )
 
 
 def _number(cell: object, column: str, file: str) -> float:

@@ -12,11 +12,15 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from tallymark import audits
+from tallymark.audits.checked_rows import without_verdict
 from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
 from tallymark.cli.options import Level, OptionGroup, PosLabel, Seed, column, columns, data_file, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
+from tallymark.sources.any_columns import any_columns
+from tallymark.sources.formats import Wanted
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,12 @@ def run(
         require_table_place(place, file)
     with progress_bar(f"Reading {file}"):
         plan = audits.plan(file, **vars(options))
-    kept = np.zeros(len(plan.inclusion), dtype=np.bool_)
+    kept = _checked_before(file, options.checked, len(plan.inclusion))
     kept[plan.drawn] = True
     columns = {"stratum": plan.stratum, INCLUSION: plan.inclusion}
     if out is not None:
-        # The column of earlier verdicts, empty in the rows to check, serves for theirs too.
+        # The column of earlier verdicts, empty in the rows to check, serves for theirs too. Rows checked before are in
+        # the list: the probabilities are those of all checked rows together.
         verdicts = {} if options.checked else {"checked": np.full(len(kept), "", dtype=object)}
         write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **columns, **verdicts}, kept="kept")
     if everything is not None:
@@ -76,7 +81,16 @@ def run(
     output.text(plan.heading(), "bold")
     output.rows(plan.rows())
     if out is not None:
-        output.text(f"Wrote {out}: the rows to check; fill in the column {options.checked or 'checked'!r}.", "bold")
+        before = f" and the {plan.checked} checked before" if plan.checked else ""
+        column = options.checked or "checked"
+        output.text(f"Wrote {out}: the rows to check{before}; fill in the column {column!r}.", "bold")
     if everything is not None:
         output.text(f"Wrote {everything}: every row with its probability.", "bold")
     output.say_where()
+
+
+def _checked_before(file: str, checked: str | None, rows: int) -> NDArray[np.bool_]:
+    """Which rows have a verdict already."""
+    if checked is None:
+        return np.zeros(rows, dtype=np.bool_)
+    return ~without_verdict(any_columns(file, [Wanted(checked, "--checked", "class")])[checked])
