@@ -131,3 +131,23 @@ def test_a_column_or_label_that_is_written_as_missing_is_explained(tmp_path):
         app, ["evaluate", str(path), "--label", "y", "--score", "p", "--pos-label", "c", "--drop-missing"]
     )
     assert "missing value" not in str(other.exception)
+
+
+def test_numbers_with_decimal_commas_are_numbers_in_parquet(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.random(300) < 0.4
+    score = np.clip(rng.normal(0.3 + 0.3 * y, 0.2), 0.01, 0.99).round(3)
+    texts = [f"{value:.3f}".replace(".", ",") for value in score]
+    pd.DataFrame({"code": [f"0{i}" for i in range(300)], "y": y.astype(int), "s": texts}).to_csv(
+        tmp_path / "k.csv", index=False, sep=";"
+    )
+    file, out = str(tmp_path / "k.csv"), str(tmp_path / "k.parquet")
+    done = CliRunner().invoke(app, ["calibrate", file, file, "--label", "y", "--score", "s", "--out", out])
+    assert done.exit_code == 0, done.output
+    found = pd.read_parquet(out)
+    assert found["s"].tolist() == score.tolist()
+    assert found["code"].tolist() == [f"0{i}" for i in range(300)]
+    everything = str(tmp_path / "all.parquet")
+    done = CliRunner().invoke(app, ["audit", "plan", file, "--score", "s", "--size", "30", "--all", everything])
+    assert done.exit_code == 0, done.output
+    assert pd.read_parquet(everything)["s"].tolist() == score.tolist()

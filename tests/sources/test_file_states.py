@@ -10,6 +10,7 @@ from tallymark.sources.engine import engine
 from tallymark.sources.file_states import unchanged_files
 from tallymark.sources.files import read_files
 from tallymark.sources.formats import Wanted
+from tallymark.sources.written_rows import write_rows
 
 ROWS = "y,p\n1,0.9\n0,0.1\n1,0.4\n"
 WANTED = [Wanted("p", "--score", "number")]
@@ -46,4 +47,4 @@ def test_rows_are_not_written_beside_those_of_another_file(path, tmp_path):
         engine(path, WANTED, writes=str(out)) as source,
         pytest.raises(tm.InputError, match="has 3 rows now and had 2"),
     ):
-        source.write(str(out), {"q": np.array([0.1, 0.2])}, parquet=False)
+        write_rows(source, str(out), {"q": np.array([0.1, 0.2])}, parquet=False)

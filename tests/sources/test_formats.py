@@ -12,6 +12,7 @@ import tallymark as tm
 from tallymark.sources.engine import engine
 from tallymark.sources.files import Reading
 from tallymark.sources.formats import Wanted
+from tallymark.sources.written_rows import write_rows
 
 #: More rows than a reader looks at before it settles a column's type.
 MANY = 25_000
@@ -290,7 +291,7 @@ def test_rows_are_written_as_they_were_read(tmp_path):
         file.write("code,p,t\n007,1,NA\n008,0.50,\n")
     with engine(path, [Wanted("p", "", "number")], writes=str(out)) as source:
         source.keep_order()
-        source.write(str(out), {"q": np.array([0.25, 0.75])}, parquet=False)
+        write_rows(source, str(out), {"q": np.array([0.25, 0.75])}, parquet=False)
     assert out.read_text() == "code,p,t,q\n007,1,NA,0.25\n008,0.50,,0.75\n"
 
 

@@ -271,3 +271,81 @@ def test_a_separator_can_be_stated(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("y~score\n1~0.5\n0~0.25\n")
     assert tm.scan(tm.data_file(path, separator="~"), label="y", score="score").n == 2
+
+
+def test_numbers_of_a_sheet_have_one_reading(tmp_path):
+    path = tmp_path / "mixed.xlsx"
+    pd.DataFrame({"y": [1, 0, 1], "score": ["0,5", "0,7", 0.1], "w": [1.234, "12", 7.125]}).to_excel(path, index=False)
+    with pytest.warns(tm.GuardWarning, match="decimal comma"):
+        found = any_columns(str(path), [Wanted("score", "score", "number"), Wanted("w", "weight", "number")])
+    assert found["score"].tolist() == [0.5, 0.7, 0.1]
+    assert found["w"].tolist() == [1.234, 12.0, 7.125]
+
+
+def test_a_mark_that_other_columns_show_is_said(tmp_path):
+    path = tmp_path / "w.csv"
+    path.write_text("y;score;weight\n1;0.5;1.234\n0;0.7;950\n1;0.2;12.500\n")
+    tally, notes = read(path)
+    assert notes == ["weight with a decimal point as other columns."]
+    assert tally.positives == pytest.approx(13.734)
+
+
+def test_conditions_see_the_numbers(tmp_path):
+    path = tmp_path / "c.csv"
+    path.write_text("y;score;weight;omzet\n1;0,5;1;9.500\n0;0,7;1;1.200,50\n1;0,2;1;800\n0;0,1;1;20.000\n")
+    with pytest.warns(tm.GuardWarning):
+        assert tm.scan(path, label="y", score="score", where="omzet > 1000").n == 3
+        assert tm.scan(path, label="y", score="score", where='"omzet" between 1200 and 9600').n == 2
+
+
+def test_files_with_different_options_are_refused(tmp_path):
+    one, other = (
+        tm.data_file(write(FRAME, tmp_path / name), decimal=mark) for name, mark in (("a.csv", "."), ("b.csv", ","))
+    )
+    with pytest.raises(tm.InputError, match="different options"):
+        tm.scan([one, other], label="y", score="score")
+
+
+def write(frame, path):
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_errors_and_formulas_of_a_sheet(tmp_path):
+    book = openpyxl.Workbook()
+    for row in [["y", "score"], [1, 0.5], [0, "=1/4"], [0, 0.25]]:
+        book.active.append(row)
+    book.save(tmp_path / "f.xlsx")
+    with pytest.raises(tm.InputError, match="formulas without values"):
+        tm.scan(tmp_path / "f.xlsx", label="y", score="score")
+    book.active["B3"] = "#N/A"
+    book.active["B3"].data_type = "e"
+    book.save(tmp_path / "e.xlsx")
+    with pytest.warns(tm.GuardWarning, match="error cells as missing values"):
+        assert tm.scan(tmp_path / "e.xlsx", label="y", score="score", drop_missing=True).n == 2
+
+
+def test_a_cell_far_away_does_not_take_all_memory(tmp_path):
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD1048576"] = "y", 1
+    book.save(tmp_path / "far.xlsx")
+    with pytest.raises(tm.InputError, match="row 1048576, column 16384, far from the others"):
+        tm.scan(tmp_path / "far.xlsx", label="y", score="score")
+
+
+def test_years_are_names_of_columns(tmp_path):
+    pd.DataFrame({"y": [1, 0, 1], 2023: [0.5, 0.2, 0.4]}).to_excel(tmp_path / "years.xlsx", index=False)
+    assert tm.scan(tmp_path / "years.xlsx", label="y", score="2023").n == 3
+
+
+def test_what_spss_declares_missing_is_said(tmp_path):
+    frame = FRAME.assign(y=np.where(np.arange(N) < 20, 9, FRAME["y"]))
+    pyreadstat.write_sav(frame, str(tmp_path / "m.sav"), missing_ranges={"y": [9]})
+    with pytest.warns(tm.GuardWarning, match="values declared missing of y as missing"):
+        assert tm.scan(tmp_path / "m.sav", label="y", score="score", drop_missing=True).n == N - 20
+
+
+def test_a_value_label_none_is_a_label(tmp_path):
+    pyreadstat.write_sav(FRAME, str(tmp_path / "n.sav"), variable_value_labels={"y": {0: "None", 1: "Fraud"}})
+    with pytest.warns(tm.GuardWarning, match="value labels of y"):
+        assert tm.scan(tmp_path / "n.sav", label="y", score="score", pos_label="Fraud").n == N

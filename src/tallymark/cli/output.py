@@ -32,6 +32,7 @@ from tallymark.notes import Note, input_notes
 from tallymark.registry import choose
 from tallymark.sources.engine import engine
 from tallymark.sources.formats import expanded
+from tallymark.sources.written_rows import write_rows
 
 #: Columns of a table in a file or a pipe, where no width is known.
 _WIDE = 120
@@ -207,7 +208,9 @@ def write_beside(
         if taken := [name for name in columns if name in source.types]:
             raise InputError(f"{file!r} has a column {taken[0]!r} already; rename it.")
         source.keep_order()
-        source.write(str(temporary), columns, parquet=out.lower().endswith(".parquet"), kept=kept, numbers=numbers)
+        write_rows(
+            source, str(temporary), columns, parquet=out.lower().endswith(".parquet"), kept=kept, numbers=numbers
+        )
 
 
 def _is_number(value: Any) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from tallymark.errors import InputError
 
 #: How rows begin, and the ending of a file that holds them; anything else is a table with commas.
-_BEGINNINGS = {b"PAR1": ".parquet", b"{": ".jsonl"}
+_BEGINNINGS = {b"PAR1": ".parquet", b"{": ".jsonl", b"PK\x03\x04": ".xlsx", b"\xd0\xcf\x11\xe0": ".xls"}
 
 
 @contextmanager

@@ -259,9 +259,9 @@ def first_sentence(error: Exception) -> str:
     if bad := re.search(r"in line (\d+): Failed to cast value to numerical: (.*?) Try", whole):
         return f"a named column holds {bad[2]} in line {bad[1]}, expected numbers."
     if bad := re.search(
-        r"Could not convert string '(.*?)' to DOUBLE when casting from source column (.*?)(?: |$)", whole
+        r"Could not convert string '(.*?)' to DOUBLE(?: when casting from source column (\S+))?", whole
     ):
-        return f"{bad[2]} holds {bad[1]!r}, expected numbers."
+        return f"{bad[2] or 'a column of numbers'} holds {bad[1]!r}, expected numbers."
     if bad := re.search(r'Referenced column "(.*?)" (?:was )?not found', whole):
         return (
             f"the condition names a column {bad[1]!r}, which is not there; "

@@ -28,6 +28,9 @@ _SIGN_IN_WORD = re.compile(
     rb"[A-Za-z]+[\x82-\x84\x88\x98]|[A-Za-z]+[\x86\x87\x89\x8b\x93-\x95\x99\x9b][a-z]|[A-Za-z]*[a-z][\x8a\x8c\x8e\x9f](?![A-Z])"
 )
 
+#: Bytes in which Windows-1252 is not Latin-1.
+_SIGNS = re.compile(rb"[\x80-\x9f]")
+
 #: A character of two or three bytes in UTF-8.
 _UTF_8 = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}")
 
@@ -55,7 +58,9 @@ def convert(name: str, encoding: str, target: Path) -> None:
     with target.open("w", encoding="utf-8", newline="") as out:
         try:
             for block in _blocks(name):
-                out.write(decoder.decode(block))
+                # Latin-1 is decoded ten times as fast, and is Windows-1252 but for a few signs.
+                latin = encoding == "cp1252" and not _SIGNS.search(block)
+                out.write(block.decode("latin-1") if latin else decoder.decode(block))
             out.write(decoder.decode(b"", final=True))
         except UnicodeError as error:
             raise InputError(f"Cannot read {name!r} as {encoding}: {error}. Name its encoding.") from None

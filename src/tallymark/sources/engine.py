@@ -60,23 +60,24 @@ class Engine:
         self.types: dict[str, str] = {}
         self.untyped: frozenset[str] = frozenset()
         self._options: list[str] = []
-        self._files = files
+        self.files = files
         self._duck = duck
         #: What was recognised in the files.
         self.said = list(files.said)
 
-    def open(self, wanted: Sequence[Wanted], *, thorough: bool) -> None:
+    def open(self, wanted: Sequence[Wanted], *, thorough: bool, condition: str | None = None) -> None:
         """Settle how the files are read; refuse a wanted column that is missing or does not fit its role.
 
-        `thorough` infers the types of other columns, which a condition may use, from all rows.
+        `thorough` infers the types of other columns from all rows. Numbers that only a condition names are read as
+        those of wanted columns are.
         """
-        form, folder_columns = self._files.form, self._folder_columns()
+        form, folder_columns = self.files.form, self._folder_columns()
         self._options = [
             f"hive_partitioning = {bool(folder_columns)}",
             "hive_types_autocast = false",
             *form.options,
         ]
-        if len(self._files.names) > 1:
+        if len(self.files.names) > 1:
             # Without it columns of later files are cast to the types of the first: fractions would be rounded.
             self._options.append("union_by_name = true")
         if form is CSV:
@@ -106,22 +107,46 @@ class Engine:
             _refuse_mixed([one for one in wanted if one.is_text], self.types)
             recorded = {name: "VARCHAR" if kind in _TEXT_IN_JSON else kind for name, kind in self.types.items()}
             typed = recorded | {name: kind for name, kind in typed.items() if kind != "VARCHAR"}
-        self.types |= typed
-        self.reader = self._typed_reader(options, typed)
         if form is CSV:
-            texts = {name: "VARCHAR" for name, kind in typed.items() if kind == "DOUBLE"}
-            self._read_numbers(wanted, self._typed_reader(options, typed | texts), list(texts))
+            self._open_texts(wanted, options, typed, condition)
+        else:
+            self.types |= typed
+            self.reader = self._typed_reader(options, typed)
+
+    def _open_texts(
+        self, wanted: Sequence[Wanted], options: Sequence[str], typed: Mapping[str, str], condition: str | None
+    ) -> None:
+        """Columns of text, of which those of numbers may be written in other ways than the engine's."""
+        of_condition = [] if condition is None else self._numbers_of(condition, wanted, options)
+        types = {**typed, **{one.column: "DOUBLE" for one in of_condition}}
+        self.types |= types
+        self.reader = self._typed_reader(options, types)
+        texts = {name: "VARCHAR" for name, kind in types.items() if kind == "DOUBLE"}
+        self._read_numbers([*wanted, *of_condition], self._typed_reader(options, types | texts), list(texts))
+
+    def _numbers_of(self, condition: str, wanted: Sequence[Wanted], options: Sequence[str]) -> list[Wanted]:
+        """Columns of numbers that a condition names and nothing else does."""
+        from tallymark.sources.number_texts import of_numbers
+
+        known = {one.column for one in wanted}
+        named = [
+            name
+            for name in self.types
+            if name not in known and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", condition, re.IGNORECASE)
+        ]
+        rows = self._typed_reader(options, dict.fromkeys(named, "VARCHAR"))
+        return [Wanted(name, "where=", "number") for name in of_numbers(named, rows, self.query)]
 
     def _open_stored(self, wanted: Sequence[Wanted], options: Sequence[str]) -> None:
         """Columns with the types that the files store; numbers of a spreadsheet may be text."""
-        self.reader = self._files.form.reader(options)
-        if self._files.copies:
+        self.reader = self.files.form.reader(options)
+        if self.files.copies:
             self._read_numbers(wanted, self.reader, [n for n, kind in self.types.items() if kind == "VARCHAR"])
         require_columns(wanted, self.types)
 
     def _typed_reader(self, options: Sequence[str], types: Mapping[str, str]) -> str:
         listed = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in types.items())
-        form = self._files.form
+        form = self.files.form
         return form.reader([*options, *([f"{form.typing} = {{{listed}}}"] if types else [])])
 
     def _read_numbers(self, wanted: Sequence[Wanted], rows: str, texts: Sequence[str]) -> None:
@@ -130,9 +155,9 @@ class Engine:
 
         numbers = [one for one in wanted if not one.is_text and one.column in self.types]
         texts = [one.column for one in numbers if one.column in texts]
-        stored = self._files.form is PARQUET
+        stored = self.files.form is PARQUET
         read = numbers_in(
-            numbers, texts, rows, self.query, shown=self.shown, decimal=self._files.options.get("decimal"), all_=stored
+            numbers, texts, rows, self.query, shown=self.shown, decimal=self.files.options.get("decimal"), all_=stored
         )
         if read.rows != rows:
             self.reader = read.rows
@@ -143,18 +168,18 @@ class Engine:
         """Columns of JSON with the types that their values have; numbers and text are not converted into each other."""
         lists = [name for name, kind in self.types.items() if kind.endswith("[]")]
         absent = [one.column for one in wanted if one.column not in self.types]
-        if absent and lists and not self._files.inside:
+        if absent and lists and not self.files.inside:
             raise InputError(
                 f"{self.shown!r} is one object, with lists in {shown(lists)}, and has no column {shown(absent)}. Name "
                 f"the list that has the rows after the file's name: {self.shown}#{lists[0]}"
             )
         require_columns(wanted, self.types)
         _refuse_mixed([one for one in wanted if one.is_text], self.types)
-        self.reader = self._rows([*options, *self._files.form.thorough])
+        self.reader = self._rows([*options, *self.files.form.thorough])
 
     def _rows(self, options: Sequence[str]) -> str:
         """The rows in a query's FROM: of JSON, those inside of the file, with nested fields as columns beside them."""
-        rows, inside = self._files.form.reader(options), self._files.inside
+        rows, inside = self.files.form.reader(options), self.files.inside
         if inside:
             listed = ".".join(map(quoted, inside))
             rows = f"(SELECT unnest(r) FROM (SELECT unnest({listed}) AS r FROM {rows}))"
@@ -165,17 +190,17 @@ class Engine:
 
     def _folder_columns(self) -> set[str]:
         """Columns from names of folders (``region=north/``); none where a file has a column of that name."""
-        keys = self._files.folder_keys
-        if not keys or self._files.copies:
+        keys = self.files.folder_keys
+        if not keys or self.files.copies:
             return set()
-        in_files = self._described([*self._files.form.options, "hive_partitioning = false"])
+        in_files = self._described([*self.files.form.options, "hive_partitioning = false"])
         return set() if keys & {name.lower() for name in in_files} else keys
 
     def _refuse_partial(self, wanted: Sequence[Wanted], options: Sequence[str]) -> None:
         """Refuse a wanted column that some of the files lack; the engine would fill it with missing values."""
-        several = len(self._files.names) > 1 and self._files.form.peek is not None
-        for name, place in zip(self._files.names, self._files.places, strict=True) if several else ():
-            reader = self._files.form.reader([*options, *(self._files.form.peek or ())])
+        several = len(self.files.names) > 1 and self.files.form.peek is not None
+        for name, place in zip(self.files.names, self.files.places, strict=True) if several else ():
+            reader = self.files.form.reader([*options, *(self.files.form.peek or ())])
             present = self._duck.query(f"DESCRIBE SELECT * FROM {reader}", [place])["column_name"].tolist()
             for column, option, _ in wanted:
                 if column not in present:
@@ -186,8 +211,8 @@ class Engine:
 
         Refuses a name that the header has twice.
         """
-        first = self._files.places[0]
-        separator = self._files.options.get("separator")
+        first = self.files.places[0]
+        separator = self.files.options.get("separator")
         stated = [] if separator is None else [f"delim = {text(separator)}"]
         described = self._duck.query(f"SELECT * FROM sniff_csv({', '.join(['?', *stated])})", first)
         sniffed = {name: column[0] for name, column in described.items()}
@@ -210,7 +235,7 @@ class Engine:
 
     def _parquet_names(self) -> list[str]:
         """The columns of the first file as they are called there; fields inside of a column are left out."""
-        schema = self._duck.query("SELECT name, num_children FROM parquet_schema(?)", self._files.places[0])
+        schema = self._duck.query("SELECT name, num_children FROM parquet_schema(?)", self.files.places[0])
         names, inside = [], [1]
         for name, children in zip(schema["name"].tolist(), schema["num_children"].tolist(), strict=True):
             inside[-1] -= 1
@@ -246,35 +271,35 @@ class Engine:
         try:
             described = self.query(f"DESCRIBE SELECT * FROM {self._rows(options)}")
         except InputError:
-            if not self._files.inside or self._nested:
+            if not self.files.inside or self._nested:
                 raise
             raise InputError(
-                f"{self.shown!r}: there is no list of objects at {'.'.join(self._files.inside)!r} in the file."
+                f"{self.shown!r}: there is no list of objects at {'.'.join(self.files.inside)!r} in the file."
             ) from None
         types = dict(zip(described["column_name"].tolist(), described["column_type"].tolist(), strict=True))
         marks = [mark for mark in ",;|\t" if len(types) == 1 and mark in next(iter(types))]
-        if marks and self._files.form is CSV:
+        if marks and self.files.form is CSV:
             # A ragged line makes DuckDB take the whole header for one column.
-            _refuse_ragged(self._files.names, marks[0])
+            _refuse_ragged(self.files.names, marks[0])
         return types
 
     def query(self, sql: str) -> dict[str, Column]:
         """Run one statement over the files and fetch its columns; a second statement is refused, never run."""
-        return self._duck.query(sql, self._files.places)
+        return self._duck.query(sql, self.files.places)
 
     def stream(self, columns: Sequence[str], size: int, where: str | None = None) -> Iterator[list[tuple[Any, ...]]]:
         """Some columns of the rows in the order they have in the files, `size` rows at a time."""
         self.keep_order()
         condition = "" if where is None else f" WHERE ({where})"
         named = ", ".join(map(quoted, columns))
-        return self._duck.stream(f"SELECT {named} FROM {self.reader}{condition}", self._files.places, size)
+        return self._duck.stream(f"SELECT {named} FROM {self.reader}{condition}", self.files.places, size)
 
     def blocks(
         self, listed: str, where: str | None, kinds: Sequence[np.dtype[Any]]
     ) -> Generator[list[Column], None, None]:
         """Columns `listed` of the rows, of the types `kinds`, block by block and in any order."""
         # Paths inside of the statement: one with parameters may run to its end before the first row is returned.
-        rows = self.reader.replace("?", f"[{', '.join(map(text, self._files.places))}]", 1)
+        rows = self.reader.replace("?", f"[{', '.join(map(text, self.files.places))}]", 1)
         condition = "" if where is None else f" WHERE ({where})"
         casts = ", ".join(f"c{i}::{_SQL_TYPES[kind.str]}" for i, kind in enumerate(kinds))
         columns = ", ".join(f"c{i}" for i in range(len(kinds)))
@@ -290,7 +315,7 @@ class Engine:
         """Refuse whole numbers that floats cannot tell apart, also those that were read as floats."""
         if largest < _check.EXACT_INTEGER:
             return
-        form, column = self._files.form, quoted(name)
+        form, column = self.files.form, quoted(name)
         rows, condition = self.reader, "true"
         if not is_whole(self.types[name]):
             if form.typing is None:
@@ -306,7 +331,7 @@ class Engine:
 
     def stored_range(self, name: str) -> tuple[float, float] | None:
         """Lowest and highest value of a column from the statistics of Parquet files; None for other files."""
-        if self._files.form is not PARQUET:
+        if self.files.form is not PARQUET:
             return None
         ends = self.query(
             f"SELECT min({quoted(name)})::DOUBLE AS low, max({quoted(name)})::DOUBLE AS high FROM {self.reader}"
@@ -322,80 +347,26 @@ class Engine:
         """Give rows in the order they have in the files, which takes longer."""
         self._duck.keep_order()
 
-    def write(
-        self,
-        path: str,
-        columns: Mapping[str, Column],
-        *,
-        parquet: bool,
-        kept: str | None = None,
-        numbers: Sequence[str] = (),
-    ) -> None:
-        """Write the files' rows as they are with further columns beside them; `path` must be among those allowed.
-
-        `kept` names one of the columns, which is left out, as is every row that has no true value there. Parquet gets
-        the columns `numbers` of a CSV as numbers, and others where every cell is the one way to write its number.
-        """
-        self.register("tallymark_columns", columns)
-        form, rows = self._files.form, self._verbatim
-        self._refuse_other_rows(len(next(iter(columns.values()))))
-        kind = f"{'FORMAT parquet' if parquet else 'FORMAT csv, HEADER'}, USE_TMP_FILE false"
-        stored = self._typed(rows, numbers) if parquet and form is CSV else "r.*"
-        named = ", ".join(f"c.{quoted(name)}" for name in columns if name != kept)
-        condition = "" if kept is None else f" WHERE c.{quoted(kept)}"
-        self.query(
-            f"COPY (SELECT {stored}, {named} FROM {rows} r POSITIONAL JOIN tallymark_columns c{condition}) "
-            f"TO {text(path)} ({kind})"
-        )
-
     @property
-    def _verbatim(self) -> str:
+    def verbatim(self) -> str:
         """The files in a query's FROM with the fields as they are written."""
-        form = self._files.form
+        form = self.files.form
         return form.reader([*self._options, *form.verbatim, *form.thorough])
 
     def number_of_rows(self) -> int:
         """How many rows the files have."""
-        return int(self.query(f"SELECT count(*) AS n FROM {self._verbatim}")["n"][0])
+        return int(self.query(f"SELECT count(*) AS n FROM {self.verbatim}")["n"][0])
 
     def cells(self, columns: Sequence[str], kept: NDArray[np.bool_] | None = None) -> dict[str, list[str]]:
         """Cells as they are written, in the order of the rows, of all rows or those `kept`; a missing one is empty."""
         self.keep_order()
         listed = ", ".join(f"coalesce(r.{quoted(name)}::VARCHAR, '') AS c{i}" for i, name in enumerate(columns))
-        rows, condition = f"{self._verbatim} r", ""
+        rows, condition = f"{self.verbatim} r", ""
         if kept is not None:
             self.register("tallymark_kept", {"kept": kept})
             rows, condition = f"{rows} POSITIONAL JOIN tallymark_kept k", " WHERE k.kept"
         cells = self.query(f"SELECT {listed} FROM {rows}{condition}")
         return {name: cells[f"c{i}"].tolist() for i, name in enumerate(columns)}
-
-    def _refuse_other_rows(self, expected: int) -> None:
-        present = self.number_of_rows()
-        if present != expected:
-            raise InputError(
-                f"{self.shown!r} has {present} rows now and had {expected} when it was read; it has changed meanwhile. "
-                "Run the command again."
-            )
-
-    def _typed(self, rows: str, numbers: Sequence[str]) -> str:
-        """The columns of a CSV with the type that keeps every cell: a code such as 01, 1.10 or 1e5 stays text."""
-        names = list(self.types)
-        kinds = ("BIGINT", "DOUBLE")
-        keeps = ", ".join(
-            f"coalesce(bool_and(coalesce(TRY_CAST({c} AS {kind})::VARCHAR, '') = coalesce({c}, '')), true) "
-            f"AS k{i}_{kind}"
-            for i, c in enumerate(map(quoted, names))
-            for kind in kinds
-        )
-        kept = self.query(f"SELECT {keeps} FROM {rows}")
-        types = [
-            "DOUBLE" if name in numbers else next((kind for kind in kinds if bool(kept[f"k{i}_{kind}"][0])), "VARCHAR")
-            for i, name in enumerate(names)
-        ]
-        return ", ".join(
-            f"r.{c}" if kind == "VARCHAR" else f"TRY_CAST(nullif(r.{c}, '') AS {kind}) AS {c}"
-            for c, kind in zip(map(quoted, names), types, strict=True)
-        )
 
 
 @contextmanager
@@ -430,7 +401,7 @@ def engine(
             if where is not None:
                 duck.require_repeatable(where)
             source = Engine(files, duck)
-            source.open(wanted, thorough=thorough or where is not None)
+            source.open(wanted, thorough=thorough or where is not None, condition=where)
             if source.said:
                 emit([Note("TM130", f"{files.shown}: read as {', '.join(source.said)}.")])
             yield source

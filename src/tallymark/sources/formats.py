@@ -149,6 +149,8 @@ class Files:
         shown_name = given[0] if len(given) == 1 else f"{len(items)} files"
         form = forms.pop()
         options = options_of(several[0])
+        if any(options_of(path) != options for path in several):
+            raise InputError("The files are read with different options; state the same of each, or read them apart.")
         if unused := [f"{name}=" for name in options if name not in form.stated]:
             raise InputError(f"{shown_name!r}: {', '.join(unused)} says nothing of such a file.")
         return cls(form, tuple(items), shown_name, inside, options)

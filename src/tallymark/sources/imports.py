@@ -70,11 +70,14 @@ def _as_parquet(files: Files, copies: Sequence[Path], wanted: Sequence[Wanted]) 
             from tallymark.sources.statistics_files import read_statistics_file
 
             labelled = [one.column for one in wanted if one.is_text]
-            columns, remarks = read_statistics_file(name, labelled, encoding=files.options.get("encoding"))
+            names = [one.column for one in wanted]
+            columns, remarks = read_statistics_file(name, names, labelled, encoding=files.options.get("encoding"))
         if not columns or not next(iter(columns.values())):
             raise InputError(f"{name!r} has no rows.")
         place = copy.with_suffix(".parquet")
-        write_parquet(columns, place, name)
+        write_parquet(columns, place, name, [one.column for one in wanted if not one.is_text])
         places.append(str(place))
         said += remarks
+        if files.form is STATISTICS and remarks != said[: len(remarks)]:
+            raise InputError(f"{name!r} labels its values otherwise than the files before it; read them apart.")
     return replace(files, form=PARQUET, copies=tuple(places), said=tuple(dict.fromkeys(said)))

@@ -23,13 +23,13 @@ _SPACES = " \u00a0\u2007\u202f'’"
 #: Patterns of a number without spaces and per cent sign. A group is three digits behind a mark.
 _PATTERNS = {
     # Only a decimal point is possible (with commas between thousands: `grouped`), only a decimal comma, or either: one
-    # group, which may be a fraction.
-    "point": r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?",
-    "grouped": r"[+-]?\d{1,3}(,\d{3})+\.\d*([eE][+-]?\d+)?|[+-]?[1-9]\d{0,2}(,\d{3}){2,}",
-    "comma": r"[+-]?(\d+,\d*|,\d+|\d{1,3}(\.\d{3})+,\d*)([eE][+-]?\d+)?|[+-]?[1-9]\d{0,2}(\.\d{3}){2,}",
-    "either_point": r"[+-]?[1-9]\d{0,2}\.\d{3}",
-    "either_comma": r"[+-]?[1-9]\d{0,2},\d{3}",
-    "whole": r"[+-]?\d+",
+    # group, which may be a fraction. Each with the mark that it has.
+    "point": (".", r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?"),
+    "grouped": (",", r"[+-]?\d{1,3}(,\d{3})+\.\d*([eE][+-]?\d+)?|[+-]?[1-9]\d{0,2}(,\d{3}){2,}"),
+    "comma": (",", r"[+-]?(\d+,\d*|,\d+|\d{1,3}(\.\d{3})+,\d*)([eE][+-]?\d+)?"),
+    "groups": (".", r"[+-]?[1-9]\d{0,2}(\.\d{3}){2,}"),
+    "either_point": (".", r"[+-]?[1-9]\d{0,2}\.\d{3}"),
+    "either_comma": (",", r"[+-]?[1-9]\d{0,2},\d{3}"),
 }
 
 #: A header that says its numbers are per cent.
@@ -48,6 +48,8 @@ class NumberFormat:
     decimal: str = "."
     #: Marks of thousands and spaces to remove.
     removed: str = ""
+    #: Whether other columns showed what the decimal mark is.
+    by_others: bool = False
     per_cent: bool = False
 
     def sql(self, name: str) -> str:
@@ -123,6 +125,15 @@ def number_columns(columns: Sequence[str], rows: str, query: Query, *, decimal: 
     return formats
 
 
+def of_numbers(columns: Sequence[str], rows: str, query: Query) -> list[str]:
+    """Those text columns that hold nothing but numbers, however they are written, and at least one."""
+    return [
+        one.name
+        for one in (_evidence(columns, rows, query) if columns else ())
+        if one.odd is None and (one.signed or one.unsigned)
+    ]
+
+
 def replaced(rows: str, values: Mapping[str, str]) -> str:
     """Rows with other values in some columns, in a query's FROM."""
     listed = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in values.items())
@@ -142,7 +153,12 @@ def said(formats: Mapping[str, NumberFormat], divided: Sequence[str]) -> list[st
         for mark, words in marks
         if any(one.decimal == mark and (mark == "," or one.removed) for one in formats.values())
     ]
-    return [*said, *(f"{name} divided by 100" for name in divided)]
+    marked = [
+        f"{name} with a decimal {'comma' if one.decimal == ',' else 'point'} as other columns"
+        for name, one in formats.items()
+        if one.by_others
+    ]
+    return [*said, *marked, *(f"{name} divided by 100" for name in divided)]
 
 
 def _evidence(columns: Sequence[str], rows: str, query: Query) -> list[_Evidence]:
@@ -161,7 +177,12 @@ def _evidence(columns: Sequence[str], rows: str, query: Query) -> list[_Evidence
     cut = ", ".join(f"v{i}, m{i}, rtrim(v{i}, {text('%' + _SPACES)}) AS b{i}" for i in range(len(columns)))
     matches = ", ".join(
         f"v{i}, m{i}, s{i}, "
-        + ", ".join(f"regexp_full_match(b{i}, {text(pattern)}) AS {name}{i}" for name, pattern in _PATTERNS.items())
+        + ", ".join(
+            # A look at the mark costs a tenth of a pattern.
+            f"CASE WHEN contains(b{i}, {text(mark)}) THEN regexp_full_match(b{i}, {text(pattern)}) ELSE false END "
+            f"AS {name}{i}"
+            for name, (mark, pattern) in _PATTERNS.items()
+        )
         + f", TRY_CAST(b{i} AS DOUBLE) IS NOT NULL AS number{i}"
         for i in range(len(columns))
     )
@@ -171,14 +192,14 @@ def _evidence(columns: Sequence[str], rows: str, query: Query) -> list[_Evidence
         for name, condition in (
             ("point", f"point{i} AND NOT either_point{i}"),
             ("grouped", f"grouped{i}"),
-            ("comma", f"comma{i} AND NOT either_comma{i}"),
+            ("comma", f"(comma{i} AND NOT either_comma{i}) OR groups{i}"),
             ("either_point", f"either_point{i}"),
             ("either_comma", f"either_comma{i}"),
             ("spaced", f"s{i}"),
             ("signed", f"ends_with(v{i}, '%')"),
             ("unsigned", f"NOT ends_with(v{i}, '%')"),
             ("minus", f"m{i}"),
-            ("odd", f"NOT (point{i} OR grouped{i} OR comma{i} OR whole{i} OR number{i})"),
+            ("odd", f"NOT (point{i} OR grouped{i} OR comma{i} OR groups{i} OR number{i})"),
         )
     )
     answer = query(
@@ -213,9 +234,10 @@ def _format_of(one: _Evidence, decimal: str | None, common: str | None, shown: s
         return None
     groups = "." if mark == "," else "," if one.grouped or one.either_comma else ""
     removed = groups + (_SPACES if one.spaced else "")
-    if mark == "." and not (removed or one.signed or one.minus):
+    by_others = decimal is None and not one.decimal_marks and bool(one.either_point or one.either_comma)
+    if mark == "." and not (removed or one.signed or one.minus or by_others):
         return None
-    return NumberFormat(mark, removed, per_cent=one.signed is not None)
+    return NumberFormat(mark, removed, by_others, per_cent=one.signed is not None)
 
 
 def _mark_of(one: _Evidence, common: str | None, where: str) -> str:

@@ -22,7 +22,7 @@ _READERS = {
 
 
 def read_statistics_file(
-    name: str, labelled: Sequence[str], *, encoding: str | None = None
+    name: str, wanted: Sequence[str], labelled: Sequence[str], *, encoding: str | None = None
 ) -> tuple[dict[str, list[Any]], list[str]]:
     """The columns of a file, and what to say of how it was read.
 
@@ -30,9 +30,12 @@ def read_statistics_file(
     its own.
     """
     pyreadstat = office("pyreadstat")
+    spss = Path(name).suffix.lower() in {".sav", ".zsav", ".por"}
     read = getattr(pyreadstat, _READERS[Path(name).suffix.lower()])
     try:
         values, about = read(name, output_format="dict", encoding=encoding)
+        # Ranges that are missing values are stated only where they are kept as values.
+        declared = read(name, metadataonly=True, user_missing=True, encoding=encoding)[1] if spss else about
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError) as error:
         raise InputError(f"Cannot read {name!r}: {error}.") from None
     columns = {column: [_plain(value) for value in cells] for column, cells in values.items()}
@@ -42,7 +45,11 @@ def read_statistics_file(
         if names and column in columns and (texts := _labels(columns[column], names)) is not None:
             columns[column] = texts
             replaced.append(column)
-    return columns, [f"value labels of {column}" for column in replaced]
+    missing = [name for name in wanted if declared.missing_ranges.get(name) or declared.missing_user_values.get(name)]
+    return columns, [
+        *(f"value labels of {column}" for column in replaced),
+        *(f"values declared missing of {column} as missing" for column in missing),
+    ]
 
 
 def _labels(cells: Sequence[Any], names: Mapping[Any, str]) -> list[Any] | None:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tallymark._check import EXACT_INTEGER, MISSING_WORDS
+from tallymark._check import EXACT_INTEGER
 from tallymark.errors import InputError
 from tallymark.sources.duck import quoted, text
 
 
-def write_parquet(columns: Mapping[str, Sequence[Any]], target: Path, shown: str) -> None:
-    """Store columns with the types of their values; a column of numbers and texts is text."""
+def write_parquet(
+    columns: Mapping[str, Sequence[Any]], target: Path, shown: str, numbers: Collection[str] = ()
+) -> None:
+    """Store columns with the types of their values; a column of numbers and texts is text.
+
+    `numbers` are columns that will be read as numbers: what is a number there is written so that it has one reading.
+    """
     import duckdb
 
-    typed = [_typed(values, f"{shown!r}: {name}") for name, values in columns.items()]
+    typed = [_typed(values, f"{shown!r}: {name}", as_numbers=name in numbers) for name, values in columns.items()]
     kinds = [kind for kind, _ in typed]
     listed = ", ".join(f"CAST(c{i} AS {kinds[i]}) AS {quoted(name)}" for i, name in enumerate(columns))
     with duckdb.connect() as connection:
@@ -26,7 +33,7 @@ def write_parquet(columns: Mapping[str, Sequence[Any]], target: Path, shown: str
         connection.execute(f"COPY (SELECT {listed} FROM cells) TO {text(target)} (FORMAT parquet)")
 
 
-def _typed(values: Sequence[Any], where: str) -> tuple[str, Any]:
+def _typed(values: Sequence[Any], where: str, *, as_numbers: bool) -> tuple[str, Any]:
     """The SQL type of a column, and its values as an array."""
     cells = [None if _is_missing(value) else value for value in values]
     kinds = {type(value) for value in cells if value is not None}
@@ -43,11 +50,13 @@ def _typed(values: Sequence[Any], where: str) -> tuple[str, Any]:
     if kinds and kinds <= {date, datetime}:
         midnight = all(value.time() == time() for value in cells if isinstance(value, datetime))
         return ("DATE" if midnight else "TIMESTAMP"), _texts([None if v is None else v.isoformat() for v in cells])
+    if as_numbers:
+        return "VARCHAR", _texts([None if value is None else _with_one_reading(value) for value in cells])
     return "VARCHAR", _texts(_as_text(cells, where))
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value in MISSING_WORDS) or value != value  # noqa: PLR0124 - nan
+    return value is None or value != value  # noqa: PLR0124 - nan
 
 
 def _filled(cells: Sequence[Any], missing: Any, dtype: Any) -> Any:
@@ -68,6 +77,14 @@ def _as_text(cells: Sequence[Any], where: str) -> list[str | None]:
     if twins := sorted(texts & others):
         raise InputError(f"{where} holds {twins[0]} as a number and as a text; write both in one way.")
     return written
+
+
+def _with_one_reading(value: Any) -> str:
+    """A number without a mark that could be decimal or between thousands; other values as text."""
+    if type(value) not in {int, float} or not math.isfinite(value):
+        return _written(value)
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    return f"{'-' * sign}{''.join(map(str, digits))}e{exponent}"
 
 
 def _written(value: Any) -> str:

@@ -9,7 +9,9 @@ from tallymark.audits.publishing import RULES, Publication
 from tallymark.cli.options import column, columns, names, number, text
 from tallymark.cli.output import Output
 from tallymark.errors import InputError, shown
+from tallymark.sources.any_columns import any_columns
 from tallymark.sources.engine import engine
+from tallymark.sources.formats import Wanted
 
 #: The column in which a plan writes the probability with which a row was drawn.
 INCLUSION = "inclusion"
@@ -30,10 +32,11 @@ def sizes_of(given: list[str]) -> dict[str, float]:
             columns = list(source.types)
             if len(columns) != 2:
                 raise InputError(f"{given[0]!r} has {len(columns)} columns, expected two: names and sizes.")
-            cells = source.cells(columns)
-        pairs = list(zip(*(cells[name] for name in columns), strict=True))
+        name_column, size_column = columns
+        cells = any_columns(given[0], [Wanted(name_column, "--size"), Wanted(size_column, "--size", "number")])
+        pairs = list(zip(cells[name_column].tolist(), cells[size_column].tolist(), strict=True))
     else:
-        pairs = [tuple(part.rpartition("=")[::2]) for part in given]
+        pairs = [part.rpartition("=")[::2] for part in given]
     sizes: dict[str, float] = {}
     for name, size in pairs:
         try:

@@ -19,6 +19,7 @@ from tallymark.audits.checked_rows import without_verdict
 from tallymark.cli.commands.audit.options import INCLUSION, By, Threshold, Value
 from tallymark.cli.options import Level, OptionGroup, PosLabel, Seed, column, columns, data_file, number, text
 from tallymark.cli.output import ReportedOutput, progress_bar, require_table_place, write_beside
+from tallymark.cli.reading import wanted_by
 from tallymark.sources.any_columns import any_columns
 from tallymark.sources.formats import Wanted
 
@@ -67,13 +68,15 @@ def run(
     kept = _checked_before(file, options.checked, len(plan.inclusion))
     kept[plan.drawn] = True
     columns = {"stratum": plan.stratum, INCLUSION: plan.inclusion}
+    numbers = [one.column for one in wanted_by(options) if one.kind == "number"]
     if out is not None:
         # The column of earlier verdicts, empty in the rows to check, serves for theirs too. Rows checked before are in
         # the list: the probabilities are those of all checked rows together.
         verdicts = {} if options.checked else {"checked": np.full(len(kept), "", dtype=object)}
-        write_beside(out, file, {"kept": kept, "row": np.arange(len(kept)), **columns, **verdicts}, kept="kept")
+        beside = {"kept": kept, "row": np.arange(len(kept)), **columns, **verdicts}
+        write_beside(out, file, beside, kept="kept", numbers=numbers)
     if everything is not None:
-        write_beside(everything, file, columns)
+        write_beside(everything, file, columns, numbers=numbers)
     output.write_report(plan, file)
     if output.as_json:
         output.answer("audit plan", plan.to_dict())
