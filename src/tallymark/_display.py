@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import importlib.util
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,61 @@ class Shown:
         """The rows as a pipe table."""
         return markdown(columns_of(self.rows()), number)
 
+    def to_xlsx(self, path: str | PathLike[str]) -> None:
+        """Write a workbook: the rows, those of results inside this one, and a last sheet with notes and definitions.
+
+        Parameters
+        ----------
+        path
+            A file that ends in ``.xlsx`` (needs ``pip install 'tallymark[office]'``), ``.ods``, or ``.html`` for tables
+            to paste into a text.
+        """
+        from tallymark._workbook import Sheet, write_workbook
+
+        sheets = [Sheet(title, columns_of(rows)) for title, rows in _tables_of(self)]
+        names = dict.fromkeys(
+            str(value) for sheet in sheets for name in _NAMES for value in sheet.columns.get(name, ())
+        )
+        write_workbook(path, sheets, [*remarks_of(self), *definitions_of(names)])
+
     def to_csv(self) -> str:
         """The rows as comma-separated text, all digits kept; cells that a spreadsheet would run are made text."""
         return comma_separated(columns_of(self.rows()))
+
+
+#: Columns that hold names of metrics.
+_NAMES = ("metric", "of", "estimate", "name")
+
+
+def _tables_of(result: Shown) -> Iterator[tuple[str, Sequence[Row]]]:
+    """The table of a result and those of the results in its fields, each with a title."""
+    yield type(result).__name__, result.rows()
+    # The entries of results that are mappings are in their rows.
+    for field in (name for name in getattr(result, "__dataclass_fields__", ()) if name != "entries"):
+        value = getattr(result, field)
+        inside = value if isinstance(value, Mapping) and value else {}
+        if isinstance(value, Shown):
+            yield field.replace("_", " "), value.rows()
+        elif inside and all(isinstance(one, Shown) for one in inside.values()):
+            rows = [{"for": _key(key), **row} for key, one in inside.items() for row in one.rows()]
+            yield field.replace("_", " "), rows
+
+
+def _key(key: Any) -> str:
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def remarks_of(result: Shown) -> list[tuple[str, str]]:
+    """The heading and the notes of a result, by kind."""
+    notes = [(note.code, note.message) for note in getattr(result, "warnings", ())]
+    return [("result", result.heading()), *notes]
+
+
+def definitions_of(names: Iterable[str]) -> list[tuple[str, str]]:
+    """What the metrics among some names mean."""
+    from tallymark.registry import METRICS
+
+    return [(name, METRICS[name].meaning) for name in names if name in METRICS]
 
 
 #: A table and its picture side by side, or one above the other where there is no room.

@@ -141,7 +141,8 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     parameters: list[inspect.Parameter] = []
     for name, parameter in declared.items():
         if name in groups:
-            parameters += _options_of(groups[name])
+            # An option of the command stands for that of a group with the same name.
+            parameters += [one for one in _options_of(groups[name]) if one.name not in declared]
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(name, kind, default=parameter.default, annotation=hints[name]))
@@ -149,14 +150,19 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(**options: Any) -> Any:
         def taken(kind: Any) -> Any:
-            return kind(**{field.name: options.pop(field.name) for field in dataclasses.fields(kind)})
+            names = [field.name for field in dataclasses.fields(kind) if field.name not in declared]
+            return kind(**{name: options.pop(name) for name in names})
 
         values = {name: taken(kind) for name, kind in groups.items()}
         if files:
             given = [name for name in files if options[name] is not None]
             options |= zip(given, taken(FileFormat).of_files(*(options[name] for name in given)), strict=True)
         # An option --strict holds for everything that the command reads and calls.
-        with strictly(strict=any(getattr(value, "strict", False) for value in values.values())):
+        from tallymark.cli.output import writing_tables
+
+        strict = any(getattr(value, "strict", False) for value in values.values())
+        inputs = [options[name] for name in files if options[name] is not None]
+        with strictly(strict=strict), writing_tables(values.values(), inputs):
             return function(**options, **values)
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -8,7 +8,8 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -20,13 +21,14 @@ from rich.text import Text
 
 from tallymark import __version__
 from tallymark._cells import Written
-from tallymark._display import columns_of, plain
+from tallymark._display import columns_of, definitions_of, plain
 from tallymark._numbers import number
 from tallymark._text import inert_json, visible
+from tallymark._workbook import Sheet, require_workbook, write_workbook
 from tallymark._write import replacing, require_writable
 from tallymark.cli.layout import TextTable, table, wrapped
 from tallymark.cli.options import OptionGroup, flag
-from tallymark.cli.table_formats import FORMATS, written
+from tallymark.cli.table_formats import FORMATS, values_of, written
 from tallymark.errors import InputError
 from tallymark.notes import Note, input_notes
 from tallymark.registry import choose
@@ -41,6 +43,43 @@ _WIDE = 120
 _STYLES = {"title": "bold", "head": "dim", "body": ""}
 
 
+@dataclass
+class Printed:
+    """What a command printed: tables, and the texts between them."""
+
+    tables: list[TextTable] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def write(self, path: str, inputs: Sequence[str]) -> None:
+        """Write it as a workbook."""
+        sheets = [Sheet(made.title or f"Table {place}", values_of(made)) for place, made in enumerate(self.tables, 1)]
+        names = dict.fromkeys(str(row[0]) for made in self.tables for row in made.rows if row)
+        about = [("command", shown_command()), ("version", __version__)]
+        about += [("note", one) for one in dict.fromkeys([note.message for note in input_notes()] + self.texts)]
+        write_workbook(path, sheets, [*about, *definitions_of(names)], inputs=inputs)
+
+
+_PRINTED: ContextVar[Printed | None] = ContextVar("printed", default=None)
+
+
+@contextmanager
+def writing_tables(groups: Iterable[object], inputs: Sequence[str]) -> Iterator[None]:
+    """Within it, what is printed is kept, and at the end written to where ``--out`` says."""
+    places = [group.out for group in groups if isinstance(group, Output) and group.out is not None]
+    if not places:
+        yield
+        return
+    printed = Printed()
+    token = _PRINTED.set(printed)
+    try:
+        yield
+    finally:
+        _PRINTED.reset(token)
+    names = [name for file in inputs for name in expanded(file)]
+    printed.write(places[0], names)
+    typer.echo(f"Wrote {visible(places[0])}.", err=True)
+
+
 @dataclass(frozen=True)
 class Output(OptionGroup):
     """What is printed, and how."""
@@ -51,9 +90,17 @@ class Output(OptionGroup):
     format: Annotated[
         str, typer.Option(metavar="FORMAT", help=f"Print {', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
     ] = "table"
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Also write the tables to this .xlsx, .ods or .html file, with notes."),
+    ] = None
 
     def __post_init__(self) -> None:
         choose("--format", self.format, dict.fromkeys(FORMATS))
+        if self.out is not None:
+            require_workbook(self.out)
+            if self.as_json:
+                raise InputError("--out writes the tables that are printed; leave out --json.")
         if self.json and self.format != "table":
             raise InputError("Give --json or --format, not both.")
 
@@ -75,6 +122,8 @@ class Output(OptionGroup):
 
     def table(self, made: TextTable) -> None:
         """Print a table, without loss at any width, or in the format of another program."""
+        if (printed := _PRINTED.get()) is not None:
+            printed.tables.append(made)
         if not self.for_people:
             sys.stdout.write(written(made, self.format) + "\n")
             return
@@ -91,6 +140,8 @@ class Output(OptionGroup):
 
     def text(self, text: str, style: str = "", *, indent: str = "") -> None:
         """Print plain text, wrapped to the terminal; to standard error where tables are for another program."""
+        if (printed := _PRINTED.get()) is not None:
+            printed.texts.append(text)
         out = console() if self.for_people or self.as_json else Console(stderr=True)
         for line in wrapped("\n".join(map(visible, text.split("\n"))), max(out.width - len(indent), 1)):
             out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)

@@ -25,8 +25,10 @@ def _unique(name: str, before: Sequence[str]) -> str:
     return f"{name} {before.count(name) + 1}" if name in before else name
 
 
-def _csv(columns: dict[str, list[str]], table: TextTable) -> str:
+def values_of(table: TextTable) -> dict[str, list[Any]]:
     """All digits of every number, limits in columns of their own, and in a last column why there is no number."""
+    heads = [head.text for head in table.heads]
+    columns = {_unique(name, heads[:i]): [row[i] for row in table.rows] for i, name in enumerate(heads)}
     spread: dict[str, list[Any]] = {}
     reasons = [""] * len(table.rows)
     for (name, cells), head in zip(columns.items(), table.heads, strict=True):
@@ -42,7 +44,11 @@ def _csv(columns: dict[str, list[str]], table: TextTable) -> str:
         for row, cell in enumerate(cells):
             if not isinstance(cell, Written) and cell not in _NO_NUMBER:
                 reasons[row] = f"{reasons[row]}; {cell}" if reasons[row] else cell
-    return comma_separated(spread | ({"reason": reasons} if any(reasons) else {}))
+    return spread | ({"reason": reasons} if any(reasons) else {})
+
+
+def _csv(_: dict[str, list[str]], table: TextTable) -> str:
+    return comma_separated(values_of(table))
 
 
 def _latex(columns: dict[str, list[str]], table: TextTable) -> str:

@@ -9,8 +9,8 @@ from statistics import median
 from typing import Any
 
 from tallymark._check import MISSING_WORDS
+from tallymark._extras import office
 from tallymark.errors import InputError, nearest, shown
-from tallymark.sources.extras import office
 
 #: Bytes that a workbook may unpack to, and cells that a sheet may have up to its last one.
 _LARGEST, _MOST_CELLS = 2**30, 10**8

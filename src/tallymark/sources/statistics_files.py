@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tallymark._extras import office
 from tallymark.errors import InputError
-from tallymark.sources.extras import office
 
 _READERS = {
     ".dta": "read_dta",

@@ -1,0 +1,140 @@
+"""Results as workbooks: every table, every digit, text as text, opened by other programs."""
+
+import shutil
+import subprocess
+import zipfile
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+import python_calamine
+from typer.testing import CliRunner
+
+import tallymark as tm
+from samples import probability_sample
+from tallymark._workbook import Sheet, write_workbook
+from tallymark.cli.app import app
+
+Y, P = probability_sample(200)
+PANEL = tm.panel(Y, {"a": P, "b": P[::-1]})
+
+
+def sheets_of(path):
+    book = python_calamine.CalamineWorkbook.from_path(str(path))
+    return {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in book.sheet_names}
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "ods"])
+def test_a_result_has_its_rows_and_remarks(tmp_path, ending):
+    found = tm.evaluate(PANEL, metrics=["auroc", "f1"])
+    found.to_xlsx(tmp_path / f"r.{ending}")
+    sheets = sheets_of(tmp_path / f"r.{ending}")
+    _, heads, *lines = sheets["Evaluations"]
+    rows = found.rows()
+    assert len(lines) == len(rows)
+    for line, row in zip(lines, rows, strict=True):
+        cells = dict(zip(heads, line, strict=True))
+        for name, value in row.items():
+            if isinstance(value, float) and np.isfinite(value):
+                assert cells[name] == pytest.approx(value, rel=1e-15)
+            elif isinstance(value, str):
+                assert cells[name] == value
+    about = {tuple(line) for line in sheets["About"][2:]}
+    assert ("auroc", tm.registry.METRICS["auroc"].meaning) in about
+
+
+def test_results_inside_of_a_result_have_sheets(tmp_path):
+    frame = pd.DataFrame({"j": (P > 0.5).astype(int), "h": np.where(np.arange(200) < 80, Y, np.nan)})
+    tm.raters.judge(frame, judge="j", human="h").to_xlsx(tmp_path / "j.xlsx")
+    assert {"Judgement", "agreement", "About"} <= set(sheets_of(tmp_path / "j.xlsx"))
+
+
+HOSTILE = ["=1+1", "@x", "+1", "http://a.b", "007", "1e5", "<b>&\"'", "a\x07b", "x" * 40_000, "[:*?/\\]"]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "ods", "html"])
+def test_text_stays_text_whatever_it_says(tmp_path, ending):
+    path = tmp_path / f"h.{ending}"
+    sheets = [Sheet(name, {"text": HOSTILE, name: list(range(len(HOSTILE)))}) for name in ("[:*?/\\]", "A", "a", "")]
+    write_workbook(path, sheets, [("note", "=cmd()")])
+    if ending == "html":
+        assert "<b>&" not in path.read_text(encoding="utf-8").split("<h2>", 1)[1].replace("&lt;b&gt;&amp;", "")
+        return
+    found = sheets_of(path)
+    assert len(found) == 5
+    cells = [line[0] for line in next(iter(found.values()))[2:]]
+    assert cells[:6] == HOSTILE[:6]
+    if ending == "xlsx":
+        book = openpyxl.load_workbook(path)
+        assert all(cell.data_type == "s" for sheet in book for row in sheet.iter_rows(max_col=1) for cell in row)
+
+
+def test_the_same_result_is_the_same_file(tmp_path):
+    found = tm.evaluate(PANEL, metrics=["auroc"])
+    for ending in ("xlsx", "ods", "html"):
+        one, other = (tmp_path / f"{name}.{ending}" for name in "ab")
+        found.to_xlsx(one)
+        found.to_xlsx(other)
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_other_endings_and_inputs_are_refused(tmp_path):
+    found = tm.evaluate(PANEL, metrics=["auroc"])
+    with pytest.raises(tm.InputError, match="ends in .xlsx, .ods, .html"):
+        found.to_xlsx(tmp_path / "r.pdf")
+    file = tmp_path / "d.xlsx"
+    pd.DataFrame({"y": Y.astype(int), "p": P}).to_excel(file, index=False)
+    before = file.read_bytes()
+    done = CliRunner().invoke(app, ["evaluate", str(file), "--label", "y", "--score", "p", "--out", str(file)])
+    assert isinstance(done.exception, tm.InputError)
+    assert file.read_bytes() == before
+
+
+COMMANDS = [
+    ["evaluate", "d.csv", "--label", "y", "--score", "p,q", "--metric", "auroc,f1"],
+    ["compare", "d.csv", "--label", "y", "--score", "p,q"],
+    ["quantify", "d.csv", "d.csv", "--label", "y", "--score", "p", "--method", "cc,ac"],
+    ["thresholds", "d.csv", "--label", "y", "--score", "p"],
+    ["agree", "d.csv", "--rater", "y,z"],
+    ["look", "d.csv"],
+    ["metrics"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_commands_write_the_tables_that_they_print(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"y": Y.astype(int), "p": P, "q": P[::-1], "z": (P > 0.4).astype(int)}).to_csv("d.csv", index=False)
+    done = CliRunner().invoke(app, [*command, "--out", "t.xlsx"])
+    assert done.exit_code == 0, done.output
+    sheets = sheets_of("t.xlsx")
+    assert len(sheets) >= 2
+    assert any(line[0] == "command" for line in sheets["About"])
+    asked = CliRunner().invoke(app, [*command, "--out", "t.xlsx", "--json"])
+    assert isinstance(asked.exception, tm.InputError)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["xlsx", "ods"])
+def test_libreoffice_opens_it(tmp_path, ending):
+    soffice = shutil.which("soffice")
+    if soffice is None:
+        pytest.skip("LibreOffice is not here; .ci/run installs it.")
+    found = tm.evaluate(PANEL, metrics=["auroc", "f1"])
+    found.to_xlsx(tmp_path / f"r.{ending}")
+    home = f"-env:UserInstallation=file://{tmp_path}/home"
+    subprocess.run(
+        [soffice, home, "--headless", "--convert-to", "csv", "--outdir", str(tmp_path), str(tmp_path / f"r.{ending}")],
+        check=True, capture_output=True, timeout=180,
+    )  # fmt: skip
+    text = (tmp_path / "r.csv").read_text(encoding="utf-8")
+    assert text.splitlines()[1].startswith("model,metric,value,low,high")
+    assert len(text.splitlines()) == 2 + len(found.rows())
+
+
+def test_a_workbook_is_a_valid_archive(tmp_path):
+    tm.evaluate(PANEL, metrics=["auroc"]).to_xlsx(tmp_path / "r.ods")
+    with zipfile.ZipFile(tmp_path / "r.ods") as archive:
+        assert archive.testzip() is None
+        assert archive.namelist()[0] == "mimetype"
