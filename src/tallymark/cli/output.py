@@ -216,13 +216,27 @@ def console() -> Console:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[float], None] | None]:
-    """A progress bar on standard error, where that is a terminal; indeterminate until a percentage is known."""
+    """A progress bar on standard error, where that is a terminal; indeterminate until a percentage is known.
+
+    Where the variable TALLYMARK_PROGRESS names a file, it has what is done and how far that is.
+    """
+    if place := os.environ.get("TALLYMARK_PROGRESS"):
+        yield _progress_file(Path(place), title)
+        return
     if not sys.stderr.isatty():
         yield None
         return
     with Bar(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(visible(title), total=None)
         yield lambda percent: bar.update(task, completed=percent, total=100.0)
+
+
+def _progress_file(place: Path, title: str) -> Callable[[float], None]:
+    def write(percent: float) -> None:
+        place.write_text(f"{title}: {percent:.0f} %", encoding="utf-8")
+
+    place.write_text(title, encoding="utf-8")
+    return write
 
 
 def shown_command() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,7 +136,7 @@ def _with_numbers(rows: Rows, data: Any) -> Rows:
     if not formats:
         return rows
     divided = [name for name, one in formats.items() if one.per_cent]
-    emit([Note("TM130", f"{rows.shown}: read as {', '.join(said(formats, divided))}.")])
+    emit([Note("TM130", f"{Path(rows.shown).name}: read as {', '.join(said(formats, divided))}.")])
     return replace(
         rows,
         reader=replaced(rows.reader, {name: one.sql(name) for name, one in formats.items()}),

@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -403,7 +404,7 @@ def engine(
             source = Engine(files, duck)
             source.open(wanted, thorough=thorough or where is not None, condition=where)
             if source.said:
-                emit([Note("TM130", f"{files.shown}: read as {', '.join(source.said)}.")])
+                emit([Note("TM130", f"{Path(files.shown).name}: read as {', '.join(source.said)}.")])
             yield source
 
 

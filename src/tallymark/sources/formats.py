@@ -94,6 +94,9 @@ STATISTICS = Format(
 )
 _FORMATS = (PARQUET, CSV, JSON, DOCUMENT, SPREADSHEET, STATISTICS)
 
+#: Endings of the files that can be read.
+ENDINGS = tuple(ending + packed for form in _FORMATS for ending in form.endings for packed in ("", ".gz", ".zst"))
+
 
 @dataclass(frozen=True)
 class Files:

@@ -1,7 +1,7 @@
 """The commands, one module or package each, listed by the question they answer."""
 
 COMMANDS = {
-    "What is in a file?": ("look",),
+    "What is in a file?": ("look", "serve"),
     "How good is it?": ("evaluate", "thresholds", "mann-whitney", "by-size", "sample-size"),
     "Which is better?": ("compare", "space", "detect"),
     "How many are there?": ("quantify", "from-counts", "rare", "calibrate"),

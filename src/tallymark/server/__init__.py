@@ -1,0 +1,1 @@
+"""A local page for people who do not use a command line: files, questions, answers; nothing leaves the machine."""
