@@ -23,6 +23,7 @@ from tallymark.study.rank_tests import (
     shaffer,
     wilcoxon,
 )
+from tallymark.study.step_down import westfall_young
 from tallymark.study.studies import Run, Study
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "nemenyi",
     "protocol",
     "shaffer",
+    "westfall_young",
     "wilcoxon",
 ]
 

@@ -99,7 +99,7 @@ class TestResult(Shown):
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class RankedTable:
     """A complete table with its ranks."""
 
     table: MethodTable
@@ -108,14 +108,17 @@ class _Ranked:
 
     @property
     def n(self) -> int:
+        """Number of data sets."""
         return len(self.ranks)
 
     @property
     def k(self) -> int:
+        """Number of methods."""
         return int(self.ranks.shape[1])
 
     @property
     def by_method(self) -> dict[str, float]:
+        """Mean rank of each method."""
         return dict(zip(self.table.methods, map(float, self.ranks.mean(axis=0)), strict=True))
 
     def result(self, test: str, *conventions: str, **values: Any) -> TestResult:
@@ -149,7 +152,8 @@ def _require_flag(value: object, name: str) -> None:
         raise InputError(f"{name} is {value!r}, expected True, False or None.")
 
 
-def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
+def ranked_table(data: Any, better: Better, *, fewest: int = 2) -> RankedTable:
+    """The complete lines of a table of results, ranked."""
     table = table_of(data, better)
     whole = table.complete
     if len(whole.methods) < fewest:
@@ -163,7 +167,7 @@ def _ranked(data: Any, better: Better, *, fewest: int = 2) -> _Ranked:
     if table.left_out:
         used = f"{len(whole.datasets)} of {len(table.datasets)} used"
         conventions.append(f"left out for missing cells: {', '.join(table.left_out)} ({used})")
-    return _Ranked(whole, ranks.ranked(whole.values, higher_is_better=whole.better == "higher"), tuple(conventions))
+    return RankedTable(whole, ranks.ranked(whole.values, higher_is_better=whole.better == "higher"), tuple(conventions))
 
 
 def friedman(data: Any, *, better: Better = "lower", ties: bool = True, exact: bool | None = None) -> TestResult:
@@ -195,7 +199,7 @@ def friedman(data: Any, *, better: Better = "lower", ties: bool = True, exact: b
     from scipy.special import chdtrc
 
     _require_flag(exact, "exact")
-    ranked = _ranked(data, better, fewest=3)
+    ranked = ranked_table(data, better, fewest=3)
     statistic = ranks.friedman_statistic(ranked.ranks)
     chosen = statistic.corrected if ties else statistic.plain
     by_chi_square = float(chdtrc(statistic.freedom, chosen))
@@ -245,7 +249,7 @@ def iman_davenport(data: Any, *, better: Better = "lower", ties: bool = True) ->
     """
     from scipy.special import fdtrc
 
-    ranked = _ranked(data, better, fewest=3)
+    ranked = ranked_table(data, better, fewest=3)
     statistic = ranks.friedman_statistic(ranked.ranks)
     chi = statistic.corrected if ties else statistic.plain
     value = ranks.iman_davenport_statistic(chi, ranked.n, ranked.k)
@@ -319,11 +323,11 @@ def nemenyi(data: Any, *, better: Better = "lower", level: float = 0.95) -> Test
     [0.319, 0.011, 0.319]
     """
     level = checked_level(level)
-    ranked = _ranked(data, better)
+    ranked = ranked_table(data, better)
     pairs = ranked.pairs()
     values = ranks.nemenyi_p_values(ranked.differences(pairs), ranked.n, ranked.k)
     width = critical_difference(ranked.k, ranked.n, level=level)
-    lines = _pair_lines(ranked, pairs, values, level)
+    lines = pair_lines(ranked, pairs, values, level)
     return ranked.result("Nemenyi", pairs=lines, level=level, critical_difference=width)
 
 
@@ -355,11 +359,11 @@ def bonferroni_dunn(data: Any, control: str, *, better: Better = "lower", level:
     [0.008, 0.298]
     """
     level = checked_level(level)
-    ranked = _ranked(data, better)
+    ranked = ranked_table(data, better)
     pairs = ranked.pairs(control)
     values = corrections.bonferroni(ranks.normal_p_values(ranked.differences(pairs), ranked.n, ranked.k))
     width = critical_difference(ranked.k, ranked.n, level=level, control=True)
-    lines = _pair_lines(ranked, pairs, values, level)
+    lines = pair_lines(ranked, pairs, values, level)
     return ranked.result("Bonferroni–Dunn", pairs=lines, level=level, critical_difference=width)
 
 
@@ -379,10 +383,10 @@ def _corrected(
             for p, q in zip(values, adjusted, strict=True)
         )
         return TestResult(test=name, n=0, methods=(), pairs=lines, level=level, conventions=("of p-values as given",))
-    ranked = _ranked(data, better)
+    ranked = ranked_table(data, better)
     pairs = ranked.pairs(control)
     values = ranks.normal_p_values(ranked.differences(pairs), ranked.n, ranked.k)
-    lines = _pair_lines(ranked, pairs, adjust(values, ranked.k), level, values)
+    lines = pair_lines(ranked, pairs, adjust(values, ranked.k), level, values)
     return ranked.result(name, pairs=lines, level=level)
 
 
@@ -588,8 +592,8 @@ def wilcoxon(
     )
 
 
-def _pair_lines(
-    ranked: _Ranked, pairs: Sequence[tuple[str, str]], values: Floats, level: float, raw: Floats | None = None
+def pair_lines(
+    ranked: RankedTable, pairs: Sequence[tuple[str, str]], values: Floats, level: float, raw: Floats | None = None
 ) -> tuple[dict[str, Any], ...]:
     """A line for each pair: difference of mean ranks, p-value (`raw` before correction), whether methods differ."""
     lines = []

@@ -29,11 +29,12 @@ TESTS = {
     "hochberg": studies.hochberg,
     "hommel": studies.hommel,
     "bonferroni-dunn": studies.bonferroni_dunn,
+    "westfall-young": studies.westfall_young,
     "bayesian-signed-rank": studies.bayesian_signed_rank,
     "correlated-t": studies.correlated_t,
 }
 #: Tests of all methods against one.
-_CONTROLLED = {"holm", "hochberg", "hommel", "bonferroni-dunn"}
+_CONTROLLED = {"holm", "hochberg", "hommel", "bonferroni-dunn", "westfall-young"}
 _WITH_LEVEL = {"nemenyi", "shaffer", "wilcoxon", *_CONTROLLED}
 
 
