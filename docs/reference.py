@@ -15,8 +15,8 @@ TOP = {
     "summaries": (
         "Summaries",
         "What is kept of the rows: made once, then asked by everything else.",
-        "look tally confusion moments class_scores class_panel panel outcomes scan scan_panel load "
-        "Tally Tallies Confusion Moments ClassScores ClassPanel Panel Outcomes",
+        "look tally confusion moments class_scores class_panel panel outcomes scan scan_panel data_file "
+        "load Tally Tallies Confusion Moments ClassScores ClassPanel Panel Outcomes",
     ),
     "evaluation": (
         "Evaluation and comparison",

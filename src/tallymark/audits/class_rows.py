@@ -182,9 +182,7 @@ class ClassLabels:
         named = set(_check.distinct(truth, label))
         if called is not None:
             named |= set(_check.distinct(called, str(predicted)))
-        classes = tuple(sorted(named, key=lambda one: (isinstance(one, str), one)))
-        require_one_spelling(classes, label if predicted is None else f"{label} or {predicted}")
-        return cls(truth, called, classes)
+        return cls(truth, called, tuple(sorted(named, key=lambda one: (isinstance(one, str), one))))
 
     @property
     def names_no_positive(self) -> bool:
@@ -202,6 +200,7 @@ def class_audit(
 ) -> ClassAudit:
     """The audit of a design whose verdicts are of any number of classes."""
     classes = labels.classes
+    require_one_spelling(classes, label if predicted is None else f"{label} or {predicted}")
     if len(classes) < FEW:
         raise InputError(f"Every checked row and every prediction is {shown(classes)}; an audit needs two classes.")
     if cluster is not None:

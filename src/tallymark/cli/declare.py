@@ -19,7 +19,6 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tallymark.cli.options import FileFormat
 from tallymark.errors import ColumnError, UnnamedColumnError
 from tallymark.notes import strictly
 
@@ -134,15 +133,18 @@ def command_of(function: Callable[..., Any], name: str, help_text: str) -> Any:
 
 def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with one keyword for each option, those of groups included."""
+    from tallymark.cli.options import FileFormat
+
     hints = get_type_hints(function, include_extras=True)
     declared = inspect.signature(function).parameters
     groups: dict[str, Any] = {name: hints[name] for name in declared if dataclasses.is_dataclass(hints[name])}
     files = [name for name in declared if any(getattr(part, "reads_rows", False) for part in get_args(hints[name]))]
+    # An option of the command stands for that of a group with the same name.
+    own = declared.keys() - groups.keys()
     parameters: list[inspect.Parameter] = []
     for name, parameter in declared.items():
         if name in groups:
-            # An option of the command stands for that of a group with the same name.
-            parameters += [one for one in _options_of(groups[name]) if one.name not in declared]
+            parameters += [one for one in _options_of(groups[name]) if one.name not in own]
         else:
             kind = inspect.Parameter.KEYWORD_ONLY
             parameters.append(inspect.Parameter(name, kind, default=parameter.default, annotation=hints[name]))
@@ -150,7 +152,7 @@ def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(**options: Any) -> Any:
         def taken(kind: Any) -> Any:
-            names = [field.name for field in dataclasses.fields(kind) if field.name not in declared]
+            names = [field.name for field in dataclasses.fields(kind) if field.name not in own]
             return kind(**{name: options.pop(name) for name in names})
 
         values = {name: taken(kind) for name, kind in groups.items()}

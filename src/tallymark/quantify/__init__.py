@@ -23,6 +23,8 @@ from tallymark.quantify.estimation.expected import expected as expected
 from tallymark.quantify.estimation.mixture_test import MixtureFit as MixtureFit
 from tallymark.quantify.estimation.mixture_test import MixtureFits as MixtureFits
 from tallymark.quantify.estimation.mixture_test import mixture_fit as mixture_fit
+from tallymark.quantify.estimation.numeric import NumericEstimate as NumericEstimate
+from tallymark.quantify.estimation.numeric import regression as regression
 from tallymark.quantify.estimation.prevalence import Prevalence as Prevalence
 from tallymark.quantify.estimation.prevalence import Prevalences as Prevalences
 from tallymark.quantify.estimation.sensitivity import Sensitivity as Sensitivity
@@ -53,9 +55,10 @@ _HOMES = {name: home for home, names in _LAZY.items() for name in names}
 _OF_AUDITS = ("from_audit", "from_counts")
 
 __all__ = [  # noqa: PLE0604
-    "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "Prevalence", "Prevalences",
-    "Sensitivity", "bayesian_calibration", "class_drift", "count", "estimate", "estimate_many", "expected", "losses",
-    "mixture_fit", "sensitivity", *_HOMES,
+    "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "NumericEstimate", "Prevalence",
+    "Prevalences", "Sensitivity", "bayesian_calibration", "class_drift", "count", "estimate", "estimate_many",
+    "expected", "losses",
+    "mixture_fit", "regression", "sensitivity", *_HOMES,
 ]  # fmt: skip
 
 
