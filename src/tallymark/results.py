@@ -43,6 +43,7 @@ _HOMES = {
     "measures": ("Evaluation", "Evaluations", "Measure"),
     "metrics.probability": ("BrierParts",),
     "metrics.recalibration": ("ScoreParts",),
+    "monitor.new_items": ("NewItems",),
     "monitor.results": ("Watch", "Watched"),
     "notes": ("Note",),
     "prices.advice": ("Advice",),

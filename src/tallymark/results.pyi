@@ -50,6 +50,7 @@ from tallymark.measures import Evaluations as Evaluations
 from tallymark.measures import Measure as Measure
 from tallymark.metrics.probability import BrierParts as BrierParts
 from tallymark.metrics.recalibration import ScoreParts as ScoreParts
+from tallymark.monitor.new_items import NewItems as NewItems
 from tallymark.monitor.results import Watch as Watch
 from tallymark.monitor.results import Watched as Watched
 from tallymark.notes import Note as Note

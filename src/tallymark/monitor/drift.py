@@ -21,6 +21,7 @@ from tallymark.errors import InputError, shown
 from tallymark.inference.interval import Seed, checked_level
 from tallymark.monitor.control_charts import FEWEST, ControlChart, control_chart, median_run_length, unusual
 from tallymark.monitor.history import remember
+from tallymark.monitor.new_items import ItemRows, NewItems, new_items
 from tallymark.monitor.period_rows import PeriodRows
 from tallymark.monitor.results import Watch, Watched
 from tallymark.monitor.shared_effects import SharedEffect
@@ -70,6 +71,9 @@ def watch(
     seed: Seed = 0,
     where: str | None = None,
     order: Sequence[Any] | None = None,
+    item: str | None = None,
+    check_cost: float | None = None,
+    error_cost: float | None = None,
 ) -> Watch:
     """Monitor a classifier period by period: prevalences, expected metrics, drift tests and alarms.
 
@@ -123,6 +127,12 @@ def watch(
         Seed of resampling and of the drawn rows.
     where
         SQL condition on the rows of files.
+    item
+        Column of the item (the product, the company): rows of items first seen in a period are compared with those of
+        known ones, by share, churn, scores, values and, where labels are, errors
+        (:class:`~tallymark.results.NewItems`); labels count as random samples of their period.
+    check_cost, error_cost
+        What a check (labelling, training anew) and an error cost; then the answer says how often to check.
     order
         The periods in order of time, where it cannot be read from them (2024-01, Q1 2024, January 2024 can).
 
@@ -156,8 +166,17 @@ def watch(
         seed=seed,
     )
     rows = PeriodRows.read(
-        data, score=score, period=period, label=label, value=value, pos_label=pos_label, where=where, order=order
+        data,
+        score=score,
+        period=period,
+        label=label,
+        value=value,
+        pos_label=pos_label,
+        where=where,
+        order=order,
+        item=item,
     )
+    costs = _costs(item, check_cost, error_cost)
     start = _Reference.of(rows, reference)
     charts = _Charts.of(rows, start, settings)
     periods = tuple(_watched(place, rows, start, charts, settings) for place in range(len(rows)))
@@ -173,10 +192,42 @@ def watch(
         plan=_plan(rows, periods[-1], seed),
         history=tuple(lines if store is None else remember(store, lines, order)),
         counted=start.validation is not None,
+        new_items=_new_items(rows, start, settings, costs),
         warnings=notes,
     )
     emit(notes)
     return watched
+
+
+def _costs(item: str | None, check: float | None, error: float | None) -> tuple[float | None, float | None]:
+    """Costs of a check and of an error, both or none."""
+    if (check is None) != (error is None):
+        raise InputError("check_cost= and error_cost= belong together: what a check costs, and what an error does.")
+    if check is None or error is None:
+        return None, None
+    if item is None:
+        raise InputError("check_cost= and error_cost= are for new items; name the column of the items with item=.")
+    costs = _check.real(check, "check_cost"), _check.real(error, "error_cost")
+    if min(costs) <= 0.0:
+        raise InputError(f"check_cost and error_cost are {costs[0]:g} and {costs[1]:g}, expected numbers above 0.")
+    return costs
+
+
+def _new_items(
+    rows: PeriodRows, reference: _Reference, settings: _Settings, costs: tuple[float | None, float | None]
+) -> NewItems | None:
+    """New items beside known ones at the threshold of the expected metrics; None where no column names the items."""
+    if rows.items is None:
+        return None
+    threshold: Any = settings.threshold
+    if reference.validation is not None:
+        threshold = reference.validation.at(threshold).threshold
+    elif isinstance(threshold, str):
+        # A policy chooses by labels, and there are none: there are no errors to count either.
+        threshold = math.inf
+    wrong = (rows.scores >= threshold) != rows.truth
+    compared = ItemRows(rows.items, rows.scores, rows.values, rows.labelled, wrong)
+    return new_items(compared, rows.names, rows.rows, settings.level, *costs)
 
 
 @dataclass(frozen=True, kw_only=True)

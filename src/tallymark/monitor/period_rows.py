@@ -20,14 +20,12 @@ from tallymark._periods import in_order
 from tallymark.errors import InputError
 from tallymark.sources.any_columns import any_columns, is_missing, numbers
 from tallymark.sources.columns import rows_by_group
-from tallymark.sources.formats import Wanted
+from tallymark.sources.formats import ENDINGS, Wanted
 from tallymark.sources.frames import order_of
 from tallymark.summaries.tally import Tally
 
 #: Key of the periods among the columns, whatever their column is called.
 _PERIOD = "\0period"
-
-_TABLES = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +39,7 @@ class PeriodRows:
     truth: Bools
     labelled: Bools
     values: Floats | None
+    items: NDArray[Any] | None = None
 
     @classmethod
     def read(
@@ -54,9 +53,11 @@ class PeriodRows:
         pos_label: Any,
         where: str | None,
         order: Sequence[Any] | None,
+        item: str | None = None,
     ) -> Self:
         """Read and check the named columns."""
-        columns = _columns(data, {"score": score, "label": label, "value": value, "period": period}, where)
+        roles = {"score": score, "label": label, "value": value, "period": period, "item": item}
+        columns = _columns(data, roles, where)
         rows = {key[0]: rows for key, rows in rows_by_group([_check.groups(columns[_PERIOD], period or "file")])}
         names = in_order(rows, period or "the names of the files", order_of(data, period, order))
         scores = np.asarray(_check.scores(columns[score], score), dtype=np.float64)
@@ -67,7 +68,8 @@ class PeriodRows:
         if label is not None and labelled.any():
             given = np.ma.getdata(columns[label])[labelled]
             truth[labelled] = _check.binary_labels(given, pos_label, label, one_class=True)[0]
-        return cls(names, [np.asarray(rows[name]) for name in names], scores, truth, labelled, values)
+        items = None if item is None else _check.groups(columns[item], item)
+        return cls(names, [np.asarray(rows[name]) for name in names], scores, truth, labelled, values, items)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -125,7 +127,7 @@ def _stem(path: Path) -> str:
 
 
 def _is_table(path: Path) -> bool:
-    return path.name.lower().removesuffix(".gz").removesuffix(".zst").endswith(_TABLES)
+    return path.name.lower().endswith(ENDINGS)
 
 
 def _finite(values: Floats, name: str) -> Floats:

@@ -10,6 +10,7 @@ from typing import Any
 from tallymark._display import Row, Shown, plain
 from tallymark._numbers import counted
 from tallymark.audits.plan_results import AuditPlan
+from tallymark.monitor.new_items import NewItems
 from tallymark.notes import Note
 from tallymark.quantify.estimation.prevalence import Prevalence
 
@@ -77,6 +78,8 @@ class Watch(Shown):
     history: tuple[Row, ...]
     #: Whether there is a validation sample, so that prevalences and expected metrics are given.
     counted: bool
+    #: New items beside known ones, where a column names the items.
+    new_items: NewItems | None = None
     warnings: tuple[Note, ...] = ()
 
     @property
@@ -130,4 +133,5 @@ class Watch(Shown):
             "periods": plain([dict(row) for row in self.rows()]),
             "history": plain([dict(row) for row in self.history]),
             "plan": None if self.plan is None else self.plan.to_dict(),
+            "new_items": None if self.new_items is None else self.new_items.to_dict(),
         }

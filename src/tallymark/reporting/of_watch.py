@@ -26,6 +26,8 @@ def _of_watch(named: Mapping[str, Watch], data: Any, request: ReportRequest) -> 
     if watch.plan is not None:
         sample = table_of(watch.plan.to_dict()["sample"])
         sections.append(Section("Rows to label", watch.plan.heading(), [charts.audit_plan(watch.plan)], [sample]))
+    if watch.new_items is not None:
+        sections.append(Section("New items", f"{watch.new_items.heading()}.", [], [table_of(watch.new_items.rows())]))
     verdict = [f"{watch.verdict}.", f"{watch.rate}."]
     return Content(
         request.title or "Watch",

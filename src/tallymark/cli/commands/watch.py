@@ -33,6 +33,7 @@ from tallymark.cli.options import (
 )
 from tallymark.cli.output import ReportedOutput, progress_bar
 from tallymark.monitor.drift import watch
+from tallymark.monitor.new_items import NewItems
 from tallymark.monitor.results import Watch, Watched
 from tallymark.sources.formats import expanded
 
@@ -48,6 +49,9 @@ class WatchOptions(OptionGroup):
     period: Annotated[str | None, column("Column with the period; left out in a folder, each file is one.")] = None
     label: Annotated[str | None, column("Column with the true class; empty where it is unknown.", "class")] = None
     value: Annotated[str | None, column("Column with the price, or any value.", "number")] = None
+    item: Annotated[str | None, column("Column with the item; new ones are compared with known ones.")] = None
+    check_cost: Annotated[float | None, number("NUMBER", "With --item: what a check costs.")] = None
+    error_cost: Annotated[float | None, number("NUMBER", "With --item: what an error costs.")] = None
     reference: Annotated[int | None, number("PERIODS", "Leading periods known to be in order.", least=3)] = None
     audit: Annotated[bool, flag("audit", "Labels of later periods are random samples of them.")] = False
     method: Annotated[str, text("METHOD", "Quantifier that counts each period.")] = "bayes"
@@ -84,6 +88,8 @@ def run(
     output.text(f"{data}: {result.verdict}", "bold")
     _print_periods(result, output)
     output.text(f"{result.rate}. Charts signal above {result.limit:.2f}.", "dim")
+    if result.new_items is not None:
+        _print_new_items(result.new_items, output)
     if result.plan is not None:
         output.text(f"To know the share of the last period to {0.05:g}: {result.plan.heading()}", "yellow")
     output.notes(result.warnings)
@@ -100,6 +106,22 @@ def _print_periods(result: Watch, output: ReportedOutput) -> None:
     columns = [("period", "left"), *((head, "right") for head in heads), ("signal", "prose")]
     lines = [_line(one, expected, counted=result.counted, audited=audited, valued=valued) for one in result.periods]
     output.table(table("", columns, lines))
+
+
+def _print_new_items(found: NewItems, output: ReportedOutput) -> None:
+    output.text(f"\nNew items: {found.heading()}.", "bold")
+    names = {
+        "period": "period", "items": "items", "new_items": "new", "share_new": "rows of new", "churn": "gone",
+        "mean_score_new": "score, new", "mean_score_known": "known", "p_scores": "p", "mean_value_new": "value, new",
+        "mean_value_known": "known", "errors_new": "errors, new", "errors_known": "known", "p_holm": "p (Holm)",
+    }  # fmt: skip
+    used = [name for name in names if any(row[name] is not None for row in found.periods)]
+    heads = [(names[name], "left" if name == "period" else "right") for name in used]
+    lines = [
+        [("" if row[name] is None else p_value(row[name]) if name[:2] == "p_" else shown(row[name])) for name in used]
+        for row in found.periods
+    ]
+    output.table(table("", heads, lines))
 
 
 def _line(one: Watched, expected: Sequence[str], *, counted: bool, audited: bool, valued: bool) -> list[str]:
