@@ -2,8 +2,8 @@ r"""Quantification for regression: mean and distribution of a number in rows of 
 
 Bella, Ferri, Hernández-Orallo & Ramírez-Quintana (2014), Data Min. Knowl. Discov. 28. The mean of the predictions is
 the estimate of a classifier that only counts: a regression pulls predictions towards the mean of its training rows, so
-that a shift of the target is seen too small. Here the numbers are cut into classes, and their shares are those under
-which the predictions of the validation rows have the target's distribution.
+that a shift of the target is seen too small. Here the validation rows get weights, smooth in the number, under which
+their predictions have the target's distribution (exponential tilting; Qin 1998, Biometrika 85).
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from tallymark.errors import InputError
 from tallymark.inference.interval import Seed, checked_level, checked_number
 from tallymark.inference.resampling.parallel import Resampling
 
-#: Validation rows of a class of numbers at least, and classes of predictions for each class of numbers.
-_FEWEST, _FINER = 20, 2
+#: Validation rows at least, and those of a class of predictions.
+_FEWEST, _IN_CLASS = 40, 20
 
-#: Steps of the likelihood's ascent; shares move by less than a thousandth by then.
-_STEPS = 300
+#: Classes of predictions at most.
+_CLASSES = 50
 
-#: Shares below which a class is empty, and the largest change (of its logarithm) within a class.
-_LEAST, _MOST_TILT = 1e-6, 2.0
+#: Steps and halvings of the likelihood's ascent, the longest step, the gradient at which it ends, and the least
+#: probability of a class of predictions.
+_STEPS, _HALVED, _LONGEST, _SETTLED, _LEAST = 60, 20, 1.0, 1e-9, 1e-12
 
 #: Resamples at a time.
 _BLOCK = 50
@@ -86,52 +87,57 @@ class NumericEstimate(Shown):
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """Classes of the validation rows by number and by prediction, and of the target rows by prediction."""
+class _Tilted:
+    r"""Validation rows with weights :math:`w_i \propto \exp(\theta^\top\phi(y_i))`, in powers of the number."""
 
-    of_number: Ints
+    powers: Floats
+    #: The class of each row's prediction, of validation rows and of the target's.
     of_prediction: Ints
     of_target: Ints
-    numbers: int
-    predictions: int
+    classes: int
 
-    def shares(self, validation: Floats, target: Floats) -> Floats:
-        """Shares of the classes of numbers in the target, where rows count as `validation` and `target` say.
+    def weights(self, validation: Floats, target: Floats) -> Floats:
+        """The weights under which the target's predictions are most likely; they add up to 1.
 
-        Those of the highest likelihood of the target's predictions (EM; Vardi & Lee 1993).
+        Fisher scoring with halved steps. Rows count as often as `validation` and `target` say.
         """
-        table = np.zeros((self.predictions, self.numbers))
-        np.add.at(table, (self.of_prediction, self.of_number), validation)
-        totals = table.sum(axis=0)
-        rates = np.divide(table, totals, out=np.zeros_like(table), where=totals > 0.0)
-        seen = np.bincount(self.of_target, target, minlength=self.predictions) / target.sum()
-        shares = np.where(totals > 0.0, 1.0, 0.0) / np.count_nonzero(totals)
+        seen = np.bincount(self.of_target, target, minlength=self.classes) / target.sum()
+        theta = np.zeros(self.powers.shape[1])
+        weights, best = self._at(theta, validation, seen)
         for _ in range(_STEPS):
-            expected = rates @ shares
-            ratio = np.divide(seen, expected, out=np.zeros_like(seen), where=expected > 0.0)
-            shares *= rates.T @ ratio
-            shares /= shares.sum()
-        return shares
+            gradient, information = self._slope(weights, seen)
+            if np.abs(gradient).max() < _SETTLED:
+                break
+            step = np.linalg.lstsq(information, gradient, rcond=1e-10)[0]
+            step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), _SETTLED))
+            for _ in range(_HALVED):
+                moved, value = self._at(theta + step, validation, seen)
+                if value >= best:
+                    break
+                step = step / 2.0
+            else:
+                break
+            theta, weights, best = theta + step, moved, value
+        return weights
 
-    def weights(self, numbers: Floats, validation: Floats, target: Floats) -> Floats:
-        """The weight of each validation row in the target: the share of its class, spread over the class's rows.
+    def _at(self, theta: Floats, validation: Floats, seen: Floats) -> tuple[Floats, float]:
+        """The weights of a parameter, and the mean logarithm of the likelihood of the target's predictions."""
+        exponent = self.powers @ theta
+        weights = validation * np.exp(exponent - exponent.max())
+        weights /= weights.sum()
+        expected = np.bincount(self.of_prediction, weights, minlength=self.classes)
+        used = seen > 0.0
+        # A class of predictions that no validation row has cannot be explained by any weights.
+        return weights, float(seen[used] @ np.log(np.maximum(expected[used], _LEAST)))
 
-        Where classes of larger numbers become more frequent, so do the larger numbers within a class: the logarithm of
-        the change is taken to be linear between the means of neighbouring classes.
-        """
-        share = self.shares(validation, target)
-        totals = np.bincount(self.of_number, validation, minlength=self.numbers)
-        used = (totals > 0.0) & (share > _LEAST)
-        if np.count_nonzero(used) > 1:
-            means = np.bincount(self.of_number, validation * numbers, minlength=self.numbers)[used] / totals[used]
-            change = np.gradient(np.log(share[used] / totals[used]), means)
-            slopes, middles = np.zeros((2, self.numbers))
-            slopes[used], middles[used] = change, means
-            tilt = slopes[self.of_number] * (numbers - middles[self.of_number])
-            validation = validation * np.exp(np.clip(tilt, -_MOST_TILT, _MOST_TILT))
-            totals = np.bincount(self.of_number, validation, minlength=self.numbers)
-        each = np.divide(share, totals, out=np.zeros_like(share), where=totals > 0.0)
-        return np.asarray(validation * each[self.of_number])
+    def _slope(self, weights: Floats, seen: Floats) -> tuple[Floats, Floats]:
+        """Gradient and Fisher information of the likelihood."""
+        expected = np.bincount(self.of_prediction, weights, minlength=self.classes)
+        sums = [np.bincount(self.of_prediction, weights * power, minlength=self.classes) for power in self.powers.T]
+        means = np.stack([np.divide(one, expected, out=np.zeros_like(one), where=expected > 0.0) for one in sums])
+        overall = means @ expected
+        seen = np.where(expected > 0.0, seen, 0.0)
+        return means @ seen - seen.sum() * overall, (means * expected) @ means.T - np.outer(overall, overall)
 
 
 def regression(
@@ -139,7 +145,7 @@ def regression(
     predicted: Any,
     target: Any,
     *,
-    bins: int = 10,
+    degree: int = 2,
     level: float | None = 0.95,
     replicates: int = 400,
     seed: Seed = 0,
@@ -148,7 +154,8 @@ def regression(
     """Estimate the mean and the distribution of a number in rows of which only a regression's predictions are known.
 
     The assumption is that of prior shift: rows of one number have the same predictions in the validation rows and in
-    the target; only how often each number occurs differs. Numbers beyond those of the validation rows cannot be found.
+    the target; only how often each number occurs differs, by a factor that is smooth in the number. Numbers beyond
+    those of the validation rows cannot be found.
 
     Parameters
     ----------
@@ -156,10 +163,11 @@ def regression(
         The number and its prediction of each validation row; rows that the regression was not trained on.
     target
         Predictions of the rows to be estimated, by the same regression.
-    bins
-        Classes into which the numbers are cut, with equally many validation rows.
+    degree
+        Powers of the number in the logarithm of the change: with 2 the number may become larger or smaller, and more or
+        less spread; a normal distribution that becomes another normal one is met exactly.
     level
-        Confidence level of the limits, which are quantiles of resamples of both samples; None for none.
+        Confidence level of the limits, from resamples of both samples; None for none.
     replicates, seed, jobs
         Number and seed of the resamples, and threads.
 
@@ -184,31 +192,35 @@ def regression(
     )
     if len(y) != len(f):
         raise InputError(f"There are {len(y)} numbers in truth and {len(f)} in predicted; each row needs both.")
-    most = min(_check.whole(bins, "bins", 2, 200), len(y) // _FEWEST)
-    if most < 2:
-        raise InputError(f"There are {len(y)} validation rows; {2 * _FEWEST} or more are needed.")
+    if len(y) < _FEWEST or float(y.std()) == 0.0:
+        raise InputError(f"There are {len(y)} validation rows; {_FEWEST} or more with different numbers are needed.")
+    powers = _check.whole(degree, "degree", 1, 4)
     confidence = None if level is None else checked_level(level)
     checked_number(replicates, "replicates", 100)
-    edges, steps = _edges(y, most), _edges(f, _FINER * most)
-    cells = _Cells(
-        of_number=np.searchsorted(edges, y, "right"),
+    steps = _edges(f, min(_CLASSES, len(y) // _IN_CLASS))
+    standardised = (y - y.mean()) / y.std()
+    tilted = _Tilted(
+        powers=np.stack([standardised**power for power in range(1, powers + 1)], axis=1),
         of_prediction=np.searchsorted(steps, f, "right"),
         of_target=np.searchsorted(steps, g, "right"),
-        numbers=len(edges) + 1,
-        predictions=len(steps) + 1,
+        classes=len(steps) + 1,
     )
-    weights = cells.weights(y, np.ones(len(y)), np.ones(len(g)))
+    weights = tilted.weights(np.ones(len(y)), np.ones(len(g)))
     order = np.argsort(y, kind="stable")
-    statistics = _statistics(y[order], weights[order])
-    low, high = _limits(cells, y, order, len(g), confidence, Resampling(replicates, seed, jobs))
+    naive = _statistics(y[order], weights[order])
+    drawn = _resampled(tilted, y, order, len(g), Resampling(replicates, seed, jobs))
+    # The validation sample stands for its population in the likelihood, which pulls the estimate towards that sample;
+    # resamples are pulled alike, and the bias of theirs is taken off.
+    corrected = 2.0 * naive - drawn.mean(axis=0)
+    low, high = _limits(naive, drawn, confidence)
     return NumericEstimate(
-        mean=float(statistics[0]),
+        mean=float(corrected[0]),
         low=low[0],
         high=high[0],
         level=confidence,
         predicted_mean=float(g.mean()),
         validation_mean=float(y.mean()),
-        quantiles={share: (float(statistics[k]), low[k], high[k]) for k, share in enumerate(_QUANTILES, 1)},
+        quantiles={share: (float(corrected[k]), low[k], high[k]) for k, share in enumerate(_QUANTILES, 1)},
         weights=weights,
         n=len(g),
     )
@@ -235,13 +247,8 @@ def _statistics(ordered: Floats, weights: Floats) -> Floats:
     return np.concatenate(([float(weights @ ordered)], ordered[np.minimum(places, len(ordered) - 1)]))
 
 
-def _limits(
-    cells: _Cells, y: Floats, order: Ints, n: int, level: float | None, resampling: Resampling
-) -> tuple[Sequence[float | None], Sequence[float | None]]:
-    """Quantiles of the statistics over resamples of both samples."""
-    none = [None] * (len(_QUANTILES) + 1)
-    if level is None:
-        return none, none
+def _resampled(tilted: _Tilted, y: Floats, order: Ints, n: int, resampling: Resampling) -> Floats:
+    """The statistics of resamples of both samples, a row each."""
     ordered = y[order]
 
     def block(size: int, seed: np.random.SeedSequence) -> list[Floats]:
@@ -249,9 +256,16 @@ def _limits(
         drawn = []
         for _ in range(size):
             rows, target = (np.bincount(rng.integers(0, m, m), minlength=m).astype(np.float64) for m in (len(y), n))
-            drawn.append(_statistics(ordered, cells.weights(y, rows, target)[order]))
+            drawn.append(_statistics(ordered, tilted.weights(rows, target)[order]))
         return drawn
 
-    values = np.concatenate(resampling.blocks(block, _BLOCK))
-    ends = np.quantile(values, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
-    return ends[0].tolist(), ends[1].tolist()
+    return np.concatenate(resampling.blocks(block, _BLOCK))
+
+
+def _limits(naive: Floats, drawn: Floats, level: float | None) -> tuple[Sequence[float | None], Sequence[float | None]]:
+    """Basic bootstrap limits, which allow for the bias that the estimate is corrected for."""
+    if level is None:
+        none = [None] * len(naive)
+        return none, none
+    low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    return (2.0 * naive - high).tolist(), (2.0 * naive - low).tolist()
