@@ -1,5 +1,6 @@
 """Results as workbooks: every table, every digit, text as text, opened by other programs."""
 
+import re
 import shutil
 import subprocess
 import zipfile
@@ -59,7 +60,9 @@ def test_text_stays_text_whatever_it_says(tmp_path, ending):
     sheets = [Sheet(name, {"text": HOSTILE, name: list(range(len(HOSTILE)))}) for name in ("[:*?/\\]", "A", "a", "")]
     write_workbook(path, sheets, [("note", "=cmd()")])
     if ending == "html":
-        assert "<b>&" not in path.read_text(encoding="utf-8").split("<h2>", 1)[1].replace("&lt;b&gt;&amp;", "")
+        cells = re.findall(r"<t[dh]([^>]*)>([^<]*)", path.read_text(encoding="utf-8"))
+        assert "&lt;b&gt;&amp;&quot;&#x27;" in dict(map(reversed, cells))
+        assert all("\\@" in options for options, text in cells if text[:1] in {*"=+-@"} - {""})
         return
     found = sheets_of(path)
     assert len(found) == 5
@@ -91,6 +94,61 @@ def test_other_endings_and_inputs_are_refused(tmp_path):
     assert file.read_bytes() == before
 
 
+def test_a_file_that_somebody_else_wrote_is_kept(tmp_path):
+    found = tm.evaluate(PANEL, metrics=["auroc"])
+    for ending in ("xlsx", "ods", "html"):
+        file = tmp_path / f"mine.{ending}"
+        if ending == "html":
+            file.write_text("<!doctype html>mine", encoding="utf-8")
+        else:
+            pd.DataFrame({"y": Y.astype(int), "p": P}).to_excel(tmp_path / "x.xlsx", index=False)
+            (tmp_path / "x.xlsx").rename(file)
+        before = file.read_bytes()
+        with pytest.raises(tm.InputError, match="holds something else"):
+            found.to_xlsx(file)
+        assert file.read_bytes() == before
+
+
+def test_numbers_have_formats_of_their_own(tmp_path):
+    values = [0.25, 3e-7, 1234.5, 12.0, None]
+    write_workbook(tmp_path / "n.xlsx", [Sheet("n", {"value": values, "n": [1, 2, 30000, 4, 5]})])
+    sheet = openpyxl.load_workbook(tmp_path / "n.xlsx")["n"]
+    assert [row[0].number_format for row in sheet.iter_rows(min_row=3, max_row=6)] == [
+        "#,##0.0000", "0.00E+00", "#,##0.00", "#,##0.00",
+    ]  # fmt: skip
+    assert {row[1].number_format for row in sheet.iter_rows(min_row=3)} == {"#,##0"}
+
+
+def test_a_report_and_tables_go_to_two_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"y": Y.astype(int), "p": P}).to_csv("d.csv", index=False)
+    words = ["evaluate", "d.csv", "--label", "y", "--score", "p", "--out", "t.html", "--report", "./t.html"]
+    done = CliRunner().invoke(app, words)
+    assert isinstance(done.exception, tm.InputError)
+    assert not (tmp_path / "t.html").exists()
+
+
+def test_a_requirement_that_fails_leaves_its_tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"y": Y.astype(int), "p": P}).to_csv("d.csv", index=False)
+    words = ["evaluate", "d.csv", "--label", "y", "--score", "p", "--out", "t.xlsx", "--require", "auroc>=1.5"]
+    assert CliRunner().invoke(app, words).exit_code == 1
+    assert "About" in sheets_of("t.xlsx")
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "ods"])
+def test_rows_to_check_as_a_spreadsheet_keep_their_codes(tmp_path, monkeypatch, ending):
+    monkeypatch.chdir(tmp_path)
+    codes = [f"{place % 9:03d}" for place in range(200)]
+    pd.DataFrame({"code": codes, "p": P}).to_csv("d.csv", index=False)
+    words = ["audit", "plan", "d.csv", "--score", "p", "--width", "0.2", "--out", f"l.{ending}"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    ((_, (heads, *lines)),) = sheets_of(f"l.{ending}").items()
+    assert heads[:2] == ["code", "p"]
+    assert {line[0] for line in lines} <= set(codes)
+
+
 COMMANDS = [
     ["evaluate", "d.csv", "--label", "y", "--score", "p,q", "--metric", "auroc,f1"],
     ["compare", "d.csv", "--label", "y", "--score", "p,q"],
@@ -99,6 +157,7 @@ COMMANDS = [
     ["agree", "d.csv", "--rater", "y,z"],
     ["look", "d.csv"],
     ["metrics"],
+    ["sample-size", "--auroc", "0.8", "--difference", "0.05"],
 ]
 
 

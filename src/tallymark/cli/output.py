@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -39,6 +40,9 @@ from tallymark.sources.written_rows import write_rows
 #: Columns of a table in a file or a pipe, where no width is known.
 _WIDE = 120
 
+#: Workbooks that rows can be written to.
+_ROWS_WORKBOOKS = (".xlsx", ".ods")
+
 #: The style of each part of a table.
 _STYLES = {"title": "bold", "head": "dim", "body": ""}
 
@@ -52,10 +56,13 @@ class Printed:
 
     def write(self, path: str, inputs: Sequence[str]) -> None:
         """Write it as a workbook."""
-        sheets = [Sheet(made.title or f"Table {place}", values_of(made)) for place, made in enumerate(self.tables, 1)]
+        sheets = [
+            Sheet(made.title.strip() or f"Table {place}", values_of(made)) for place, made in enumerate(self.tables, 1)
+        ]
         names = dict.fromkeys(str(row[0]) for made in self.tables for row in made.rows if row)
         about = [("command", shown_command()), ("version", __version__)]
-        about += [("note", one) for one in dict.fromkeys([note.message for note in input_notes()] + self.texts)]
+        texts = [text for text in map(str.strip, self.texts) if text]
+        about += [("note", one) for one in dict.fromkeys([note.message for note in input_notes()] + texts)]
         write_workbook(path, sheets, [*about, *definitions_of(names)], inputs=inputs)
 
 
@@ -65,19 +72,27 @@ _PRINTED: ContextVar[Printed | None] = ContextVar("printed", default=None)
 @contextmanager
 def writing_tables(groups: Iterable[object], inputs: Sequence[str]) -> Iterator[None]:
     """Within it, what is printed is kept, and at the end written to where ``--out`` says."""
-    places = [group.out for group in groups if isinstance(group, Output) and group.out is not None]
-    if not places:
+    outputs = [group for group in groups if isinstance(group, Output) and group.out is not None]
+    if not outputs:
         yield
         return
+    place = str(outputs[0].out)
+    names = [name for file in inputs for name in expanded(file)]
+    require_workbook(place, names)
     printed = Printed()
     token = _PRINTED.set(printed)
+    failed: typer.Exit | None = None
     try:
         yield
+    except typer.Exit as error:
+        # A requirement that does not hold: what was printed is written all the same.
+        failed = error
     finally:
         _PRINTED.reset(token)
-    names = [name for file in inputs for name in expanded(file)]
-    printed.write(places[0], names)
-    typer.echo(f"Wrote {visible(places[0])}.", err=True)
+    printed.write(place, names)
+    typer.echo(f"Wrote {visible(place)}.", err=True)
+    if failed is not None:
+        raise failed
 
 
 @dataclass(frozen=True)
@@ -97,10 +112,8 @@ class Output(OptionGroup):
 
     def __post_init__(self) -> None:
         choose("--format", self.format, dict.fromkeys(FORMATS))
-        if self.out is not None:
-            require_workbook(self.out)
-            if self.as_json:
-                raise InputError("--out writes the tables that are printed; leave out --json.")
+        if self.out is not None and self.as_json:
+            raise InputError("--out writes the tables that are printed; leave out --json.")
         if self.json and self.format != "table":
             raise InputError("Give --json or --format, not both.")
 
@@ -122,8 +135,7 @@ class Output(OptionGroup):
 
     def table(self, made: TextTable) -> None:
         """Print a table, without loss at any width, or in the format of another program."""
-        if (printed := _PRINTED.get()) is not None:
-            printed.tables.append(made)
+        self.record(made)
         if not self.for_people:
             sys.stdout.write(written(made, self.format) + "\n")
             return
@@ -131,6 +143,15 @@ class Output(OptionGroup):
         for line in made.lines(out.width):
             # Lines fit already; Rich must not wrap, pad or crop them.
             out.print(Text(line.text, style=_STYLES[line.part]), no_wrap=True, overflow="ignore", crop=False)
+
+    def record(self, made: TextTable) -> None:
+        """Keep a table for the workbook, where one is written."""
+        if (printed := _PRINTED.get()) is not None:
+            printed.tables.append(made)
+
+    def record_facts(self, facts: Mapping[str, Any]) -> None:
+        """Keep facts for the workbook that are printed as a sentence."""
+        self.record(_facts_table(facts))
 
     def rows(self, rows: Sequence[Mapping[str, Any]], title: str = "", shown: Callable[[Any], str] = number) -> None:
         """Print rows as a table: text to the left, numbers to the right, nothing for what is missing."""
@@ -142,6 +163,9 @@ class Output(OptionGroup):
         """Print plain text, wrapped to the terminal; to standard error where tables are for another program."""
         if (printed := _PRINTED.get()) is not None:
             printed.texts.append(text)
+        self._say(text, style, indent)
+
+    def _say(self, text: str, style: str = "", indent: str = "") -> None:
         out = console() if self.for_people or self.as_json else Console(stderr=True)
         for line in wrapped("\n".join(map(visible, text.split("\n"))), max(out.width - len(indent), 1)):
             out.print(Text((indent + line).rstrip(), style=style), no_wrap=True, overflow="ignore", crop=False)
@@ -160,12 +184,12 @@ class Output(OptionGroup):
 
     def facts(self, facts: Mapping[str, Any]) -> None:
         """Print facts one below the other; for another program, a table of them."""
-        present = {name: _fact(value) for name, value in facts.items() if value not in (None, "")}
         if self.for_people:
-            for name, value in present.items():
-                self.text(f"{name}: {value}", indent="  ")
+            self.record_facts(facts)
+            for name, value in _present(facts).items():
+                self._say(f"{name}: {value}", indent="  ")
         else:
-            self.table(table("", [("fact", "left"), ("value", "right")], [list(pair) for pair in present.items()]))
+            self.table(_facts_table(facts))
 
     def notes(self, notes: Iterable[Note]) -> None:
         """Print the guards that fired."""
@@ -185,6 +209,11 @@ class ReportedOutput(CheckedOutput):
     """Output that may include a report."""
 
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Also write a report to this HTML file.")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.report is not None and self.out is not None and Path(self.report).resolve() == Path(self.out).resolve():
+            raise InputError(f"--report and --out both name {self.out!r}; name two files.")
 
     def require_place(self, *inputs: str | None) -> None:
         """Refuse, before any work, a place where a report must not go."""
@@ -257,9 +286,13 @@ def require_table_place(out: str | None, *inputs: str) -> None:
     """Refuse, before any work, a place where a table must not go."""
     if out is None:
         return
-    if Path(out).suffix.lower() not in {".csv", ".parquet"}:
-        raise InputError(f"{out!r}: write a .csv or a .parquet file.")
-    require_writable(out, inputs=[name for file in inputs for name in expanded(file)])
+    names = [name for file in inputs for name in expanded(file)]
+    if Path(out).suffix.lower() in {".csv", ".parquet"}:
+        require_writable(out, inputs=names)
+    elif Path(out).suffix.lower() in _ROWS_WORKBOOKS:
+        require_workbook(out, names)
+    else:
+        raise InputError(f"{out!r}: write a file that ends in .csv, .parquet, {', '.join(_ROWS_WORKBOOKS)}.")
 
 
 def write_beside(
@@ -269,6 +302,17 @@ def write_beside(
 
     `numbers` are the columns of `file` that the command reads as numbers.
     """
+    if Path(out).suffix.lower() in _ROWS_WORKBOOKS:
+        with tempfile.TemporaryDirectory(prefix="tallymark-") as folder:
+            parquet = str(Path(folder) / "rows.parquet")
+            write_beside(parquet, file, columns, numbers=numbers, kept=kept)
+            with engine(parquet) as source:
+                source.keep_order()
+                typed = source.query(f"SELECT * FROM {source.reader}")
+        write_workbook(
+            out, [Sheet("", {name: column.tolist() for name, column in typed.items()})], inputs=expanded(file)
+        )
+        return
     with replacing(out, inputs=expanded(file)) as temporary, engine(file, writes=str(temporary)) as source:
         if taken := [name for name in columns if name in source.types]:
             raise InputError(f"{file!r} has a column {taken[0]!r} already; rename it.")
@@ -280,6 +324,14 @@ def write_beside(
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _facts_table(facts: Mapping[str, Any]) -> TextTable:
+    return table("", [("fact", "left"), ("value", "right")], [list(pair) for pair in _present(facts).items()])
+
+
+def _present(facts: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _fact(value) for name, value in facts.items() if value not in (None, "")}
 
 
 def _fact(value: Any) -> str:

@@ -131,12 +131,15 @@ def opened(data: Any) -> Iterator[Rows]:
 
 def _with_numbers(rows: Rows, data: Any) -> Rows:
     """The rows with text columns converted that hold numbers with decimal commas, thousands marks or per cent signs."""
-    texts = [name for name, kind in rows.types.items() if kind == "VARCHAR" and not rows.untyped.get(name)]
-    formats = number_columns(texts, rows.reader, rows.query, decimal=options_of(data).get("decimal"))
+    texts = [name for name, kind in rows.types.items() if kind == "VARCHAR"]
+    decimal = options_of(data).get("decimal")
+    shown = Path(rows.shown).name
+    formats, unclear = number_columns(texts, rows.reader, rows.query, shown=shown, decimal=decimal)
+    emit([Note("TM130", message) for message in unclear])
     if not formats:
         return rows
     divided = [name for name, one in formats.items() if one.per_cent]
-    emit([Note("TM130", f"{Path(rows.shown).name}: read as {', '.join(said(formats, divided))}.")])
+    emit([Note("TM130", f"{shown}: read as {', '.join(said(formats, divided))}.")])
     return replace(
         rows,
         reader=replaced(rows.reader, {name: one.sql(name) for name, one in formats.items()}),

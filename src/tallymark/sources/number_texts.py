@@ -5,7 +5,6 @@ What a column means is decided from all its values. "1.234" alone has two readin
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -100,29 +99,41 @@ def number_formats(
 
     `rows` is what stands in a query's FROM with these columns as text; `decimal` the mark that the caller states.
     """
-    if not columns:
-        return {}
-    # A column whose first rows show a decimal point is read so; a comma further down is then refused.
-    first = [] if decimal is not None else _evidence(columns, f"(SELECT * FROM {rows} LIMIT {_FIRST})", query)
-    known = {one.name: one for one in first if one.is_plain and one.point and not one.odd}
-    unknown = [name for name in columns if name not in known]
-    if not unknown:
-        return {}
-    found = _evidence(unknown, rows, query)
-    marks: set[str] = set().union(*(one.decimal_marks for one in (*known.values(), *found)))
-    common = marks.pop() if len(marks) == 1 else None
+    found, common = _unlike(columns, rows, query, decimal)
     formats = {one.name: _format_of(one, decimal, common, shown) for one in found}
     return {name: one for name, one in formats.items() if one is not None}
 
 
-def number_columns(columns: Sequence[str], rows: str, query: Query, *, decimal: str | None) -> dict[str, NumberFormat]:
-    """Those text columns that hold numbers in another way of writing; one that has two readings stays text."""
+def number_columns(
+    columns: Sequence[str], rows: str, query: Query, *, shown: str, decimal: str | None
+) -> tuple[dict[str, NumberFormat], list[str]]:
+    """The formats of those text columns that hold numbers in another way of writing, and what has two readings."""
+    found, common = _unlike(columns, rows, query, decimal)
     formats: dict[str, NumberFormat] = {}
-    for one in _evidence(columns, rows, query) if columns else ():
-        with contextlib.suppress(InputError):
-            if one.odd is None and (found := _format_of(one, decimal, None, "")) is not None:
-                formats[one.name] = found
-    return formats
+    unclear: list[str] = []
+    for one in found:
+        if one.odd is not None:
+            continue
+        try:
+            form = _format_of(one, decimal, common, shown)
+        except InputError as error:
+            unclear.append(str(error))
+        else:
+            formats |= {} if form is None else {one.name: form}
+    return formats, unclear
+
+
+def _unlike(columns: Sequence[str], rows: str, query: Query, decimal: str | None) -> tuple[list[_Evidence], str | None]:
+    """Evidence of the columns that may need a format, and the one decimal mark that columns of the file show."""
+    if not columns:
+        return [], None
+    # A column whose first rows show a decimal point is read so; a comma further down is then refused.
+    first = [] if decimal is not None else _evidence(columns, f"(SELECT * FROM {rows} LIMIT {_FIRST})", query)
+    known = {one.name: one for one in first if one.is_plain and one.point and not one.odd}
+    unknown = [name for name in columns if name not in known]
+    found = _evidence(unknown, rows, query) if unknown else []
+    marks: set[str] = set().union(*(one.decimal_marks for one in (*known.values(), *found) if one.odd is None))
+    return found, marks.pop() if len(marks) == 1 else None
 
 
 def of_numbers(columns: Sequence[str], rows: str, query: Query) -> list[str]:

@@ -29,7 +29,7 @@ def run(
     target: Annotated[str, data_file("TARGET", "Rows whose scores become probabilities.")],
     label: Label,
     score: Annotated[str, column("Score column, in both files.")],
-    out: Annotated[str, text("FILE", "CSV or Parquet file to write: the target with one more column.")],
+    out: Annotated[str, text("FILE", "CSV, Parquet or spreadsheet file to write: the target with one more column.")],
     rows: WeightedRowOptions,
     output: CheckedOutput,
     method: Annotated[str, text("METHOD", "bayes, platt, isotonic, beta or temperature.")] = "bayes",

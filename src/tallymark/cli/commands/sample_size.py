@@ -38,6 +38,7 @@ def run(options: PlanOptions, output: Output) -> None:
     elif not output.for_people:
         output.facts(plan.to_dict())
     else:
+        output.record_facts(plan.to_dict())
         output.text(
             f"{plan.n} rows, {plan.positives} of them positive, show a difference of {options.difference:g} around an "
             "AUROC of "

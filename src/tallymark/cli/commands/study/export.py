@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tallymark._display import columns_of
+from tallymark._workbook import Sheet, write_workbook
 from tallymark._write import replacing
 from tallymark.cli.commands.study.options import File
 from tallymark.cli.options import argument
@@ -22,7 +23,9 @@ from tallymark.sources.duck import connected, quoted, text
 from tallymark.study.studies import Study
 
 
-def run(file: File, out: Annotated[str, argument("OUT", "CSV or Parquet file to write.")], output: Output) -> None:
+def run(
+    file: File, out: Annotated[str, argument("OUT", "CSV, Parquet or spreadsheet file to write.")], output: Output
+) -> None:
     """Write every row of the results."""
     require_table_place(out, file)
     study = Study.from_toml(file)
@@ -30,8 +33,12 @@ def run(file: File, out: Annotated[str, argument("OUT", "CSV or Parquet file to 
     lines = list(results.lines())
     if not lines:
         raise InputError(f"{study.name} has no finished cell to export; run it first.")
-    with replacing(out, inputs=[file, study.store]) as temporary:
-        (_write_csv if out.lower().endswith(".csv") else _write_parquet)(temporary, columns_of(lines))
+    inputs, columns = [file, str(study.store)], columns_of(lines)
+    if (write := _WRITERS.get(Path(out).suffix.lower())) is None:
+        write_workbook(out, [Sheet("", columns)], inputs=inputs)
+    else:
+        with replacing(out, inputs=inputs) as temporary:
+            write(temporary, columns)
     if output.as_json:
         answer = {"name": study.name, "n": len(lines), "out": out, "unfinished": results.unfinished}
         output.answer("study export", answer)
@@ -55,3 +62,6 @@ def _write_parquet(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
         duck.query(
             f"COPY (SELECT {listed} FROM tallymark_lines) TO {text(str(path))} (FORMAT parquet, USE_TMP_FILE false)"
         )
+
+
+_WRITERS = {".csv": _write_csv, ".parquet": _write_parquet}
