@@ -526,7 +526,7 @@ def test_calibrate_refuses(counted, monkeypatch, capsys):
         "yes",
     )
     for more, message in [
-        (("--out", folder / "x.txt"), "a .csv or a .parquet file"),
+        (("--out", folder / "x.txt"), "ends in .csv, .parquet, .xlsx, .ods"),
         (("--out", folder / "x.csv", "--column", "w"), "has a column 'w' already"),
         (("--out", folder / "no" / "x.csv"), "x.csv"),
         (("--out", folder / "x.csv", "--method", "magic"), "Choose one of: platt, isotonic, beta, temperature, bayes"),

@@ -85,7 +85,7 @@ def test_what_cannot_be_counted_is_refused(texts):
     for options, told in (
         ({"method": "all", "out": "scored.csv"}, "--out writes the scores of one method"),
         ({"method": "boot"}, "bootstrap"),
-        ({"out": "scored.txt"}, "write a .csv or a .parquet"),
+        ({"out": "scored.txt"}, "ends in .csv, .parquet, .xlsx, .ods"),
         ({"out": "target.csv"}, "one of the files to be read"),
         ({"report": "train.csv"}, "one of the files to be read"),
         ({"target_label": "kin"}, "Did you mean 'kind'"),

@@ -75,6 +75,16 @@ def test_the_same_seed_gives_the_same_limits_in_any_number_of_threads():
     assert tm.quantify.regression(y, f, g, level=None).low is None
 
 
+def test_numbers_of_any_size_are_estimated():
+    y, f, g, _ = samples(np.random.default_rng(7), 300, 0.5, 1.0)
+    one = tm.quantify.regression(y, f, g, replicates=100)
+    for size in (1e300, 1e-300):
+        assert tm.quantify.regression(size * y, f, g, replicates=100).mean == pytest.approx(size * one.mean)
+    values = [value for value, _, _ in one.quantiles.values()]
+    assert values == sorted(values)
+    assert y.min() <= values[0] <= values[-1] <= y.max()
+
+
 @pytest.mark.slow
 def test_limits_hold_the_mean():
     rng = np.random.default_rng(6)
@@ -93,9 +103,11 @@ def test_limits_hold_the_mean():
         (([1.0], [1.0], [1.0]), "40 or more"),
         (([1.0] * 50, [1.0] * 50, [1.0]), "different numbers"),
         ((np.arange(50.0), np.arange(49.0), [1.0]), "each row needs both"),
-        ((np.arange(50.0), np.arange(50.0), []), "finite numbers"),
-        ((np.arange(50.0), np.arange(50.0), [np.nan]), "finite numbers"),
-        ((["a"] * 50, np.arange(50.0), [1.0]), "no numbers"),
+        ((np.arange(50.0), np.arange(50.0), []), "target is empty"),
+        ((np.arange(50.0), np.arange(50.0), [np.nan]), "target"),
+        ((np.arange(50.0), np.zeros(50), [0.0]), "too few different values"),
+        (([10**400] * 50, np.arange(50.0), [1.0]), "truth"),
+        ((["a"] * 50, np.arange(50.0), [1.0]), "truth"),
     ],
 )
 def test_wrong_samples_are_refused(arguments, message):

@@ -187,18 +187,22 @@ def regression(
     >>> round(found.predicted_mean, 1), round(found.mean, 1)
     (0.5, 1.0)
     """
-    y, f, g = (
-        _finite(values, name) for values, name in ((truth, "truth"), (predicted, "predicted"), (target, "target"))
-    )
+    named = ((truth, "truth"), (predicted, "predicted"), (target, "target"))
+    y, f, g = (_check.scores(values, name).astype(np.float64) for values, name in named)
     if len(y) != len(f):
         raise InputError(f"There are {len(y)} numbers in truth and {len(f)} in predicted; each row needs both.")
-    if len(y) < _FEWEST or float(y.std()) == 0.0:
+    if len(y) < _FEWEST or y.min() == y.max():
         raise InputError(f"There are {len(y)} validation rows; {_FEWEST} or more with different numbers are needed.")
     powers = _check.whole(degree, "degree", 1, 4)
     confidence = None if level is None else checked_level(level)
     checked_number(replicates, "replicates", 100)
     steps = _edges(f, min(_CLASSES, len(y) // _IN_CLASS))
-    standardised = (y - y.mean()) / y.std()
+    if len(steps) < powers:
+        raise InputError(
+            f"The predictions have too few different values (classes: {len(steps) + 1}) to tell the numbers of the "
+            f"target with degree={powers}; {powers + 1} or more are needed."
+        )
+    standardised = _standardised(y)
     tilted = _Tilted(
         powers=np.stack([standardised**power for power in range(1, powers + 1)], axis=1),
         of_prediction=np.searchsorted(steps, f, "right"),
@@ -211,7 +215,8 @@ def regression(
     drawn = _resampled(tilted, y, order, len(g), Resampling(replicates, seed, jobs))
     # The validation sample stands for its population in the likelihood, which pulls the estimate towards that sample;
     # resamples are pulled alike, and the bias of theirs is taken off.
-    corrected = 2.0 * naive - drawn.mean(axis=0)
+    corrected = np.clip(2.0 * naive - drawn.mean(axis=0), y.min(), y.max())
+    corrected[1:] = np.maximum.accumulate(corrected[1:])
     low, high = _limits(naive, drawn, confidence)
     return NumericEstimate(
         mean=float(corrected[0]),
@@ -226,14 +231,12 @@ def regression(
     )
 
 
-def _finite(values: Any, name: str) -> Floats:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, RuntimeError):
-        raise InputError(f"{name} holds values that are no numbers.") from None
-    if numbers.ndim != 1 or not len(numbers) or not np.isfinite(numbers).all():
-        raise InputError(f"{name} has the shape {numbers.shape}, expected one or more finite numbers in a row.")
-    return numbers
+def _standardised(values: Floats) -> Floats:
+    """The numbers with mean 0 and standard deviation 1, of any size."""
+    scaled = values / np.abs(values).max()  # so that no square overflows
+    moved = scaled - scaled.mean()
+    standardised: Floats = moved / moved.std()
+    return standardised
 
 
 def _edges(values: Floats, classes: int) -> Floats:
