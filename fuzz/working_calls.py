@@ -36,6 +36,7 @@ LEFT_OUT = {
 
 CALLS = {
     tm.advise: ((FRAME,), {"period": "month", "label": "y", "value": "price"}),
+    tm.data_file: (("rows.csv",), {}),
     tm.bound: ((TALLY, "auroc"), {}),
     tm.by_sample_size: ((TALLY,), {"sizes": [20, 40], "replicates": 5}),
     tm.look: ((FRAME,), {}),
@@ -76,6 +77,7 @@ CALLS = {
     ),
     tm.audits.two_tests: (([[[14, 4], [9, 528]], [[887, 31], [37, 367]]],), {}),
     tm.quantify.mixture_fit: ((TALLY, TARGET), {}),
+    tm.quantify.regression: ((list(range(60)), P, Q), {"replicates": 100}),
     tm.quantify.sensitivity: ((TALLY, TARGET), {}),
     tm.rare.balanced: ((TEXTS, list(Y), TEXTS), {}),
     tm.rare.compare: ((TEXTS, list(Y), TEXTS), {"methods": ["balanced"]}),
@@ -93,7 +95,7 @@ CALLS = {
     tm.study.correlated_t: (({"a": TABLE["a"], "b": TABLE["b"]},), {"folds": 5}),
     tm.study.wilcoxon: (({"a": TABLE["a"], "b": TABLE["b"]},), {}),
     tm.study.protocol: ((Y,), {"folds": 3}),
-    **{getattr(tm.study, name): ((TABLE,), {}) for name in ("friedman", "hochberg", "holm", "hommel", "iman_davenport", "nemenyi", "shaffer")},
+    **{getattr(tm.study, name): ((TABLE,), {}) for name in ("friedman", "hochberg", "holm", "hommel", "iman_davenport", "nemenyi", "shaffer", "westfall_young")},
     tm.audits.estimate: ((FRAME,), {"label": "y", "score": "p", "threshold": 0.5}),
     tm.audits.from_replicates: ((FRAME,), {"label": "kind", "weight": "w", "replicate_weights": ["price", "quantity"]}),
     tm.audits.paired_change: ((FRAME,), {"before": "hat", "after": "other"}),

@@ -210,6 +210,7 @@ CALLS = {
                              named={"sensitivity": 0.9, "specificity": 0.9}, sensitivity=(57, 60), specificity=0.95),
     "audits.two_tests": call([[[14, 4], [9, 528]], [[887, 31], [37, 367]]], tests=("x", "y"), level=0.5),
     "quantify.mixture_fit": call(tally(), target(), bins=5, strict=With(True, {}, (tally(), tm.tally(scores=P[Y == 1] * 0.2)))),
+    "quantify.regression": call(FRAME["v"], P, Q, named={"replicates": 100}, degree=1, level=0.5, replicates=150, seed=1),
     "quantify.sensitivity": call(tally(), target(), methods=["ac"], threshold=0.3, training_prevalence=With(0.2, {"methods": ["em"]})),
     "scorers.scorer": call("auroc", threshold=With(0.3, {}, ("f1",)), pos_label=0),
     "study.critical_difference": call(4, 10, level=0.9, control=True),
@@ -246,6 +247,7 @@ CALLS |= {
     "study.nemenyi": call(TABLE, better="higher", level=0.5),
     "study.shaffer": call(TABLE, better="higher", level=0.5),
     "study.bonferroni_dunn": call(TABLE, "1", better="higher", level=0.5),
+    "study.westfall_young": call(TABLE, control=1, better="higher", on="values", replicates=With(150, {"replicates": 100}, (TABLE * 2,)), level=0.5, seed=With(1, {"replicates": 100}, (TABLE * 2,))),
     "study.holm": call(TABLE, control=1, better="higher", level=0.5),
     "study.hochberg": call(TABLE, control=1, better="higher", level=0.5),
     "study.hommel": call(TABLE, control=1, better="higher", level=0.5),
@@ -344,7 +346,8 @@ CALLS |= {
     "monitor.watch": call(
         CHECKED.assign(y=FRAME["y"]), named={"score": "p", "period": "t", "label": "y", "method": "ac"}, score="q", period="item", label="z", value="v", reference=4,
         audit=True, threshold=0.3, method="ms", metrics=["recall"], run_length=50.0, pos_label=0, level=0.5, seed=With(1, {"method": "ms"}), where="v > 10",
-        order=BACKWARDS, store=With(5),
+        order=BACKWARDS, store=With(5), item="item", check_cost=With(5.0, {"item": "q", "check_cost": 1.0, "error_cost": 1.0}),
+        error_cost=With(5.0, {"item": "q", "check_cost": 1.0, "error_cost": 1.0}),
     ),
 }  # fmt: skip
 WORDS = RNG.choice(["alpha", "beta", "gamma", "delta", "omega", "the", "and", "von", "een"], (60, 5))

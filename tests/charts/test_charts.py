@@ -585,7 +585,7 @@ def test_marked_policies_stand_at_the_thresholds_that_they_choose():
 
 
 def test_counts_over_time_beside_the_truth():
-    trend, truth = gallery.moving_share()
+    trend, truth = gallery.moving_share(), gallery.share_of_years()
     chart = tm.charts.counts_over_time(trend, along="year", counts=False, truth=truth)
     assert [row["truth"] for row in values(chart, "truth")] == list(truth.values())
     with pytest.raises(tm.InputError, match="none of the periods"):

@@ -101,7 +101,7 @@ def _separator(value: str | None) -> str | None:
 
 def _decimal(value: str | None) -> str | None:
     mark = _NAMED.get(value, value) if isinstance(value, str) else value
-    if mark not in {None, ".", ","}:
+    if mark is not None and (not isinstance(mark, str) or mark not in {".", ","}):
         raise InputError(f"decimal={value!r}: it is ',' or '.' (or 'comma', 'point').")
     return mark
 
