@@ -27,6 +27,7 @@ extensions = [
     "links",
     "architecture",
     "live",
+    "llms",
 ]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -63,6 +63,7 @@ CALLS = {
     tm.intervals.heterogeneity: ((tm.evaluate(tm.tally(FRAME, label="y", score="p", by="w"), metrics=["auroc"]),), {}),
     tm.calibration.calibrate: ((TALLY, "platt"), {}),
     tm.learners.detectors: ((("mod",),), {}),
+    tm.quantify.adjusted_count_error: ((TALLY.at(0.5),), {}),
     tm.quantify.bayesian_calibration: ((TALLY, TARGET), {}),
     tm.quantify.class_drift: ((tm.tally(FRAME, label="y", score="p", by="w"),), {"permutations": 99}),
     tm.quantify.count: ((TALLY, TARGET, ["ac"]), {}),

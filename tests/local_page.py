@@ -36,9 +36,10 @@ class Client:
 @contextmanager
 def serving(folder, *options):
     """A page on a folder; ended at the end."""
+    # As the installed command does, without modules of the folder it is started in.
     process = subprocess.Popen(
-        [sys.executable, "-m", "tallymark", "serve", str(folder), "--no-open", "--port", "0", *options],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-P", "-m", "tallymark", "serve", str(folder), "--no-open", "--port", "0", *options],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
     )  # fmt: skip
     try:
         line = process.stdout.readline()

@@ -192,6 +192,7 @@ CALLS = {
     "intervals.proportion": call(3, 10, level=0.5, method="wilson"),
     "intervals.roc_band": call(tally(), named={"replicates": 100}, level=0.5, method=With("fixed_threshold"), simultaneous=True,
                                replicates=With(150, {"simultaneous": True}), seed=With(1, {"simultaneous": True}), at=[0.1, 0.2]),
+    "quantify.adjusted_count_error": call(tally().at(0.5)),
     "quantify.bayesian_calibration": call(tally(), target(), density="kde", bins=5, bandwidth=With(0.5, {"density": "kde"}), monotone=True,
                                           level=0.5, seed=With(1, {"density": "kde"}), strict=With(True, {}, (tm.tally(Y, P), tm.tally(scores=P * 3)))),
     "quantify.class_drift": call(tm.tally(FRAME[:16], label="y", score="p", by="g"), named={"permutations": 99}, level=0.5, permutations=199, seed=1),

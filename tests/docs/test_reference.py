@@ -44,3 +44,15 @@ def test_code_inside_a_link_is_no_link_of_its_own():
     nodes.reference("", "", nodes.inline("", "", code), refuri="x")
     assert links._inside(code, (nodes.reference,))
     assert not links._inside(nodes.literal("", "tm.evaluate"), (nodes.reference,))
+
+
+def test_programs_that_read_docs_find_every_page():
+    pytest.importorskip("docutils.nodes")
+    from docutils.core import publish_doctree
+
+    import llms
+
+    page = publish_doctree("Title\n=====\n\nOne is 0.5 here. Two.\n")
+    assert llms.first_sentence(page) == "One is 0.5 here."
+    text = llms.listed([("audits", "Audits", "Rows checked by hand.")])
+    assert "- [Audits](audits.html): Rows checked by hand." in text

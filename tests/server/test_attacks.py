@@ -247,6 +247,18 @@ def test_nothing_is_left_behind(folder, tmp_path, monkeypatch):
     assert {path.name for path in folder.iterdir() if path.suffix in {".html", ".xlsx"}} == set()
 
 
+def test_modules_in_the_folder_are_not_imported(tmp_path):
+    pd.DataFrame({"y": [0, 1] * 50, "p": np.linspace(0, 1, 100)}).to_csv(tmp_path / "a.csv", index=False)
+    for name in ("numpy", "duckdb", "json", "tallymark"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\n")
+    with serving(tmp_path) as page:
+        status, _ = page.ask("look", {"file": "folder/a.csv"})
+        assert status == 200
+        _, started = page.ask("run", GOOD)
+        assert wait(page, started["run"])["state"] == "done"
+    assert not (tmp_path / "executed").exists()
+
+
 def test_wrong_calls_are_refused():
     for arguments, message in ((["nowhere"], "no folder"), ([".", "--host", "0.0.0.0"], "one address")):
         done = subprocess.run(

@@ -63,6 +63,7 @@ def test_predicted_classes_are_measured_as_such(files):
         ("good", ["a"], {"label": "y"}, "score column"),
         ("better", ["a"], {"label": "y", "scores": ["p"]}, "two models"),
         ("good", ["a", "b"], {"label": "y", "scores": ["p"]}, "one file"),
+        ("many", ["a", "b", "c"], {"label": "y", "scores": ["p"]}, "not more"),
         ("changed", ["a"], {"scores": ["p"]}, "period"),
         ("good", ["a"], {"label": ["y"]}, "expected a text"),
         ("good", ["a"], {"label": "y", "scores": "p"}, "names of columns"),

@@ -27,6 +27,7 @@ from tallymark.quantify.estimation.numeric import NumericEstimate as NumericEsti
 from tallymark.quantify.estimation.numeric import regression as regression
 from tallymark.quantify.estimation.prevalence import Prevalence as Prevalence
 from tallymark.quantify.estimation.prevalence import Prevalences as Prevalences
+from tallymark.quantify.estimation.rate_error import adjusted_count_error as adjusted_count_error
 from tallymark.quantify.estimation.sensitivity import Sensitivity as Sensitivity
 from tallymark.quantify.estimation.sensitivity import sensitivity as sensitivity
 
@@ -56,9 +57,8 @@ _OF_AUDITS = ("from_audit", "from_counts")
 
 __all__ = [  # noqa: PLE0604
     "BayesianCalibration", "ClassDrift", "Count", "MixtureFit", "MixtureFits", "NumericEstimate", "Prevalence",
-    "Prevalences", "Sensitivity", "bayesian_calibration", "class_drift", "count", "estimate", "estimate_many",
-    "expected", "losses",
-    "mixture_fit", "regression", "sensitivity", *_HOMES,
+    "Prevalences", "Sensitivity", "adjusted_count_error", "bayesian_calibration", "class_drift", "count", "estimate",
+    "estimate_many", "expected", "losses", "mixture_fit", "regression", "sensitivity", *_HOMES,
 ]  # fmt: skip
 
 

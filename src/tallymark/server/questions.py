@@ -49,7 +49,9 @@ def _better(files: Sequence[str], given: Choices) -> Iterator[str]:
 
 
 def _many(files: Sequence[str], given: Choices) -> Iterator[str]:
-    yield from ("quantify", *files[:2])
+    if len(files) > 2:
+        raise InputError("Choose one file of labelled rows and one of new rows, not more.")
+    yield from ("quantify", *files)
     yield from _truth(given, labelled=False)
     yield from ("--score", _several(given, "scores", 1)[0])
     yield from _named(given, "called", "by", "weight")

@@ -20,6 +20,9 @@ from tallymark.errors import InputError
 #: Runs that wait at most, and characters of what a command says that are kept.
 _MOST_WAITING, _MOST_SAID = 100, 20_000
 
+#: Python that imports nothing from the folder it is started in, which may hold anybody's files.
+PYTHON = (sys.executable, "-P")
+
 #: Where a command writes how far it is.
 PROGRESS = "TALLYMARK_PROGRESS"
 
@@ -118,7 +121,7 @@ class Runs:
         if run.words[:2] == ["audit", "plan"]:
             outputs = ["--report", str(run.report), "--out", str(run.rows)]
         run.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tallymark", *run.words, *outputs,
+            *PYTHON, "-m", "tallymark", *run.words, *outputs,
             cwd=run.folder, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE, start_new_session=True,
             env=os.environ | {PROGRESS: str(run.folder / "progress"), "COLUMNS": "200"},
@@ -158,7 +161,7 @@ async def _end(process: asyncio.subprocess.Process | None) -> None:
 async def answer_of(words: Sequence[str], seconds: float) -> str:
     """What a short command of Python prints; its error where it fails."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+        *PYTHON, *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     try:

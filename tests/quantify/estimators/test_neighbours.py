@@ -6,9 +6,11 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 
 import tallymark as tm
 from scikit_learn_rules import PER_ROW, broken_rules
+from tallymark.learners.out_of_fold import stratified_folds
 
 KNN, PWK = tm.quantify.KNN, tm.quantify.PWK
 
@@ -45,6 +47,61 @@ def test_the_rates_are_those_of_leaving_each_row_out():
     # Counted on the training rows themselves the error rates would look far better.
     seen = tm.learners.PWKClassifier(1).fit(X, y).predict(X)
     assert balanced_accuracy_score(y, seen) == 1.0 > tm.metrics.balanced_accuracy(PWK(1).fit(X, y).validation_.at(0.5))
+
+
+@pytest.mark.parametrize(
+    ("choose", "rule"),
+    [
+        ("max", lambda t, f, p, n: t - f),
+        ("x", lambda t, f, p, n: -abs((1 - t) - f)),
+        ("t50", lambda t, f, p, n: -abs(t - 0.5)),
+        (
+            "variance",
+            lambda t, f, p, n: (
+                -np.sqrt(
+                    np.mean(
+                        [
+                            s**2 * spread(t * p, p) + (1 - s) ** 2 * spread(f * n, n)
+                            for s in (np.arange(10_000) + 0.5) / 10_000
+                        ]
+                    )
+                )
+                / abs(t - f)
+            ),
+        ),
+    ],
+)
+def test_the_number_of_neighbours_is_chosen_by_a_rule(choose, rule):
+    (X, y), *_ = shifted(200)
+    found = KNN([3, 9, 25], choose=choose).fit(X, y)
+    rng = np.random.default_rng(0)
+    folds = [stratified_folds(y, 5, rng) for _ in range(2)]
+    for line in found.grid_:
+        values = []
+        for fold in folds:
+            hat = np.zeros(len(y), int)
+            for one in range(5):
+                model = KNeighborsClassifier(line["n_neighbors"]).fit(X[fold != one], y[fold != one])
+                hat[fold == one] = model.predict(X[fold == one])
+            values.append(rule(hat[y == 1].mean(), hat[y == 0].mean(), y.sum(), (1 - y).sum()))
+        assert line[choose] == pytest.approx(np.mean(values), rel=1e-6)
+    assert found.n_neighbors_ == max(found.grid_, key=lambda line: line[choose])["n_neighbors"]
+
+
+def spread(hits, rows):
+    """Variance of a rate with half a row at either end."""
+    rate = (hits + 0.5) / (rows + 1)
+    return rate * (1 - rate) / rows
+
+
+def test_powers_of_the_number_of_rows():
+    (X, y), *_ = shifted(300)
+    assert (KNN("n^(2/8)").fit(X, y).n_neighbors_, PWK("n^(3/8)").fit(X, y).n_neighbors_) == (4, 8)
+    for wrong, message in ((KNN("n^2"), "n_neighbors"), (KNN(choose="best"), "choose")):
+        with pytest.raises(tm.InputError, match=message):
+            wrong.fit(X, y)
+    with pytest.raises(tm.InputError, match="two classes"):
+        KNN(choose="x").fit(*load_iris(return_X_y=True))
 
 
 def test_the_grid_takes_the_best_and_a_number_is_taken_as_it_is():

@@ -6,8 +6,8 @@ prediction without it needs no new fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -17,17 +17,41 @@ from tallymark.errors import InputError
 from tallymark.learners.out_of_fold import Neighbourhood, geometric_mean_of_recalls, stratified_folds
 from tallymark.learners.proportion_weighted import PWKClassifier, checked_neighbors
 from tallymark.learners.votes import checked_alpha
+from tallymark.quantify.estimation.rate_error import error_of_rates, rates_of
 from tallymark.quantify.estimators.base import BaseQuantifier, RandomState, seed_of
+from tallymark.registry import require_one_of
 
 #: The grid of the method's authors, searched by the geometric mean of the recalls in two times five folds.
 NEIGHBORS = (1, 3, 5, 7, 11, 15, 25, 35, 45)
 _REPEATS, _FOLDS = 2, 5
 
+#: Numbers of neighbours by the number of rows (Enas & Choi 1986, Comput. Math. Appl. 12A), as exponents.
+_POWERS = {"n^(2/8)": 2 / 8, "n^(3/8)": 3 / 8}
+
+Choice = Literal["geometric_mean", "max", "x", "t50", "variance"]
+
+
+def _of_rates(score: Callable[[float, float, float, float], float]) -> Callable[[Ints, Ints, int], float]:
+    """A rule on true positives, positives, false positives and negatives, as one on codes and predictions."""
+    return lambda codes, predicted, _: score(*rates_of(codes, predicted))
+
+
+#: How good k and alpha are by out-of-fold predictions; the rules of thresholds that have the same name, and the error
+#: of the adjusted count. Higher is better.
+_RULES: Mapping[Choice, Callable[[Ints, Ints, int], float]] = {
+    "geometric_mean": geometric_mean_of_recalls,
+    "max": _of_rates(lambda tp, p, fp, n: tp / p - fp / n),
+    "x": _of_rates(lambda tp, p, fp, n: -abs(1.0 - tp / p - fp / n)),
+    "t50": _of_rates(lambda tp, p, *_: -abs(tp / p - 0.5)),
+    "variance": _of_rates(lambda *cells: -error_of_rates(*cells)),
+}
+
 
 class _Neighbours(BaseQuantifier):
     method = "ac"
 
-    n_neighbors: int | Sequence[int] | None
+    n_neighbors: int | str | Sequence[int] | None
+    choose: Choice
     metric: Any
     metric_params: Any
     cv: int | str
@@ -43,6 +67,7 @@ class _Neighbours(BaseQuantifier):
         labels, codes = self._labels_of(y)
         if np.bincount(codes).min() < 2:
             raise InputError("One class has a single row; error rates need two or more of each class.")
+        self._check_rule(len(self.classes_))
         ks, alphas = self._grid(len(codes)), self._alphas()
         rng = np.random.default_rng(seed_of(self.random_state))
         chosen_in = [stratified_folds(codes, _FOLDS, rng) for _ in range(_REPEATS)]
@@ -54,8 +79,8 @@ class _Neighbours(BaseQuantifier):
         self.grid_: list[dict[str, Any]] = []
         pair: tuple[int, float | None] = (ks[0], alphas[0])
         if len(ks) * len(alphas) > 1:
-            self.grid_ = _searched(around, codes, chosen_in, ks, alphas)
-            best = max(self.grid_, key=lambda line: line["geometric_mean"])
+            self.grid_ = _searched(around, codes, chosen_in, ks, alphas, self.choose)
+            best = max(self.grid_, key=lambda line: line[self.choose])
             pair = (best["n_neighbors"], best["alpha"])
         self.n_neighbors_, self.alpha_ = pair
         one = ([self.n_neighbors_], [self.alpha_])
@@ -67,11 +92,19 @@ class _Neighbours(BaseQuantifier):
         self._learn(labels, self._as_scores(predicted))
         return self
 
+    def _check_rule(self, classes: int) -> None:
+        require_one_of("choose", self.choose, tuple(_RULES))
+        if classes > 2 and self.choose != "geometric_mean":
+            raise InputError(f"choose={self.choose!r} is for two classes; there are {classes}.")
+
     def _grid(self, rows: int) -> list[int]:
         """Numbers of neighbours to try: those of the grid that leave-one-out and folds can give."""
         most = rows - 1 - rows // _FOLDS
         if self.n_neighbors is None:
             return [k for k in NEIGHBORS if k <= most] or [1]
+        if isinstance(self.n_neighbors, str):
+            require_one_of("n_neighbors", self.n_neighbors, tuple(_POWERS))
+            return [max(1, min(round(rows ** _POWERS[self.n_neighbors]), most))]
         candidates = self.n_neighbors if isinstance(self.n_neighbors, Iterable) else [self.n_neighbors]
         if not (checked := {checked_neighbors(k, rows - 1) for k in candidates}):
             raise InputError("n_neighbors is an empty list; give a number, several to choose from, or None.")
@@ -98,15 +131,20 @@ class _Neighbours(BaseQuantifier):
 
 
 def _searched(
-    around: Neighbourhood, codes: Ints, folds: Sequence[Ints], ks: Sequence[int], alphas: Sequence[float | None]
+    around: Neighbourhood,
+    codes: Ints,
+    folds: Sequence[Ints],
+    ks: Sequence[int],
+    alphas: Sequence[float | None],
+    choose: Choice,
 ) -> list[dict[str, Any]]:
-    """The geometric mean of each k and alpha, averaged over the repeats."""
+    """The value of each k and alpha by a rule, averaged over the repeats."""
     totals: dict[tuple[int, float | None], float] = {}
     for fold in folds:
         for k, alpha, predicted in around.in_folds(fold, ks, alphas):
-            score = geometric_mean_of_recalls(codes, predicted, around.classes)
+            score = _RULES[choose](codes, predicted, around.classes)
             totals[k, alpha] = totals.get((k, alpha), 0.0) + score / len(folds)
-    return [{"n_neighbors": k, "alpha": alpha, "geometric_mean": score} for (k, alpha), score in totals.items()]
+    return [{"n_neighbors": k, "alpha": alpha, choose: score} for (k, alpha), score in totals.items()]
 
 
 class KNN(_Neighbours):
@@ -115,8 +153,12 @@ class KNN(_Neighbours):
     Parameters
     ----------
     n_neighbors
-        A number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45, chosen by the geometric mean of
-        the classes' recalls in two times five folds.
+        A number, several to choose from, or None for 1, 3, 5, 7, 11, 15, 25, 35, 45; of several the best in two times
+        five folds is taken. ``"n^(2/8)"`` and ``"n^(3/8)"`` are powers of the number of rows.
+    choose
+        What the best is: ``geometric_mean`` of the classes' recalls; for two classes also ``max`` (the largest tpr −
+        fpr), ``x`` (fnr nearest to fpr), ``t50`` (tpr nearest to ½), as thresholds are chosen, or ``variance`` (the
+        least :func:`~tallymark.quantify.adjusted_count_error`).
     metric, metric_params
         Distance, as scikit-learn's.
     cv
@@ -138,8 +180,9 @@ class KNN(_Neighbours):
 
     def __init__(
         self,
-        n_neighbors: int | Sequence[int] | None = None,
+        n_neighbors: int | str | Sequence[int] | None = None,
         *,
+        choose: Choice = "geometric_mean",
         metric: Any = "euclidean",
         metric_params: Any = None,
         cv: int | str = "loo",
@@ -147,6 +190,7 @@ class KNN(_Neighbours):
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
+        self.choose = choose
         self.metric = metric
         self.metric_params = metric_params
         self.cv = cv
@@ -162,7 +206,7 @@ class PWK(_Neighbours):
 
     Parameters
     ----------
-    n_neighbors, metric, metric_params, cv, random_state, n_jobs
+    n_neighbors, choose, metric, metric_params, cv, random_state, n_jobs
         As of :class:`KNN`.
     alpha
         None weights a class by :math:`1 - N_c/S` (PWK), a number by :math:`(N_c/M)^{-1/\alpha}` (PWKα); several, such
@@ -181,8 +225,9 @@ class PWK(_Neighbours):
 
     def __init__(
         self,
-        n_neighbors: int | Sequence[int] | None = None,
+        n_neighbors: int | str | Sequence[int] | None = None,
         *,
+        choose: Choice = "geometric_mean",
         alpha: float | Sequence[float] | None = None,
         metric: Any = "euclidean",
         metric_params: Any = None,
@@ -191,6 +236,7 @@ class PWK(_Neighbours):
         n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
+        self.choose = choose
         self.alpha = alpha
         self.metric = metric
         self.metric_params = metric_params
