@@ -22,7 +22,7 @@ from tallymark.registry import LOSSES, METRICS, POLICIES, QUANTIFIERS
 pytestmark = pytest.mark.slow
 
 #: These change how long the work takes, where it is done, or who is told of it, never the answer.
-ONLY_HOW = {"jobs", "n_jobs", "progress", "memory_limit", "threads", "command"}
+ONLY_HOW = {"jobs", "n_jobs", "progress", "memory_limit", "threads", "command", "files"}
 
 RNG = np.random.default_rng(0)
 N = 160
@@ -370,7 +370,7 @@ PERIODS = tm.tally(FRAME, score="p", by="t")
 PAGE = (tm.quantify.estimate("cc", tally(), PERIODS, replicates=100), "page.html")
 ADVICE = tm.advise(prevalence_stable=True, values_stable=True)
 CALLS["report"] = call(
-    tally(), "page.html", title="Another", threshold="f1", level=0.5, prevalence=0.1, sampling="stratified", advice=ADVICE,
+    tally(), "page.html", title="Another", threshold="f1", level=0.5, prevalence=0.1, sampling="stratified", advice=ADVICE, private=4,
 )  # fmt: skip
 
 

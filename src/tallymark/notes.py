@@ -137,6 +137,12 @@ GUARDS = {
         of_input=True,
         fatal=False,
     ),
+    "TM131": Guard(
+        "groups with too few rows to be shown privately were left out",
+        "merge groups, or show fewer of them",
+        of_input=True,
+        fatal=False,
+    ),
 }
 
 

@@ -219,15 +219,15 @@ class ReportedOutput(CheckedOutput):
         """Refuse, before any work, a place where a report must not go."""
         require_report_place(self.report, *inputs)
 
-    def write_report(self, result: Any, title: str, **options: Any) -> None:
-        """Write the report of a result, where one was asked for."""
+    def write_report(self, result: Any, *files: str | None, title: str = "", **options: Any) -> None:
+        """Write the report of a result, where one was asked for; it states the `files` and is called as the first."""
         if self.report is not None:
             from tallymark.reporting.pages import report
 
+            named = [file for file in files if file is not None]
+            options |= {"title": title or Path(named[0]).name, "files": named, "command": shown_command()}
             with progress_bar(f"Writing {self.report}") as progress:
-                report(
-                    result, self.report, title=Path(title).name, command=shown_command(), progress=progress, **options
-                )
+                report(result, self.report, progress=progress, **options)
 
     def say_where(self) -> None:
         """Print where the report is, if there is one."""

@@ -61,7 +61,7 @@ def _bound(tally: Tally, *, interpolation: Interpolation = "integral") -> tuple[
 
 
 @metric(
-    title="Average precision", brief="top of the list", family="ranking", needs="tally", low=0.0, high=1.0,
+    title="Average precision", brief="the top of the list", family="ranking", needs="tally", low=0.0, high=1.0,
     better="higher", chance=_prevalence, rank_only=True, top_heavy=True, aliases=("ap",),
     bound=lambda tally: _bound(tally, interpolation="step"),
     formula=r"\sum_k (R_k - R_{k-1})\, \mathrm{precision}_k",

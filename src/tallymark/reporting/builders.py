@@ -29,6 +29,7 @@ class ReportRequest:
     parameters: Mapping[str, float] = field(default_factory=dict)
     sampling: Sampling = "plain"
     advice: Advice | None = None
+    private: int | None = None
 
 
 #: Builds the content of a page from results by name, the data as they were passed, and the options.

@@ -16,7 +16,8 @@ from tallymark.quantify.estimation.count import Count, total_of
 from tallymark.quantify.estimation.prevalence import SUM_OF_GROUPS, Prevalence, Prevalences
 from tallymark.registry import QUANTIFIERS
 from tallymark.reporting.builders import ReportRequest, contents
-from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table, measured
+from tallymark.reporting.methods import of_counts
+from tallymark.reporting.page_model import Cell, Content, Fold, Methods, Remark, Section, Table, measured
 from tallymark.reporting.sentences import listed
 
 if TYPE_CHECKING:
@@ -47,7 +48,14 @@ def of_count(answer: Count, title: str | None) -> Content:
         list(map(Remark.of, answer.warnings)),
         [section for section in sections if section is not None],
         headline=headline,
+        methods=_methods(answer, totals),
     )
+
+
+def _methods(answer: Count, totals: Sequence[Prevalence]) -> Methods:
+    if not totals:
+        return Methods()
+    return of_counts(answer.estimates, float(totals[0].n), [one.interval_method for one in totals], totals[0].level)
 
 
 def _classes(answer: Count) -> dict[str, ClassPrevalences]:

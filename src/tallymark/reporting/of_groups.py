@@ -14,6 +14,7 @@ from tallymark.errors import InputError
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import Evaluation, Evaluations
 from tallymark.notes import Note
+from tallymark.reporting.methods import of_evaluations
 from tallymark.reporting.page_model import (
     Bar,
     Cell,
@@ -94,6 +95,7 @@ def of_groups(
         ],
         tallies={model.name: model.whole for model in models},
         evaluations=totals,
+        methods=of_evaluations(totals, leading[:4]),
     )
 
 

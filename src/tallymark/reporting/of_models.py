@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tallymark import charts
@@ -22,10 +23,22 @@ from tallymark.notes import Note
 from tallymark.registry import METRICS
 from tallymark.reporting.builders import ReportRequest, contents, require_used
 from tallymark.reporting.explorer import BANDS_UP_TO
+from tallymark.reporting.methods import of_evaluations
 from tallymark.reporting.of_classes import of_classes
 from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.of_groups import of_groups
-from tallymark.reporting.page_model import Bar, Content, Fold, Line, Remark, Section, metric_tables, once, table_of
+from tallymark.reporting.page_model import (
+    Bar,
+    Content,
+    Fold,
+    Line,
+    Methods,
+    Remark,
+    Section,
+    metric_tables,
+    once,
+    table_of,
+)
 from tallymark.reporting.remarks import described, flattered, leaks, no_sums, rarity
 from tallymark.reporting.sentences import model_headline, model_sentences
 from tallymark.simple import without_simple
@@ -41,7 +54,7 @@ if TYPE_CHECKING:
 _EVALUATED = ("threshold", "level", "prevalence", "parameters", "sampling")
 
 
-@contents("Tally", "Tallies", "Panel", "Curve", uses=(*_EVALUATED, "advice"))
+@contents("Tally", "Tallies", "Panel", "Curve", uses=(*_EVALUATED, "advice", "private"))
 def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Content:
     """Models are evaluated and, on the same rows, compared; groups are shown beside their total."""
     options: dict[str, Any] = {
@@ -52,21 +65,38 @@ def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
         **request.parameters,
     }
     title = request.title or "Evaluation of a classifier"
+    if request.private is not None:
+        named_, data = _in_bins(named_, data, request.private)
     if isinstance(data, Tallies) and len(data.names) > data.by_model:
-        require_used(request, ("title", *_EVALUATED), data)
-        return of_groups(data, evaluate(data, **options), options, title=title)
+        require_used(request, ("title", "private", *_EVALUATED), data)
+        content = of_groups(data, evaluate(data, **options), options, title=title)
+        return replace(content, private=request.private)
     tallies = tallies_of(data if isinstance(data, Tallies | Panel) else named_)
     evaluations = {name: evaluate(tally, **options) for name, tally in tallies.items()}
     panel = data if isinstance(data, Panel) and len(tallies) > 1 else None
-    return of_models(
+    content = of_models(
         tallies,
         evaluations,
         title=title,
         same_rows=panel is not None or len(tallies) == 1,
         comparisons=() if panel is None else compared(panel, evaluations, request.level, request.sampling),
-        simple=None if panel is None else without_simple(panel),
+        simple=None if panel is None or request.private is not None else without_simple(panel),
         advice=request.advice,
     )
+    return replace(content, private=request.private)
+
+
+def _in_bins(named_: Mapping[str, Any], data: Any, least: int) -> tuple[Mapping[str, Any], Any]:
+    """The data, alone or by name, with scores in bins."""
+    from tallymark.summaries.private import private
+
+    if isinstance(data, Tally | Tallies | Panel):
+        binned = private(data, least)
+        return dict.fromkeys(named_, binned), binned
+    if not all(isinstance(one, Tally) for one in named_.values()):
+        raise InputError("private= is for a tally, a panel, tallies by group, or several tallies by name.")
+    parts = {name: private(one, least) for name, one in named_.items()}
+    return parts, parts
 
 
 @contents("Evaluation", "Evaluations")
@@ -86,12 +116,13 @@ def _of_evaluations(named_: Mapping[str, Evaluation | Evaluations], data: Any, r
     facts = {name: model_facts({name: one}) for name, one in evaluations.items()}
     leading = next(iter(facts.values())).metrics
     warnings = [*no_sums(evaluations), *_noted(evaluations, None)]
-    what, sentences = [f"{len(evaluations)} evaluations"], _apart(evaluations)
+    what, sentences, methods = [f"{len(evaluations)} evaluations"], _apart(evaluations), Methods()
     headline = f"{len(evaluations)} evaluations that were not compared."
     if len(evaluations) == 1:
         (alone,) = facts.values()
         what, sentences = described(first), model_sentences(evaluations, alone)
         headline, warnings = model_headline(evaluations, alone), [*rarity(alone, first), *warnings]
+        methods = of_evaluations(evaluations, leading[:4])
     chart = picture(data)
     sections = [] if chart is None else [Section("Headline metrics", "", [chart])]
     sections.append(Section("All metrics", _EXPLAINED, (), metric_tables(evaluations, leading)))
@@ -99,7 +130,7 @@ def _of_evaluations(named_: Mapping[str, Evaluation | Evaluations], data: Any, r
         Line(name, [Bar.of(one[metric]) for metric in leading[:4] if metric in one], place)
         for place, (name, one) in enumerate(evaluations.items())
     ]
-    return Content(title, what, sentences, once(warnings), sections, headline=headline, lines=lines)
+    return Content(title, what, sentences, once(warnings), sections, headline=headline, lines=lines, methods=methods)
 
 
 #: The text above a table of all metrics.
@@ -186,6 +217,7 @@ def of_models(
         ],
         tallies=tallies,
         evaluations=drawn,
+        methods=of_evaluations(drawn, leading[:4], comparisons) if same_rows else Methods(),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tallymark._display import Row, columns_of
@@ -93,6 +93,10 @@ class Bar:
     high: float | None = None
     chance: float | None = None
     undefined: bool = False
+    #: What the ends of the bar stand for.
+    ends: tuple[float, float] = (0.0, 1.0)
+    #: Where chance lies when the ends leave it out: "below" or "above".
+    beyond: str = ""
 
     @classmethod
     def of(cls, measure: Measure) -> Bar:
@@ -111,7 +115,40 @@ class Bar:
             return min(max((value - facts.low) / (facts.high - facts.low), 0.0), 1.0)
 
         at, low, high, chance = map(place, (measure.value, measure.low, measure.high, measure.chance))
-        return cls(facts.label, facts.brief, text, at, low, high, chance)
+        return cls(facts.label, facts.brief, text, at, low, high, chance, ends=(facts.low, facts.high))
+
+    def between(self, low: float, high: float) -> Bar:
+        """The bar on a part of its axis."""
+
+        def place(share: float | None) -> float | None:
+            return None if share is None else min(max((share - low) / (high - low), 0.0), 1.0)
+
+        beyond = "" if self.chance is None or low <= self.chance <= high else "below" if self.chance < low else "above"
+        start, length = self.ends[0], self.ends[1] - self.ends[0]
+        return replace(
+            self,
+            at=place(self.at),
+            low=place(self.low),
+            high=place(self.high),
+            chance=None if beyond else place(self.chance),
+            ends=(start + low * length, start + high * length),
+            beyond=beyond,
+        )
+
+
+def zoomed(bars: Sequence[Bar]) -> list[Bar]:
+    """The bars of one metric on the part of its axis where values and limits are, in steps of a twentieth."""
+    places = [place for bar in bars for place in (bar.at, bar.low, bar.high) if place is not None]
+    if not places:
+        return list(bars)
+    low, high = math.floor(_STEPS * min(places)) / _STEPS, math.ceil(_STEPS * max(places)) / _STEPS
+    if high - low > _WIDE or low == high:
+        return list(bars)
+    return [bar.between(low, high) for bar in bars]
+
+
+#: Steps of an axis, and the share of it beyond which all of it is drawn.
+_STEPS, _WIDE = 20, 0.5
 
 
 @dataclass(frozen=True)
@@ -122,6 +159,14 @@ class Line:
     bars: Sequence[Bar]
     #: Index of the model's colour and symbol.
     index: int = 0
+
+
+@dataclass(frozen=True)
+class Methods:
+    """How the numbers were computed: a paragraph to quote, and its references."""
+
+    text: str = ""
+    references: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -141,6 +186,19 @@ class Content:
     #: Tallies and evaluations the sliders run over.
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+    methods: Methods = Methods()
+    #: Rows of either class that every bin of scores has at least, where scores were put into bins.
+    private: int | None = None
+
+    @property
+    def zoomed_lines(self) -> list[Line]:
+        """The lines with each metric's bars on the part of its axis that is in use."""
+        if len({len(line.bars) for line in self.lines}) != 1 or not self.lines[0].bars:
+            return list(self.lines)
+        columns = [zoomed(bars) for bars in zip(*(line.bars for line in self.lines), strict=True)]
+        return [
+            replace(line, bars=list(bars)) for line, bars in zip(self.lines, zip(*columns, strict=True), strict=True)
+        ]
 
     @property
     def order(self) -> list[str]:

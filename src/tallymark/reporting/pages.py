@@ -11,14 +11,15 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.resources import files
+from importlib.resources import files as package_files
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from tallymark import __version__
+from tallymark import __version__, _check
 from tallymark._display import columns_of, plain
+from tallymark._numbers import number
 from tallymark._text import visible
 from tallymark._write import replacing, require_writable
 from tallymark.charts.rendering import Progress, drawn
@@ -29,6 +30,7 @@ from tallymark.notes import input_notes
 from tallymark.reporting.builders import ReportRequest, content_of
 from tallymark.reporting.explorer import explored, formulas, glossary, limits_note
 from tallymark.reporting.page_model import Content, Remark
+from tallymark.reporting.terms import explained_terms
 
 if TYPE_CHECKING:
     from tallymark.inference.interval import Sampling
@@ -44,8 +46,10 @@ def report(
     prevalence: float | None = None,
     title: str | None = None,
     command: str | None = None,
+    files: Sequence[str] = (),
     advice: Advice | None = None,
     sampling: Sampling = "plain",
+    private: int | None = None,
     progress: Progress | None = None,
     **parameters: float,
 ) -> Path:
@@ -65,8 +69,13 @@ def report(
         Title of the page.
     command
         The command that is shown as the origin of the page.
+    files
+        Files of the data, whose size, date and hash are stated.
     advice
         Result of :func:`tallymark.advise`, whose metrics come first.
+    private
+        Scores are put into bins of at least this many rows of either class before anything is computed, so that no
+        count on the page is smaller, and groups with fewer are left out. For a tally, a panel and tallies by group.
     progress
         Called with the percentage of charts that are drawn.
     **parameters
@@ -97,8 +106,9 @@ def report(
         parameters=parameters,
         sampling=sampling,
         advice=advice,
+        private=private,
     )
-    return write(content_of(data, request), path, progress, command=command)
+    return write(content_of(data, request), path, progress, command=command, files=_check.listed(files))
 
 
 def write(
@@ -107,15 +117,23 @@ def write(
     progress: Progress | None = None,
     *,
     command: str | None = None,
+    files: Sequence[str] = (),
     seed: int | None = None,
 ) -> Path:
     """Write a page, all of it or nothing; `progress` is called with the percentage of charts that are drawn."""
     content = replace(content, warnings=[*map(Remark.of, input_notes()), *content.warnings])
+    described = _described(files) if files else []
     with replacing(path, over=_PAGE) as temporary:
         # A lone surrogate cannot be encoded and is escaped.
-        text = page(content, progress, command=command, seed=seed)
+        text = page(content, progress, command=command, files=described, seed=seed)
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     return Path(path)
+
+
+def _described(files: Sequence[str]) -> list[str]:
+    from tallymark.reporting.data_files import described_files
+
+    return described_files(files)
 
 
 #: The first bytes of a page; a report overwrites no other file.
@@ -132,7 +150,12 @@ _SCRIPTS = ("page.js", "numbers.js", "plot.js", "tables.js", "pictures.js", "exp
 
 
 def page(
-    content: Content, progress: Progress | None = None, *, command: str | None = None, seed: int | None = None
+    content: Content,
+    progress: Progress | None = None,
+    *,
+    command: str | None = None,
+    files: Sequence[str] = (),
+    seed: int | None = None,
 ) -> str:
     """The page as text."""
     try:
@@ -143,7 +166,7 @@ def page(
         raise InputError(
             "Reports need Jinja2, Altair and latex2mathml; install them with: pip install 'tallymark[report]'."
         ) from None
-    folder = files("tallymark.reporting") / "page"
+    folder = package_files("tallymark.reporting") / "page"
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_harmless)
     charts = [chart for section in content.sections for chart in section.all_pictures]
     specifications = [chart.to_dict(validate=False) for chart in charts]
@@ -158,8 +181,9 @@ def page(
         "drawn": lambda chart: pictures[id(chart)],
         "place": lambda chart: places[id(chart)],
         "title_of": _title,
+        "number": number,
         "js": _javascript,
-        "slug": lambda text: re.sub(r"\W+", "-", text),
+        "slug": _slug,
     }
     template = environment.from_string(_read(folder, "page.html"))
     data = {
@@ -175,6 +199,9 @@ def page(
         headline=content.headline or (sentences.pop(0) if sentences else ""),
         sentences=sentences,
         command=command,
+        files=files,
+        private=content.private,
+        terms=explained_terms(content),
         explained=list({note.code: note for note in content.warnings if note.why}.values()),
         explorer=explorer,
         explorer_note="" if explorer is None else limits_note(content.evaluations),
@@ -235,6 +262,10 @@ def _data_of(specification: Any) -> list[dict[str, list[Any]]]:
 
 #: Columns that are not data: the order of a line's points, the reason why nothing is drawn.
 _DRAWING = frozenset({"order", "why"})
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"\W+", "-", text)
 
 
 def _four(value: Any) -> Any:

@@ -82,7 +82,19 @@ def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) ->
         sentences.append(f"{_first_upper(named(facts.leading))} is {measure_text(one[facts.leading])}{beside}.")
     if facts.otherwise is not None:
         sentences.append(_otherwise(*facts.otherwise))
+        if advice := _which_for_what(facts):
+            sentences.append(advice)
     return sentences
+
+
+def _which_for_what(facts: ModelFacts) -> str:
+    """Which model to take for what, where two metrics prefer different ones."""
+    if facts.otherwise is None or facts.best is None:
+        return ""
+    comparison, pair = facts.otherwise
+    other = min((pair.first, pair.second), key=comparison.ranked.index)
+    first, second = METRICS[facts.leading].brief, METRICS[comparison.metric].brief
+    return f"Take {facts.best} for {first}, {other} for {second}." if first and second else ""
 
 
 def _right(one: Alarms) -> str:

@@ -68,7 +68,7 @@ def run(
         raise InputError("--period, --label, --value and options of rows need a file; name the file first.")
     data = read_columns(file, rows, stability) if file is not None and named else file
     advice = advise(data, **vars(options), **vars(stability), pos_label=rows.pos_label)
-    output.write_report(advice, file or "Which metric to watch")
+    output.write_report(advice, file, title="" if file else "Which metric to watch")
     if output.as_json:
         output.answer("advise", advice.to_dict())
         return

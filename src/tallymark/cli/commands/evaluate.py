@@ -58,6 +58,7 @@ from tallymark.sources.formats import Wanted
 from tallymark.sources.roles import OPTION, Roles
 from tallymark.sources.rows import Rows
 from tallymark.summaries.panel import Panel
+from tallymark.summaries.private import private
 from tallymark.summaries.score_notes import hard_labels_of
 from tallymark.summaries.tallies import Tallies
 from tallymark.summaries.tally import Tally
@@ -102,6 +103,10 @@ class ScannedRowOptions(ClusteredRowOptions):
     """Which rows are read, and whether large files are quantised."""
 
     exact: Annotated[bool, flag("exact", "Never quantise scores, whatever the size.")] = False
+    private: Annotated[
+        int | None,
+        number("K", "Put scores into bins of K rows of either class or more; groups with fewer are left out.", least=2),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -150,10 +155,11 @@ def run(
     """Read, evaluate, write the report, print; gives back what was printed."""
     output.require_place(file)
     requirements = [Requirement.of(written) for written in metrics.require or ()]
+    only_with_scores = {"cluster": rows.cluster, "exact": rows.exact, "private": rows.private}
     options = _options(metrics, parameters, intervals, requirements)
     if is_saved(file):
-        _refuse(columns, rows, engine, why="to read rows, and a saved summary has none")
-        evaluated = _of_saved(file, options)
+        _refuse(columns, replace(rows, private=None), engine, why="to read rows, and a saved summary has none")
+        evaluated = _of_saved(file, options, rows.private)
     elif columns.label is None or sum(map(bool, (columns.score, columns.predicted, columns.probability))) != 1:
         raise UnnamedColumnError(
             "Say what to evaluate: --label COLUMN and --score COLUMN, --predicted COLUMN, "
@@ -165,14 +171,14 @@ def run(
             file, columns, rows, engine, options, everything=everything, panel=output.report is not None
         )
     elif columns.predicted:
-        _refuse(engine, why="only with --score", also={"cluster": rows.cluster, "exact": rows.exact})
+        _refuse(engine, why="only with --score", also=only_with_scores)
         evaluated = _of_predictions(file, columns, rows, options)
     else:
-        _refuse(engine, why="only with --score", also={"cluster": rows.cluster, "exact": rows.exact})
+        _refuse(engine, why="only with --score", also=only_with_scores)
         _refuse(why="only with --score or --predicted", also={"pos_label": rows.pos_label, "by": columns.by})
         evaluated = _of_probabilities(file, columns, rows, options)
     if output.report is not None:
-        _write_report(evaluated, file, output.report, options)
+        _write_report(evaluated, file, output.report, options, rows.private)
     result = evaluated.evaluations
     checks = checks_of(requirements, ((", ".join(map(str, key)), one) for key, one in result.entries.items()))
     margins = _against(metrics, evaluated, options)
@@ -257,9 +263,13 @@ def _refuse(*groups: Any, why: str, also: Mapping[str, Any] | None = None) -> No
         raise InputError(f"{', '.join(used)}: {why}.")
 
 
-def _of_saved(file: str, options: Mapping[str, Any]) -> Evaluated:
+def _of_saved(file: str, options: Mapping[str, Any], least: int | None) -> Evaluated:
     """A saved summary, or several."""
     saved = load(file)
+    if least is not None:
+        if not isinstance(saved, Tally | Tallies | Panel):
+            raise InputError("--private: only with --score, or a saved tally.")
+        saved = private(saved, least)
     tallies = Tallies(("model",), {(file,): saved}) if isinstance(saved, Tally) else saved
     if isinstance(tallies, Tallies):
         emit(hard_labels_of(tallies))
@@ -309,6 +319,8 @@ def _of_scores(
             )
             together = panel and len(scores) > 1 and not groups and table.small
             same_rows = table.panel() if together else None
+    if rows.private is not None:
+        tallies, same_rows = private(tallies, rows.private), same_rows and private(same_rows, rows.private)
     emit(hard_labels_of(tallies))
     if options["metrics"] is None and not everything:
         # Only what will be shown: intervals of the rest would be computed for nothing.
@@ -400,7 +412,7 @@ def class_and_column(written: str) -> tuple[str, str]:
     return name, column_name
 
 
-def _write_report(evaluated: Evaluated, file: str, path: str, options: Mapping[str, Any]) -> None:
+def _write_report(evaluated: Evaluated, file: str, path: str, options: Mapping[str, Any], least: int | None) -> None:
     from tallymark.reporting.of_classes import of_classes
     from tallymark.reporting.of_groups import of_groups
     from tallymark.reporting.of_models import compared, of_models
@@ -421,7 +433,9 @@ def _write_report(evaluated: Evaluated, file: str, path: str, options: Mapping[s
                 title=title,
                 same_rows=evaluated.same_rows,
                 comparisons=() if panel is None else compared(panel, entries, level, sampling),
-                simple=None if panel is None else without_simple(panel),
+                simple=None if panel is None or least is not None else without_simple(panel),
                 notes=evaluated.notes,
             )
-        write(content, path, progress, command=shown_command(), seed=options["seed"])
+        write(
+            replace(content, private=least), path, progress, command=shown_command(), files=[file], seed=options["seed"]
+        )

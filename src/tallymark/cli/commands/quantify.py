@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -160,7 +161,7 @@ def run(
                 progress=progress,
                 **methods.given(),
             )
-    output.write_report(result, f"{target or validation}: how many?")
+    output.write_report(result, target, validation, title=f"{Path(target or validation).name}: how many?")
     if output.as_json:
         output.answer("quantify", result.to_dict(), result.warnings)
     else:

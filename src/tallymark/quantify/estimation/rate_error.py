@@ -43,7 +43,7 @@ def adjusted_count_error(confusion: Confusion) -> float:
     """
     if not isinstance(confusion, Confusion):
         raise InputError(f"Got a {type(confusion).__name__}, expected a confusion of two classes.")
-    cells = confusion if isinstance(confusion, BinaryConfusion) else confusion.binary()
+    cells = confusion if isinstance(confusion, BinaryConfusion) else confusion.binary
     positives, negatives = float(cells.tp + cells.fn), float(cells.fp + cells.tn)
     if not positives or not negatives:
         raise InputError("There are no rows of one class, so that its rate is not known; both are needed.")

@@ -76,13 +76,13 @@ function explorer(found) {
     // The chosen model last, so that it lies on top.
     const order = models.map((_, i) => i).sort((a, b) => (a === state.model) - (b === state.model));
     for (const i of order) {
-      const model = models[i], width = seen().includes(i) ? 2.4 : 1.2;
+      const model = models[i], chosen = seen().includes(i);
       // Bands of models that nobody looks at would only darken the others.
-      if (model.bands && seen().includes(i)) {
+      if (model.bands && chosen) {
         plots.roc.band(model.bands.roc.x, model.bands.roc.low, model.bands.roc.high, i);
         if (!moved()) plots.pr.band(model.bands.pr.x, model.bands.pr.low, model.bands.pr.high, i);
       }
-      plots.roc.line(model.tp.map((tp, k) => [model.fp[k] / model.N, tp / model.P]), i, width);
+      plots.roc.line(model.tp.map((tp, k) => [model.fp[k] / model.N, tp / model.P]), i, chosen);
       const curve = [];
       for (let k = model.tp.length - 1; k >= 0; k--) {
         const c = cellsAt(model, k, state.prevalence);
@@ -92,7 +92,7 @@ function explorer(found) {
         if (curve.length) curve.push([curve[curve.length - 1][0], precision]);
         curve.push([recall, precision]);
       }
-      plots.pr.line(curve, i, width);
+      plots.pr.line(curve, i, chosen);
     }
     spread();
     costs();
@@ -149,22 +149,27 @@ function explorer(found) {
     plots.decision.faint(grid.map((t) => [t, prior - (1 - prior) * t / (1 - t)]), "");
     const drawn = seen().map((i) => [i, benefit(models[i])]);
     for (const [i, points] of drawn) plots.decision.line(points, i);
+    plots.decision.ends = drawn.map(([i, points]) => [...(points.findLast(([, v]) => v > least / 2) ?? points[0]), i]);
     if (drawn.every(([, points]) => points.every(([, v]) => v < least))) plots.decision.say("Acting on these probabilities as they are is worth less than acting on no one: calibrate them first.");
   }
 
   /* ---- what follows a slider ---- */
   function marks() {
     for (const plot of Object.values(plots)) plot.marks.replaceChildren();
+    const named = { roc: [], pr: [], cost: [] };
+    const mark = (at, x, y, i, said) => { plots[at].mark(x, y, i, said); named[at].push([x, y, i]); };
     for (const i of [...seen()].reverse()) {
       const model = models[i], c = cellsAt(model, state.at[i], state.prevalence), q = parameters();
       const recall = c.tp / (c.tp + c.fn), precision = c.tp / (c.tp + c.fp), name = `${model.name} at ${thresholdText(model.thresholds[state.at[i]])}`;
-      plots.roc.mark(c.fp / (c.fp + c.tn), recall, i, `${name}: finds ${perCent(recall)} with ${perCent(c.fp / (c.fp + c.tn))} false alarms`);
-      if (c.tp + c.fp > 0) plots.pr.mark(recall, precision, i, `${name}: finds ${perCent(recall)}, ${perCent(precision)} of its alarms are right`);
-      if (model.histogram.logit === models[state.model].histogram.logit && typeof model.thresholds[state.at[i]] === "number" && plots.cost.y(costAt(model, state.at[i], q)) <= 1) plots.cost.mark(place(model, state.at[i]), costAt(model, state.at[i], q), i, `${name}: ${shownNumber(costAt(model, state.at[i], q))}`);
+      mark("roc", c.fp / (c.fp + c.tn), recall, i, `${name}: finds ${perCent(recall)} with ${perCent(c.fp / (c.fp + c.tn))} false alarms`);
+      if (c.tp + c.fp > 0) mark("pr", recall, precision, i, `${name}: finds ${perCent(recall)}, ${perCent(precision)} of its alarms are right`);
+      if (model.histogram.logit === models[state.model].histogram.logit && typeof model.thresholds[state.at[i]] === "number" && plots.cost.y(costAt(model, state.at[i], q)) <= 1) mark("cost", place(model, state.at[i]), costAt(model, state.at[i], q), i, `${name}: ${shownNumber(costAt(model, state.at[i], q))}`);
     }
+    if (models.length > 1) for (const [at, marked] of Object.entries(named)) plots[at].names(marked);
     const model = models[state.model];
     plots.scores.rule(place(model, state.at[state.model]), thresholdText(model.thresholds[state.at[state.model]]));
     const q = parameters(model, state.at[state.model]);
+    if (models.length > 1 && plots.decision?.ends && !$("decision-figure").hidden) plots.decision.names(plots.decision.ends);
     if (plots.decision && !$("decision-figure").hidden && Number.isFinite(q.odds_at)) plots.decision.rule(q.odds_at, "");
   }
   /* Ten thousand rows like these, in squares. */

@@ -71,9 +71,24 @@ class Plot {
     const far = (share) => Math.min(Math.max(share, -50), 50);
     return points.map(([x, y], k) => `${k ? "L" : "M"}${(this.left + (this.right - this.left) * far(this.x(x))).toFixed(1)} ${(this.bottom - (this.bottom - this.top) * far(this.y(y))).toFixed(1)}`).join("");
   }
-  line(points, i, width = 2) {
+  /* A model's line; those of models that were not chosen are thin and grey. */
+  line(points, i, chosen = true) {
     this.drawn.push(...points.map((point) => [DATA.explorer.models[i].name, ...point]));
-    if (points.length) svgElement(this.lines, "path", { d: this.path(points), stroke: colourOf(i), "stroke-width": width, "stroke-dasharray": dashOf(i), fill: "none", class: "curve", "clip-path": this.clip });
+    const look = chosen ? { stroke: colourOf(i), "stroke-width": 2.4, "stroke-dasharray": dashOf(i) } : { stroke: "var(--missed)", "stroke-width": 1.2 };
+    if (points.length) svgElement(this.lines, "path", { ...look, d: this.path(points), fill: "none", class: "curve", "clip-path": this.clip });
+  }
+  /* Names of models beside their marks: where there is room, and not over each other. */
+  names(marked) {
+    const taken = [];
+    for (const [x, y, i] of marked) {
+      const name = DATA.explorer.models[i].name, text = name.length > 24 ? `${name.slice(0, 23)}…` : name, wide = 6.4 * text.length;
+      const [px, py] = [this.px(x), this.py(y)], left = px + 10 + wide > this.right;
+      const clear = (at) => taken.every(([from, to, line]) => Math.abs(line - at) > 13 || px > to || px + wide < from);
+      const lines = [py + 4, py + 20, py - 12, py + 36, py - 28].filter((at) => at > this.top + 8 && at < this.bottom - 2);
+      const at = lines.find(clear) ?? py + 4;
+      taken.push(left ? [px - 10 - wide, px, at] : [px, px + 10 + wide, at]);
+      svgElement(this.marks, "text", { x: left ? px - 9 : px + 9, y: at, "text-anchor": left ? "end" : "start", "font-size": 11.5, "font-weight": 600, fill: colourOf(i), stroke: "var(--paper)", "stroke-width": 3, "paint-order": "stroke", class: "name" }, text);
+    }
   }
   faint(points, dash = "3 3") { svgElement(this.lines, "path", { d: this.path(points), stroke: "var(--faint)", "stroke-dasharray": dash, fill: "none", "clip-path": this.clip }); }
   band(xs, lows, highs, i) {
