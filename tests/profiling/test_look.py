@@ -237,3 +237,20 @@ def test_errors_about_columns_say_where_to_look(arguments, tmp_path):
     assert result.exit_code
     said = f"{result.output} {result.exception}".replace("\n", "")
     assert f"`tallymark look {shlex.quote(str(path))}` shows what each column could be." in said
+
+
+def test_codes_with_labels_are_seen_by_their_labels(tmp_path, monkeypatch):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    y = (rng.random(300) < 0.3).astype(float)
+    frame = pd.DataFrame({"wahr": y, "score": np.clip(rng.normal(0.3 + 0.3 * y, 0.2), 0.01, 0.99)})
+    labels = {"wahr": {0.0: "kein Betrug", 1.0: "Betrug"}}
+    pyreadstat.write_dta(frame, "a.dta", variable_value_labels=labels)
+    pyreadstat.write_sav(frame, "a.sav", variable_value_labels=labels)
+    for name in ("a.dta", "a.sav"):
+        with pytest.warns(tm.GuardWarning, match="value labels of wahr"):
+            looked = tm.look(name)
+        (commands,) = [one.command for one in looked.questions if "evaluate" in one.command][:1]
+        assert "Betrug" in commands
+        assert CliRunner().invoke(app, list(commands[1:])).exit_code == 0

@@ -183,11 +183,12 @@ def test_fifty_questions_at_once_are_answered_or_wait(page):
 
 
 def children(page):
-    return [
-        one
-        for one in psutil.Process(page.process.pid).children(recursive=True)
-        if "tallymark" in " ".join(one.cmdline())
-    ]
+    found = []
+    for one in psutil.Process(page.process.pid).children(recursive=True):
+        # It may have ended since.
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found += [one] if "tallymark" in " ".join(one.cmdline()) else []
+    return found
 
 
 def started(page, question):
@@ -245,6 +246,58 @@ def test_nothing_is_left_behind(folder, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in working)
     assert {path.name for path in folder.iterdir() if path.suffix in {".html", ".xlsx"}} == set()
+
+
+@pytest.mark.parametrize("mark", ["\0", "\ud800", "[" * 20_000])
+def test_what_no_command_can_be_given_is_refused(page, mark):
+    for path, question in [
+        ("look", {"file": f"folder/{mark}.csv"}),
+        ("look", {"file": "folder/a.csv", "encoding": f"a{mark}b"}),
+        ("run", {**GOOD, "choices": {"label": f"a{mark}b", "scores": ["p"]}}),
+        ("run", {**GOOD, "decimal": mark}),
+    ]:
+        status, answer = page.ask(path, question)
+        assert status == 400 or wait(page, answer["run"])["state"] == "failed"
+    status, _, content = page.send("POST", "run", b"[" * 60_000)
+    assert status == 400, content
+
+
+def test_names_that_turn_the_text_around_and_long_ones_are_kept_plainly(page):
+    for name in ("%E2%80%AEvsc.exe.csv", "%F0%9F%98%80" * 100 + ".csv"):
+        status, _, content = page.send("POST", f"upload?name={name}", b"y,p\n1,0.9\n")
+        assert status == 200, content
+        kept = json.loads(content)["name"]
+        assert "\u202e" not in kept
+        assert len(kept.encode()) <= 200
+
+
+def test_looks_wait_for_each_other(page):
+    with ThreadPoolExecutor(12) as many:
+        asked = [many.submit(page.ask, "look", {"file": "folder/a.csv"}) for _ in range(12)]
+        most = 0
+        while not all(one.done() for one in asked):
+            most = max(most, len(children(page)))
+            time.sleep(0.05)
+    assert {one.result()[0] for one in asked} == {200}
+    assert most <= 2 * max(1, os.cpu_count() // 2)
+
+
+def test_dropped_files_have_a_limit_together(folder):
+    with serving(folder, "--limit", "1") as page:
+        body = b"y,p\n" + b"1,0.5\n" * 160_000
+        answers = [page.send("POST", "upload?name=a.csv", body)[0] for _ in range(12)]
+    assert answers[:9] == [200] * 9
+    assert answers[-1] == 400
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="no terminal closes here")
+def test_a_closed_terminal_ends_the_page_and_its_files(folder, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with serving(folder) as page:
+        page.send("POST", "upload?name=a.csv", b"y,p\n1,0.9\n0,0.1\n")
+        page.process.send_signal(signal.SIGHUP)
+        page.process.wait(20)
+    assert not list(tmp_path.iterdir())
 
 
 def test_modules_in_the_folder_are_not_imported(tmp_path):

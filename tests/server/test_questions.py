@@ -63,6 +63,8 @@ def test_predicted_classes_are_measured_as_such(files):
         ("good", ["a"], {"label": "y"}, "score column"),
         ("better", ["a"], {"label": "y", "scores": ["p"]}, "two models"),
         ("good", ["a", "b"], {"label": "y", "scores": ["p"]}, "one file"),
+        ("good", ["a"], {"label": "y", "scores": ["p"], "predicted": "h"}, "not both"),
+        ("good", ["a"], {"label": "y\0", "scores": ["p"]}, "expected a text"),
         ("many", ["a", "b", "c"], {"label": "y", "scores": ["p"]}, "not more"),
         ("changed", ["a"], {"scores": ["p"]}, "period"),
         ("good", ["a"], {"label": ["y"]}, "expected a text"),
@@ -80,3 +82,9 @@ def test_names_cannot_become_options():
     words = words_of("good", ["a.csv"], chosen)
     assert {"--pos-label=--json", "--cluster=--report=x", "--called=-x"} <= set(words)
     assert "--json" not in words
+
+
+def test_lines_of_python_say_how_the_file_is_read_and_what_is_true():
+    chosen = {"label": "y", "pos_label": "true", "scores": ["p"]}
+    lines = python_of("good", ["sub/a.csv"], chosen, {"decimal": ","})
+    assert "tm.scan(tm.data_file('sub/a.csv', decimal=','), label='y', pos_label=True, score=['p'])" in lines

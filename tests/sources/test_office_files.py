@@ -349,3 +349,36 @@ def test_a_value_label_none_is_a_label(tmp_path):
     pyreadstat.write_sav(FRAME, str(tmp_path / "n.sav"), variable_value_labels={"y": {0: "None", 1: "Fraud"}})
     with pytest.warns(tm.GuardWarning, match="value labels of y"):
         assert tm.scan(tmp_path / "n.sav", label="y", score="score", pos_label="Fraud").n == N
+
+
+def test_portable_files_of_spss_are_read(tmp_path):
+    upper = FRAME[["y", "score"]].rename(columns=str.upper)
+    pyreadstat.write_por(upper, tmp_path / "a.por")
+    found = tm.scan(tmp_path / "a.por", label="Y", score="SCORE")
+    assert tm.metrics.auroc(found) == pytest.approx(tm.metrics.auroc(tm.tally(Y, FRAME["score"])))
+    with pytest.raises(tm.InputError, match="states its own"):
+        tm.scan(tm.data_file(tmp_path / "a.por", encoding="cp1252"), label="Y", score="SCORE")
+
+
+def test_other_alphabets_are_not_read_as_accents(tmp_path):
+    for encoding, word in (("cp1251", "нет"), ("cp1253", "όχι"), ("koi8-r", "нет")):
+        path = tmp_path / f"{encoding}.csv"
+        FRAME.assign(naam=word).to_csv(path, index=False, encoding=encoding)
+        with pytest.raises(tm.InputError, match="encoding="):
+            tm.scan(path, label="y", score="score")
+    western = tmp_path / "western.csv"
+    FRAME.assign(naam="créée à l'été, œuvre, ÜBER, Ångström, jäädä, maïs").to_csv(
+        western, index=False, encoding="cp1252"
+    )
+    assert tm.scan(western, label="y", score="score").n == N
+
+
+@pytest.mark.parametrize("name", ["score_pct", "probabilité (pour cent)", "Porciento score por ciento"])
+def test_names_of_per_cent_in_other_languages(tmp_path, name):
+    FRAME.assign(**{name: 100 * FRAME["score"]}).to_csv(tmp_path / "a.csv", index=False)
+    FRAME.assign(**{name: FRAME["score"]}).to_csv(tmp_path / "b.csv", index=False)
+    with pytest.warns(tm.GuardWarning, match="divided by 100"):
+        divided = tm.scan(tmp_path / "a.csv", label="y", score=name)
+    with pytest.warns(tm.GuardWarning, match="as it is"):
+        kept = tm.scan(tmp_path / "b.csv", label="y", score=name)
+    assert tm.metrics.brier(divided) == pytest.approx(tm.metrics.brier(kept))

@@ -20,7 +20,7 @@ from tallymark.sources.data_file import options_of
 from tallymark.sources.duck import connected, quoted
 from tallymark.sources.engine import engine
 from tallymark.sources.files import Reading
-from tallymark.sources.formats import Wanted, is_number, is_whole
+from tallymark.sources.formats import STATISTICS, Files, Wanted, is_number, is_whole
 from tallymark.sources.frames import column_names_of, is_frame, read_columns
 from tallymark.sources.number_texts import number_columns, replaced, said
 
@@ -108,11 +108,12 @@ def opened(data: Any) -> Iterator[Rows]:
     if isinstance(data, str | PathLike | list | tuple):
         with engine(data, thorough=True) as source:
             types, untyped = dict(source.types), source.untyped
-            if not untyped:
+            if not untyped and Files.at(data).form is not STATISTICS:
                 yield _with_numbers(Rows(source.shown, source.reader, types, {}, source.query), data)
                 return
-        # Of a file without types every cell is read as it is written: a text far below must not stop the reading.
-        texts = [Wanted(name, "look", "text") for name in types if name in untyped]
+        # Of a file without types every cell is read as it is written: a text far below must not stop the reading. Codes
+        # with labels are read as the commands read a truth: by their labels.
+        texts = [Wanted(name, "look", "text") for name in types if name in untyped or not untyped]
         with engine(data, texts, thorough=True) as source:
             numbers = {name: is_number(types[name]) for name in untyped}
             yield _with_numbers(Rows(source.shown, source.reader, source.types, numbers, source.query), data)

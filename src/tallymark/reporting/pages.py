@@ -201,6 +201,7 @@ def page(
         command=command,
         files=files,
         private=content.private,
+        colours=len(PALETTES["light"].models),
         terms=explained_terms(content),
         explained=list({note.code: note for note in content.warnings if note.why}.values()),
         explorer=explorer,

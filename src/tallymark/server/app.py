@@ -6,7 +6,7 @@ import asyncio
 import json
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,8 +20,8 @@ from starlette.routing import Route
 
 from tallymark.errors import InputError
 from tallymark.server.folders import Folders
-from tallymark.server.questions import python_of, words_of
-from tallymark.server.runs import Runs, answer_of
+from tallymark.server.questions import is_text, python_of, words_of
+from tallymark.server.runs import AT_ONCE, Runs, answer_of
 
 #: What the page may load: itself. A report has scripts of its own, and runs in a frame that can reach nothing else.
 _PAGE_POLICY = (
@@ -99,6 +99,7 @@ class Page:
         self.settings = settings
         self.folders = Folders(root, settings.upload_bytes)
         self.runs: Runs | None = None
+        self._looking = asyncio.Semaphore(AT_ONCE)
 
     def application(self) -> Starlette:
         """The application that a server runs."""
@@ -142,6 +143,8 @@ class Page:
                 response = await answer(request)
             except InputError as error:
                 response = JSONResponse({"error": str(error)}, 400)
+            except (OSError, RecursionError, ValueError) as error:
+                response = JSONResponse({"error": f"That cannot be answered: {error}."}, 400)
             except ClientDisconnect:
                 response = PlainTextResponse("", 400)
             for name, value in _HEADERS.items():
@@ -185,15 +188,17 @@ class Page:
     async def _look(self, request: Request) -> Response:
         asked = await _question(request)
         path = str(self.folders.path(asked.get("file")))
-        stated = {name: str(asked[name]) for name in _STATED if asked.get(name)}
+        stated = _stated(asked)
         given = [f"{name}={value}" for name, value in stated.items()]
         options = [f"--{option}" for option in given]
-        looked, first = await asyncio.gather(
-            answer_of(["-m", "tallymark", "look", path, "--json", *options], _LOOK_SECONDS),
-            answer_of(
-                ["-m", "tallymark.server.preview", path, *(f"{n}={v}" for n, v in stated.items())], _LOOK_SECONDS
-            ),
-        )
+        try:
+            async with self._looking:
+                looked, first = await asyncio.gather(
+                    answer_of(["-m", "tallymark", "look", path, "--json", *options], _LOOK_SECONDS),
+                    answer_of(["-m", "tallymark.server.preview", path, *given], _LOOK_SECONDS),
+                )
+        except InputError as error:
+            raise InputError(str(error).replace(path, Path(path).name)) from None
         # Messages name the file, not where it is on this machine.
         named = looked.replace(json.dumps(path)[1:-1], Path(path).name)
         return JSONResponse({"look": json.loads(named), "first": json.loads(first)})
@@ -205,10 +210,11 @@ class Page:
         choices = asked.get("choices") if isinstance(asked.get("choices"), dict) else {}
         question = str(asked.get("question"))
         words = words_of(question, paths, choices or {})
-        stated = [f"--{name}={asked[name]}" for name in _STATED if asked.get(name)]
-        shown = {path: Path(path).name for path in paths}
-        lines = python_of(question, [shown[path] for path in paths], choices or {})
-        return JSONResponse({"run": self._runs.start([*words, *stated], shown, lines)})
+        stated = _stated(asked)
+        shown = {path: self.folders.shown(path) for path in paths}
+        lines = python_of(question, [shown[path] for path in paths], choices or {}, stated)
+        options = [f"--{name}={value}" for name, value in stated.items()]
+        return JSONResponse({"run": self._runs.start([*words, *options], shown, lines)})
 
     @property
     def _runs(self) -> Runs:
@@ -235,6 +241,14 @@ class Page:
         return FileResponse(path, media_type=media, headers=headers)
 
 
+def _stated(asked: Mapping[str, Any]) -> dict[str, str]:
+    """What was said of how the file is to be read."""
+    stated = {name: asked[name] for name in _STATED if asked.get(name)}
+    if bad := [name for name, value in stated.items() if not is_text(value)]:
+        raise InputError(f"{bad[0]} is {stated[bad[0]]!r}, expected a text.")
+    return stated
+
+
 def _part(name: str) -> Response:
     """A file of the page, from the package."""
     folder = files("tallymark.server").joinpath("page")
@@ -252,7 +266,7 @@ async def _question(request: Request) -> dict[str, Any]:
             raise InputError("The question is too long.")
     try:
         asked = json.loads(body)
-    except ValueError:
+    except (RecursionError, ValueError):
         asked = None
     if not isinstance(asked, dict):
         raise InputError("A question is one JSON object.")

@@ -16,6 +16,11 @@ from tallymark.sources.formats import ENDINGS
 #: Files listed, and folders looked into, at most.
 _MOST_LISTED, _DEEPEST = 200, 3
 
+#: Characters that a dropped file's name may not have: controls, marks that turn the direction of text, separators; and
+#: bytes that it may have. Dropped files together may be so many times as large as one.
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff/\\]")
+_LONGEST, _TOGETHER = 200, 10
+
 #: How a file is named to the page: one of the folder, or a dropped one by its number.
 _FOLDER, _DROPPED = "folder", "dropped"
 
@@ -35,14 +40,16 @@ class Folders:
 
     def listed(self) -> list[dict[str, Any]]:
         """Data files of the folder and the dropped ones, with their sizes."""
-        dropped = sorted((self.scratch / _DROPPED).glob("*/*"))
-        found = [_entry(_DROPPED, path, path.relative_to(self.scratch / _DROPPED)) for path in dropped]
+        found = [_entry(_DROPPED, path, path.relative_to(self.scratch / _DROPPED)) for path in self._dropped()]
         inside = (path for path in self._inside(self.root, 0) if path.name.lower().endswith(ENDINGS))
         for path in inside:
             found.append(_entry(_FOLDER, path, path.relative_to(self.root)))
             if len(found) >= _MOST_LISTED:
                 break
         return found
+
+    def _dropped(self) -> list[Path]:
+        return sorted((self.scratch / _DROPPED).glob("*/*"))
 
     def _inside(self, folder: Path, depth: int) -> Iterator[Path]:
         try:
@@ -58,6 +65,11 @@ class Folders:
             elif entry.is_dir() and depth < _DEEPEST:
                 yield from self._inside(Path(entry.path), depth + 1)
 
+    def shown(self, path: str) -> str:
+        """How a file is written in a command that is typed in the folder; a dropped one has its name alone."""
+        place = Path(path)
+        return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else place.name
+
     def path(self, name: object) -> Path:
         """The file of a name that the page was given; refuses everything outside of the two folders."""
         kind, _, rest = name.partition("/") if isinstance(name, str) else ("", "", "")
@@ -67,7 +79,7 @@ class Folders:
         try:
             path = (base / rest).resolve()
             regular = path.is_file()
-        except OSError:
+        except (OSError, ValueError):
             regular = False
         if not regular or not path.is_relative_to(base.resolve()):
             raise InputError(f"There is no file {rest!r} in the folder.")
@@ -75,18 +87,21 @@ class Folders:
 
     async def keep(self, name: str, parts: AsyncIterator[bytes]) -> dict[str, Any]:
         """Keep a dropped file under its own name; refuses one beyond the limit while it arrives."""
-        bare = re.sub(r"[\x00-\x1f/\\]", "_", name).strip(". ")[-120:] or "file"
+        safe = _UNSAFE.sub("_", name).strip(". ").encode()
+        bare = safe[-_LONGEST:].decode("utf-8", "ignore") or "file"
         if not bare.lower().endswith(ENDINGS):
             raise InputError(f"{bare!r}: expected a file that ends in {', '.join(ENDINGS)}.")
         place = self.scratch / _DROPPED / secrets.token_hex(4)
         place.mkdir(parents=True)
-        size, target = 0, place / bare
+        size, target, kept = 0, place / bare, sum(one.stat().st_size for one in self._dropped())
         try:
             with target.open("wb") as file:
                 async for part in parts:
                     size += len(part)
                     if size > self.limit:
                         raise InputError(self.too_large(bare))
+                    if kept + size > _TOGETHER * self.limit:
+                        raise InputError("The dropped files are too large together; start the page anew.")
                     file.write(part)
         except BaseException:
             target.unlink(missing_ok=True)

@@ -19,10 +19,15 @@ def words_of(question: str, files: Sequence[str], choices: Choices) -> list[str]
     return list(_QUESTIONS[question](list(files), choices))
 
 
-def python_of(question: str, files: Sequence[str], choices: Choices) -> str:
-    """Lines of Python that answer the same; empty where the library has no call for it."""
+def python_of(question: str, files: Sequence[str], choices: Choices, stated: Mapping[str, str] | None = None) -> str:
+    """Lines of Python that answer the same; empty where the library has no call for it.
+
+    `stated` is how the files are to be read, where that was said.
+    """
     words_of(question, files, choices)
-    lines = _PYTHON[question](list(files), choices)
+    options = "".join(f", {name}={value!r}" for name, value in (stated or {}).items())
+    written = [f"tm.data_file({file!r}{options})" if options else repr(file) for file in files]
+    lines = _PYTHON[question](written, choices)
     return "\n".join(["import tallymark as tm", *lines]) if lines else ""
 
 
@@ -30,6 +35,8 @@ def _good(files: Sequence[str], given: Choices) -> Iterator[str]:
     yield from ("evaluate", _only(files))
     yield from _truth(given)
     if predicted := _text(given, "predicted"):
+        if given.get("scores"):
+            raise InputError("Choose scores or a predicted class, not both: each has metrics of its own.")
         yield from ("--predicted", predicted)
     else:
         yield from ("--score", ",".join(_several(given, "scores", 1)))
@@ -90,7 +97,7 @@ def _python_good(files: Sequence[str], given: Choices) -> list[str]:
     settings = _call({"threshold": f"cost:{given['costs']}"} if given.get("costs") else {}, "threshold")
     sampling = ", sampling='stratified'" if given.get("stratified") else ""
     return [
-        f"tally = tm.scan({files[0]!r}{options})",
+        f"tally = tm.scan({files[0]}{options})",
         f"tm.report(tm.evaluate(tally{settings}{sampling}), 'report.html')",
     ]
 
@@ -98,7 +105,7 @@ def _python_good(files: Sequence[str], given: Choices) -> list[str]:
 def _python_better(files: Sequence[str], given: Choices) -> list[str]:
     options = _call(given, "label", "pos_label", "weight", "cluster", "drop_missing", score=given["scores"])
     metric = ", metric='average_precision'" if given.get("top") else ""
-    return [f"panel = tm.scan_panel({files[0]!r}{options})", f"print(tm.compare(panel{metric}))"]
+    return [f"panel = tm.scan_panel({files[0]}{options})", f"print(tm.compare(panel{metric}))"]
 
 
 def _python_many(files: Sequence[str], given: Choices) -> list[str]:
@@ -107,8 +114,8 @@ def _python_many(files: Sequence[str], given: Choices) -> list[str]:
         return []
     labelled = _call(given, "label", "pos_label", "weight", score=score)
     return [
-        f"validation = tm.scan({files[0]!r}{labelled})",
-        f"target = tm.scan({files[1]!r}{_call(given, 'weight', score=score)})",
+        f"validation = tm.scan({files[0]}{labelled})",
+        f"target = tm.scan({files[1]}{_call(given, 'weight', score=score)})",
         "print(tm.quantify.count(validation, target))",
     ]
 
@@ -116,12 +123,12 @@ def _python_many(files: Sequence[str], given: Choices) -> list[str]:
 def _python_check(files: Sequence[str], given: Choices) -> list[str]:
     score = (given.get("scores") or [None])[0]
     options = _call(given, "stratum", "checked", **({} if score is None else {"score": score}))
-    return [f"plan = tm.audits.plan({files[0]!r}{options}, width={float(given.get('width') or 0.05)!r})", "print(plan)"]
+    return [f"plan = tm.audits.plan({files[0]}{options}, width={float(given.get('width') or 0.05)!r})", "print(plan)"]
 
 
 def _python_changed(files: Sequence[str], given: Choices) -> list[str]:
     options = _call(given, "period", "label", "pos_label", score=given["scores"][0])
-    return [f"print(tm.monitor.watch({files[0]!r}{options}))"]
+    return [f"print(tm.monitor.watch({files[0]}{options}))"]
 
 
 def _call(given: Choices, *names: str, **more: Any) -> str:
@@ -130,6 +137,8 @@ def _call(given: Choices, *names: str, **more: Any) -> str:
     label = chosen.get("pos_label")
     if isinstance(label, str) and label.removeprefix("-").isdecimal():
         chosen["pos_label"] = int(label)
+    elif label in {"true", "false"}:
+        chosen["pos_label"] = label == "true"
     return "".join(f", {name}={value!r}" for name, value in chosen.items())
 
 
@@ -178,14 +187,19 @@ def _needed(given: Choices, name: str, what: str) -> str:
 
 def _text(given: Choices, name: str) -> str:
     value = given.get(name)
-    if value is not None and not isinstance(value, str):
+    if value is not None and not is_text(value):
         raise InputError(f"{name} is {value!r}, expected a text.")
     return value or ""
 
 
+def is_text(value: object) -> bool:
+    """Whether it is a text that a command can be given."""
+    return isinstance(value, str) and "\0" not in value and not any("\ud800" <= mark <= "\udfff" for mark in value)
+
+
 def _several(given: Choices, name: str, least: int) -> list[str]:
     values = given.get(name) or []
-    if not isinstance(values, list) or not all(isinstance(value, str) and value for value in values):
+    if not isinstance(values, list) or not all(is_text(value) and value for value in values):
         raise InputError(f"{name} is {values!r}, expected names of columns.")
     if len(values) < least:
         raise InputError("Choose a score column." if least == 1 else "Choose the scores of two models or more.")

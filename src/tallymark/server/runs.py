@@ -23,6 +23,9 @@ _MOST_WAITING, _MOST_SAID = 100, 20_000
 #: Python that imports nothing from the folder it is started in, which may hold anybody's files.
 PYTHON = (sys.executable, "-P")
 
+#: Runs, and looks at files, at a time.
+AT_ONCE = max(1, (os.cpu_count() or 2) // 2)
+
 #: Where a command writes how far it is.
 PROGRESS = "TALLYMARK_PROGRESS"
 
@@ -79,7 +82,7 @@ class Runs:
     def __init__(self, folder: Path, cwd: Path, seconds: float) -> None:
         self.folder, self.cwd, self.seconds = folder, cwd, seconds
         self._runs: dict[str, Run] = {}
-        self._free = asyncio.Semaphore(max(1, (os.cpu_count() or 2) // 2))
+        self._free = asyncio.Semaphore(AT_ONCE)
 
     def start(self, words: Sequence[str], names: dict[str, str], python: str) -> str:
         """Start a command; `names` are what the paths in it are called to people."""
@@ -112,6 +115,8 @@ class Runs:
             run.state, run.said = "failed", f"It took longer than {self.seconds / 60:g} minutes and was ended."
         except asyncio.CancelledError:
             run.state = "cancelled"
+        except (OSError, ValueError) as error:
+            run.state, run.said = "failed", f"The command could not be started: {error}."
         finally:
             await _end(run.process)
             run.ended = time.monotonic()

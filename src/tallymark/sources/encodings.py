@@ -28,6 +28,9 @@ _SIGN_IN_WORD = re.compile(
     rb"[A-Za-z]+[\x82-\x84\x88\x98]|[A-Za-z]+[\x86\x87\x89\x8b\x93-\x95\x99\x9b][a-z]|[A-Za-z]*[a-z][\x8a\x8c\x8e\x9f](?![A-Z])"
 )
 
+#: Words of letters with accents alone, as other alphabets look in Windows-1252.
+_ACCENTS_ONLY = re.compile(rb"(?<![A-Za-z\xc0-\xff])[\xc0-\xff]{3,}(?![A-Za-z])")
+
 #: Bytes in which Windows-1252 is not Latin-1.
 _SIGNS = re.compile(rb"[\x80-\x9f]")
 
@@ -109,6 +112,12 @@ def _one_byte(name: str) -> str:
             raise InputError(f"{name!r} is not UTF-8 text, and not Windows-1252 either; {hint}.")
         if _UTF_8.search(block):
             raise InputError(f"{name!r} is partly UTF-8 and partly not: save it again, or {hint}.")
+        if word := _ACCENTS_ONLY.search(block):
+            raise InputError(
+                f"{name!r} is not UTF-8 text; in Windows-1252 it would read {word[0].decode('cp1252')!r}, in "
+                f"Windows-1251 {word[0].decode('cp1251')!r}, in Windows-1253 "
+                f"{word[0].decode('cp1253', 'replace')!r}: {hint}."
+            )
         if sign := _SIGN_IN_WORD.search(block):
             raise InputError(
                 f"{name!r} is not UTF-8 text; in Windows-1252 it would read {sign[0].decode('cp1252')!r}, in cp850 "

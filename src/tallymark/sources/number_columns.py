@@ -41,14 +41,21 @@ def numbers_in(
     # Once one column is converted here, all are: the engine would read the others in a scan of another type.
     values = {name: formats.get(name, NumberFormat()).sql(name) for name in texts}
     converted = replaced(rows, values) if values else rows
-    unsigned = [name for name in titled if name not in signed and _beyond_one(name, converted, query)]
+    ends = {name: _ends(name, converted, query) for name in titled if name not in signed}
+    unsigned = [name for name, (low, high) in ends.items() if low >= 0.0 and 1.0 < high <= 100.0]
+    as_it_is = [
+        f"{name} as it is, though its name says per cent: no value is beyond 1"
+        for name, (_, high) in ends.items()
+        if high <= 1.0
+    ]
     if unsigned:
         converted = replaced(converted, {name: f"{quoted(name)} / 100" for name in unsigned})
-    return NumbersRead(converted if formats or unsigned else rows, said(formats, [*signed, *unsigned]))
+    remarks = [*said(formats, [*signed, *unsigned]), *as_it_is]
+    return NumbersRead(converted if formats or unsigned else rows, remarks)
 
 
-def _beyond_one(name: str, rows: str, query: Query) -> bool:
-    """Whether values go up to 100, and some beyond 1."""
+def _ends(name: str, rows: str, query: Query) -> tuple[float, float]:
+    """The lowest and the highest value; nan where there is none."""
     ends = query(f"SELECT min({quoted(name)})::DOUBLE AS low, max({quoted(name)})::DOUBLE AS high FROM {rows}")
-    low, high = (np.ma.filled(ends[end].astype(np.float64), np.nan)[0] for end in ("low", "high"))
-    return bool(low >= 0.0 and 1.0 < high <= 100.0)
+    low, high = (float(np.ma.filled(ends[end].astype(np.float64), np.nan)[0]) for end in ("low", "high"))
+    return low, high

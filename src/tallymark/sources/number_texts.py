@@ -32,7 +32,10 @@ _PATTERNS = {
 }
 
 #: A header that says its numbers are per cent.
-_PER_CENT = re.compile(r"%|\b(per ?cent|percentage|pct|procent|prozent|pourcent\w*)\b", re.IGNORECASE)
+_PER_CENT = re.compile(
+    r"%|(?<![^\W_])(per ?cent|percentage|pct|procent|prozent|pour ?cent\w*|por ?ciento|per ?cento)(?![^\W_])",
+    re.IGNORECASE,
+)
 
 #: Rows looked at before the whole column is.
 _FIRST = 2_000

@@ -32,10 +32,15 @@ def read_statistics_file(
     pyreadstat = office("pyreadstat")
     spss = Path(name).suffix.lower() in {".sav", ".zsav", ".por"}
     read = getattr(pyreadstat, _READERS[Path(name).suffix.lower()])
+    # The reader of portable files takes no encoding, and no word about missing values.
+    portable = Path(name).suffix.lower() == ".por"
+    if portable and encoding is not None:
+        raise InputError(f"encoding= says nothing of {name!r}: a portable file states its own.")
+    options = {} if portable else {"encoding": encoding}
     try:
-        values, about = read(name, output_format="dict", encoding=encoding)
+        values, about = read(name, output_format="dict", **options)
         # Ranges that are missing values are stated only where they are kept as values.
-        declared = read(name, metadataonly=True, user_missing=True, encoding=encoding)[1] if spss else about
+        declared = read(name, metadataonly=True, user_missing=True, **options)[1] if spss and not portable else about
     except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OSError, ValueError) as error:
         raise InputError(f"Cannot read {name!r}: {error}.") from None
     columns = {column: [_plain(value) for value in cells] for column, cells in values.items()}

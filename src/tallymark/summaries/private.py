@@ -142,8 +142,8 @@ def _run_in_bins(run: Run, edges: Floats, centres: Floats) -> Run:
         sums: Floats = np.bincount(places, column, minlength=len(edges)).astype(np.float64)
         return sums
 
+    rows = summed(run.rows if run.rows is not None else run.mass).astype(np.int64)
+    there = rows > 0
     if run.kind != "weights":
-        return Run(centres, counts=summed(run.mass).astype(np.int64))
-    return Run(
-        centres, weights=summed(run.weights), squares=summed(run.squares), rows=summed(run.rows).astype(np.int64)
-    )
+        return Run(centres[there], counts=rows[there])
+    return Run(centres[there], weights=summed(run.weights)[there], squares=summed(run.squares)[there], rows=rows[there])

@@ -8,6 +8,7 @@ Example: tallymark serve reports --port 0
 
 from __future__ import annotations
 
+import signal
 import sys
 import webbrowser
 from pathlib import Path
@@ -44,6 +45,9 @@ def run(
     sys.stdout.flush()
     if not no_open:
         webbrowser.open(settings.address)
+    if hasattr(signal, "SIGHUP"):
+        # A terminal that is closed ends the page as Ctrl-C does, and with it what was dropped.
+        signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
     uvicorn.Server(config).run(sockets=[listening])
 
 

@@ -1,11 +1,14 @@
 // The page: files, what is in them, a question, its answer. Every text from outside is set as text, never as HTML.
 
 const $ = (id) => document.getElementById(id);
-const state = { file: null, others: [], files: [], look: null, upload: 0, run: null, token: 0 };
+const state = { file: null, files: [], look: null, upload: 0, run: null, token: 0 };
+
+// Marks that turn the direction of the text around them, as in a file's name, are shown as what they are.
+const plain = (text) => String(text).replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 
 const make = (tag, text, attributes = {}) => {
   const element = document.createElement(tag);
-  if (text !== undefined) element.textContent = text;
+  if (text !== undefined) element.textContent = plain(text);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
   return element;
 };
@@ -59,7 +62,7 @@ const upload = async (list) => {
       continue;
     }
     const response = await fetch(`upload?name=${encodeURIComponent(file.name)}`, { method: "POST", body: file });
-    const answer = await response.json();
+    const answer = await response.json().catch(() => ({ error: `The file could not be kept (${response.status}).` }));
     if (!response.ok) { await tell(new Error(answer.error)); continue; }
     last = answer.id;
   }
@@ -67,11 +70,13 @@ const upload = async (list) => {
   if (last) await choose(last);
 };
 
-const stated = () => Object.fromEntries(["encoding", "decimal", "separator", "sheet"].map((name) => [name, $(name).value]).filter(([, value]) => value));
+// How the file is to be read, where that was stated; another file is read anew.
+const READ = ["encoding", "decimal", "separator", "sheet"];
+const stated = () => Object.fromEntries(READ.map((name) => [name, $(name).value]).filter(([, value]) => value));
 
 const choose = async (id) => {
+  if (id !== state.file) for (const name of READ) $(name).value = "";
   state.file = id;
-  state.others = [];
   $("heading").textContent = "Looking at the file …";
   $("parts").hidden = false;
   $("questions").hidden = true;
@@ -109,7 +114,7 @@ const showLook = ({ look, first }) => {
   $("cautions").replaceChildren(...[...(look.cautions ?? []).map((one) => one.message), ...look.warnings.map((one) => one.message)].map((text) => make("li", text)));
   options($("label"), names, parts.truth, "(none)");
   showPositives();
-  options($("predicted"), names, parts.predicted?.[0], "(none)");
+  options($("predicted"), names, parts.scores?.length ? "" : parts.predicted?.[0], "(none)");
   options($("period"), names, parts.period, "(none)");
   options($("by"), names, "", "(none)");
   options($("weight"), names, parts.weight, "(none)");
