@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from tallymark.errors import InputError
 from tallymark.registry import POLICIES, Policy
 
 
 def parse_policy(text: str) -> tuple[Policy, tuple[float, ...]]:
     """The policy that a text names, and its numbers."""
+    if re.fullmatch(r"[+-]?\d*,\d+", text.strip()):
+        raise InputError(f"The threshold is {text!r}; write {text.strip().replace(',', '.')}, with a point.")
     name, _, written = text.partition(":")
     policy = POLICIES[name.strip()]
     try:

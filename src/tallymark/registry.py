@@ -36,12 +36,14 @@ Entry = TypeVar("Entry", bound=Named)
 class Registry(Mapping[str, Entry], Generic[Entry]):
     """Declared entries by name or alias; iterates over names in the order of declaration.
 
-    `kind` is what messages call an entry, `home` the module that declares the built-in ones.
+    `kind` is what messages call an entry, `home` the module that declares the built-in ones, and `listed_by` says where
+    all of them are listed, where that is too long for a message.
     """
 
-    def __init__(self, kind: str, home: str) -> None:
+    def __init__(self, kind: str, home: str, listed_by: str = "") -> None:
         self._kind = kind
         self._home = home
+        self._listed_by = listed_by
         self._entries: dict[str, Entry] = {}
         self._aliases: dict[str, str] = {}
         self._user_defined: set[str] = set()
@@ -91,10 +93,9 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         except (KeyError, TypeError):
             if isinstance(name, str) and (derived := self.derive(name)) is not None:
                 return derived
-            spellings = [*self._entries, *self._aliases]
-            raise UnknownNameError(
-                f"No {self._kind} is called {name!r}.{nearest(name, spellings)} There are: {', '.join(self._entries)}."
-            ) from None
+            meant = nearest(name, [*self._entries, *self._aliases])
+            all_ = self._listed_by or f"There are: {', '.join(self._entries)}."
+            raise UnknownNameError(f"No {self._kind} is called {name!r}.{meant} {all_}") from None
 
     def __contains__(self, name: object) -> bool:
         self._load()
@@ -333,12 +334,14 @@ class Calibration(Declared):
     uses_target: bool = False
 
 
-METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics")
+METRICS: Registry[Metric] = Registry("metric", "tallymark.metrics", "`tallymark metrics` (dir(tm.metrics)) lists them.")
 PARAMETERS: Registry[Parameter] = Registry("parameter", "tallymark.metrics.parameters")
 POLICIES: Registry[Policy] = Registry("threshold policy", "tallymark.thresholds")
 LOSSES: Registry[Loss] = Registry("quantification loss", "tallymark.quantify.losses")
 CALIBRATIONS: Registry[Calibration] = Registry("calibration", "tallymark.quantify")
-QUANTIFIERS: Registry[Method] = Registry("quantifier", "tallymark.quantify.kernels")
+QUANTIFIERS: Registry[Method] = Registry(
+    "quantifier", "tallymark.quantify.kernels", "`tallymark quantifiers` lists them."
+)
 
 
 def cell_metric_named(name: str) -> CellMetric:

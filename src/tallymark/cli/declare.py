@@ -19,7 +19,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from tallymark.errors import ColumnError, UnnamedColumnError
+from tallymark.errors import ColumnError, UnnamedColumnError, nearest
 from tallymark.notes import strictly
 
 #: ``-h`` as well as ``--help``, in every command.
@@ -87,6 +87,8 @@ class CommandPackage(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name, or None."""
         if cmd_name not in self.list_commands(ctx):
+            if meant := nearest(cmd_name, self.list_commands(ctx)):
+                ctx.fail(f"No such command {cmd_name!r}.{meant}")
             return None
         module = importlib.import_module(f"{self.package.__name__}.{cmd_name.replace('-', '_')}")
         if hasattr(module, "COMMANDS"):

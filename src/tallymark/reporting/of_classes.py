@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tallymark import charts
 from tallymark._numbers import amount, counted, per_cent
-from tallymark.decisions.verdicts import most_confused
+from tallymark.comparison.compare import compare
+from tallymark.comparison.results import Comparison
+from tallymark.decisions.verdicts import alarms, most_confused
 from tallymark.evaluation.evaluate import evaluate
 from tallymark.measures import SAMPLED, Evaluation, Measure
 from tallymark.metrics import headlines
 from tallymark.registry import METRICS
 from tallymark.reporting.builders import ReportRequest, contents
+from tallymark.reporting.methods import of_evaluations
+from tallymark.reporting.of_comparison import compared_section
 from tallymark.reporting.page_model import (
     Bar,
     Cell,
     Content,
     Fold,
     Line,
+    Methods,
     Remark,
     Section,
     Table,
@@ -29,8 +34,16 @@ from tallymark.reporting.page_model import (
     metric_tables,
     once,
 )
-from tallymark.reporting.sentences import measure_text, named
-from tallymark.summaries.confusion import Confusion
+from tallymark.reporting.sentences import (
+    comparison_headline,
+    comparison_sentences,
+    found,
+    measure_text,
+    named,
+    with_shares,
+)
+from tallymark.summaries.confusion import BinaryConfusion, Confusion
+from tallymark.summaries.panel import Panel
 
 
 @contents("Confusion", "ClassScores", "ClassPanel", uses=("level", "sampling"))
@@ -40,9 +53,14 @@ def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
     return of_classes(evaluations, title=request.title or "Evaluation of a classifier")
 
 
-def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
+def compared_predictions(panel: Panel, level: float) -> list[Comparison]:
+    """Comparisons of predictions of two classes by the metrics that the page leads with."""
+    return [compare(panel, metric=metric, threshold=0.5, level=level) for metric in _OF_TWO[:3]]
+
+
+def of_classes(evaluations: Mapping[str, Evaluation], *, title: str, comparisons: Sequence[Comparison] = ()) -> Content:
     """The report on predictions of K classes, or on a score per class."""
-    sections = []
+    sections = [compared_section(one) for one in comparisons]
     several = len(evaluations) > 1
     for name, one in evaluations.items():
         of = f": {name}" if several else ""
@@ -52,7 +70,9 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
             sections.append(_by_class(one, of))
     sections.append(Section("All metrics", "A click on a name explains it.", (), metric_tables(evaluations)))
     first = next(iter(evaluations.values()))
-    leading = [name for name in headlines.CLASSES if name in first][:4]
+    wanted = _OF_TWO if isinstance(first.confusion, BinaryConfusion) else headlines.CLASSES
+    leading = [name for name in wanted if name in first][:4]
+    untested = f"{len(evaluations)} classifiers, not tested against each other."
     lines = [
         Line(name, [_bar(one, metric) for metric in leading if metric in one], place)
         for place, (name, one) in enumerate(evaluations.items())
@@ -60,12 +80,20 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str) -> Content:
     return Content(
         title,
         _described(first),
-        [_sentence(name if several else "", one, leading) for name, one in evaluations.items()][:3],
+        [
+            *(sentence for one in comparisons[:1] for sentence in comparison_sentences(one)),
+            *[_sentence(name if several else "", one, leading) for name, one in evaluations.items()][:3],
+        ],
         once([Remark.of(note) for one in evaluations.values() for note in one.warnings]),
         sections,
-        headline=f"{len(evaluations)} classifiers, not tested against each other." if several else _headline(first),
+        headline=comparison_headline(comparisons[0]) if comparisons else untested if several else _headline(first),
         lines=lines,
+        methods=of_evaluations(evaluations, leading, comparisons) if first.positives else Methods(),
     )
+
+
+#: Metrics that lead a page on predictions of two classes.
+_OF_TWO = ("balanced_accuracy", "recall", "precision", "mcc")
 
 
 def _bar(one: Evaluation, metric: str) -> Bar:
@@ -90,6 +118,9 @@ def _headline(one: Evaluation) -> str:
 
 
 def _sentence(name: str, one: Evaluation, leading: list[str]) -> str:
+    counts = alarms(one) if isinstance(one.confusion, BinaryConfusion) else None
+    if counts is not None:
+        return with_shares(found(name or "It", one, counts), counts)
     parts = [
         f"{named(metric) if metric in METRICS else label_of(metric)} {measure_text(one[metric])}"
         for metric in leading

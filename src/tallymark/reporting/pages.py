@@ -19,7 +19,6 @@ from warnings import warn
 
 from tallymark import __version__, _check
 from tallymark._display import columns_of, plain
-from tallymark._numbers import number
 from tallymark._text import visible
 from tallymark._write import replacing, require_writable
 from tallymark.charts.rendering import Progress, drawn
@@ -181,7 +180,6 @@ def page(
         "drawn": lambda chart: pictures[id(chart)],
         "place": lambda chart: places[id(chart)],
         "title_of": _title,
-        "number": number,
         "js": _javascript,
         "slug": _slug,
     }
@@ -345,7 +343,8 @@ def _on_the_page(svg: str, title: str) -> str:
     svg = re.sub(r' role="graphics-\w+" aria-roledescription="[^"]* mark container"', "", svg)
     # The size is set by style, so that a chart shrinks with the page.
     attributes = f'role="img" aria-label="{html.escape(title)}"'
-    sized = r'<svg \1style="max-width: \2px; width: 100%; height: auto"'
+    # Charts are made for notebooks; a page has more room.
+    sized = r'<svg \1style="max-width: calc(1.3 * \2px); width: 100%; height: auto"'
     return re.sub(r'<svg ([^>]*?)width="([\d.]+)" height="[\d.]+"', sized, svg, count=1).replace(
         "<svg ", f"<svg {attributes} ", 1
     )

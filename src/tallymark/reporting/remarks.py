@@ -68,22 +68,36 @@ def no_sums(evaluations: Mapping[str, Evaluation]) -> list[Remark]:
         return []
     first = next(iter(evaluations.values()))
     share = float(first.positives or 0) / float(first.n) if first.prevalence is None else first.prevalence
+    said = (
+        f"{per_cent(share)} of the rows are {first.words.kind}, but the scores do not average that"
+        if first.prevalence is None
+        else f"at a prevalence of {per_cent(share)} the scores would not average that"
+    )
+    if len(off) > _NAMED:
+        averages = sorted(share + one.value for one in off.values())
+        means = f"{len(off)} models average {per_cent(averages[0])} to {per_cent(averages[-1])}"
+        return [_uncalibrated(said, means)]
     means = "; ".join(
         f"{f'{name}: ' if len(evaluations) > 1 else ''}mean score {per_cent(share + one.value)}, "
         f"{100 * one.level:g} % interval {per_cent(share + one.low)} to {per_cent(share + one.high)}"
         for name, one in off.items()
         if one.low is not None and one.high is not None and one.level is not None
     )
-    return [
-        Remark(
-            "sums",
-            f"The scores are not calibrated: {per_cent(share)} of the rows are {first.words.kind}, but the scores do "
-            f"not average that ({means}).",
-            "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as "
-            "probabilities are wrong. Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as "
-            "AUROC do not suffer.",
-        )
-    ]
+    return [_uncalibrated(said, means)]
+
+
+#: Models up to which each is named.
+_NAMED = 3
+
+
+def _uncalibrated(said: str, means: str) -> Remark:
+    return Remark(
+        "sums",
+        f"The scores are not calibrated: {said} ({means}).",
+        "Sums of these scores are no counts, and plans, decision curves and net benefit that read them as "
+        "probabilities are wrong. Calibrate them first (tallymark calibrate, tm.calibration). Rankings such as AUROC "
+        "do not suffer.",
+    )
 
 
 def leaks(tallies: Mapping[str, Tally]) -> list[Remark]:

@@ -71,7 +71,7 @@ def model_sentences(evaluations: Mapping[str, Evaluation], facts: ModelFacts) ->
         other = facts.order[1] if len(facts.order) == 2 else None
         of_other = None if other is None else alarms(evaluations[other])
         text = found(name if several else "It", one, counts)
-        sentences.append(_with_shares(text, counts, other, of_other))
+        sentences.append(with_shares(text, counts, other, of_other))
     elif (one.prevalence is not None or one.weighted) and {"recall", "precision"} <= set(one.measures):
         sentences.append(_expected(name if several else "it", one))
     if facts.tested is not None:
@@ -107,7 +107,8 @@ def found(who: str, evaluation: Evaluation, counts: Alarms) -> str:
     return f"{who} finds {amount(counts.found)} of {evaluation.words.counted(counts.positives)}"
 
 
-def _with_shares(text: str, one: Alarms, other: str | None, beside: Alarms | None) -> str:
+def with_shares(text: str, one: Alarms, other: str | None = None, beside: Alarms | None = None) -> str:
+    """What a model finds with its shares, and how many of its alarms are right; the same of another model in short."""
     share = "" if one.recall.reason else f" ({_share(one.recall)})"
     text += share
     if one.called > 0:
@@ -262,7 +263,7 @@ def group_sentences(facts: GroupFacts, evaluations: Mapping[str, Evaluation]) ->
     sentences = []
     counts = alarms(facts.total)
     if counts is not None:
-        sentences.append("Over all rows: " + _with_shares(found("it", facts.total, counts), counts, None, None))
+        sentences.append("Over all rows: " + with_shares(found("it", facts.total, counts), counts))
     elif facts.total.weighted and {"recall", "precision"} <= set(facts.total.measures):
         sentences.append(_expected("it", facts.total))
     if facts.test is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from tallymark import _check
 from tallymark._check import Column
 from tallymark._memory import room
-from tallymark.errors import InputError
+from tallymark.errors import InputError, nearest
 from tallymark.sources.arrow_stream import Interrupted, arrow_blocks
 
 if TYPE_CHECKING:
@@ -263,10 +263,13 @@ def first_sentence(error: Exception) -> str:
     ):
         return f"{bad[2] or 'a column of numbers'} holds {bad[1]!r}, expected numbers."
     if bad := re.search(r'Referenced column "(.*?)" (?:was )?not found', whole):
-        return (
-            f"the condition names a column {bad[1]!r}, which is not there; "
-            f"if it is a text, write it in single quotes: '{bad[1]}'."
-        )
+        _, _, candidates = whole.partition("Candidate bindings:")
+        meant = nearest(bad[1], [name.rpartition(".")[2] for name in re.findall(r'"([^"]+)"', candidates)])
+        cure = meant or f" If it is a text, write it in single quotes: '{bad[1]}'."
+        return f"the condition names a column {bad[1]!r}, which is not there.{cure}"
+    if bad := re.search(r"Parser Error: (.*?)(?: LINE|$)", whole):
+        why = "it ends too soon" if 'at or near ")"' in bad[1] else bad[1].strip().removesuffix(".")
+        return f"the condition is no SQL ({why}); write it like: region = 'north' AND amount > 10."
     return lines[0].removesuffix(".") + "."
 
 

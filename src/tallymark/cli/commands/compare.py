@@ -11,9 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-import numpy as np
-
-from tallymark import _check
 from tallymark._numbers import limits, p_value, with_limits
 from tallymark._numbers import number as shown
 from tallymark.cli.layout import TextTable, table
@@ -35,6 +32,7 @@ from tallymark.cli.options import (
     text,
 )
 from tallymark.cli.output import Output, ReportedOutput, progress_bar
+from tallymark.cli.predictions import panel_of_predictions
 from tallymark.cli.reading import read_columns
 from tallymark.cli.requirements import (
     Estimate,
@@ -51,7 +49,6 @@ from tallymark.comparison.results import Comparison
 from tallymark.errors import InputError, UnnamedColumnError
 from tallymark.measures import Measure
 from tallymark.simple import NoSimple, without_simple
-from tallymark.sources.constructors import panel as panel_of
 from tallymark.sources.duck import Progress
 from tallymark.sources.filepanel import FilePanel
 from tallymark.sources.formats import Wanted
@@ -199,18 +196,7 @@ def _of_predictions(file: str, label: str, predicted: list[str], rows: Clustered
     """Predictions of two classes as scores of 0 and 1."""
     named = [Wanted(label, "--label", "class"), *(Wanted(name, "--predicted", "class") for name in predicted)]
     data = read_columns(file, rows, more=named)
-    truth, labels = _check.binary_labels(data[label], rows.pos_label, label)
-    scores = {
-        name: np.asarray(_check.calls(data[name], data[label], name, label) == labels[1], dtype=np.float64)
-        for name in predicted
-    }
-    return panel_of(
-        truth,
-        scores,
-        counts=None if rows.count is None else data[rows.count],
-        weights=None if rows.weight is None else data[rows.weight],
-        clusters=None if rows.cluster is None else data[rows.cluster],
-    )
+    return panel_of_predictions(data, label, predicted, rows, rows.cluster)
 
 
 def _of_outcomes(file: str, outcome: list[str], item: str | None, rows: ClusteredRowOptions) -> Outcomes:

@@ -42,6 +42,7 @@ from tallymark.cli.options import (
     text,
 )
 from tallymark.cli.output import ReportedOutput, progress_bar, shown_command
+from tallymark.cli.predictions import panel_of_predictions
 from tallymark.cli.reading import read_columns
 from tallymark.cli.requirements import Require, Requirement, as_json, checks_of, end_unless_met, print_checks
 from tallymark.errors import InputError, UnnamedColumnError, shown
@@ -172,7 +173,7 @@ def run(
         )
     elif columns.predicted:
         _refuse(engine, why="only with --score", also=only_with_scores)
-        evaluated = _of_predictions(file, columns, rows, options)
+        evaluated = _of_predictions(file, columns, rows, options, panel=output.report is not None)
     else:
         _refuse(engine, why="only with --score", also=only_with_scores)
         _refuse(why="only with --score or --predicted", also={"pos_label": rows.pos_label, "by": columns.by})
@@ -333,9 +334,9 @@ def _of_scores(
 
 
 def _of_predictions(
-    file: str, columns: ColumnOptions, rows: ScannedRowOptions, options: Mapping[str, Any]
+    file: str, columns: ColumnOptions, rows: ScannedRowOptions, options: Mapping[str, Any], *, panel: bool
 ) -> Evaluated:
-    """Predicted classes, any number of them."""
+    """Predicted classes, any number of them; with `panel`, two classes are kept so that a report can compare."""
     label, predicted, groups = columns.label or "", columns.predicted or [], columns.by or []
     _refuse_two_masses(rows)
     data = read_columns(file, rows, columns)
@@ -352,7 +353,10 @@ def _of_predictions(
     }
     options = _with_known(options, classes)
     evaluations = {key: evaluate(matrix, **options) for key, matrix in matrices.items()}
-    return Evaluated(Evaluations(("model", *groups), evaluations, by_model=True))
+    same_rows = None
+    if panel and len(predicted) > 1 and not groups and len(classes) == 2:
+        same_rows = panel_of_predictions(data, label, predicted, rows)
+    return Evaluated(Evaluations(("model", *groups), evaluations, by_model=True), panel=same_rows)
 
 
 def _classes(columns: Sequence[NDArray[Any]], columns_named: Sequence[str]) -> list[Label]:
@@ -413,7 +417,7 @@ def class_and_column(written: str) -> tuple[str, str]:
 
 
 def _write_report(evaluated: Evaluated, file: str, path: str, options: Mapping[str, Any], least: int | None) -> None:
-    from tallymark.reporting.of_classes import of_classes
+    from tallymark.reporting.of_classes import compared_predictions, of_classes
     from tallymark.reporting.of_groups import of_groups
     from tallymark.reporting.of_models import compared, of_models
     from tallymark.reporting.pages import write
@@ -422,7 +426,8 @@ def _write_report(evaluated: Evaluated, file: str, path: str, options: Mapping[s
     with progress_bar(f"Writing {path}") as progress:
         entries = {", ".join(map(str, key)): one for key, one in evaluated.evaluations.entries.items()}
         if tallies is None:
-            content = of_classes(entries, title=title)
+            comparisons = () if panel is None else compared_predictions(panel, options["level"] or 0.95)
+            content = of_classes(entries, title=title, comparisons=comparisons)
         elif len(tallies.names) > tallies.by_model:
             content = of_groups(tallies, evaluated.evaluations, options, title=title, notes=evaluated.notes)
         else:
