@@ -22,8 +22,9 @@ def listed(pages):
 
 def first_sentence(page):
     """What stands first on a page, up to the first full stop that ends a sentence."""
-    paragraph = next(page.findall(nodes.paragraph), None)
-    text = "" if paragraph is None else " ".join(paragraph.astext().split())
+    texts = (" ".join(one.astext().split()) for one in page.findall(nodes.paragraph))
+    # Links to the notebook and the script stand above a tutorial.
+    text = next((one for one in texts if not one.startswith("Run it yourself")), "")
     head, stop, _ = text.partition(". ")
     return head + stop.strip()
 

@@ -46,8 +46,11 @@ def of_evaluations(
     """The paragraph on evaluations: `metrics` are those that the page leads with."""
     first = next(iter(evaluations.values()))
     shown = [name for name in metrics if name in first]
+    if not shown:
+        return Methods()
+    what = listed([_inside(name) for name in shown])
     sentences = [
-        f"{listed([_inside(name) for name in shown])} of {counted(first.n_rows, 'row')} "
+        f"{what[0].upper()}{what[1:]} of {counted(first.n_rows, 'row')} "
         f"({amount(float(first.positives or 0))} {first.words.kind}; {SAMPLED[first.sampling]}) were computed with "
         f"Tallymark {__version__}."
     ]

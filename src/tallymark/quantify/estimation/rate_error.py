@@ -39,7 +39,7 @@ def adjusted_count_error(confusion: Confusion) -> float:
     >>> strict = tm.Confusion.of_cells(tp=40, fp=1, fn=60, tn=99)
     >>> even = tm.Confusion.of_cells(tp=85, fp=15, fn=15, tn=85)
     >>> round(tm.quantify.adjusted_count_error(strict), 3), round(tm.quantify.adjusted_count_error(even), 3)
-    (0.076, 0.042)
+    (0.075, 0.042)
     """
     if not isinstance(confusion, Confusion):
         raise InputError(f"Got a {type(confusion).__name__}, expected a confusion of two classes.")
