@@ -108,3 +108,31 @@ def test_pages_state_the_files(tmp_path, monkeypatch):
     assert f"SHA-256 {hashlib.sha256(data).hexdigest()[:16]}" in page
     assert "rows.csv: " in page
     assert "single scores can be read" in page
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_audit_by_region_has_counts():
+    region = np.where(np.arange(len(Y)) % 3, "south", "north")
+    frame = pd.DataFrame({"y": np.where(np.arange(len(Y)) % 4, np.nan, Y), "p": P, "region": region})
+    audit = tm.audits.estimate(frame, label="y", score="p", threshold=0.5, by="region")
+    (table,) = content(audit).sections[0].tables
+    assert list(table.columns) == ["region", "positives", "rows", "share of positives"]
+    for line, (key, one) in zip(table.lines, audit.by_group.entries.items(), strict=False):
+        assert line[0].text == key[0]
+        assert (line[1].value, line[2].value, line[3].value) == (one.count, one.n, one.prevalence)
+    assert table.lines[-1][1].value == audit.prevalence.count
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_predicted_classes_are_compared(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    better, worse = (np.where(RNG.random(len(Y)) < right, Y, ~Y).astype(int) for right in (0.95, 0.75))
+    pd.DataFrame({"y": Y.astype(int), "better": better, "worse": worse}).to_csv("rows.csv", index=False)
+    words = ["evaluate", "rows.csv", "--label", "y", "--predicted", "better,worse", "--report", "r.html"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "better is the better of the two by balanced accuracy." in page
+    hits = int((better.astype(bool) & Y).sum())
+    assert f"better finds {hits} of {Y.sum()} positives" in page
+    assert "Compare by recall" in page

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 from tallymark import charts
 from tallymark._numbers import amount, counted, number, per_cent
 from tallymark.reporting.builders import ReportRequest, contents, only
-from tallymark.reporting.page_model import Content, Remark, Section, table_of
+from tallymark.reporting.page_model import Cell, Content, Remark, Section, Table, table_of
 
 if TYPE_CHECKING:
     from tallymark.audits.class_estimates import AuditEstimate
     from tallymark.audits.estimates import BinaryAuditEstimate
     from tallymark.audits.plan_results import AuditPlan
     from tallymark.prices.index_audits import IndexAudit
+    from tallymark.quantify.estimation.prevalence import Prevalence
 
 #: Classes that the headline names.
 _NAMED = 4
@@ -64,14 +65,49 @@ def _of_estimate(named: Mapping[str, BinaryAuditEstimate], data: Any, request: R
     one = estimate.prevalence
     verdict = [estimate.sentence]
     if one.reason is None:
-        limits = f"{one.count_low:.0f} to {one.count_high:.0f}"
-        verdict.insert(0, f"{one.count:.0f} of {number(one.n)} ({limits}) are positive.")
+        verdict.insert(0, f"{_count(one)} of {amount(float(one.n))} are positive.")
     text = "Design-based: no assumption on the scores or on any shift."
     section = Section("Estimates", text, [charts.audit_estimate(estimate)], [table_of(estimate.rows())])
-    what = [counted(one.details["checked"], "checked row")]
-    sections = [section, *_matrix(estimate), *_where_next(estimate), *_publication(estimate)]
+    what = [counted(one.details["checked"], "checked row"), *([_limits(one)] if one.level is not None else [])]
+    sections = [
+        *_counts_by_group(estimate),
+        section,
+        *_matrix(estimate),
+        *_where_next(estimate),
+        *_publication(estimate),
+    ]
     remarks = [*(Remark("", sentence) for sentence in estimate.explanations), *map(Remark.of, estimate.warnings)]
     return Content(request.title or "Audit", what, verdict, remarks, sections)
+
+
+def _count(one: Prevalence) -> str:
+    """A count with its limits."""
+    if one.reason is not None or one.count_low is None or one.count_high is None:
+        return "–" if one.reason else amount(round(one.count))
+    return f"{amount(round(one.count))} ({amount(round(one.count_low))} to {amount(round(one.count_high))})"
+
+
+def _limits(one: Prevalence) -> str:
+    return "" if one.level is None else f"{100 * one.level:g} % intervals"
+
+
+def _counts_by_group(estimate: BinaryAuditEstimate) -> list[Section]:
+    """How many positives each group has, and their share."""
+    if estimate.by_group is None:
+        return []
+    names = list(estimate.by_group.names)
+    groups = [*estimate.by_group.entries.items(), (("(all)",) * len(names), estimate.prevalence)]
+    lines = [
+        [
+            *(Cell(str(part)) for part in key),
+            Cell(_count(one), None if one.reason else one.count),
+            Cell(number(one.n), float(one.n)),
+            Cell(one.reason or one.written, None if one.reason else one.prevalence),
+        ]
+        for key, one in groups
+    ]
+    table = Table([*names, "positives", "rows", "share of positives"], lines, _limits(estimate.prevalence))
+    return [Section(f"Positives by {', '.join(names)}", "", (), [table])]
 
 
 def _matrix(audit: AuditEstimate) -> list[Section]:

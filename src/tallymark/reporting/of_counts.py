@@ -43,13 +43,18 @@ def of_count(answer: Count, title: str | None) -> Content:
     headline, sentences = _verdict(totals, answer) if totals else _class_verdict(_classes(answer))
     return Content(
         title or "Count",
-        [f"{_of_rows(float(totals[0].n))} without labels"] if totals else [],
+        _described(totals[0]) if totals else [],
         sentences,
         list(map(Remark.of, answer.warnings)),
         [section for section in sections if section is not None],
         headline=headline,
         methods=_methods(answer, totals),
     )
+
+
+def _described(one: Prevalence) -> list[str]:
+    rows = f"{_of_rows(float(one.n))} without labels"
+    return [rows] if one.level is None else [rows, f"{100 * one.level:g} % intervals"]
 
 
 def _methods(answer: Count, totals: Sequence[Prevalence]) -> Methods:
