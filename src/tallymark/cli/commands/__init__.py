@@ -7,7 +7,8 @@ COMMANDS = {
     "How many are there?": ("quantify", "from-counts", "rare", "calibrate"),
     "What do errors do?": ("costs", "impact", "index", "advise"),
     "Has it changed?": ("watch",),
-    "Check by hand": ("audit", "agree", "judge"),
+    "Which rows must people check?": ("audit",),
+    "Are judges or raters right?": ("judge", "agree"),
     "Studies": ("study",),
     "Tools": ("metrics", "policies", "quantifiers", "merge", "skill", "demo"),
 }

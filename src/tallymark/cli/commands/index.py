@@ -71,7 +71,7 @@ class ErrorOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, data_file("FILE", "CSV, Parquet or JSON lines file or pattern, one row per sale.")],
+    file: Annotated[str, data_file("FILE", "CSV, Parquet, Excel or other data file, or a pattern; one row per sale.")],
     sales: SaleOptions,
     error: ErrorOptions,
     output: ReportedOutput,

@@ -49,7 +49,7 @@ class CleaningOptions(OptionGroup):
 
 
 def run(
-    train: Annotated[str, data_file("TRAIN", "CSV, Parquet or JSON lines file with labelled texts.")],
+    train: Annotated[str, data_file("TRAIN", "CSV, Parquet, Excel or other data file with labelled texts.")],
     target: Annotated[str, data_file("TARGET", "File with the texts to count in.")],
     text: Annotated[str, column("Column with the text, in both files.")],
     label: Annotated[str, column("Column with the true class, in TRAIN.")],

@@ -48,7 +48,7 @@ class PlanOptions(OptionGroup):
 
 
 def run(
-    file: Annotated[str, data_file("FILE", "CSV, Parquet or JSON lines file with every row of the target.")],
+    file: Annotated[str, data_file("FILE", "CSV, Parquet, Excel or other data file with every row of the target.")],
     options: PlanOptions,
     output: ReportedOutput,
     out: Annotated[

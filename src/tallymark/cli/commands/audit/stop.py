@@ -17,7 +17,7 @@ from tallymark.sources.formats import Wanted
 
 
 def run(
-    file: Annotated[str, data_file("FILE", "CSV, Parquet or JSON lines file, one row per screened row.")],
+    file: Annotated[str, data_file("FILE", "CSV, Parquet, Excel or other data file, one row per screened row.")],
     n: Annotated[int, number("ROWS", "All rows, screened and not.", least=1)],
     output: CheckedOutput,
     label: Annotated[str, column("Column with the verdict.", "class")] = "checked",
