@@ -382,33 +382,3 @@ def test_names_of_per_cent_in_other_languages(tmp_path, name):
     with pytest.warns(tm.GuardWarning, match="as it is"):
         kept = tm.scan(tmp_path / "b.csv", label="y", score=name)
     assert tm.metrics.brier(divided) == pytest.approx(tm.metrics.brier(kept))
-
-
-TITLES = {
-    "titles": "Bundesamt für Statistik\n\nStand: 2024\n",
-    "padded": "Quarterly table;;\n;;\n",
-    "separator": "sep=;\n",
-}
-
-
-@pytest.mark.parametrize("above", TITLES.values(), ids=TITLES)
-def test_lines_above_the_names_of_columns_are_left_out(tmp_path, above):
-    rows = FRAME[["y", "score", "weight"]].to_csv(index=False, sep=";")
-    (tmp_path / "plain.csv").write_text(rows, encoding="utf-8")
-    (tmp_path / "titled.csv").write_text(above + rows, encoding="utf-8")
-    plain, _ = read(tmp_path / "plain.csv")
-    titled, said = read(tmp_path / "titled.csv")
-    assert tm.metrics.auroc(titled) == tm.metrics.auroc(plain)
-    assert f"names of columns in line {above.count(chr(10)) + 1}" in said[0]
-    with pytest.warns(tm.GuardWarning, match="names of columns in line"):
-        assert [one.name for one in tm.look(tmp_path / "titled.csv").columns] == ["y", "score", "weight"]
-
-
-@pytest.mark.parametrize(
-    "text", ["y,score\n0,0.1\n1,0.9\n", "y,score,c\n0,0.1\n1,0.9\n", "y\n0\n1\n", "a,b\nc,d,e\nf,g,h\n"]
-)
-def test_other_files_have_no_titles(tmp_path, text):
-    from tallymark.sources.title_lines import title_lines
-
-    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
-    assert title_lines(str(tmp_path / "a.csv"), None) == (0, None)

@@ -34,7 +34,6 @@ from tallymark.sources.formats import (
     require_text,
     types_by_role,
 )
-from tallymark.sources.title_lines import title_lines
 
 #: Characters of a list of fields in a message.
 _MOST_LISTED = 400
@@ -215,17 +214,12 @@ class Engine:
         """
         first = self.files.places[0]
         separator = self.files.options.get("separator")
-        above, named = title_lines(first, separator)
-        if above:
-            self.said.append(f"names of columns in line {above + 1}")
-        separator = separator or named
         stated = [] if separator is None else [f"delim = {text(separator)}"]
-        stated += [f"skip = {above}", "header = true"] if above else []
         described = self._duck.query(f"SELECT * FROM sniff_csv({', '.join(['?', *stated])})", first)
         sniffed = {name: column[0] for name, column in described.items()}
         quotes = ["quote = '\"'", "escape = '\"'"] if sniffed["Quote"] not in ('"', "'") else []
         if sniffed["HasHeader"]:
-            dialect = [f"delim = {text(sniffed['Delimiter'])}", f"skip = {max(sniffed['SkipRows'], above)}", *quotes]
+            dialect = [f"delim = {text(sniffed['Delimiter'])}", f"skip = {sniffed['SkipRows']}", *quotes]
             read = CSV.reader(["header = false", "all_varchar = true", *dialect])
             header = [str(column[0]) for column in self._duck.query(f"SELECT * FROM {read} LIMIT 1", first).values()]
             self._refuse_twins(header, wanted)
