@@ -129,19 +129,3 @@ def test_groups_with_few_rows_are_left_out():
 def test_what_cannot_be_private_is_refused(make, message):
     with pytest.raises(tm.InputError, match=message):
         make()
-
-
-def test_the_command_line_takes_it(tmp_path, monkeypatch, capsys):
-    from typer.testing import CliRunner
-
-    from tallymark.cli.app import app
-
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(4)
-    y = rng.random(200) < 0.4
-    pd.DataFrame({"y": y.astype(int), "p": rng.random(200)}).to_csv("d.csv", index=False)
-    base = ["evaluate", "d.csv", "--label", "y", "--score", "p", "--threshold", "f1", "--json"]
-    plain, hidden = (json.loads(CliRunner().invoke(app, [*base, *more]).stdout) for more in ([], ["--private", "20"]))
-    assert plain != hidden
-    refused = CliRunner().invoke(app, ["evaluate", "d.csv", "--label", "y", "--predicted", "y", "--private", "5"])
-    assert isinstance(refused.exception, tm.InputError)
