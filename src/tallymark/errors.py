@@ -62,22 +62,16 @@ class GuardError(InputError):
 
 
 def nearest(wanted: object, present: Iterable[str]) -> str:
-    """The clause ' Did you mean …?', empty where no name is close."""
-    found = closest(wanted, present)
-    return "" if found is None else f" Did you mean {found!r}?"
-
-
-def closest(wanted: object, present: Iterable[str]) -> str | None:
-    """The name that is most like what was written, in any case and with any marks between words; None without one."""
+    """The clause ' Did you mean …?', empty where no name is close; case and marks between words do not count."""
     if not isinstance(wanted, str):
-        return None
+        return ""
     names = {_plain(name): name for name in reversed(list(present))}
     text = _plain(wanted)
     close = difflib.get_close_matches(text, list(names), n=1)
     # A name with more behind it, such as f1score.
     begun = [name for name in names if len(name) > 1 and text.startswith(name)]
     found = close or sorted(begun, key=len)[-1:]
-    return names[found[0]] if found else None
+    return f" Did you mean {names[found[0]]!r}?" if found else ""
 
 
 def _plain(text: str) -> str:

@@ -138,8 +138,8 @@ GUARDS = {
         fatal=False,
     ),
     "TM131": Guard(
-        "groups with too few rows to be shown privately were left out",
-        "merge groups, or show fewer of them",
+        "scores were put into bins so that no count is small (`private=`)",
+        "read the numbers as those of the bins; merge groups that are named as left out",
         of_input=True,
         fatal=False,
     ),

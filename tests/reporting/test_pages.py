@@ -299,7 +299,7 @@ def test_any_result_has_a_report(tmp_path):
     ("code", "most"),
     [
         ("import tallymark.charts", 10),
-        ("import tallymark as tm; tm.report(tm.tally([0, 1] * 30, range(60)), 'r.html')", 182),
+        ("import tallymark as tm; tm.report(tm.tally([0, 1] * 30, range(60)), 'r.html')", 180),
         ("import tallymark as tm; tm.evaluate(tm.tally([0, 1] * 30, range(60)))._repr_html_()", 180),
     ],
 )

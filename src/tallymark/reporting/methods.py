@@ -46,7 +46,7 @@ def of_evaluations(
     """The paragraph on evaluations: `metrics` are those that the page leads with."""
     first = next(iter(evaluations.values()))
     shown = [name for name in metrics if name in first]
-    if not shown:
+    if not shown or not first.positives:
         return Methods()
     what = listed([_inside(name) for name in shown])
     sentences = [

@@ -9,6 +9,7 @@ from tallymark import charts
 from tallymark._numbers import amount, counted, number, per_cent
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Cell, Content, Remark, Section, Table, table_of
+from tallymark.reporting.sentences import at_level
 
 if TYPE_CHECKING:
     from tallymark.audits.class_estimates import AuditEstimate
@@ -68,7 +69,7 @@ def _of_estimate(named: Mapping[str, BinaryAuditEstimate], data: Any, request: R
         verdict.insert(0, f"{_count(one)} of {amount(float(one.n))} are positive.")
     text = "Design-based: no assumption on the scores or on any shift."
     section = Section("Estimates", text, [charts.audit_estimate(estimate)], [table_of(estimate.rows())])
-    what = [counted(one.details["checked"], "checked row"), *([_limits(one)] if one.level is not None else [])]
+    what = [counted(one.details["checked"], "checked row"), *at_level(one.level)]
     sections = [
         *_counts_by_group(estimate),
         section,
@@ -82,13 +83,11 @@ def _of_estimate(named: Mapping[str, BinaryAuditEstimate], data: Any, request: R
 
 def _count(one: Prevalence) -> str:
     """A count with its limits."""
-    if one.reason is not None or one.count_low is None or one.count_high is None:
-        return "–" if one.reason else amount(round(one.count))
+    if one.reason is not None:
+        return "–"
+    if one.count_low is None or one.count_high is None:
+        return amount(round(one.count))
     return f"{amount(round(one.count))} ({amount(round(one.count_low))} to {amount(round(one.count_high))})"
-
-
-def _limits(one: Prevalence) -> str:
-    return "" if one.level is None else f"{100 * one.level:g} % intervals"
 
 
 def _counts_by_group(estimate: BinaryAuditEstimate) -> list[Section]:
@@ -106,7 +105,9 @@ def _counts_by_group(estimate: BinaryAuditEstimate) -> list[Section]:
         ]
         for key, one in groups
     ]
-    table = Table([*names, "positives", "rows", "share of positives"], lines, _limits(estimate.prevalence))
+    table = Table(
+        [*names, "positives", "rows", "share of positives"], lines, " ".join(at_level(estimate.prevalence.level))
+    )
     return [Section(f"Positives by {', '.join(names)}", "", (), [table])]
 
 

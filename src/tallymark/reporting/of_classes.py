@@ -25,7 +25,6 @@ from tallymark.reporting.page_model import (
     Content,
     Fold,
     Line,
-    Methods,
     Remark,
     Section,
     Table,
@@ -35,6 +34,7 @@ from tallymark.reporting.page_model import (
     once,
 )
 from tallymark.reporting.sentences import (
+    at_level,
     comparison_headline,
     comparison_sentences,
     found,
@@ -72,7 +72,11 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str, comparisons
     first = next(iter(evaluations.values()))
     wanted = _OF_TWO if isinstance(first.confusion, BinaryConfusion) else headlines.CLASSES
     leading = [name for name in wanted if name in first][:4]
-    untested = f"{len(evaluations)} classifiers, not tested against each other."
+    headline = _headline(first)
+    if comparisons:
+        headline = comparison_headline(comparisons[0])
+    elif several:
+        headline = f"{len(evaluations)} classifiers, not tested against each other."
     lines = [
         Line(name, [_bar(one, metric) for metric in leading if metric in one], place)
         for place, (name, one) in enumerate(evaluations.items())
@@ -86,9 +90,9 @@ def of_classes(evaluations: Mapping[str, Evaluation], *, title: str, comparisons
         ],
         once([Remark.of(note) for one in evaluations.values() for note in one.warnings]),
         sections,
-        headline=comparison_headline(comparisons[0]) if comparisons else untested if several else _headline(first),
+        headline=headline,
         lines=lines,
-        methods=of_evaluations(evaluations, leading, comparisons) if first.positives else Methods(),
+        methods=of_evaluations(evaluations, leading, comparisons),
     )
 
 
@@ -105,7 +109,7 @@ def _described(one: Evaluation) -> list[str]:
     parts += [f"weight {amount(float(one.n))}"] if one.weighted else []
     parts += [] if one.confusion is None else [f"{len(one.confusion.labels)} classes"]
     parts.append(SAMPLED[one.sampling])
-    return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
+    return [*parts, *at_level(one.level)]
 
 
 def _headline(one: Evaluation) -> str:

@@ -10,7 +10,7 @@ from tallymark._numbers import amount, number, p_value, with_limits
 from tallymark.measures import SAMPLED
 from tallymark.reporting.builders import ReportRequest, contents, only
 from tallymark.reporting.page_model import Cell, Content, Fold, Remark, Section, Table, table_of
-from tallymark.reporting.sentences import comparison_headline, comparison_sentences, named
+from tallymark.reporting.sentences import at_level, comparison_headline, comparison_sentences, named
 
 if TYPE_CHECKING:
     from tallymark.comparison.of_outcomes import OutcomeComparison
@@ -32,7 +32,7 @@ def compared_section(comparison: Comparison) -> Section:
     ]
     several = ["p (Holm)"] if len(comparison.pairs) > 1 else []
     heads = ["pair", f"difference of {named(comparison.metric)}", "p", *several, "verdict", "method"]
-    pairs = Table(heads, lines, f"{100 * comparison.level:g} % intervals")
+    pairs = Table(heads, lines, " ".join(at_level(comparison.level)))
     sentences = [
         "The same rows, so most of the chance cancels.",
         *(["Limits of all pairs hold together."] if several else []),
@@ -77,7 +77,7 @@ def of_comparison(comparison: Comparison, *, title: str) -> Content:
         f"{amount(comparison.positives)} positive",
         SAMPLED[comparison.sampling],
         *([comparison.choice] if comparison.choice else []),
-        f"{100 * comparison.level:g} % intervals",
+        *at_level(comparison.level),
     ]
     return Content(
         title,

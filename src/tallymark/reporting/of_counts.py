@@ -18,7 +18,7 @@ from tallymark.registry import QUANTIFIERS
 from tallymark.reporting.builders import ReportRequest, contents
 from tallymark.reporting.methods import of_counts
 from tallymark.reporting.page_model import Cell, Content, Fold, Methods, Remark, Section, Table, measured
-from tallymark.reporting.sentences import listed
+from tallymark.reporting.sentences import at_level, listed
 
 if TYPE_CHECKING:
     from tallymark.measures import Evaluation
@@ -43,18 +43,13 @@ def of_count(answer: Count, title: str | None) -> Content:
     headline, sentences = _verdict(totals, answer) if totals else _class_verdict(_classes(answer))
     return Content(
         title or "Count",
-        _described(totals[0]) if totals else [],
+        [f"{_of_rows(float(totals[0].n))} without labels", *at_level(totals[0].level)] if totals else [],
         sentences,
         list(map(Remark.of, answer.warnings)),
         [section for section in sections if section is not None],
         headline=headline,
         methods=_methods(answer, totals),
     )
-
-
-def _described(one: Prevalence) -> list[str]:
-    rows = f"{_of_rows(float(one.n))} without labels"
-    return [rows] if one.level is None else [rows, f"{100 * one.level:g} % intervals"]
 
 
 def _methods(answer: Count, totals: Sequence[Prevalence]) -> Methods:

@@ -24,9 +24,7 @@ from tallymark.registry import METRICS
 from tallymark.reporting.builders import ReportRequest, contents, require_used
 from tallymark.reporting.explorer import BANDS_UP_TO
 from tallymark.reporting.methods import of_evaluations
-from tallymark.reporting.of_classes import of_classes
 from tallymark.reporting.of_comparison import compared_section
-from tallymark.reporting.of_groups import of_groups
 from tallymark.reporting.page_model import (
     Bar,
     Content,
@@ -68,6 +66,8 @@ def _of_data(named_: Mapping[str, Any], data: Any, request: ReportRequest) -> Co
     if request.private is not None:
         named_, data = _in_bins(named_, data, request.private)
     if isinstance(data, Tallies) and len(data.names) > data.by_model:
+        from tallymark.reporting.of_groups import of_groups
+
         require_used(request, ("title", "private", *_EVALUATED), data)
         content = of_groups(data, evaluate(data, **options), options, title=title)
         return replace(content, private=request.private)
@@ -111,6 +111,8 @@ def _of_evaluations(named_: Mapping[str, Evaluation | Evaluations], data: Any, r
             evaluations |= {prefix + group_name(key): part for key, part in one.entries.items()}
     title = request.title or "Evaluation of a classifier"
     if any(one.confusion is not None or not one.positives for one in evaluations.values()):
+        from tallymark.reporting.of_classes import of_classes
+
         return of_classes(evaluations, title=title)
     first = next(iter(evaluations.values()))
     facts = {name: model_facts({name: one}) for name, one in evaluations.items()}

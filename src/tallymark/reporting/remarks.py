@@ -9,7 +9,7 @@ from tallymark.decisions.verdicts import ModelFacts, separated, sums_mislead
 from tallymark.measures import SAMPLED, Evaluation
 from tallymark.metrics.parameters import adjustable
 from tallymark.reporting.page_model import Remark
-from tallymark.reporting.sentences import named
+from tallymark.reporting.sentences import at_level, named
 from tallymark.summaries.tally import Tally
 
 
@@ -28,7 +28,7 @@ def described(one: Evaluation) -> list[str]:
         parts.append(f"threshold {number(one.threshold)}")
     stated = {name: value for name, value in one.parameters.items() if name in adjustable()}
     parts += [f"{name.replace('_', ' ')} {amount(value)}" for name, value in stated.items()]
-    return parts + ([] if one.level is None else [f"{100 * one.level:g} % intervals"])
+    return [*parts, *at_level(one.level)]
 
 
 def rarity(facts: ModelFacts, first: Evaluation) -> list[Remark]:

@@ -16,6 +16,11 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def at_level(level: float | None) -> list[str]:
+    """The level of a page's intervals, where there is one."""
+    return [] if level is None else [f"{100 * level:g} % intervals"]
+
+
 def measure_text(measure: Measure) -> str:
     """A measure with its limits, or why it is undefined."""
     if measure.reason:

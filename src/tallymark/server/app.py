@@ -143,8 +143,6 @@ class Page:
                 response = await answer(request)
             except InputError as error:
                 response = JSONResponse({"error": str(error)}, 400)
-            except (OSError, RecursionError, ValueError) as error:
-                response = JSONResponse({"error": f"That cannot be answered: {error}."}, 400)
             except ClientDisconnect:
                 response = PlainTextResponse("", 400)
             for name, value in _HEADERS.items():

@@ -115,7 +115,7 @@ class Runs:
             run.state, run.said = "failed", f"It took longer than {self.seconds / 60:g} minutes and was ended."
         except asyncio.CancelledError:
             run.state = "cancelled"
-        except (OSError, ValueError) as error:
+        except OSError as error:
             run.state, run.said = "failed", f"The command could not be started: {error}."
         finally:
             await _end(run.process)

@@ -31,10 +31,12 @@ def private(data: Tally | Tallies | Panel, least: int) -> Tally | Tallies | Pane
     """The same rows with scores in bins, each of which has no row of a class or `least` or more.
 
     No count at a threshold, or between two, is then one to `least` − 1. Bins are made from the highest score down, as
-    small as they can be; every row has the rounded mean score of its bin. Groups with fewer rows
-    of a class are left out (TM131).
+    small as they can be; every row has the rounded mean score of its bin. Groups with fewer rows of a class are left
+    out. TM131 says both.
     """
     whole(least, "private", 2)
+    text = f"scores are in bins of {least} rows of either class or more, and every number is that of the bins"
+    binned: Tally | Tallies | Panel
     if isinstance(data, Tallies):
         small = [key for key, tally in data.entries.items() if _fewest(tally) < least]
         kept = {key: _binned(tally, least) for key, tally in data.entries.items() if key not in small}
@@ -42,19 +44,25 @@ def private(data: Tally | Tallies | Panel, least: int) -> Tally | Tallies | Pane
             raise InputError(f"No group has {least} rows of either class; private={least} leaves nothing to show.")
         if small:
             named = shown([", ".join(map(str, key)) for key in small])
-            groups = noun(len(small), "group")
-            text = f"{len(small)} {groups} with fewer than {least} rows of a class left out, with the rows: {named}"
-            emit([Note("TM131", text)])
-        return Tallies(data.names, kept, data.by_model)
-    if isinstance(data, Panel):
-        if data.cluster is not None:
-            raise InputError(_CLUSTERS)
-        scores = {}
-        for name in data.models:
-            edges, centres = _bins(data.tally(name), least)
-            scores[name] = centres[np.searchsorted(edges, data.scores[name], "right") - 1]
-        return replace(data, scores=scores, extra={})
-    return _binned(data, least)
+            text += f"; left out, with their rows: {len(small)} {noun(len(small), 'group')} with fewer ({named})"
+        binned = Tallies(data.names, kept, data.by_model)
+    elif isinstance(data, Panel):
+        binned = _panel_in_bins(data, least)
+    else:
+        binned = _binned(data, least)
+    emit([Note("TM131", text)])
+    return binned
+
+
+def _panel_in_bins(panel: Panel, least: int) -> Panel:
+    """The rows with the score of their bin; without further columns."""
+    if panel.cluster is not None:
+        raise InputError(_CLUSTERS)
+    scores = {}
+    for name in panel.models:
+        edges, centres = _bins(panel.tally(name), least)
+        scores[name] = centres[np.searchsorted(edges, panel.scores[name], "right") - 1]
+    return replace(panel, scores=scores, extra={})
 
 
 _CLUSTERS = "private= is for rows that are drawn independently; leave out the clusters."
@@ -81,9 +89,8 @@ def _bins(tally: Tally, least: int) -> tuple[Floats, Floats]:
     scores = np.unique(np.concatenate([run.centres for run in tally.runs])).astype(np.float64)
     rows = np.stack([_rows_at(run, scores) for run in tally.runs])
     first = np.array(_starts(rows, least))
-    counted = rows.sum(axis=0)
-    means = np.add.reduceat(scores * (counted / counted.sum()), first) / np.add.reduceat(counted / counted.sum(), first)
-    centres = _rounded(means)
+    shares = rows.sum(axis=0) / rows.sum()
+    centres = _rounded(np.add.reduceat(scores * shares, first) / np.add.reduceat(shares, first))
     # Bins that round to one score are one.
     _, kept = np.unique(centres, return_index=True)
     return scores[first[kept]], centres[kept]

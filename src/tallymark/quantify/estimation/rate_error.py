@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from tallymark._check import Ints
 from tallymark.errors import InputError
 from tallymark.summaries.confusion import BinaryConfusion, Confusion
 
@@ -57,15 +56,3 @@ def error_of_rates(tp: float, positives: float, fp: float, negatives: float) -> 
         return math.inf
     t, f = (tp + 0.5) / (positives + 1.0), (fp + 0.5) / (negatives + 1.0)
     return math.sqrt((t * (1.0 - t) / positives + f * (1.0 - f) / negatives) / 3.0) / apart
-
-
-def rates_of(codes: Ints, predicted: Ints) -> tuple[float, float, float, float]:
-    """True positives, positives, false positives and negatives of codes 0 and 1."""
-    positive = codes == 1
-    hits = predicted == 1
-    return (
-        float((hits & positive).sum()),
-        float(positive.sum()),
-        float((hits & ~positive).sum()),
-        float((~positive).sum()),
-    )

@@ -17,7 +17,7 @@ from tallymark.errors import InputError
 from tallymark.learners.out_of_fold import Neighbourhood, geometric_mean_of_recalls, stratified_folds
 from tallymark.learners.proportion_weighted import PWKClassifier, checked_neighbors
 from tallymark.learners.votes import checked_alpha
-from tallymark.quantify.estimation.rate_error import error_of_rates, rates_of
+from tallymark.quantify.estimation.rate_error import error_of_rates
 from tallymark.quantify.estimators.base import BaseQuantifier, RandomState, seed_of
 from tallymark.registry import require_one_of
 
@@ -33,7 +33,12 @@ Choice = Literal["geometric_mean", "max", "x", "t50", "variance"]
 
 def _of_rates(score: Callable[[float, float, float, float], float]) -> Callable[[Ints, Ints, int], float]:
     """A rule on true positives, positives, false positives and negatives, as one on codes and predictions."""
-    return lambda codes, predicted, _: score(*rates_of(codes, predicted))
+
+    def rule(codes: Ints, predicted: Ints, _: int) -> float:
+        tn, fp, fn, tp = np.bincount(2 * codes + predicted, minlength=4).tolist()
+        return score(tp, tp + fn, fp, fp + tn)
+
+    return rule
 
 
 #: How good k and alpha are by out-of-fold predictions; the rules of thresholds that have the same name, and the error
